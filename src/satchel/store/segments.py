@@ -1,4 +1,4 @@
-"""The byte format of the lexical index: append-only segments of columns and postings.
+"""The lexical index: the byte format of its append-only segments of columns and postings, and reading them by term.
 
 A *segment* has the spans of the documents written in one transaction. Its columns are one blob; its postings are
 one blob per term, so that a query reads only its own terms. One posting list serves three levels: span counts add up
@@ -10,6 +10,10 @@ Columns blob: `<4sIII` (magic, spans, chunks, documents), then native little-end
 delta (0: the field is absent, else 1, 2 or 4), and where present a 32-bit count, that many deltas of unit numbers
 (the first from 0), and that many 8-bit counts. Each blob ends with the CRC-32 of its content: SQLite notices a damaged
 page only where the damage breaks its own structure.
+
+A *lexicon* reads all segments of one kind as one: it numbers spans, chunks and documents across them. Spans of a chunk are
+neighbours, and so are the chunks of a document. Deleted and hidden documents (commits that HEAD no longer reaches) stay
+in their segment until it is merged; a lexicon marks them dead and leaves their postings out.
 """
 
 from __future__ import annotations
