@@ -1,9 +1,9 @@
 """Make text from outside safe to show: remove invisible characters, redact secrets, limit lengths.
 
-Each shape of a secret has a rare string of its own, the *anchor* (the `ke` of `api_key`, the underscore of `ghp_`). A text
-is searched for each anchor that occurs in it; from there the expression looks back for the head and on for the body. That
-costs a fraction of what one large alternation costs, because the engine can skip to plain characters, and it is
-linear, because every body is a single run or bounded. Each match is then judged (`secret_rules`).
+Each shape of a secret has a rare string of its own, the *anchor* (the `ke` of `api_key`, the underscore of `ghp_`). A
+text is searched for each anchor that occurs in it; from there the expression looks back for the head and on for the
+body. That costs a fraction of what one large alternation costs, because the engine can skip to plain characters, and it
+is linear, because every body is a single run or bounded. Each match is then judged (`secret_rules`).
 
 Redaction finds known shapes and plain assignments, not every secret. A line with `pragma: allowlist secret` or
 `satchel:allow-secret` is left alone.

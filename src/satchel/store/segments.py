@@ -11,9 +11,9 @@ delta (0: the field is absent, else 1, 2 or 4), and where present a 32-bit count
 (the first from 0), and that many 8-bit counts. Each blob ends with the CRC-32 of its content: SQLite notices a damaged
 page only where the damage breaks its own structure.
 
-A *lexicon* reads all segments of one kind as one: it numbers spans, chunks and documents across them. Spans of a chunk are
-neighbours, and so are the chunks of a document. Deleted and hidden documents (commits that HEAD no longer reaches) stay
-in their segment until it is merged; a lexicon marks them dead and leaves their postings out.
+A *lexicon* reads all segments of one kind as one: it numbers spans, chunks and documents across them. Spans of a chunk
+are neighbours, and so are the chunks of a document. Deleted and hidden documents (commits that HEAD no longer reaches)
+stay in their segment until it is merged; a lexicon marks them dead and leaves their postings out.
 """
 
 from __future__ import annotations

@@ -7,9 +7,10 @@ between two steps. Only regular files are read, without blocking, and never more
 On systems without the needed calls (Windows) the path is resolved and checked instead: a swap exactly between the
 check and the open is then not noticed.
 
-Globs have the meaning that git gives them, as regular expressions that take linear time. `*` and `?` stop at a slash; `**`
-between slashes means any number of folders; brackets allow ranges, negation and the POSIX classes. Two things differ
-from git on purpose: `?` and brackets match one character, not one byte of it, and matching is always case-sensitive.
+Globs have the meaning that git gives them, as regular expressions that take linear time. `*` and `?` stop at a slash;
+`**` between slashes means any number of folders; brackets allow ranges, negation and the POSIX classes. Two things
+differ from git on purpose: `?` and brackets match one character, not one byte of it, and matching is always
+case-sensitive.
 
 This module imports nothing of satchel.
 """
