@@ -11,8 +11,7 @@ from pathlib import Path
 
 from satchel import Satchel
 from satchel.assemble.section import JOIN_LINES
-from satchel.safety.redact import redact
-from satchel.safety.sanitize import clean_text
+from satchel.safety.sanitize import clean_text, redact
 from satchel.types import ContextItem, Detail, Freshness, Kind, Piece
 
 LARGEST_FILE = 1_000_000

@@ -36,7 +36,7 @@ from stopwatch import Lap, fresh_home, lap, quantiles
 from satchel import Satchel
 from satchel.config import SETTINGS, Folders
 from satchel.hooks.answers import PROMPT_CHARACTERS, asks_something, best_relevance
-from satchel.safety.keys import load_key
+from satchel.safety.trust import load_key
 from satchel.types import Kind
 
 TARGET_P95_MS = 300.0

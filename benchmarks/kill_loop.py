@@ -30,7 +30,7 @@ from typing import Any
 import apsw
 
 from satchel import Satchel
-from satchel.index.lock import holder
+from satchel.system.state_files import holder
 from satchel.testing import TinyRepository
 from tests.soundness import contents, faults
 
@@ -286,7 +286,7 @@ def orphans(home: Path) -> list[str]:
     for process in Path("/proc").glob("[0-9]*"):
         try:
             command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-            if ("satchel.index.workers" in command or " log " in command) and mark in (
+            if ("satchel.index.reading" in command or " log " in command) and mark in (
                 process / "environ"
             ).read_bytes():
                 found.append(command)

@@ -35,7 +35,7 @@ from stopwatch import PeakMemory, fresh_home, lap, quantiles, run
 from satchel import Satchel
 from satchel import text as words
 from satchel.config import Folders
-from satchel.safety.keys import load_key
+from satchel.safety.trust import load_key
 from satchel.search.query import analyse
 from satchel.search.searcher import search_kind
 from satchel.sources.outline import outline_file

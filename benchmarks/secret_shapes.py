@@ -23,9 +23,8 @@ from typing import Any
 
 from satchel import __version__
 from satchel.index.walk import WalkOptions, walk
-from satchel.safety.redact import redact
-from satchel.safety.sanitize import clean_text
-from satchel.sources.file_contents import unwanted
+from satchel.safety.sanitize import clean_text, redact
+from satchel.sources.outline import unwanted
 from satchel.system import files
 
 SEEDS = 20

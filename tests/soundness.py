@@ -12,8 +12,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from satchel.store.lexicon import Field, Lexicon, Segment
-from satchel.store.segments import FIELDS, IntArray, decode_columns, decode_postings
+from satchel.store.segments import FIELDS, Field, IntArray, Lexicon, Segment, decode_columns, decode_postings
 from satchel.store.sqlite.connection import rows
 
 MOST_FAULTS = 20

@@ -14,7 +14,7 @@ from satchel.config import Folders, load_settings
 from satchel.doctor import Check, Severity, file_system
 from satchel.embed import minilm
 from satchel.sources.code import outline
-from satchel.sources.code.grammar import GRAMMARS
+from satchel.sources.code.languages import GRAMMARS
 from tests import oracle
 
 

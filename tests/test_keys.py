@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.errors import ConfigError
-from satchel.safety.keys import KEY_BYTES, handle, load_key, nonce
+from satchel.safety.trust import KEY_BYTES, handle, load_key, nonce
 
 KEY = bytes(range(KEY_BYTES))
 ANY_TEXT = st.text(alphabet=st.characters(), max_size=60)
@@ -48,7 +48,7 @@ def test_two_homes_have_two_keys(tmp_path: Path) -> None:
 
 def test_processes_that_start_at_once_get_one_key(tmp_path: Path) -> None:
     program = (
-        "import sys, pathlib; from satchel.safety.keys import load_key; "
+        "import sys, pathlib; from satchel.safety.trust import load_key; "
         "print(load_key(pathlib.Path(sys.argv[1]), {}).hex())"
     )
     command = [sys.executable, "-c", program, str(tmp_path / "state")]
@@ -120,7 +120,7 @@ def test_a_nonce_depends_on_key_id_and_content() -> None:
 
 
 def test_a_nonce_that_occurs_in_the_content_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("satchel.safety.keys.NONCE_DIGITS", 1)
+    monkeypatch.setattr("satchel.safety.trust.NONCE_DIGITS", 1)
     assert nonce(KEY, "a", "0123456 89") == "7"
 
 

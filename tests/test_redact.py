@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.errors import UsageError
-from satchel.safety.redact import redact
+from satchel.safety.sanitize import redact
 
 LETTERS = string.ascii_letters
 ALNUM = string.ascii_letters + string.digits

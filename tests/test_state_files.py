@@ -15,12 +15,12 @@ from satchel.system import state_files
 WITHOUT_FCNTL = """
 import pathlib, sys
 sys.modules["fcntl"] = None
-import satchel.engine, satchel.safety.keys, satchel.system.locations, satchel.hooks.background
+import satchel.engine, satchel.safety.trust, satchel.system.locations, satchel.hooks.background
 from satchel.system import state_files
 state_files.append(pathlib.Path(sys.argv[1]) / "state" / "lines", b"line\\n")
 with state_files.locked(pathlib.Path(sys.argv[1])) as is_ours:
     print(is_ours, state_files.HAS_LOCKS)
-print(len(satchel.safety.keys.load_key(pathlib.Path(sys.argv[1]) / "state", {})))
+print(len(satchel.safety.trust.load_key(pathlib.Path(sys.argv[1]) / "state", {})))
 """
 
 

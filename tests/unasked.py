@@ -9,13 +9,13 @@ UNASKED = frozenset({
     # of others: what draws, parses, reads settings in TOML, or brings ten modules for one function
     "asyncio", "importlib.resources", "pygments", "rich", "structlog", "tomllib", "tree_sitter",
     # questions about a change, files that have changed, neighbours
-    "satchel.assemble.related", "satchel.sources.file_contents", "satchel.search.change_impact",
+    "satchel.assemble.related", "satchel.sources.outline", "satchel.search.change_impact",
     "satchel.sources.change",
     # situations and records without a question
     "satchel.assemble.situation", "satchel.guidance.situation", "satchel.search.rank_without_query",
     # conversations, notes, vectors
     "satchel.index.embedding", "satchel.search.conversation_neighbours", "satchel.sources.conversations",
-    "satchel.sources.notes.note", "satchel.store.vectors",
+    "satchel.sources.notes", "satchel.store.vectors",
     # reading and writing what is indexed
-    "satchel.sources.outline", "satchel.store.extract", "satchel.store.sqlite.writer",
+    "satchel.store.extract", "satchel.store.sqlite.writer",
 })  # fmt: skip

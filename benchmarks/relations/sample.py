@@ -15,8 +15,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from satchel.sources.code.grammar import Mark, grammar
-from satchel.sources.code.languages import language_of
+from satchel.sources.code.languages import Mark, grammar, language_of
 from satchel.sources.code.parse import syntax_tree
 from satchel.sources.outline import outline_file
 from satchel.sources.roles import is_secondary

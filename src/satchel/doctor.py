@@ -190,7 +190,7 @@ def check_grammars() -> Check:
 
     A grammar that loads and finds nothing is worse than one that is missing: the index would look complete.
     """
-    from satchel.sources.code.grammar import GRAMMARS
+    from satchel.sources.code.languages import GRAMMARS
 
     broken = [f"{language} {problem}" for language in sorted(GRAMMARS) if (problem := grammar_problem(language))]
     if broken:
@@ -395,7 +395,7 @@ def _check_store(name: str, path: Path, missing: str, fix: str) -> Check:
 
 def check_lock(places: Places) -> Check:
     """Report a process that builds the index right now."""
-    from satchel.index.lock import holder
+    from satchel.system.state_files import holder
 
     busy = holder(places.index / "index.lock")
     if busy:

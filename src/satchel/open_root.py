@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from satchel import config
 from satchel.errors import LockedError, StoreError
 from satchel.index.vectors import IndexVectors, shelves
-from satchel.safety.keys import load_key
+from satchel.safety.trust import load_key
 from satchel.store.protocol import Store
-from satchel.store.sqlite.store import SqliteStore
+from satchel.store.sqlite import SqliteStore
 from satchel.system.locations import Places, Registry, WorkspaceType, locate
 from satchel.types import Failure, Kind
 from satchel.vocabulary import MEMORY_KINDS
@@ -211,7 +211,7 @@ class OpenRoot:
         wait_seconds: float | None = None,
     ) -> IndexReport:
         """Bring the index up to date. Raises LockedError when another process keeps building for too long."""
-        from satchel.index.lock import index_lock
+        from satchel.system.state_files import index_lock
 
         wait = self.settings.index_lock_wait_s if wait_seconds is None else wait_seconds
         self.lines.take_mismatches()
@@ -241,7 +241,7 @@ class OpenRoot:
         When another process is building right now, an index that was published before still answers, with a note.
         Threads of this process wait for each other instead, so simultaneous questions get the same answer.
         """
-        from satchel.index.lock import thread_lock
+        from satchel.system.state_files import thread_lock
 
         with thread_lock(self._refreshing, should_stop) as is_ours:
             return self._refresh(progress, should_stop) if is_ours else list(self._notes)
@@ -284,8 +284,6 @@ class OpenRoot:
 
         places = self.places
         stores = {"index": places.index / INDEX_NAME, "memory": places.memory}
-        if places.cache is not None:
-            stores["extraction"] = places.cache
         return look(self.store, places.root, places.index, self._build_options().walk, stores, should_stop)
 
     def _open_executor(self) -> Threads:

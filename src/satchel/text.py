@@ -18,7 +18,7 @@ MAX_WORD_CHARACTERS = 80
 """Maximum length of a word: longer runs are encoded data and would only fill the vocabulary."""
 
 ANALYSIS_VERSION = "1"
-"""Part of every extraction cache key: change it when `terms_of` gives other terms."""
+"""Part of the version of an index: change it when `terms_of` gives other terms."""
 
 WORD = re.compile(r"[^\W\d][\w$]*|\$[\w$]+|\d+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")

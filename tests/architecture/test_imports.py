@@ -17,16 +17,13 @@ LEAF_FILES = (
     "text",
     "tokens",
     "settings",
-    "system.globs",
     "system.files",
     "system.state_files",
     "system.telemetry",
     "system.threads",
     "system.git",
     "safety.secret_rules",
-    "safety.redact",
     "safety.sanitize",
-    "safety.keys",
     "config",
     "system.locations",
     "system.hook_log",
@@ -108,7 +105,7 @@ REPORTS = frozenset(
 
 
 def room_of(module: str) -> str:
-    """Return the room of a module, as `store` for `satchel.store.sqlite.store`; the package is the room above all.
+    """Return the room of a module, as `store` for `satchel.store.sqlite`; the package is the room above all.
 
     The files of `safety` and `system` are leaf files with an order of their own.
     """
@@ -165,7 +162,7 @@ def test_a_source_knows_nothing_of_search_store_or_budget() -> None:
         ("satchel.sources.vault", "def f():\n    from satchel.tokens import counter"),
         ("satchel.store.other", "if TYPE_CHECKING:\n    import satchel.engine"),
         ("satchel.errors", "from satchel.system import files"),
-        ("satchel.index.workers", "from ..search import query"),
+        ("satchel.index.reading", "from ..search import query"),
         ("satchel.cli.main", 'LAZY = {"x": "satchel.store.protocol:Store"}'),
     ],
     ids=["sideways", "inside a function", "for type checkers", "among leaf files", "relative", "as text"],

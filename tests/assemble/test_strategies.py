@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from satchel.assemble import truncation
 from satchel.assemble.truncation import OmissionRemark, Shortened, SourceText, shortenings, strategy
 from satchel.errors import UsageError
-from satchel.sources.chunks import comment
-from satchel.sources.code.languages import GRAMMARS
+from satchel.sources.code.languages import GRAMMARS, comment
 from satchel.sources.code.runs import faults, tree_of
 from satchel.sources.outline import outline_file
 

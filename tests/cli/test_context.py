@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from satchel import engine
-from satchel.index.lock import index_lock
+from satchel.system.state_files import index_lock
 from satchel.testing import TinyRepository
 from satchel.types import Failure
 from tests.cli.conftest import Satchel

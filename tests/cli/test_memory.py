@@ -12,7 +12,7 @@ import pytest
 from satchel import Satchel as Engine
 from satchel import open_root
 from satchel.sources.conversations import Exchange
-from satchel.store.sqlite.store import SqliteStore
+from satchel.store.sqlite import SqliteStore
 from satchel.testing import TinyRepository
 from tests.cli.conftest import Satchel
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from satchel.errors import LockedError, StoreError
 from satchel.store.protocol import Store
 from satchel.store.records import SkippedFile, Stamp
-from satchel.store.sqlite.store import SqliteStore
+from satchel.store.sqlite import SqliteStore
 from satchel.types import EdgeType, Kind
 from tests.contracts.documents import SOURCE, file_document, record_document
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.index.lock import index_lock
+from satchel.system.state_files import index_lock
 from satchel.testing import TinyRepository
 from tests.e2e.command import Satchel, finish
 from tests.index.indexing import never

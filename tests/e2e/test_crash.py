@@ -43,8 +43,8 @@ sys.exit(main())
 PLACES = {
     "walk": ("satchel.index.walk:_Walker._visit", 2),
     "history": ("satchel.index.commits:NewDocument", 2),
-    "reading": ("satchel.index.reading:Reader.read", 5),
-    "publishing": ("satchel.store.sqlite.writer:SqliteWriter._write_segments", 1),
+    "reading": ("satchel.index.reading:read_file", 5),
+    "publishing": ("satchel.store.sqlite.writer:Writer._write_segments", 1),
     "merging": ("satchel.store.sqlite.writer:_merge_postings", 1),
 }
 

@@ -12,7 +12,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.errors import StoreError
-from satchel.store.sqlite.store import SqliteStore
+from satchel.store.sqlite import SqliteStore
 from tests.contracts.documents import record_document
 from tests.e2e.sample import sample_repository
 from tests.index.indexing import look

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from satchel import Satchel
 from satchel.testing import TinyRepository
 from tests.e2e.sample import sample_repository
 
@@ -63,17 +62,3 @@ def test_a_hostile_tree_is_indexed_without_a_byte_from_outside(tmp_path: Path) -
     assert not (outside / "marker").exists()
     stored = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
     assert CANARY.encode() not in stored
-
-
-def test_work_trees_of_one_repository_share_what_was_extracted(tmp_path: Path) -> None:
-    repository = sample_repository(tmp_path / "shop")
-    environ = {**os.environ, "SATCHEL_HOME": str(tmp_path / "home")}
-    with Satchel.open(repository.root, environ=environ) as satchel:
-        first = satchel.index()
-    second = tmp_path / "second"
-    subprocess.run(["git", "worktree", "add", "-q", "--detach", str(second)], cwd=repository.root, check=True)
-    with Satchel.open(second, environ=environ) as satchel:
-        shared = satchel.index()
-        assert shared.added == first.added
-        assert shared.cached == first.added
-        assert "2**attempt" in satchel.assemble("exponential backoff", types=["code"]).text

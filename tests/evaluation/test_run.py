@@ -15,7 +15,7 @@ from satchel.errors import NoIndexError
 from satchel.evaluation import run as running
 from satchel.evaluation.fixes import Mined
 from satchel.evaluation.run import EvaluationResult, evaluate, measured
-from satchel.store.sqlite.store import SqliteStore
+from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
 from tests.evaluation.conftest import History
 from tests.repositories import commit, git

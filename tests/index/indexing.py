@@ -13,8 +13,8 @@ import apsw
 from satchel.index.build import build
 from satchel.index.options import BuildOptions, IndexReport, Quiet, ReadingOptions
 from satchel.index.walk import WalkOptions
+from satchel.store.sqlite import SqliteStore
 from satchel.store.sqlite.connection import open_connection
-from satchel.store.sqlite.store import SqliteStore
 from tests.soundness import contents, faults
 
 KEY = b"k" * 32
@@ -24,9 +24,9 @@ def never() -> bool:
     return False
 
 
-def build_options(root: Path, cache: Path | None = None, **changes: Any) -> BuildOptions:
+def build_options(root: Path, **changes: Any) -> BuildOptions:
     """Options as the settings have them, with one process."""
-    reading = ReadingOptions(str(root), KEY, 1_000_000, cache=str(cache) if cache is not None else "")
+    reading = ReadingOptions(str(root), KEY, 1_000_000)
     return replace(BuildOptions(WalkOptions(), reading, workers=1), **changes)
 
 
@@ -39,10 +39,10 @@ def stopping_at(number: int) -> Callable[[], bool]:
 class Index:
     """The index of a root in a file of its own. `options` may be replaced between two runs."""
 
-    def __init__(self, root: Path, path: Path, cache: Path | None = None) -> None:
+    def __init__(self, root: Path, path: Path) -> None:
         self.root, self.path = root, path
         self.store = SqliteStore(path, disposable=True)
-        self.options = build_options(root, cache)
+        self.options = build_options(root)
 
     def run(self, should_stop: Callable[[], bool] = never) -> IndexReport:
         return build(self.store, self.root, self.options, Quiet(), should_stop)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from satchel.index import reading, update
-from satchel.index.options import BuildOptions
+from satchel.index.options import BuildOptions, ReadingOptions
 from satchel.system import files
 from satchel.testing import TinyRepository
 from tests.index.indexing import Index, differences, fresh_contents, stopping_at
@@ -87,12 +87,12 @@ class Author:
         git(self._repository.root, "reset", "-q", "--hard", "HEAD~1")
 
 
-@pytest.mark.parametrize(("seed", "has_cache"), [(1, False), (2, True)])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_after_every_step_the_index_says_what_a_fresh_one_says(
-    repository: TinyRepository, tmp_path: Path, seed: int, *, has_cache: bool
+    repository: TinyRepository, tmp_path: Path, seed: int
 ) -> None:
     author = Author(repository, seed)
-    index = Index(repository.root, tmp_path / "index.db", tmp_path / "cache.db" if has_cache else None)
+    index = Index(repository.root, tmp_path / "index.db")
     history = []
     for _ in range(STEPS):
         history.append(author.act())
@@ -169,13 +169,13 @@ class TestChangesThatHardlyShow:
             patch.setattr(reading, "tick", lambda: 0)
             index.run()
         seen: list[str] = []
-        read = reading.Reader.read
+        read = reading.read_file
 
-        def watched(self: reading.Reader, path: str) -> reading.Reading:
+        def watched(path: str, options: ReadingOptions) -> reading.Reading:
             seen.append(path)
-            return read(self, path)
+            return read(path, options)
 
-        monkeypatch.setattr(reading.Reader, "read", watched)
+        monkeypatch.setattr(reading, "read_file", watched)
         assert index.run().is_fresh
         assert seen == ["README.md", "src/a.py"]
         assert index.run().is_fresh

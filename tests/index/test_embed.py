@@ -16,7 +16,7 @@ from satchel.index import embedding as module
 from satchel.index.embedding import BATCH_CHUNKS, COMPLETE, VectorCache, counts, fill
 from satchel.store.extract import chunk_texts
 from satchel.store.records import NewDocument
-from satchel.store.sqlite.store import SqliteStore
+from satchel.store.sqlite import SqliteStore
 from satchel.testing import HashEmbedder
 from satchel.types import Kind, Part, Role
 from tests.contracts.documents import file_document, record_document

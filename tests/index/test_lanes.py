@@ -14,10 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from satchel.index import workers as lanes
+from satchel.index import reading as lanes
 from satchel.index.options import ReadingOptions
-from satchel.index.reading import FAILED, Reader, Reading
-from satchel.index.workers import Lanes, receive, send
+from satchel.index.reading import FAILED, Lanes, Reading, receive, send
 from tests.index.indexing import KEY, never
 
 FILES = 60
@@ -48,33 +47,33 @@ def paths_of(options: ReadingOptions) -> list[tuple[str, int]]:
 
 
 def read_all(options: ReadingOptions, workers: int) -> list[Reading]:
-    with Lanes(Reader(options), paths_of(options), options, workers, never) as running:
+    with Lanes(paths_of(options), options, workers, never) as running:
         return [reading for batch in running for reading in batch]
 
 
 def worker_script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str) -> None:
     """Let workers run this before they serve."""
     script = tmp_path / "worker.py"
-    start = "import sys\nfrom satchel.index import workers\nsys.exit(workers.main())\n"
+    start = "import sys\nfrom satchel.index import reading\nsys.exit(reading.main())\n"
     script.write_text(f"{code}\n{start}")
     monkeypatch.setattr(lanes, "WORKER", ("-P", str(script)))
 
 
 DIES_OVER = """
 import os
-from satchel.index.reading import Reader
-read = Reader.read
-def dying(self, path):
+from satchel.index import reading
+read = reading.read_file
+def dying(path, options):
     if path in {dying}:
         os.kill(os.getpid(), 9)
-    return read(self, path)
-Reader.read = dying
+    return read(path, options)
+reading.read_file = dying
 """
 
 
 def test_any_number_of_processes_reads_the_same_in_the_same_order(options: ReadingOptions) -> None:
-    one, three = ([reading.row() for reading in read_all(options, workers)] for workers in (1, 3))
-    assert [row[0] for row in one] == [path for path, _ in paths_of(options)]
+    one, three = (read_all(options, workers) for workers in (1, 3))
+    assert [reading.path for reading in one] == [path for path, _ in paths_of(options)]
     assert one == three
 
 
@@ -121,7 +120,7 @@ def children() -> list[int]:
 
 def test_nobody_is_left_when_the_block_ends_early(options: ReadingOptions) -> None:
     before = children()
-    running = Lanes(Reader(options), paths_of(options), options, 3, never)
+    running = Lanes(paths_of(options), options, 3, never)
     with running:
         next(iter(running))
     assert children() == before
@@ -130,7 +129,7 @@ def test_nobody_is_left_when_the_block_ends_early(options: ReadingOptions) -> No
 def test_a_stop_keeps_what_was_read_and_leaves_nobody(options: ReadingOptions) -> None:
     before = children()
     seen: list[Reading] = []
-    with Lanes(Reader(options), paths_of(options), options, 3, lambda: len(seen) >= 10) as running:
+    with Lanes(paths_of(options), options, 3, lambda: len(seen) >= 10) as running:
         for batch in running:
             seen += batch
     assert 10 <= len(seen) < FILES
@@ -145,8 +144,8 @@ def worker(options: ReadingOptions) -> Iterator[subprocess.Popen[bytes]]:
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    send(process.stdin, (options.root, options.key, options.limit))
-    assert receive(process.stdout) == "ready"
+    send(process.stdin, options)
+    assert receive(process.stdout, str) == "ready"
     yield process
     process.kill()
     process.wait()
@@ -176,21 +175,24 @@ def test_a_worker_ignores_ctrl_c_because_its_parent_decides(worker: subprocess.P
     assert worker.stdout is not None
     worker.send_signal(signal.SIGINT)
     send(worker.stdin, ["f00.py"])
-    assert receive(worker.stdout)[0][0] == "f00.py"
+    readings = receive(worker.stdout, list[Reading])
+    assert readings is not None
+    assert readings[0].path == "f00.py"
 
 
 NEVER_READS = """
 import signal
-from satchel.index.reading import Reader
-Reader.read = lambda *_: signal.pause()
+from satchel.index import reading
+reading.read_file = lambda *_: signal.pause()
 """
 
 PARENT = """
 import subprocess, sys, time
-from satchel.index.workers import receive, send
+from satchel.index.options import ReadingOptions
+from satchel.index.reading import receive, send
 process = subprocess.Popen([sys.executable, *sys.argv[2:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-send(process.stdin, (sys.argv[1], b"k" * 32, 1000000))
-receive(process.stdout)
+send(process.stdin, ReadingOptions(sys.argv[1], b"k" * 32, 1000000))
+receive(process.stdout, str)
 send(process.stdin, ["f00.py"])
 print(process.pid, flush=True)
 sys.stdin.read()

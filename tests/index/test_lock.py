@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from satchel.errors import LockedError
-from satchel.index.lock import holder, index_lock
+from satchel.system.state_files import holder, index_lock
 from tests.index.indexing import never
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from satchel.index.lock import index_lock
+from satchel.system.state_files import index_lock
 with index_lock(Path(sys.argv[1]), 0, lambda: False):
     print("held", flush=True)
     sys.stdin.read()

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from satchel.errors import LockedError
-from satchel.index.lock import holder, index_lock, last_run
 from satchel.index.status import folder_bytes, remove_everything, remove_index
+from satchel.system.state_files import holder, index_lock, last_run
 
 
 def never() -> bool:
@@ -39,8 +39,8 @@ def test_an_index_that_is_being_built_stays(tmp_path: Path) -> None:
 def test_everything_is_every_index_and_what_they_share(tmp_path: Path) -> None:
     make_index(tmp_path / "cache" / "index" / "a-1")
     make_index(tmp_path / "cache" / "index" / "b-2")
-    (tmp_path / "cache" / "extraction").mkdir()
-    (tmp_path / "cache" / "extraction" / "c.db").write_bytes(b"x" * 1000)
+    (tmp_path / "cache" / "vectors").mkdir()
+    (tmp_path / "cache" / "vectors" / "c.db").write_bytes(b"x" * 1000)
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "cache" / "link").symlink_to(tmp_path / "elsewhere")
     assert remove_everything(tmp_path / "cache", 0) >= 1240

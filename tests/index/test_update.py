@@ -13,8 +13,8 @@ import apsw
 import pytest
 
 from satchel.index import update
-from satchel.store.sqlite.store import SqliteStore
-from satchel.store.sqlite.writer import SqliteWriter
+from satchel.store.sqlite import SqliteStore
+from satchel.store.sqlite.writer import Writer
 from satchel.testing import TinyRepository
 from satchel.types import Kind
 from tests.index.indexing import Index, differences, fresh_contents, look, stopping_at
@@ -158,9 +158,9 @@ def crash_at_calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
     calls = Calls()
 
     def wrapped(name: str) -> Callable[..., Any]:
-        method = getattr(SqliteWriter, name)
+        method = getattr(Writer, name)
 
-        def call(self: SqliteWriter, *arguments: Any) -> Any:
+        def call(self: Writer, *arguments: Any) -> Any:
             calls.step(f"before {name}")
             result = method(self, *arguments)
             calls.step(f"after {name}")
@@ -169,7 +169,7 @@ def crash_at_calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
         return call
 
     for name in CALLS:
-        monkeypatch.setattr(SqliteWriter, name, wrapped(name))
+        monkeypatch.setattr(Writer, name, wrapped(name))
     return calls
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from satchel.memory.scope import EVERYWHERE, Notebook
-from satchel.store.sqlite.store import SqliteStore
+from satchel.store.sqlite import SqliteStore
 
 HERE = "shop-0123456789abcdef"
 ELSEWHERE = "bank-fedcba9876543210"

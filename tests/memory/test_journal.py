@@ -10,7 +10,7 @@ from satchel.errors import UsageError
 from satchel.memory.journal import Journal
 from satchel.memory.memories import Memories
 from satchel.memory.scope import Notebook
-from satchel.store.sqlite.store import SqliteStore
+from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
 from tests.memory.conftest import ELSEWHERE, HERE, MakeNotebook
 from tests.memory.samples import CONFIRMED, FALSIFIED, STARTED

@@ -18,7 +18,7 @@ from satchel.memory.scope import EVERYWHERE, Notebook
 from satchel.search.query import analyse
 from satchel.search.searcher import search_kind
 from satchel.sources.conversations import Action, Exchange
-from satchel.store.sqlite.store import SqliteStore
+from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
 from tests.memory.conftest import ELSEWHERE, HERE, MakeNotebook
 from tests.memory.samples import FALSIFIED, STARTED, calm_line

@@ -21,8 +21,7 @@ from satchel.assemble.packer import BUDGET, CLEARLY_LESS
 from satchel.assemble.render import RenderRequest, render_with_usage
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import COST_EXPONENT, COST_OFFSET, Section, priority
-from satchel.safety.redact import redact
-from satchel.safety.sanitize import clean_text
+from satchel.safety.sanitize import clean_text, redact
 from satchel.tokens import counter
 from satchel.types import Context, Format, Freshness
 from tests.oracle import cl100k, o200k

@@ -13,7 +13,7 @@ from satchel.search.filters import make_filters
 from satchel.search.query import analyse
 from satchel.search.searcher import SearchResult, search_kind
 from satchel.sources.conversations import Exchange
-from satchel.store.sqlite.store import SqliteStore
+from satchel.store.sqlite import SqliteStore
 from satchel.types import Hit, Kind
 from satchel.vocabulary import ConfidenceTier, Domain, OutcomeStatus, RootCauseCategory, Strategy
 

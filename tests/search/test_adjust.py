@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.search.rank_records import HALF_LIFE_SECONDS, LARGEST, recency
-from satchel.store.sqlite.store import SqliteStore
+from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
 from satchel.vocabulary import ConfidenceTier
 from tests.search.remembered import DAY, NOW, ask, confirmed, keys, memory, put, signal

@@ -15,9 +15,9 @@ from satchel import text as words
 from satchel.search import bm25
 from satchel.search.query import QueryTerm
 from satchel.store.extract import extract
-from satchel.store.lexicon import Lexicon
 from satchel.store.records import NewDocument
-from satchel.store.sqlite.store import SqliteStore
+from satchel.store.segments import Lexicon
+from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind, Outline, Part, Role
 
 vocabulary = st.sampled_from(["alpha", "beta", "gamma", "delta"])

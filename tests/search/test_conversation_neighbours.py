@@ -7,7 +7,7 @@ import pytest
 
 from satchel.search.conversation_neighbours import NEIGHBOUR_WEIGHTS, order_of, surroundings
 from satchel.search.query import analyse
-from satchel.store.sqlite.store import SqliteStore
+from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
 from tests.search.remembered import ask, talk
 

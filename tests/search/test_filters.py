@@ -10,7 +10,7 @@ from satchel.errors import UsageError
 from satchel.memory.memories import Memories
 from satchel.memory.scope import Notebook
 from satchel.search.filters import NO_FILTERS, Filters, filters_data, make_filters, parse_filters
-from satchel.store.sqlite.store import SqliteStore
+from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
 from satchel.vocabulary import Domain, MemoryCategory, Strategy
 from tests.contracts.documents import record_document

@@ -11,7 +11,7 @@ from satchel.search.chunks import ALSO
 from satchel.search.dense import VECTOR_FLOOR, Likeness
 from satchel.search.rank_records import VECTOR_WEIGHT
 from satchel.search.searcher import SPANS_PER_RECORD
-from satchel.store.sqlite.store import SqliteStore
+from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
 from tests.search.remembered import ask, confirmed, experience, keys, memory, put, signal
 

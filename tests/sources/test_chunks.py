@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.sources.chunks import MAX_LINES, MIN_LINES, chunks, line_count
+from satchel.sources.docs import MAX_LINES, MIN_LINES, chunks, line_count
 from satchel.types import Role
 
 

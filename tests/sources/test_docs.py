@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.sources.chunks import MAX_LINES
-from satchel.sources.docs import FINDERS, outline_chunk
+from satchel.sources.docs import FINDERS, MAX_LINES, outline_chunk
 from satchel.types import Role
 from tests.sources.code.rendering import assert_tiles
 

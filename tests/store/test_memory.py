@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.store.sqlite import connection
+from satchel.store.sqlite import SqliteStore, connection
 from satchel.store.sqlite import connection as schema
-from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind
 from tests.contracts.documents import record_document
 from tests.e2e.sample import sample_repository

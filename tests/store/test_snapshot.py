@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from satchel.errors import StoreError
-from satchel.store.sqlite.store import SqliteStore
+from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
 from tests.contracts.documents import file_document
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from satchel.store.sqlite.store import SqliteStore
+from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
 from tests.contracts.documents import record_document
 

@@ -12,7 +12,7 @@ from starlette.types import Message
 
 from satchel.engine import Satchel
 from satchel.errors import StoreError
-from satchel.index.lock import holder
+from satchel.system.state_files import holder
 from satchel.system.threads import ShouldStop
 from satchel.testing import TinyRepository
 from satchel.web.access import Access, own_origins

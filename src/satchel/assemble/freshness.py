@@ -166,7 +166,7 @@ class Freshener:
         return self._renamed_file(stored) or _FileNow(location.path, kind, None, reason=f"the file is {lines.reason}")
 
     def _look_at_parts(self, location: Location, kind: Kind, lines: Lines, stored: Document) -> _FileNow:
-        from satchel.sources.file_contents import unwanted  # here, because most files are as they were indexed
+        from satchel.sources.outline import unwanted  # here, because most files are as they were indexed
 
         reason = unwanted(lines.path, lines.text(1, len(lines.lines)))
         if reason is not None:

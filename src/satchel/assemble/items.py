@@ -11,7 +11,7 @@ from satchel.assemble.candidates import DECLARED, Candidate
 from satchel.assemble.freshness import freshness_of, gravest
 from satchel.assemble.section import Group, Section, subtract
 from satchel.assemble.source_lines import without_blank_ends
-from satchel.safety.keys import handle, nonce
+from satchel.safety.trust import handle, nonce
 from satchel.search.chunks import ALSO
 from satchel.sources.commits import Counted
 from satchel.types import ContextItem, Cut, Detail, Failure, Freshness, Hit, Kind, Location, Piece, Range, Role

@@ -17,8 +17,8 @@ from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section, priority
 from satchel.assemble.thresholds import FILL, FillPolicy
 from satchel.safety import sanitize
-from satchel.safety.keys import handle
-from satchel.safety.redact import marks
+from satchel.safety.sanitize import marks
+from satchel.safety.trust import handle
 from satchel.tokens import TokenCounter, counter
 from satchel.types import Context, ContextItem, Failure, Format, Kind, Omission, ShownBefore, Trust, Usage, View
 

@@ -16,8 +16,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 
 from satchel.safety import sanitize
-from satchel.safety.redact import redact
-from satchel.safety.sanitize import clean_text
+from satchel.safety.sanitize import clean_text, redact
 from satchel.system import files
 from satchel.tokens import TokenCounter
 from satchel.types import Freshness, Outline, Range
@@ -228,7 +227,7 @@ def outline_of(lines: Lines, *, is_note: bool = False) -> Outline:
 
     try:
         if is_note:
-            from satchel.sources.notes.vault import read_note
+            from satchel.sources.vault import read_note
 
             return read_note(lines.path, "\n".join(lines.lines))[0]
         return outline_file(lines.path, "\n".join(lines.lines))[1]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from satchel import text as words
 from satchel.errors import UsageError
-from satchel.sources.chunks import comment
+from satchel.sources.code.languages import comment
 
 if TYPE_CHECKING:
     from satchel.sources.code.runs import Run, Unit
@@ -113,7 +113,7 @@ class SyntaxStrategy:
         whole = _size(source, start, end)
         if whole <= budget_tokens:
             return None
-        from satchel.sources.code.grammar import GRAMMARS
+        from satchel.sources.code.languages import GRAMMARS
 
         if source.language in GRAMMARS:
             return self._by_syntax(source, start, end, budget_tokens)

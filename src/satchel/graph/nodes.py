@@ -22,12 +22,12 @@ from satchel.assemble.source_lines import FileLines, Lines, Unreadable
 from satchel.graph.request import Direction, GraphRequest, Lens
 from satchel.graph.walk import GraphWalk, Reached
 from satchel.safety import sanitize
-from satchel.safety.keys import handle
 from satchel.safety.sanitize import clean_field
+from satchel.safety.trust import handle
 from satchel.search.chunks import chunk_of, identity_of
 from satchel.search.rank_records import HALF_LIFE_SECONDS
 from satchel.search.resolve.code import Code
-from satchel.sources.notes.note import value_text
+from satchel.sources.notes import value_text
 from satchel.sources.roles import is_inline_test
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
@@ -155,7 +155,7 @@ def field_lines(fields: Mapping[str, FieldValue]) -> list[str]:
 
 def without_fields(text: str, *, is_first: bool) -> str:
     """Return the text of a chunk of a vault's file without front matter and without lines that are only a field."""
-    from satchel.sources.notes.markdown import front_matter, look_through
+    from satchel.sources.vault import front_matter, look_through
 
     lines = text.split("\n")
     begin = front_matter(lines).lines if is_first else 0

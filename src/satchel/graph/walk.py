@@ -30,9 +30,9 @@ from satchel.search.dense import Likeness, Meaning, scores, similar_chunks
 from satchel.search.query import Query
 from satchel.search.relations import MOST_FILES, Relations
 from satchel.search.resolve.modules import import_targets, importers
-from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
 from satchel.store.records import Place, StoredChunk
+from satchel.store.segments import Lexicon
 from satchel.types import EdgeType, Kind
 
 TOGETHER_SHARE = 0.8

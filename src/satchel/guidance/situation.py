@@ -26,7 +26,7 @@ from typing import Any
 from satchel.errors import UnsafePathError, UsageError
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
-from satchel.system.globs import translate
+from satchel.system.files import translate
 
 LONGEST_GLOB = 400
 """Length limit of a path pattern."""

@@ -9,18 +9,13 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from satchel.index.difference import Difference, compare, tick
-from satchel.index.history import HistoryOptions, HistoryPlan, plan_history
+from satchel.index.difference import compare, plan_history, tick
 from satchel.index.options import LINKS_DUE, BuildOptions, IndexReport, Progress
 from satchel.index.walk import TreeWalk, walk
 from satchel.store.protocol import SET_ASIDE, Store
 from satchel.system.files import SkipReason
 from satchel.types import Failure
-
-if TYPE_CHECKING:
-    from satchel.index.update import UpdateOutcome
 
 
 def build(
@@ -28,45 +23,34 @@ def build(
 ) -> IndexReport:
     """Update the store from the files and the history of `root`. The caller holds the index lock."""
     if root.is_file():
-        from satchel.index.export import build_export
+        from satchel.index.notes import build_export
 
         return build_export(store, root, options, progress, should_stop)
     started = time.monotonic()
     began = tick()
     tree = walk(root, options.walk, should_stop=should_stop)
     difference = compare(store, tree, options.reading.version, vault=options.reading.vault)
-    history = plan_history(store, root, _history_options(options))
-    notes = [*_notes(store, tree), *history.notes]
-    outcome = None
-    is_stopped = tree.stopped or should_stop()
-    if not is_stopped and (difference.is_any or history.is_due or store.meta(LINKS_DUE)):
-        outcome = _update(store, difference, history, options, began, progress, should_stop)
-    if outcome is not None and outcome.completed and store.meta(SET_ASIDE):
-        with store.write() as writer:
-            writer.set_meta(SET_ASIDE, "")
-    return _report(store, tree, difference, outcome, notes, is_stopped=is_stopped, seconds=time.monotonic() - started)
-
-
-def _history_options(options: BuildOptions) -> HistoryOptions:
-    reading = options.reading
-    return HistoryOptions(
-        options.commits, options.commit_files, options.message_characters, reading.allow, reading.version
+    history = plan_history(store, root, options)
+    report = IndexReport(
+        files=len(difference.stored),
+        unchanged=difference.unchanged,
+        errors=tree.errors,
+        interrupted=tree.stopped or should_stop(),
+        notes=(*_notes(store, tree), *history.notes),
     )
+    failed = Counter[str]()
+    if not report.interrupted and (difference.is_any or history.is_due or store.meta(LINKS_DUE)):
+        from satchel.index.update import Task, update
 
-
-def _update(
-    store: Store,
-    difference: Difference,
-    history: HistoryPlan,
-    options: BuildOptions,
-    began: int,
-    progress: Progress,
-    should_stop: Callable[[], bool],
-) -> UpdateOutcome:
-    from satchel.index.update import Task, update
-
-    entries = {entry.path: entry for entry in difference.read}
-    return update(store, Task(began, difference, entries, history, options, progress, should_stop))
+        entries = {entry.path: entry for entry in difference.read}
+        update(store, Task(began, difference, entries, history, options, progress, should_stop, report, failed))
+        if not report.interrupted and store.meta(SET_ASIDE):
+            with store.write() as writer:
+                writer.set_meta(SET_ASIDE, "")
+    report.files += report.added - report.removed
+    report.skipped = dict(sorted((failed + Counter(tree.skipped) + Counter(store.skipped_reasons())).items()))
+    report.seconds = time.monotonic() - started
+    return report
 
 
 def _notes(store: Store, tree: TreeWalk) -> list[Failure]:
@@ -78,26 +62,3 @@ def _notes(store: Store, tree: TreeWalk) -> list[Failure]:
         message = f"the index was damaged: it was put aside as {aside} and built again"
         notes.append(Failure("index", message))
     return notes
-
-
-def _report(
-    store: Store,
-    tree: TreeWalk,
-    difference: Difference,
-    outcome: UpdateOutcome | None,
-    notes: list[Failure],
-    *,
-    is_stopped: bool,
-    seconds: float,
-) -> IndexReport:
-    skipped = Counter(tree.skipped) + Counter(store.skipped_reasons())
-    report = IndexReport(
-        files=len(difference.stored),
-        unchanged=difference.unchanged,
-        skipped=dict(sorted(skipped.items())),
-        errors=tree.errors,
-        interrupted=is_stopped,
-        notes=tuple(notes),
-        seconds=seconds,
-    )
-    return report if outcome is None else outcome.completing(report)

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from satchel.errors import GitError
-from satchel.index.history import HistoryPlan, git_failure, unknown_files
+from satchel.index.difference import HistoryPlan, git_failure, unknown_files
+from satchel.index.options import IndexReport
 from satchel.safety import sanitize
 from satchel.sources.commits import Commit, read_commits, visible_commits
 from satchel.store.extract import extract_records
-from satchel.store.protocol import Store, Writer
+from satchel.store.protocol import Store
 from satchel.store.records import NewDocument
 from satchel.system import git
 from satchel.types import EdgeType, Failure, Kind, Reference
+
+if TYPE_CHECKING:
+    from satchel.store.sqlite.writer import Writer
 
 COMMIT_LANGUAGE = "commit"
 
@@ -38,25 +43,22 @@ COMMITS_AT_ONCE = 500
 """Commits written together: often enough to see progress, rare enough to cost nothing."""
 
 
-@dataclass(slots=True)
-class HistoryChange:
-    """The outcome of an update: commits read, commits now hidden, and notes on failures."""
-
-    added: int = 0
-    hidden: int = 0
-    notes: list[Failure] = field(default_factory=list)
-
-
 def update_history(
-    store: Store, writer: Writer, plan: HistoryPlan, advance: Callable[[int], None], should_stop: Callable[[], bool]
-) -> HistoryChange:
-    """Bring the commits of the store in line with HEAD, inside a transaction of the store.
+    store: Store,
+    writer: Writer,
+    plan: HistoryPlan,
+    report: IndexReport,
+    advance: Callable[[int], None],
+    should_stop: Callable[[], bool],
+) -> list[Failure]:
+    """Bring the commits of the store in line with HEAD, inside a transaction of the store. Returns notes on failures.
 
     After a stop or a failure of git, the commits read so far are kept; the next run reads the rest.
     """
     stored = store.keys(Kind.COMMIT)
     if plan.repository is None:
-        return _clear(writer, stored)
+        _clear(writer, stored)
+        return []
     renames: dict[str, Sequence[Sequence[str]]] = json.loads(store.meta("renames_by_commit") or "{}")
     if plan.is_stale:
         writer.remove(Kind.COMMIT, stored)
@@ -64,28 +66,29 @@ def update_history(
     # Without a complete run the next one has to compare again, even if HEAD has gone back by then.
     writer.set_meta("history", "")
     writer.set_meta("history_form", plan.form)
-    change, log = HistoryChange(), _Log(plan.repository, plan.options.limit, stored)
+    log = _Log(plan.repository, plan.options.commits, stored)
+    notes: list[Failure] = []
     is_complete = False
     try:
         for commits in _lots(log.commits(should_stop)):
             commits = _fit(commits)
             writer.put(commit_documents(commits, plan))
             renames |= {commit.sha: commit.renames[:MOST_RENAMES] for commit in commits if commit.renames}
-            change.added += len(commits)
+            report.commits_added += len(commits)
             advance(len(commits))
         is_complete = not should_stop()
     except GitError as error:
-        change.notes.append(git_failure(error))
+        notes.append(git_failure(error))
     if log.is_visible_known:
-        _hide(writer, stored.difference(log.visible), change)
+        report.commits_hidden = _hide(writer, stored.difference(log.visible))
     writer.set_meta("renames_by_commit", json.dumps(renames))
     writer.set_meta("renames", json.dumps(_current_paths(renames, log.visible)))
     if is_complete:
         writer.set_meta("history", plan.state)
     if plan.repository.partial and log.without_files:
         writer.set_meta("history_unknown", str(log.without_files))
-        change.notes.append(unknown_files(log.without_files))
-    return change
+        notes.append(unknown_files(log.without_files))
+    return notes
 
 
 class _Log:
@@ -125,19 +128,19 @@ class _Log:
                 return
 
 
-def _clear(writer: Writer, stored: Iterable[str]) -> HistoryChange:
+def _clear(writer: Writer, stored: Iterable[str]) -> None:
     writer.remove(Kind.COMMIT, stored)
     for key in ("history", "history_form", "history_unknown", "renames", "renames_by_commit"):
         writer.set_meta(key, "")
-    return HistoryChange()
 
 
-def _hide(writer: Writer, hidden: set[str], change: HistoryChange) -> None:
+def _hide(writer: Writer, hidden: set[str]) -> int:
+    """Hide these commits, or remove them where they are too many. Returns the number of hidden ones."""
     if len(hidden) > MOST_HIDDEN:
         writer.remove(Kind.COMMIT, hidden)
         hidden = set()
     writer.hide(Kind.COMMIT, sorted(hidden))
-    change.hidden = len(hidden)
+    return len(hidden)
 
 
 def _lots(commits: Iterator[Commit]) -> Iterator[list[Commit]]:
@@ -166,12 +169,12 @@ def _current_paths(renames: dict[str, Sequence[Sequence[str]]], visible: Sequenc
 
 def commit_documents(commits: Sequence[Commit], plan: HistoryPlan) -> list[NewDocument]:
     """Return commits as documents, their messages and subjects clean and without secrets."""
-    options = plan.options
+    options, allow = plan.options, plan.options.reading.allow
     # Shortened afterwards: half of a secret is not recognised.
-    read = [sanitize.counted_text(commit.message, options.allow) for commit in commits]
+    read = [sanitize.counted_text(commit.message, allow) for commit in commits]
     messages = [message[: options.message_characters] for message, _ in read]
-    subjects = [sanitize.line(commit.subject, SUBJECT_CHARACTERS, options.allow) for commit in commits]
-    authors = {name: sanitize.line(name, allow=options.allow) for name in {commit.author for commit in commits}}
+    subjects = [sanitize.line(commit.subject, SUBJECT_CHARACTERS, allow) for commit in commits]
+    authors = {name: sanitize.line(name, allow=allow) for name in {commit.author for commit in commits}}
     searched = [
         message[: len(subject) + SEARCHED_CHARACTERS] for message, subject in zip(messages, subjects, strict=True)
     ]
@@ -181,7 +184,7 @@ def commit_documents(commits: Sequence[Commit], plan: HistoryPlan) -> list[NewDo
         commits, read, messages, subjects, extractions, strict=True
     ):
         fields = {"author": authors[commit.author], "files": list(commit.files), "file_count": commit.file_count}
-        touched = commit.files[: options.most_files] if commit.file_count <= options.most_files else ()
+        touched = commit.files[: options.commit_files] if commit.file_count <= options.commit_files else ()
         documents.append(
             NewDocument(
                 kind=Kind.COMMIT,

@@ -1,16 +1,23 @@
-"""The difference between the tree and the index."""
+"""The difference between the index and the tree, and between the stored commits and those that HEAD reaches.
+
+Reads a few small files of the repository and does not run git.
+"""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from satchel.errors import GitError
+from satchel.index.options import BuildOptions
 from satchel.index.walk import FileEntry, TreeWalk, WalkOptions, walk
 from satchel.store.protocol import Store
 from satchel.store.records import Stamp
-from satchel.types import Kind
+from satchel.system import git
+from satchel.types import Failure, Kind
 
 
 def tick() -> int:
@@ -89,3 +96,61 @@ def changed_files(store: Store, root: Path, options: WalkOptions) -> list[tuple[
     """Return (path, size in bytes) of the files below a root that are not stored, or with another stamp."""
     times = {path: stamp.times for path, (_, stamp) in known_files(store).items()}
     return [(entry.path, entry.size) for entry in walk(root, options).entries if times.get(entry.path) != entry.times]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPlan:
+    """The work to do on the history. Without `repository` and `head` there is none, and stored commits are removed.
+
+    `is_stale` says that stored commits have to be read again, too. `notes` are shown with every answer.
+    """
+
+    options: BuildOptions
+    is_due: bool
+    repository: git.Repository | None = None
+    head: str | None = None
+    is_stale: bool = False
+    notes: tuple[Failure, ...] = ()
+
+    @property
+    def state(self) -> str:
+        """The mark of a store whose commits are those of this plan. The first value is HEAD."""
+        return json.dumps([self.head, self.options.commits])
+
+    @property
+    def form(self) -> str:
+        """The stored form of commits: after a change, stored commits have to be read again."""
+        options = self.options
+        return json.dumps([options.commit_files, options.message_characters, options.reading.version])
+
+
+def plan_history(store: Store, root: Path, options: BuildOptions) -> HistoryPlan:
+    """Compare the store with HEAD. A folder without git, or without a commit, has no history."""
+    try:
+        repository = git.find_repository(root)
+        head = git.head(repository) if repository is not None and options.commits else None
+    except GitError as error:
+        # The stored commits stay: a failure of git says nothing about the history.
+        return HistoryPlan(options, is_due=False, notes=(git_failure(error),))
+    noted, form = store.meta("history"), store.meta("history_form")
+    if repository is None or head is None:
+        return HistoryPlan(options, is_due=bool(noted or form))
+    notes = []
+    if repository.shallow:
+        notes.append(Failure("commits", "this is a shallow clone: older history is missing", "git fetch --unshallow"))
+    if repository.partial and (unknown := store.meta("history_unknown")):
+        notes.append(unknown_files(int(unknown)))
+    plan = HistoryPlan(options, is_due=False, repository=repository, head=head, notes=tuple(notes))
+    is_stale = bool(form) and form != plan.form
+    return replace(plan, is_stale=is_stale, is_due=is_stale or noted != plan.state)
+
+
+def git_failure(error: GitError) -> Failure:
+    """Return the note for a history that could not be read to its end."""
+    return Failure("commits", str(error), "the files are indexed; the history is as far as it could be read")
+
+
+def unknown_files(count: int) -> Failure:
+    """Return the note for a clone without the folders of old commits."""
+    message = f"this is a partial clone: which files {count:,} old commits changed is unknown"
+    return Failure("commits", message, "git fetch --refetch --filter=blob:none")

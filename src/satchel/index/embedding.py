@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from satchel.embed import Embedder, fingerprint
-from satchel.errors import EmbeddingError, LockedError, StoreError
+from satchel.errors import EmbeddingError
 from satchel.index.options import Progress, Quiet, VectorCounts
 from satchel.store.extract import ChunkText, chunk_texts
 from satchel.store.protocol import Store
@@ -42,7 +42,7 @@ class VectorCache:
 
     def __init__(self, path: Path, key: bytes) -> None:
         self._key = key[: hashlib.blake2b.MAX_KEY_SIZE]
-        self._connection = _open(path)
+        self._connection = open_cache(path, _VERSION, _SCHEMA)
 
     def key(self, fingerprint: str, text: str) -> bytes:
         """Return the key of a text under a fingerprint."""
@@ -82,14 +82,6 @@ class VectorCache:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
-
-
-def _open(path: Path) -> apsw.Connection | None:
-    """Open or replace the cache file; None if it cannot be used."""
-    try:
-        return open_cache(path, _VERSION, _SCHEMA)
-    except (StoreError, LockedError):
-        return None
 
 
 BATCH_CHUNKS = 8

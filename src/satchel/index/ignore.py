@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from satchel.system.files import SkipReason
-from satchel.system.globs import WILD, translate
+from satchel.system.files import WILD, SkipReason, translate
 
 WILDCARD_LIMIT = 5_000
 """Patterns with wildcards in one file of rules; later ones are dropped, against files made to be slow. The largest

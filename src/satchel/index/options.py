@@ -8,10 +8,8 @@ from hashlib import blake2b
 from typing import Protocol
 
 from satchel.index.walk import WalkOptions
-from satchel.safety.redact import REDACTION_VERSION
-from satchel.safety.sanitize import CLEANING_VERSION
+from satchel.safety.sanitize import CLEANING_VERSION, REDACTION_VERSION
 from satchel.settings import Settings
-from satchel.sources.versions import NOTES_VERSION, OUTLINE_VERSION
 from satchel.store.protocol import EXTRACTION_VERSION
 from satchel.system.locations import Places
 from satchel.types import Failure, Kind
@@ -37,12 +35,12 @@ class Quiet:
         """Ignore it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class IndexReport:
-    """The outcome of one run.
+    """The outcome of one run, filled while it works.
 
-    `files` are in the index afterwards. `cached` counts new and changed files that another work tree had read before;
-    `skipped` counts files by reason, `errors` those among them that could not be read.
+    `files` are in the index afterwards. `skipped` counts files by reason, `errors` those among them that could not be
+    read.
     """
 
     files: int = 0
@@ -50,7 +48,6 @@ class IndexReport:
     changed: int = 0
     removed: int = 0
     unchanged: int = 0
-    cached: int = 0
     commits_added: int = 0
     commits_hidden: int = 0
     skipped: Mapping[str, int] = field(default_factory=dict)
@@ -98,6 +95,12 @@ class VectorReport:
     failure: Failure | None = None
 
 
+OUTLINE_VERSION = "2"
+"""Change it when the same text has another outline: the readers themselves are not imported for an unchanged index."""
+
+NOTES_VERSION = 1
+"""Increase it when the same export or vault has other notes."""
+
 READING_VERSION = f"{EXTRACTION_VERSION}/{CLEANING_VERSION}/{REDACTION_VERSION}/{OUTLINE_VERSION}"
 """Changes if the same bytes give other chunks: an index of another version is built again."""
 
@@ -115,16 +118,12 @@ EXPORT_STATE = "export"
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """The options of a worker. `key` keys the content hashes; `cache` is the extraction cache file or empty.
-
-    In a `vault` Markdown files are notes.
-    """
+    """The options of a worker. `key` keys the content hashes. In a `vault` Markdown files are notes."""
 
     root: str
     key: bytes
     limit: int
     allow: tuple[str, ...] = ()
-    cache: str = ""
     vault: bool = False
 
     @property
@@ -166,8 +165,6 @@ def build_options(settings: Settings, places: Places, key: bytes, *, vault: bool
             key=key,
             limit=settings.index_max_file_bytes,
             allow=settings.redact_allow,
-            # The cache has no place for the facts of a note.
-            cache=str(places.cache) if places.cache is not None and not vault else "",
             vault=vault,
         ),
         workers=settings.index_workers,

@@ -1,143 +1,34 @@
-"""Read and extract a file, through the cache of extractions."""
+"""Read and extract files, in this process and in worker processes side by side."""
 
 from __future__ import annotations
 
-import hashlib
+import gc
+import os
+import queue
+import signal
+import struct
+import subprocess
+import sys
+import threading
 import zlib
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import IO, Self, TypeVar
 
-import apsw
-
-from satchel.errors import LockedError, StoreError
 from satchel.index.difference import tick
 from satchel.index.options import ReadingOptions
-from satchel.safety.redact import redact
-from satchel.safety.sanitize import clean_text
-from satchel.sources.file_contents import unwanted
-from satchel.sources.notes.note import is_note
-from satchel.sources.outline import outline_file
-from satchel.store.extract import dump, extract, load
+from satchel.safety.sanitize import clean_text, redact
+from satchel.sources.notes import is_note
+from satchel.sources.outline import outline_file, unwanted
+from satchel.store.extract import extract
 from satchel.store.records import Extraction
-from satchel.store.sqlite.connection import open_cache, remove_files
 from satchel.system import files
 from satchel.types import Kind, Outline
 
-VERSION = 2
-SCHEMA = """
-DROP TABLE IF EXISTS extractions;
-CREATE TABLE extractions(
-    age INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, redacted INTEGER NOT NULL,
-    cleaned INTEGER NOT NULL, seal BLOB NOT NULL, text BLOB NOT NULL, extraction BLOB NOT NULL);
-"""
-
-MOST_BYTES = 256_000_000
-"""Bytes of a cache above which the oldest rows are dropped: 15,000 files as large as those of pytest."""
-
-_DROPPED_SHARE = 4
-"""One row in four is dropped at once, so that the next files do not prune again."""
-
-_DROP_OLDEST = """
-DELETE FROM extractions WHERE age IN (
-    SELECT age FROM extractions ORDER BY age LIMIT (SELECT count(*) / ? + 1 FROM extractions))
-"""
-_DIGEST_BYTES = 16
-_BUSY = (apsw.BusyError, apsw.LockedError)
-
-
-class ExtractionCache:
-    """A small key-value file beside the indexes of one repository.
-
-    Faults of the file only cost time: a busy or full one is skipped this time, a broken one is removed and not used
-    again by this process.
-    """
-
-    def __init__(self, path: Path, connection: apsw.Connection, key: bytes) -> None:
-        self._path = path
-        self._connection: apsw.Connection | None = connection
-        self._key = key
-
-    @classmethod
-    def open(cls, path: Path, key: bytes) -> ExtractionCache | None:
-        """Open or create the cache; None if it cannot be used."""
-        try:
-            return cls(path, open_cache(path, VERSION, SCHEMA), key)
-        except (StoreError, LockedError):
-            return None
-
-    def load(self, cache_key: str, reading: Reading) -> bool:
-        """Fill a reading from the cache. Returns whether a valid row was found."""
-        if self._connection is None:
-            return False
-        select = "SELECT kind, text, extraction, redacted, cleaned, seal FROM extractions WHERE key = ?"
-        try:
-            row = self._connection.execute(select, (cache_key,)).fetchone()
-        except apsw.Error as error:
-            self._fail(error)
-            return False
-        except UnicodeDecodeError:  # not written by satchel
-            return False
-        if row is None or row[5] != self._seal(cache_key, row[:5]):
-            return False
-        reading.kind, reading.text, reading.dumped, reading.redacted, reading.cleaned = row[:5]
-        reading.cached = True
-        return True
-
-    def save(self, rows: Iterable[tuple[str, Reading]]) -> None:
-        """Store readings, and drop the oldest rows of a cache that is too large."""
-        if self._connection is None:
-            return
-        values = []
-        for cache_key, reading in rows:
-            row = (reading.kind, reading.text, reading.dump(), reading.redacted, reading.cleaned)
-            values.append((cache_key, *row, self._seal(cache_key, row)))
-        if not values:
-            return
-        try:
-            with self._connection as connection:
-                connection.executemany(
-                    "INSERT OR REPLACE INTO extractions(key, kind, text, extraction, redacted, cleaned, seal) "
-                    "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    values,
-                )
-                _prune(connection)
-        except apsw.Error as error:
-            self._fail(error)
-
-    def close(self) -> None:
-        """Release the file; later calls load and save nothing."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def _fail(self, error: apsw.Error) -> None:
-        """Stop using the cache, unless it is only busy. A damaged or foreign file is removed."""
-        if isinstance(error, _BUSY):
-            return
-        self.close()
-        if isinstance(error, apsw.CorruptError | apsw.NotADBError | apsw.SQLError):
-            remove_files(self._path)
-
-    def _seal(self, cache_key: str, row: tuple[object, ...]) -> bytes:
-        """Return the keyed hash of a row with the types of its values, which tell text from equal bytes."""
-        digest = hashlib.blake2b(cache_key.encode(), key=self._key, digest_size=_DIGEST_BYTES)
-        for value in row:
-            part = value if isinstance(value, bytes) else str(value).encode()
-            digest.update(type(value).__name__.encode() + len(part).to_bytes(8, "little") + part)
-        return digest.digest()
-
-
-def _prune(connection: apsw.Connection) -> None:
-    """Drop the oldest rows of a cache that is too large; a row that is written again counts as new."""
-    pages = connection.pragma("page_count") - connection.pragma("freelist_count")
-    if pages * connection.pragma("page_size") > MOST_BYTES:
-        connection.execute(_DROP_OLDEST, (_DROPPED_SHARE,))
-
-
 TEXT_COMPRESSION = 1
-
 
 FAILED = "parser-failure"
 
@@ -147,8 +38,8 @@ class Reading:
     """The result for one file: `skipped` is the reason if it is not indexed.
 
     `text` is compressed; `redacted` and `cleaned` count removals. `changed_ns` is 0 for a file that may have changed
-    once more unnoticed: the next run reads it again. The extraction is a value (`made`) or, from a worker or the cache,
-    `dumped`. `facts` are those of a note of a vault.
+    once more unnoticed: the next run reads it again. A skipped file has no `extraction`. `facts` are those of a note of
+    a vault.
     """
 
     path: str
@@ -160,93 +51,350 @@ class Reading:
     content_hash: str = ""
     kind: str = ""
     text: bytes = b""
-    dumped: bytes = b""
     redacted: int = 0
     cleaned: int = 0
     lossy: bool = False
-    cached: bool = False
     facts: str = ""
-    made: Extraction | None = None
-
-    @property
-    def extraction(self) -> Extraction:
-        """Parts, spans and words of the file."""
-        return self.made or load(self.dumped)
-
-    def dump(self) -> bytes:
-        """Return the extraction as bytes, for the cache or another process."""
-        return self.dumped or (dump(self.made) if self.made is not None else b"")
-
-    def row(self) -> tuple[Any, ...]:
-        """Return all fields but the last as plain values, in order: `Reading(*row)` is this reading."""
-        return (
-            self.path, self.size, self.mtime_ns, self.changed_ns, self.skipped, self.failed, self.content_hash,
-            self.kind, self.text, self.dump(), self.redacted, self.cleaned, self.lossy, self.cached, self.facts,
-        )  # fmt: skip
+    extraction: Extraction | None = None
 
 
-class Reader:
-    """Reads files of one root, through the extraction cache if there is one."""
-
-    def __init__(self, options: ReadingOptions) -> None:
-        self._options = options
-        self._root = Path(options.root)
-        self._cache = ExtractionCache.open(Path(options.cache), options.key) if options.cache else None
-
-    def read(self, path: str) -> Reading:
-        """Read one file. Never raises for its content: a file that cannot be indexed is returned as skipped."""
-        options = self._options
-        now = tick()
-        try:
-            content = files.read_text(self._root, path, key=options.key, limit=options.limit)
-        except files.Skipped as skip:
-            return Reading(path, skipped=str(skip.reason), failed=skip.is_error)
-        reading = Reading(
-            path, content.size, content.mtime_ns, content.changed_ns if content.changed_ns < now else 0,
-            content_hash=content.content_hash, lossy=content.lossy,
-        )  # fmt: skip
-        reason = unwanted(path, content.text)
-        if reason is not None:
-            reading.skipped = str(reason)
-            return reading
-        if self._cache is not None and self._cache.load(self.cache_key(reading), reading):
-            return reading
-        try:
-            self._parse(reading, content.text)
-        except (RecursionError, MemoryError):  # nesting or size beyond anything written by hand
-            return Reading(path, skipped=FAILED, failed=True)
+def read_file(path: str, options: ReadingOptions) -> Reading:
+    """Read one file of the root. Never raises for its content: a file that cannot be indexed is returned as skipped."""
+    now = tick()
+    try:
+        content = files.read_text(Path(options.root), path, key=options.key, limit=options.limit)
+    except files.Skipped as skip:
+        return Reading(path, skipped=str(skip.reason), failed=skip.is_error)
+    reading = Reading(
+        path, content.size, content.mtime_ns, content.changed_ns if content.changed_ns < now else 0,
+        content_hash=content.content_hash, lossy=content.lossy,
+    )  # fmt: skip
+    reason = unwanted(path, content.text)
+    if reason is not None:
+        reading.skipped = str(reason)
         return reading
+    try:
+        _parse(reading, content.text, options)
+    except (RecursionError, MemoryError):  # nesting or size beyond anything written by hand
+        return Reading(path, skipped=FAILED, failed=True)
+    return reading
 
-    def _parse(self, reading: Reading, text: str) -> None:
-        text, reading.cleaned = clean_text(text)
-        text, secrets = redact(text, allow=self._options.allow)
-        kind, outline = self._outlined(reading, text)
-        reading.kind = str(kind)
-        reading.text = zlib.compress(text.encode("utf-8", "replace"), TEXT_COMPRESSION)
-        reading.made = extract(text, outline)
-        reading.redacted = sum(secrets.values())
 
-    def _outlined(self, reading: Reading, text: str) -> tuple[Kind, Outline]:
-        if not self._options.vault or not is_note(reading.path):
-            return outline_file(reading.path, text)
-        from satchel.sources.notes.vault import read_note
+def _parse(reading: Reading, text: str, options: ReadingOptions) -> None:
+    text, reading.cleaned = clean_text(text)
+    text, secrets = redact(text, allow=options.allow)
+    kind, outline = _outlined(reading, text, options)
+    reading.kind = str(kind)
+    reading.text = zlib.compress(text.encode("utf-8", "replace"), TEXT_COMPRESSION)
+    reading.extraction = extract(text, outline)
+    reading.redacted = sum(secrets.values())
 
-        outline, facts = read_note(reading.path, text)
-        reading.facts = facts.dump()
-        return Kind.NOTE, outline
 
-    def cache_key(self, reading: Reading) -> str:
-        """Return the cache key of a reading: equal bytes under an equal name give an equal extraction."""
-        name = reading.path.rpartition("/")[2]
-        return f"{self._options.version}/{reading.content_hash}/{name}"
+def _outlined(reading: Reading, text: str, options: ReadingOptions) -> tuple[Kind, Outline]:
+    if not options.vault or not is_note(reading.path):
+        return outline_file(reading.path, text)
+    from satchel.sources.vault import read_note
 
-    def remember(self, readings: Sequence[Reading]) -> None:
-        """Cache new readings for other work trees of the repository."""
-        if self._cache is not None:
-            fresh = [reading for reading in readings if not reading.skipped and not reading.cached]
-            self._cache.save([(self.cache_key(reading), reading) for reading in fresh])
+    outline, facts = read_note(reading.path, text)
+    reading.facts = facts.dump()
+    return Kind.NOTE, outline
 
-    def close(self) -> None:
-        """Release the cache."""
-        if self._cache is not None:
-            self._cache.close()
+
+BATCH_BYTES = 150_000
+"""Source bytes of a batch: large enough to hide the cost of the pipe, small enough to stop and end soon."""
+
+LAST_BATCH_BYTES = 20_000
+"""Bytes of the last batches, so that no lane waits long for another."""
+
+WORKER_WORTH_BYTES = 1_200_000
+"""Source bytes for each worker: it starts in about 0.2 s, so less work is faster without one."""
+
+MOST_LANES = 8
+"""Processes at most: more would wait for the one that writes."""
+
+MOST_CRASHES = 20
+"""Workers that a lane starts again after crashes; then the other lanes read."""
+
+WORKER = ("-P", "-m", "satchel.index.reading")
+"""Python arguments of a worker; `-P` keeps a module in the current folder from replacing it."""
+
+_PAUSE_SECONDS = 0.05  # between two checks for a stop
+
+Message = TypeVar("Message")
+Batch = tuple[int, list[str]]
+Result = tuple[int, list[Reading]]
+
+
+class Lanes:
+    """Reads files in order, by batches. Use it in a `with` block, which starts and ends the workers.
+
+    `paths` are (path, size) pairs; `workers` is the total number of processes, 0 for one per core.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[tuple[str, int]],
+        options: ReadingOptions,
+        workers: int,
+        should_stop: Callable[[], bool],
+    ) -> None:
+        lanes = workers or min(_processors(), MOST_LANES)
+        extra = min(lanes - 1, sum(size for _, size in paths) // WORKER_WORTH_BYTES)
+        self._options, self._should_stop = options, should_stop
+        self._batches: deque[Batch] = deque(enumerate(_batches(paths, extra + 1)))
+        self._results: queue.SimpleQueue[Result | None] = queue.SimpleQueue()
+        self._threads = [_Lane(self._batches, self._results, options, should_stop) for _ in range(extra)]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for thread in self._threads:
+            thread.stop()
+
+    def __iter__(self) -> Iterator[list[Reading]]:
+        """Yield the readings, by batches in the order of the paths. After a stop, only those done."""
+        waiting: dict[int, list[Reading]] = {}
+        following = 0
+        for number, readings in self._finished():
+            waiting[number] = readings
+            while following in waiting:
+                yield waiting.pop(following)
+                following += 1
+        for number in sorted(waiting):
+            yield waiting[number]
+
+    def _finished(self) -> Iterator[Result]:
+        """Yield batches as they are done, of this process and of the workers."""
+        running = len(self._threads)
+        while not self._should_stop():
+            batch = _take(self._batches)
+            if batch is not None:
+                yield batch[0], self._read(batch[1])
+            elif not running:
+                return
+            pause = None if batch is None else 0.0
+            while running and (result := self._next_result(pause)) is not _NOTHING:
+                if isinstance(result, tuple):
+                    yield result
+                else:
+                    running -= 1
+                pause = 0.0
+        while (result := self._next_result(0.0)) is not _NOTHING:  # after a stop, finished batches are kept
+            if isinstance(result, tuple):
+                yield result
+
+    def _read(self, paths: list[str]) -> list[Reading]:
+        readings = []
+        for path in paths:
+            if self._should_stop():
+                break
+            readings.append(read_file(path, self._options))
+        return readings
+
+    def _next_result(self, pause: float | None) -> Result | object | None:
+        """Return a finished batch; None says that a lane ended. Waits a moment unless `pause` is 0."""
+        try:
+            return self._results.get(timeout=_PAUSE_SECONDS if pause is None else pause)
+        except queue.Empty:
+            return _NOTHING
+
+
+_NOTHING = object()
+
+
+def _processors() -> int:
+    """Return the number of usable processors, in a container often fewer than the machine has."""
+    usable = getattr(os, "sched_getaffinity", None)
+    return len(usable(0)) if usable is not None else os.cpu_count() or 1
+
+
+def _take(batches: deque[Batch]) -> Batch | None:
+    try:
+        return batches.popleft()
+    except IndexError:
+        return None
+
+
+def _batches(paths: Sequence[tuple[str, int]], lanes: int) -> Iterator[list[str]]:
+    remaining = sum(size for _, size in paths)
+    batch: list[str] = []
+    size = 0
+    for path, length in paths:
+        batch.append(path)
+        size += length
+        if size >= min(BATCH_BYTES, max(LAST_BATCH_BYTES, remaining // (4 * lanes))):
+            yield batch
+            remaining -= size
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+class _Lane(threading.Thread):
+    """A thread that feeds one worker process and queues its answers, then None."""
+
+    def __init__(
+        self,
+        batches: deque[Batch],
+        results: queue.SimpleQueue[Result | None],
+        options: ReadingOptions,
+        should_stop: Callable[[], bool],
+    ) -> None:
+        super().__init__(name="satchel-lane", daemon=True)
+        self._batches, self._results, self._should_stop = batches, results, should_stop
+        self._options = options
+        self._guard = threading.Lock()
+        self._stopped = False
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def run(self) -> None:
+        try:
+            for _ in range(MOST_CRASHES):
+                process = self._start()
+                if process is None or self._serve(process):
+                    return
+        finally:
+            self._results.put(None)
+
+    def _start(self) -> subprocess.Popen[bytes] | None:
+        """Return a worker that is ready, or None: the other lanes do its work then."""
+        self._end()
+        try:
+            with self._guard:
+                if self._stopped:
+                    return None
+                process = self._process = subprocess.Popen(
+                    [sys.executable, *WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                )
+        except OSError:
+            return None
+        return process if _ask(process, self._options, str) == READY else None
+
+    def _serve(self, process: subprocess.Popen[bytes]) -> bool:
+        """Process batches. Returns false after the worker died."""
+        while not self._should_stop():
+            batch = _take(self._batches)
+            if batch is None:
+                return True
+            number, paths = batch
+            readings = _ask(process, paths, list[Reading])
+            if readings is None:
+                self._end()
+                if not self._stopped and not self._should_stop():
+                    self._results.put((number, [self._read_alone(path) for path in paths]))
+                return False
+            self._results.put((number, readings))
+        return True
+
+    def _read_alone(self, path: str) -> Reading:
+        """Read a file of a batch that killed the worker, in a worker on its own."""
+        process = self._process or self._start()
+        readings = _ask(process, [path], list[Reading]) if process is not None else None
+        if readings is None:
+            self._end()
+            return Reading(path, skipped=FAILED, failed=True)
+        return readings[0]
+
+    def stop(self) -> None:
+        """End the worker. Safe to call twice."""
+        with self._guard:
+            self._stopped = True
+            process = self._process
+        if process is not None:
+            process.kill()
+        if self.is_alive():
+            self.join()
+        self._end()
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                try:
+                    stream.close()
+                except BrokenPipeError:  # a request that the worker did not read
+                    continue
+
+
+def _ask(process: subprocess.Popen[bytes], message: object, kind: type[Message]) -> Message | None:
+    """Send one message and wait for the answer, which is of this kind; None if the worker ended."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        send(process.stdin, message)
+        return receive(process.stdout, kind)
+    except (OSError, ValueError):  # ValueError: the stream was closed by `stop`
+        return None
+
+
+READY = "ready"
+
+_LENGTH = struct.Struct("<I")
+_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux
+
+
+def send(stream: IO[bytes], message: object) -> None:
+    """Write one message."""
+    from msgspec import msgpack  # here and below, because few runs have a worker
+
+    body = msgpack.encode(message)
+    stream.write(_LENGTH.pack(len(body)) + body)
+    stream.flush()
+
+
+def receive(stream: IO[bytes], kind: type[Message]) -> Message | None:
+    """Read one message of this kind; None at the end of the stream."""
+    from msgspec import msgpack
+
+    head = stream.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    body = stream.read(length)
+    return None if len(body) < length else msgpack.decode(body, type=kind)
+
+
+def main() -> int:
+    """Serve until the input ends or the output is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _die_with_parent()
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    sys.stdout = sys.stderr
+    options = receive(requests, ReadingOptions)
+    if options is None:
+        return 0
+    gc.disable()  # this process makes few cycles, and the system frees all its memory
+    try:
+        _serve(options, requests, answers)
+    except BrokenPipeError:
+        # The interpreter flushes again at its end; that must not fail as well.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), answers.fileno())
+    return 0
+
+
+def _serve(options: ReadingOptions, requests: IO[bytes], answers: IO[bytes]) -> None:
+    send(answers, READY)
+    while (paths := receive(requests, list[str])) is not None:
+        send(answers, [read_file(path, options) for path in paths])
+
+
+def _die_with_parent() -> None:
+    """Ask the kernel for a SIGKILL at the end of the parent: a slow file is then not worth finishing."""
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from satchel.errors import GitError
 from satchel.index.difference import known_files
-from satchel.index.lock import holder, index_lock, last_run
 from satchel.index.options import BROKEN_LINKS, EXPORT_STATE
 from satchel.index.walk import TreeWalk, WalkOptions, walk
 from satchel.store.protocol import Store, StoreStatistics
 from satchel.system import files, git
+from satchel.system.state_files import holder, index_lock, last_run
 from satchel.types import Failure
 
 

@@ -11,22 +11,23 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from satchel import text as words
-from satchel.index.commits import HistoryChange, update_history
-from satchel.index.difference import FILE_KINDS, Difference
-from satchel.index.history import HistoryPlan
+from satchel.index.commits import update_history
+from satchel.index.difference import FILE_KINDS, Difference, HistoryPlan
 from satchel.index.options import BROKEN_LINKS, LINKS_DUE, BuildOptions, IndexReport, Progress
-from satchel.index.reading import Reader, Reading
+from satchel.index.reading import Lanes, Reading
 from satchel.index.walk import FileEntry
-from satchel.index.workers import Lanes
-from satchel.sources.notes.vault import stored_fields
 from satchel.sources.roles import is_secondary
-from satchel.store.protocol import Store, Writer
-from satchel.store.records import NewDocument, SkippedFile, Stamp
+from satchel.sources.vault import stored_fields
+from satchel.store.protocol import Store
+from satchel.store.records import Extraction, NewDocument, SkippedFile, Stamp
 from satchel.types import Failure, Kind, Role
+
+if TYPE_CHECKING:
+    from satchel.store.sqlite.writer import Writer
 
 PUBLISH_BYTES = 16_000_000
 """Source bytes published at once. Their words take 0.7 s to write, the longest time that Ctrl-C waits; much less would
@@ -42,44 +43,12 @@ MOST_NOTES = 20
 """Unreadable files that a report names; the others are only counted."""
 
 
-@dataclass(slots=True)
-class UpdateOutcome:
-    """The changes of a run. `failed` counts unreadable files by reason; `completed` is false after a stop."""
-
-    added: int = 0
-    changed: int = 0
-    removed: int = 0
-    redacted: int = 0
-    cleaned: int = 0
-    cached: int = 0
-    failed: Counter[str] = field(default_factory=Counter)
-    completed: bool = True
-    history: HistoryChange = field(default_factory=HistoryChange)
-    notes: list[Failure] = field(default_factory=list)
-
-    def completing(self, report: IndexReport) -> IndexReport:
-        """Return the report with these changes."""
-        return replace(
-            report,
-            files=report.files + self.added - self.removed,
-            added=self.added,
-            changed=self.changed,
-            removed=self.removed,
-            cached=self.cached,
-            commits_added=self.history.added,
-            commits_hidden=self.history.hidden,
-            skipped=dict(sorted((self.failed + Counter(report.skipped)).items())),
-            errors=report.errors + self.failed.total(),
-            redacted=self.redacted,
-            cleaned=self.cleaned,
-            interrupted=not self.completed,
-            notes=(*report.notes, *self.notes, *self.history.notes),
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The work of one run, and its watchers. `began` is the tick before the tree was walked."""
+    """The work of one run, its watchers, and its report, which is filled here.
+
+    `began` is the tick before the tree was walked; `failed` counts unreadable files by reason.
+    """
 
     began: int
     difference: Difference
@@ -88,24 +57,17 @@ class Task:
     options: BuildOptions
     progress: Progress
     should_stop: Callable[[], bool]
+    report: IndexReport
+    failed: Counter[str]
 
 
-def update(store: Store, task: Task) -> UpdateOutcome:
+def update(store: Store, task: Task) -> None:
     """Publish the changes in one or more transactions, and merge segments. The caller holds the index lock."""
-    outcome = UpdateOutcome()
-    reader = Reader(task.options.reading)
     paths = [(entry.path, entry.size) for entry in task.difference.read]
-    try:
-        with (
-            _collector_off(),
-            Lanes(reader, paths, task.options.reading, task.options.workers, task.should_stop) as lanes,
-        ):
-            _publish_all(store, task, iter(lanes), reader, outcome)
-    finally:
-        reader.close()
+    with _collector_off(), Lanes(paths, task.options.reading, task.options.workers, task.should_stop) as lanes:
+        _publish_all(store, task, iter(lanes))
     with store.write() as writer:
         writer.merge(task.should_stop)
-    return outcome
 
 
 @contextmanager
@@ -123,29 +85,29 @@ def _collector_off() -> Iterator[None]:
             gc.enable()
 
 
-def _publish_all(
-    store: Store, task: Task, readings: Iterator[list[Reading]], reader: Reader, outcome: UpdateOutcome
-) -> None:
+def _publish_all(store: Store, task: Task, readings: Iterator[list[Reading]]) -> None:
     """Publish in transactions until all is read. The history comes first: the workers read meanwhile."""
     is_begun = is_done = False
+    report = task.report
+    notes: list[Failure] = []
     while not is_done:
         with store.write() as writer:
             if not is_begun:
-                _begin(store, writer, task, outcome)
+                notes = _begin(store, writer, task)
                 is_begun = True
-            fresh, is_done = _publish_some(writer, task, readings, outcome)
+            is_done = _publish_some(writer, task, readings)
             if is_done:
-                outcome.completed = not task.should_stop()
-                if outcome.completed and store.meta(LINKS_DUE):
+                report.interrupted = task.should_stop()
+                if not report.interrupted and store.meta(LINKS_DUE):
                     _relink(store, writer, task)
-            _mark(writer, task.difference, is_all=is_done and outcome.completed)
-        reader.remember(fresh)
+            _mark(writer, task.difference, is_all=is_done and not report.interrupted)
+    report.notes += tuple(notes)
 
 
 def _relink(store: Store, writer: Writer, task: Task) -> None:
     """Resolve the links of a vault again, or clear those of a folder that is not a vault any more."""
     if task.options.reading.vault:
-        from satchel.index.links import relink
+        from satchel.index.notes import relink
 
         relink(store, writer, BROKEN_LINKS)
     else:
@@ -159,37 +121,36 @@ def _mark(writer: Writer, difference: Difference, *, is_all: bool) -> None:
         writer.set_meta("reading_version", difference.version)
 
 
-def _begin(store: Store, writer: Writer, task: Task, outcome: UpdateOutcome) -> None:
-    """Remove missing files, and update the history."""
+def _begin(store: Store, writer: Writer, task: Task) -> list[Failure]:
+    """Remove missing files, and update the history. Returns the notes on it."""
+    notes: list[Failure] = []
     difference = task.difference
     if difference.is_any and (task.options.reading.vault or store.meta(BROKEN_LINKS)):
         writer.set_meta(LINKS_DUE, "1")
     for kind in FILE_KINDS:
         writer.remove(kind, [path for path in difference.gone if difference.stored[path][0] is kind])
-    outcome.removed += len(difference.gone)
+    task.report.removed += len(difference.gone)
     writer.unskip(difference.unskipped)
     if task.history.is_due:
         task.progress.phase("history", 0)
-        outcome.history = update_history(store, writer, task.history, task.progress.advance, task.should_stop)
+        notes = update_history(store, writer, task.history, task.report, task.progress.advance, task.should_stop)
     task.progress.phase("files", len(difference.read))
+    return notes
 
 
-def _publish_some(
-    writer: Writer, task: Task, readings: Iterator[list[Reading]], outcome: UpdateOutcome
-) -> tuple[list[Reading], bool]:
-    """Write readings up to the size of one transaction. Returns the new ones, and whether these were all."""
+def _publish_some(writer: Writer, task: Task, readings: Iterator[list[Reading]]) -> bool:
+    """Write readings up to the size of one transaction. Returns whether these were all."""
     deadline = time.monotonic() + PUBLISH_SECONDS
-    fresh: list[Reading] = []
-    size = 0
+    count = size = 0
     for batch in readings:
         new = [reading for reading in batch if not reading.skipped and not _is_unchanged(reading, task.difference)]
-        _write(writer, task, batch, new, outcome)
-        fresh += new
+        _write(writer, task, batch, new)
+        count += len(new)
         size += sum(reading.size for reading in new)
         task.progress.advance(len(batch))
-        if size >= PUBLISH_BYTES or len(fresh) >= PUBLISH_FILES or time.monotonic() > deadline:
-            return fresh, False
-    return fresh, True
+        if size >= PUBLISH_BYTES or count >= PUBLISH_FILES or time.monotonic() > deadline:
+            return False
+    return True
 
 
 def _is_unchanged(reading: Reading, difference: Difference) -> bool:
@@ -199,11 +160,9 @@ def _is_unchanged(reading: Reading, difference: Difference) -> bool:
     return same and not difference.is_rebuild
 
 
-def _write(
-    writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[Reading], outcome: UpdateOutcome
-) -> None:
+def _write(writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[Reading]) -> None:
     """Write a batch: new files, files with only another time, and files that can no longer be indexed."""
-    difference = task.difference
+    difference, report = task.difference, task.report
     fresh = {reading.path for reading in new}
     skipped = [reading for reading in batch if reading.skipped]
     stored = difference.stored
@@ -215,15 +174,16 @@ def _write(
     writer.skip([_skipped_file(reading, task) for reading in skipped if not reading.failed])
     writer.restamp([_stamp(r, stored[r.path][1]) for r in batch if not r.skipped and r.path not in fresh])
     writer.put([new_document(reading) for reading in new])
-    outcome.removed += sum(reading.path in stored for reading in skipped)
-    outcome.added += sum(path not in stored for path in fresh)
-    outcome.changed += sum(path in stored for path in fresh)
-    outcome.redacted += sum(reading.redacted for reading in new)
-    outcome.cleaned += sum(reading.cleaned for reading in new)
-    outcome.cached += sum(reading.cached for reading in new)
+    report.removed += sum(reading.path in stored for reading in skipped)
+    report.added += sum(path not in stored for path in fresh)
+    report.changed += sum(path in stored for path in fresh)
+    report.redacted += sum(reading.redacted for reading in new)
+    report.cleaned += sum(reading.cleaned for reading in new)
     failed = [reading for reading in skipped if reading.failed]
-    outcome.failed.update(reading.skipped for reading in failed)
-    outcome.notes += [unreadable(r.path, r.skipped) for r in failed][: max(MOST_NOTES - len(outcome.notes), 0)]
+    named = failed[: max(MOST_NOTES - task.failed.total(), 0)]
+    report.notes += tuple(unreadable(reading.path, reading.skipped) for reading in named)
+    report.errors += len(failed)
+    task.failed.update(reading.skipped for reading in failed)
 
 
 def unreadable(path: str, reason: str) -> Failure:
@@ -244,14 +204,15 @@ def _stamp(reading: Reading, before: Stamp) -> Stamp:
 
 def new_document(reading: Reading) -> NewDocument:
     """Return the document of a file that was read."""
-    kind = Kind(reading.kind)
+    kind, extraction = Kind(reading.kind), reading.extraction
+    assert extraction is not None  # the file was not skipped
     title, tags, facts = (reading.path, (), {}) if not reading.facts else stored_fields(reading.facts)
     return NewDocument(
         kind=kind,
         key=reading.path,
         text="",
         packed=reading.text,
-        extraction=reading.extraction,
+        extraction=extraction,
         path_terms=words.count_terms(words.words(reading.path)),
         content_hash=reading.content_hash,
         size=reading.size,
@@ -260,22 +221,22 @@ def new_document(reading: Reading) -> NewDocument:
         secondary=kind is Kind.CODE and is_secondary(reading.path),
         title=title,
         tags=tags,
-        fields=_fields(reading) | facts,
+        fields=_fields(reading, extraction) | facts,
         updated=reading.mtime_ns / 1e9,
         origin="file",
     )
 
 
-def _fields(reading: Reading) -> dict[str, Any]:
+def _fields(reading: Reading, extraction: Extraction) -> dict[str, Any]:
     """Return the stored facts of a file: its imports as (target, names, first line, last line).
 
     Imports inside a function are left out: they are shown with it. `redacted` secrets and `cleaned` characters are
     counted if there are any.
     """
-    inner = [part for part in reading.extraction.parts if part.role in {Role.FUNCTION, Role.METHOD}]
+    inner = [part for part in extraction.parts if part.role in {Role.FUNCTION, Role.METHOD}]
     imports = [
         [one.target, list(one.names), one.start, one.end]
-        for one in reading.extraction.imports
+        for one in extraction.imports
         if not any(part.start < one.start <= part.end for part in inner)
     ]
     removed = {"redacted": reading.redacted, "cleaned": reading.cleaned}

@@ -14,7 +14,7 @@ from satchel.embed import Embedder
 from satchel.embed.providers import Choice, choose, embedded_kinds
 from satchel.errors import EmbeddingError, LockedError, MissingExtraError, StoreError
 from satchel.settings import Settings
-from satchel.store.sqlite.store import SqliteStore
+from satchel.store.sqlite import SqliteStore
 from satchel.system import telemetry
 from satchel.types import Failure, Kind
 from satchel.vocabulary import MEMORY_KINDS

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from satchel.errors import UsageError
 from satchel.memory.memories import checked_limit
@@ -25,7 +26,7 @@ from satchel.memory.model import (
 )
 from satchel.memory.records import experience_document, experience_of
 from satchel.memory.scope import EVERYWHERE, Notebook, near_ids, never_stop
-from satchel.store.protocol import Store, Writer
+from satchel.store.protocol import Store
 from satchel.types import Kind
 from satchel.vocabulary import (
     ACTIVE,
@@ -39,6 +40,9 @@ from satchel.vocabulary import (
     choices,
     parse_choice,
 )
+
+if TYPE_CHECKING:
+    from satchel.store.sqlite.writer import Writer
 
 DEFAULT_SESSION = "default"
 """The session of callers that name none, one for each repository."""

@@ -15,7 +15,7 @@ from satchel.search.dense import Meaning, scores
 from satchel.search.filters import parse_filters
 from satchel.search.query import analyse
 from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, search_kind
-from satchel.store.protocol import Store, Writer
+from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.system import telemetry
 from satchel.text import SAME_PROSE, shingles, similarity
@@ -32,6 +32,7 @@ from satchel.vocabulary import (
 
 if TYPE_CHECKING:
     from satchel.embed import Embedder
+    from satchel.store.sqlite.writer import Writer
 
 ORIGIN_CHARACTERS = 100
 

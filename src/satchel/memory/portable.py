@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from satchel.codec import Clean, Data, json_line, json_object
 from satchel.errors import EmbeddingError, MissingExtraError, UsageError
@@ -41,10 +42,13 @@ from satchel.memory.records import (
 )
 from satchel.memory.scope import Notebook, never_stop
 from satchel.sources.conversations import Exchange, read_transcript
-from satchel.store.protocol import Store, Writer
+from satchel.store.protocol import Store
 from satchel.store.records import Document, NewDocument
 from satchel.system import files
 from satchel.types import Kind
+
+if TYPE_CHECKING:
+    from satchel.store.sqlite.writer import Writer
 
 FORMAT = "satchel-memory"
 FORMAT_VERSION = 1

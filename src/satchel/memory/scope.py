@@ -35,7 +35,7 @@ def workspace_of(places: Places) -> str:
 
     It is a readable name and a hash of the path, so that an export does not reveal the path.
     """
-    return places.cache.stem if places.cache is not None else places.index.name
+    return places.repository or places.index.name
 
 
 def workspaces_in_sight(places: Places) -> tuple[str, str]:

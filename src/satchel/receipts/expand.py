@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 from satchel.assemble.render import RenderRequest, render
 from satchel.errors import GitError, UsageError
 from satchel.receipts.handles import HandleTarget
-from satchel.safety.keys import handle as make_handle
-from satchel.safety.keys import nonce
-from satchel.safety.redact import redact
-from satchel.safety.sanitize import clean_field, clean_text
+from satchel.safety.sanitize import clean_field, clean_text, redact
+from satchel.safety.trust import handle as make_handle
+from satchel.safety.trust import nonce
 from satchel.sources.change import blob, earlier_blobs
 from satchel.sources.outline import outline_file
 from satchel.store.records import Document

@@ -24,7 +24,7 @@ from satchel.assemble.pins import Pin, Pinned
 from satchel.assemble.render.labels import record_title
 from satchel.assemble.section import JOIN_LINES, Group, by_priority, subtract
 from satchel.assemble.source_lines import Lines, joined
-from satchel.safety.keys import handle
+from satchel.safety.trust import handle
 from satchel.system import state_files, telemetry
 from satchel.types import ContextItem, Detail, Failure, Freshness, Kind, Range, ShownBefore
 from satchel.vocabulary import DAY_SECONDS

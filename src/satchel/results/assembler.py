@@ -36,7 +36,7 @@ from satchel.errors import SatchelError, UsageError
 from satchel.results.candidates import EntityCandidates, searched_context, supply
 from satchel.results.entities import SOURCE, read_results
 from satchel.results.searcher import SEARCHES, AssemblyOptions, Searcher
-from satchel.safety.keys import load_key
+from satchel.safety.trust import load_key
 from satchel.search.filters import make_filters
 from satchel.settings import Settings
 from satchel.system import telemetry

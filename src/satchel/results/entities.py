@@ -18,8 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from satchel.safety.redact import redact
-from satchel.safety.sanitize import clean_field, clean_text
+from satchel.safety.sanitize import clean_field, clean_text, redact
 from satchel.types import Failure, Freshness, Outline, Part
 
 SOURCE = "given results"

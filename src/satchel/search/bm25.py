@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from satchel.search.query import QueryTerm
-from satchel.store.lexicon import Lexicon, TermPostings
-from satchel.store.segments import IntArray
+from satchel.store.segments import IntArray, Lexicon, TermPostings
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from satchel.errors import UnsafePathError, UsageError
-from satchel.safety.redact import redact
-from satchel.safety.sanitize import clean_field
+from satchel.safety.sanitize import clean_field, redact
 from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.system import git

@@ -16,9 +16,8 @@ import numpy.typing as npt
 from satchel.search.bm25 import FloatArray
 from satchel.search.query import Query
 from satchel.sources.conversations import ASKS
-from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
-from satchel.store.segments import IntArray
+from satchel.store.segments import IntArray, Lexicon
 from satchel.types import Kind
 
 NEIGHBOUR_WEIGHTS = (0.3, 0.3, 0.15)

@@ -15,9 +15,8 @@ import numpy.typing as npt
 from satchel.embed import Embedder, fingerprint
 from satchel.errors import EmbeddingError, MissingExtraError
 from satchel.search.bm25 import FloatArray
-from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
-from satchel.store.segments import IntArray
+from satchel.store.segments import IntArray, Lexicon
 from satchel.system import telemetry
 from satchel.types import Failure, Kind
 

@@ -19,9 +19,8 @@ from satchel import text as words
 from satchel.search.bm25 import FloatArray, idf, largest
 from satchel.search.query import FORM_WEIGHTS, Mention, Query, Zone
 from satchel.search.trace import Frame, Trace, is_vendored, name_of
-from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
-from satchel.store.segments import IntArray
+from satchel.store.segments import IntArray, Lexicon
 
 MOST_FRAMES = 200
 """Most frames that are looked up, the innermost first."""

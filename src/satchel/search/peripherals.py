@@ -10,8 +10,8 @@ import numpy.typing as npt
 from satchel.search import bm25
 from satchel.search.query import Query, Zone
 from satchel.sources.roles import Peripheral, asked_peripherals, peripheral_role
-from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
+from satchel.store.segments import Lexicon
 from satchel.types import Kind
 
 BoolArray = npt.NDArray[np.bool_]

@@ -25,9 +25,8 @@ from satchel.search.retrievers import FileWeights as FileWeights
 from satchel.search.retrievers import SearchStrategy
 from satchel.search.strength import LARGEST_MENTION, RELEVANCE_EXPONENT, Evidence, spans_share, title_share
 from satchel.search.votes import SEEDS, Votes, neighbours
-from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
-from satchel.store.segments import IntArray
+from satchel.store.segments import IntArray, Lexicon
 from satchel.types import Kind
 
 RANKED_FILES = 60

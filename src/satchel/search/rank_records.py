@@ -28,10 +28,9 @@ from satchel.search.peripherals import title_of
 from satchel.search.query import Query
 from satchel.search.retrievers import SearchStrategy
 from satchel.sources.roles import asks_for_routine, is_routine_commit
-from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
-from satchel.store.segments import IntArray
+from satchel.store.segments import IntArray, Lexicon
 from satchel.types import Hit, Kind, ScoredSpan, Signal
 from satchel.vocabulary import DAY_SECONDS, MISSING_TIER_WEIGHT, TIER_WEIGHTS, Axis
 

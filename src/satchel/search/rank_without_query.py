@@ -17,9 +17,9 @@ from satchel.search.chunks import chunk_of
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.query import analyse
 from satchel.search.rank_records import ROUTINE_FACTOR, SearchResult, recency, routine, tier_share
-from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
+from satchel.store.segments import Lexicon
 from satchel.types import Hit, Kind, ScoredSpan, Signal
 from satchel.vocabulary import Axis, OutcomeStatus
 

@@ -17,8 +17,8 @@ from satchel.search.query import Query
 from satchel.search.rank_records import SearchResult, search_records
 from satchel.search.retrievers import SearchStrategy
 from satchel.search.votes import Votes
-from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
+from satchel.store.segments import Lexicon
 from satchel.types import Hit, Kind, ScoredSpan, Signal
 
 __all__ = [

@@ -13,7 +13,7 @@ import numpy as np
 from satchel import text as words
 from satchel.search.bm25 import K1, FloatArray
 from satchel.search.query import Query, Zone
-from satchel.store.lexicon import Lexicon
+from satchel.store.segments import Lexicon
 from satchel.types import Kind
 
 WEAK_FLOOR = 0.095

@@ -20,8 +20,8 @@ import numpy as np
 
 from satchel.search.bm25 import FloatArray, score
 from satchel.search.query import Query
-from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
+from satchel.store.segments import Lexicon
 from satchel.types import EdgeType, Kind
 from satchel.vocabulary import DAY_SECONDS
 

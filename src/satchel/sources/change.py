@@ -13,8 +13,7 @@ from typing import Any
 from satchel.codec import plain
 from satchel.errors import GitError, UsageError
 from satchel.safety import sanitize
-from satchel.safety.redact import redact
-from satchel.safety.sanitize import clean_field, clean_text
+from satchel.safety.sanitize import clean_field, clean_text, redact
 from satchel.sources.outline import outline_file
 from satchel.sources.roles import is_secondary
 from satchel.system import files

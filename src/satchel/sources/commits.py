@@ -38,8 +38,7 @@ class Commit:
 
     `time` is when it was committed, 0 to `LATEST_TIME`. `message` includes the subject and ends after `MESSAGE_LIMIT`
     bytes. `files` are the paths that it touched, deleted ones included, at most `FILES_LIMIT` of `file_count`; a
-    merge has none. `renames` are (old, new) paths of files that moved without a change. `insertions` and
-    `deletions` are None until they are filled in, see `diff_stat`.
+    merge has none. `renames` are (old, new) paths of files that moved without a change.
     """
 
     sha: str
@@ -51,24 +50,20 @@ class Commit:
     file_count: int
     merge: bool
     renames: tuple[tuple[str, str], ...] = ()
-    insertions: int | None = None
-    deletions: int | None = None
 
 
 def read_commits(
     repository: Repository,
     *,
-    revision_range: Sequence[str] = ("HEAD",),
     limit: int | None = None,
     merges: bool = False,
     should_stop: Callable[[], bool] | None = None,
 ) -> Iterator[Commit]:
     """Read commits, newest first as git orders them; each is yielded as soon as its output is complete.
 
-    `revision_range` are revisions of git: `("HEAD", "^" + sha)` are the commits since `sha`. With `HEAD` on a
-    branch without commits there are none. Ends early when `should_stop` returns true. Raises GitError.
+    On a branch without commits there are none. Ends early when `should_stop` returns true. Raises GitError.
     """
-    if "HEAD" in revision_range and head(repository) is None:
+    if head(repository) is None:
         return
     boundary = shallow_boundary(repository) if repository.shallow else frozenset()
     arguments = ["-z", "--no-renames", "--no-abbrev", _FORMAT]
@@ -76,7 +71,7 @@ def read_commits(
         arguments.append("--no-merges")
     if limit is not None:
         arguments.append(f"-n{limit}")
-    revisions = ["--end-of-options", *revision_range, "--"]
+    revisions = ["--end-of-options", "HEAD", "--"]
     count = 0
     try:
         for commit in _stream_commits(repository, ["--raw", *arguments, *revisions], boundary, should_stop):

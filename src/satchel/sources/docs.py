@@ -1,4 +1,4 @@
-"""Chunks of prose: sections of Markdown, reStructuredText and AsciiDoc documents."""
+"""Cutting of a text into chunks, and of prose into the sections of its headings."""
 
 from __future__ import annotations
 
@@ -7,8 +7,59 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from satchel.sources.chunks import chunks, comment_lines, line_count
+from satchel.sources.code.languages import comment_lines
 from satchel.types import Outline, Part, Role
+
+MAX_LINES = 40
+"""Longest chunk in lines: about 400 tokens, which a packer still shows completely."""
+
+MIN_LINES = 12
+"""Shortest chunk in lines, except for the last one: a shorter one has too few words for a search."""
+
+_BLANK_BONUS = 6
+"""Columns of indentation that a blank line before a cut is worth."""
+
+
+def line_count(lines: Sequence[str]) -> int:
+    """Return the number of lines of a text split at line feeds; a line feed at the very end starts no line."""
+    return len(lines) - 1 if lines and not lines[-1] else len(lines)
+
+
+def chunks(lines: Sequence[str], role: Role, first: int = 0, last: int | None = None) -> tuple[Part, ...]:
+    """Return parts of at most `MAX_LINES` lines that tile the rows `first` to `last` (from 0, `last` exclusive).
+
+    A cut is before the line with the least indentation, preferably after a blank line, and as late as possible. Blank
+    lines stay with the chunk before, so a long run of them makes that chunk longer.
+    """
+    end = line_count(lines) if last is None else last
+    parts = []
+    start = first
+    while start < end:
+        cut = end if end - start <= MAX_LINES else _cut(lines, start, end)
+        while cut < end and not lines[cut].strip():
+            cut += 1
+        parts.append(Part(role, "", start + 1, cut))
+        start = cut
+    return tuple(parts)
+
+
+def _cut(lines: Sequence[str], start: int, end: int) -> int:
+    """Return the best row to start the next chunk at; a blank row counts as the text after it."""
+    best, best_cost = start + MAX_LINES, float("inf")
+    below = start
+    for row in range(start + MIN_LINES, min(start + MAX_LINES + 1, end)):
+        below = max(below, row)
+        while below < end and not lines[below].strip():
+            below += 1
+        if below == end:
+            return row
+        indentation = len(lines[below]) - len(lines[below].lstrip())
+        after_blank = below > row or not lines[row - 1].strip()
+        cost = indentation - (_BLANK_BONUS if after_blank else 0)
+        if cost <= best_cost:
+            best, best_cost = row, cost
+    return best
+
 
 PATH_SEPARATOR = " > "
 """Between the titles of a heading path: `Guide > Install > Linux`."""

@@ -49,7 +49,7 @@ def heading(metadata: Fields) -> str:
 def shown_record(kind: Kind, fields: Fields, text: str, side: Axis = Axis.FULL) -> str:
     """Return the text of a record for a reader: an experience with one side or all, a note with its fields."""
     if kind is Kind.NOTE:
-        from satchel.sources.notes.note import field_lines  # here, because few roots hold notes
+        from satchel.sources.notes import field_lines  # here, because few roots hold notes
 
         return "\n".join([text, *field_lines(fields.get("fields", {}))])
     return side_text(side, fields) if kind is Kind.EXPERIENCE else text

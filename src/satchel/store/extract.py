@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import marshal
 import threading
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +14,7 @@ import numpy.typing as npt
 from satchel import text as words
 from satchel.store.protocol import Store
 from satchel.store.records import SPAN_COLUMNS, Extraction, Postings
-from satchel.types import Definition, EdgeType, Import, Outline, Part, Reference, Role
+from satchel.types import Outline, Part, Role
 
 SPAN_LINES = 24
 """Longest span. Measured with 14, 24 and 40 lines: 24 keeps whole functions readable (docs/decisions/0002)."""
@@ -201,7 +199,6 @@ def chunk_texts(store: Store, rows: Sequence[int], max_tokens: int) -> list[Chun
 
 
 _NO_POSTINGS = Postings(b"", b"", b"")
-_MARSHAL_VERSION = 4
 
 
 def extract(text: str, outline: Outline) -> Extraction:
@@ -315,43 +312,3 @@ def _comments(
             line = flags.find(1, after, end + 1)
         comments[number] = "".join(stretches)
     return comments
-
-
-def dump(extraction: Extraction) -> bytes:
-    """Return the extraction as bytes for another process or the cache of the same Python version."""
-    row: list[Any] = [getattr(extraction, item.name) for item in fields(extraction)]
-    row[3] = [_plain_part(part) for part in extraction.parts]
-    row[4] = [(item.target, item.names, item.start, item.end) for item in extraction.imports]
-    for index in (8, 9, 10):
-        row[index] = (row[index].terms, row[index].units, row[index].counts)
-    return marshal.dumps(row, _MARSHAL_VERSION)
-
-
-def load(data: bytes) -> Extraction:
-    """Return the extraction that `dump` wrote. Callers verify the origin of the data first."""
-    row = marshal.loads(data)  # noqa: S302 - the bytes come from a pipe of satchel or have its keyed hash
-    row[3] = tuple(_part(values) for values in row[3])
-    row[4] = tuple(Import(*values) for values in row[4])
-    for index in (8, 9, 10):
-        row[index] = Postings(*row[index])
-    return Extraction(*row)
-
-
-def _plain_part(part: Part) -> tuple[Any, ...]:
-    definitions = [(item.name, item.owner, item.line) for item in part.definitions]
-    references = [(str(item.type), item.target) for item in part.references]
-    return (str(part.role), part.name, part.start, part.end, part.signature, part.summary, definitions, references)
-
-
-def _part(values: tuple[Any, ...]) -> Part:
-    role, name, start, end, signature, summary, definitions, references = values
-    return Part(
-        Role(role),
-        name,
-        start,
-        end,
-        signature,
-        summary,
-        tuple(Definition(*item) for item in definitions),
-        tuple(Reference(EdgeType(kind), target) for kind, target in references),
-    )

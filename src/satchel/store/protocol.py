@@ -1,22 +1,32 @@
-"""The protocols of a store: reading and writing."""
+"""A store: the documents, relations and words of one root, or of a user's memory, asked in SQL.
+
+A database supplies connections, transactions and the SQL of its own; everything else is here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+import json
+import struct
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from satchel import text as words
+from satchel.store.records import IN_LIST, DefinitionRow, Document, Place, Stamp, StoredChunk
 from satchel.types import EdgeType, Kind
 
 if TYPE_CHECKING:
-    from satchel.store.lexicon import Lexicon
-    from satchel.store.records import DefinitionRow, Document, NewDocument, Place, SkippedFile, Stamp, StoredChunk
+    from satchel.store.segments import Field, Lexicon, Segment
+    from satchel.store.sqlite.connection import DamagedStoreError
+    from satchel.store.sqlite.writer import Writer
     from satchel.store.vectors import VectorTable
 
 EXTRACTION_VERSION = f"2.{words.ANALYSIS_VERSION}"
-"""Part of every cache key: change it when the same text gives another extraction."""
+"""Part of the version of an index: change it when the same text gives another extraction."""
 
 SET_ASIDE = "set_aside"
 """`meta` key for the file name of the damaged store that this one replaces."""
@@ -43,136 +53,345 @@ class StoreStatistics:
     cleaned: int = 0
 
 
-class Writer(Protocol):
-    """One transaction: published at once when the block ends, rolled back when it raises."""
-
-    def put(self, documents: Sequence[NewDocument]) -> None:
-        """Add documents; those of the same kind and key are removed first, as by `remove`."""
-
-    def remove(self, kind: Kind, keys: Iterable[str]) -> None:
-        """Delete documents with their chunks, definitions, edges, text and words; unknown keys are ignored."""
-
-    def relate(self, edges: Mapping[int, Sequence[tuple[EdgeType, str]]]) -> None:
-        """Replace all edges from these chunks (by row number) with these (type, target)."""
-
-    def restamp(self, stamps: Sequence[Stamp]) -> None:
-        """Store new file stamps for unchanged content."""
-
-    def hide(self, kind: Kind, keys: Iterable[str]) -> None:
-        """Hide exactly these documents of a kind from search; all others of the kind become visible."""
-
-    def skip(self, files: Sequence[SkippedFile]) -> None:
-        """Store files that were opened and not indexed, so that they are not opened again until they change."""
-
-    def unskip(self, paths: Iterable[str]) -> None:
-        """Forget these skipped files; unknown paths are ignored."""
-
-    def set_meta(self, key: str, value: str) -> None:
-        """Store one named value."""
-
-    def put_vectors(self, fingerprint: str, vectors: Sequence[tuple[int, bytes]]) -> None:
-        """Store vectors (`satchel.store.vectors`) by row number; they replace older ones of this fingerprint."""
-
-    def keep_vectors(self, fingerprint: str) -> None:
-        """Delete the vectors of every other fingerprint."""
-
-    def merge(self, should_stop: Callable[[], bool]) -> None:
-        """Merge small or half-dead segments where that is due, unless stopped."""
+def _kinds(counted: Sequence[tuple[Any, ...]]) -> dict[Kind, int]:
+    return {Kind(kind): number for kind, number in counted}
 
 
-class Store(Protocol):
-    """Chunks, relations and words of one root. Reads see the last published state."""
+def _by(select: str) -> str:
+    """Return the query grouped by its first column, the largest count first."""
+    return f"{select} GROUP BY 1 ORDER BY 2 DESC, 1"
+
+
+_DOCUMENT_COLUMNS = (
+    "id, kind, key, language, content_hash, size, mtime_ns, changed_ns, line_count, secondary, title, tags, fields, "
+    "created, updated, importance, origin, first_document, last_document, workspace"
+)
+_PART_COLUMNS = 'row, bundle, role, name, twin, start, "end", signature, summary'
+_EDGE_TYPES: Mapping[str, EdgeType] = {str(one): one for one in EdgeType}  # a third of the time of `EdgeType(name)`
+_UNREADABLE = (ValueError, IndexError, struct.error, zlib.error)
+
+
+@dataclass(slots=True)
+class Derived:
+    """Values derived from a store at one revision, kept until it changes. Shared by all readers of one file."""
+
+    lexicons: dict[Kind, tuple[str, Lexicon]] = field(default_factory=dict)
+    kinds: tuple[str, Mapping[Kind, int]] = ("", {})
+    vectors: dict[Kind, tuple[str, str, VectorTable]] = field(default_factory=dict)
+
+
+class Store(ABC):
+    """Chunks, relations and words. Reads see the last published state.
+
+    With `workspaces`, only documents of these are searched, counted and listed; None means all of them. Look-ups by
+    key or number find documents of every workspace. `lexicon`, `vectors` and `kinds` are cached until the store
+    changes; `statistics` reads every table, which takes some milliseconds.
+    """
+
+    def __init__(self, derived: Derived, workspaces: Sequence[str] | None = None) -> None:
+        self._derived = derived
+        self.workspaces = tuple(workspaces) if workspaces is not None else None
+
+    @abstractmethod
+    def snapshot(self) -> AbstractContextManager[Store]:
+        """Return the state published now, until the block ends; several threads can read it, none can write."""
+
+    @abstractmethod
+    def write(self) -> AbstractContextManager[Writer]:
+        """Start the only write transaction. Raises LockedError when another process holds it too long."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release the store. Using it afterwards is an error."""
+
+    @abstractmethod
+    def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return all rows of a query. Raises LockedError and DamagedStoreError."""
+
+    @abstractmethod
+    def _damaged(self, error: Exception) -> DamagedStoreError:
+        """Remember that the file is damaged, and return what to raise."""
+
+    @contextmanager
+    def _decoding(self) -> Iterator[None]:
+        """Report a value that cannot be decoded as damage."""
+        try:
+            yield
+        except _UNREADABLE as error:
+            raise self._damaged(error) from error
+
+    def _rows_in(self, sql: str, values: Iterable[Any], extra: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of a query whose first binding is a list (`IN_LIST`); none for an empty list."""
+        listed = list(values)
+        return self._rows(sql, (json.dumps(listed), *extra)) if listed else []
 
     @property
     def revision(self) -> str:
         """A value that changes with every published write."""
-
-    def snapshot(self) -> AbstractContextManager[Store]:
-        """Return the state published now, until the block ends; several threads can read it, none can write."""
-
-    def write(self) -> AbstractContextManager[Writer]:
-        """Start the only write transaction. Raises LockedError when another process holds it too long."""
+        return self.meta("revision") or "0"
 
     def meta(self, key: str) -> str | None:
         """Return a value stored by `set_meta`."""
+        rows = self._rows("SELECT value FROM meta WHERE key = ?", (key,))
+        return str(rows[0][0]) if rows else None
 
     def stamps(self, kind: Kind) -> Mapping[str, Stamp]:
         """Return the stamp of every document of a kind, by key."""
+        rows = self._rows(
+            "SELECT key, id, content_hash, size, mtime_ns, changed_ns FROM bundles WHERE kind = ?", (kind,)
+        )
+        return {row[0]: Stamp(*row[1:]) for row in rows}
 
     def skipped_stamps(self) -> Mapping[str, tuple[int, int, int]]:
         """Return (size, mtime_ns, changed_ns) of the skipped files, by path."""
+        return {row[0]: row[1:] for row in self._rows("SELECT path, size, mtime_ns, changed_ns FROM skipped")}
 
     def skipped_reasons(self) -> Mapping[str, int]:
         """Return the number of skipped files by reason."""
+        return dict(self._rows("SELECT reason, count(*) FROM skipped GROUP BY reason ORDER BY reason"))
 
     def keys(self, kind: Kind) -> set[str]:
         """Return keys of all documents of a kind, hidden ones too, of every workspace."""
+        return {row[0] for row in self._rows("SELECT key FROM bundles WHERE kind = ?", (kind,))}
 
     def hidden_keys(self, kind: Kind) -> set[str]:
         """Return keys of the hidden documents of a kind, of every workspace."""
+        return {row[0] for row in self._rows("SELECT key FROM bundles WHERE kind = ? AND hidden", (kind,))}
+
+    def _in_sight(self) -> tuple[str, tuple[str, ...]]:
+        """Return the SQL condition on documents that are searched, counted and listed, with its bindings."""
+        if self.workspaces is None:
+            return "NOT hidden", ()
+        return f"NOT hidden AND workspace {IN_LIST}", (json.dumps(self.workspaces),)
+
+    def _out_of_sight(self, kind: Kind) -> dict[int, list[int]]:
+        """Return the positions of the documents of other workspaces, by segment."""
+        positions: dict[int, list[int]] = {}
+        if self.workspaces is not None:
+            sql = f"SELECT segment, position FROM bundles WHERE kind = ? AND workspace NOT {IN_LIST}"
+            for segment, position in self._rows(sql, (kind, json.dumps(self.workspaces))):
+                positions.setdefault(segment, []).append(position)
+        return positions
+
+    def iterate_keys(self, kind: Kind) -> Iterator[str]:
+        """Return keys of visible documents in order."""
+        in_sight, bindings = self._in_sight()
+        rows = self._rows(f"SELECT key FROM bundles WHERE kind = ? AND {in_sight} ORDER BY key", (kind, *bindings))
+        return (row[0] for row in rows)
 
     def documents(self, ids: Iterable[int]) -> dict[int, Document]:
         """Return documents by id; unknown ids are left out."""
+        sql = f"SELECT {_DOCUMENT_COLUMNS} FROM bundles WHERE id {IN_LIST}"
+        with self._decoding():
+            return {row[0]: _document(row) for row in self._rows_in(sql, ids)}
 
     def document(self, kind: Kind, key: str) -> Document | None:
         """Return the document with this key."""
+        rows = self._rows(f"SELECT {_DOCUMENT_COLUMNS} FROM bundles WHERE kind = ? AND key = ?", (kind, key))
+        with self._decoding():
+            return _document(rows[0]) if rows else None
 
     def newest(self, kind: Kind, most: int) -> list[int]:
         """Return ids of the newest visible documents of a kind, at most `most`, the newest first; ties by key."""
+        in_sight, bindings = self._in_sight()
+        sql = f"SELECT id FROM bundles WHERE kind = ? AND {in_sight} ORDER BY created DESC, key LIMIT ?"
+        return [row[0] for row in self._rows(sql, (kind, *bindings, most))]
 
     def document_ids(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
         """Return ids of the documents with these keys; unknown keys are left out."""
+        sql = f"SELECT key, id FROM bundles WHERE key {IN_LIST} AND kind = ?"
+        return dict(self._rows_in(sql, keys, (kind,)))
 
     def first_rows(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
         """Return row numbers of the first chunks of the documents with these keys; unknown keys are left out."""
+        sql = f"SELECT key, first_document FROM bundles WHERE key {IN_LIST} AND kind = ?"
+        return dict(self._rows_in(sql, keys, (kind,)))
 
     def places(self, rows: Iterable[int]) -> dict[int, Place]:
         """Return the places of these chunks by row number; unknown and hidden ones are left out."""
+        in_sight, bindings = self._in_sight()
+        sql = (
+            "SELECT row, bundle, kind, key, documents.name, twin, tags, max(updated, created), secondary, "
+            "row = first_document FROM documents JOIN bundles ON bundles.id = bundle "
+            f"WHERE row {IN_LIST} AND {in_sight}"
+        )
+        with self._decoding():
+            return {row[0]: _place(row) for row in self._rows_in(sql, rows, bindings)}
 
     def text(self, document: int) -> str:
         """Return the redacted text of a document."""
+        rows = self._rows("SELECT body FROM texts WHERE bundle = ?", (document,))
+        with self._decoding():
+            return zlib.decompress(rows[0][0]).decode() if rows else ""
 
     def texts(self, documents: Iterable[int]) -> dict[int, str]:
         """Return the redacted texts of these documents; unknown ids are left out."""
+        sql = f"SELECT bundle, body FROM texts WHERE bundle {IN_LIST}"
+        with self._decoding():
+            return {document: zlib.decompress(body).decode() for document, body in self._rows_in(sql, documents)}
 
     def parts(self, rows: Iterable[int]) -> dict[int, StoredChunk]:
         """Return chunks by row number; unknown rows are left out."""
+        sql = f"SELECT {_PART_COLUMNS} FROM documents WHERE row {IN_LIST}"
+        return {row[0]: StoredChunk(*row) for row in self._rows_in(sql, rows)}
 
     def definitions(self, names: Sequence[str], *, most: int | None = None) -> list[DefinitionRow]:
         """Return where any of these names is defined (case-sensitive, unqualified).
 
         With `most`, names that more chunks than this define are left out, without being read.
         """
+        few = "SELECT count(*) FROM (SELECT DISTINCT document FROM definitions WHERE name = value LIMIT ?)"
+        condition, extra = ("", ()) if most is None else (f" WHERE ({few}) <= ?", (most + 1, most))
+        sql = (
+            "SELECT name, owner, document, line FROM definitions WHERE name IN "
+            f"(SELECT value FROM json_each(?){condition}) ORDER BY name, document, line"
+        )
+        return [DefinitionRow(*row) for row in self._rows_in(sql, names, extra)]
 
     def paths_named(self, names: Sequence[str], stems: Sequence[str]) -> list[tuple[int, str]]:
         """Return (document id, path) of files with one of these file names, or stems (name without its last suffix)."""
+        rows = self._rows_in(f"SELECT id, key FROM bundles WHERE name {IN_LIST}", names)
+        return sorted({*rows, *self._rows_in(f"SELECT id, key FROM bundles WHERE stem {IN_LIST}", stems)})
 
     def edges_from(self, rows: Sequence[int], types: Sequence[EdgeType]) -> list[tuple[int, EdgeType, str]]:
         """Return (source row, type, target) of the edges from these chunks."""
+        return self._edges("source", rows, types, "source, type, target")
 
     def edges_to(self, targets: Sequence[str], types: Sequence[EdgeType]) -> list[tuple[int, EdgeType, str]]:
         """Return (source row, type, target) of the edges to one of these names or paths."""
+        return self._edges("target", targets, types, "target, type, source")
+
+    def _edges(
+        self, column: str, values: Sequence[Any], types: Sequence[EdgeType], order: str
+    ) -> list[tuple[int, EdgeType, str]]:
+        sql = f"SELECT source, type, target FROM edges WHERE {column} {IN_LIST} AND type {IN_LIST} ORDER BY {order}"
+        rows = self._rows_in(sql, values, (json.dumps(list(types)),))
+        with self._decoding():
+            return [(source, _EDGE_TYPES.get(name) or EdgeType(name), target) for source, name, target in rows]
 
     def lexicon(self, kind: Kind) -> Lexicon:
         """Return the words of one kind at this revision."""
+        revision = self.revision
+        cached = self._derived.lexicons.get(kind)
+        if cached is None or cached[0] != revision:
+            from satchel.store.segments import Lexicon  # here and below, because callers only name this class
+
+            rows = self._rows("SELECT id, columns, dead FROM segments WHERE kind = ? ORDER BY id", (kind,))
+            others = self._out_of_sight(kind)
+            with self._decoding():
+                segments = [_segment(row, others.get(row[0], ())) for row in rows]
+                cached = self._derived.lexicons[kind] = (revision, Lexicon(segments, _nothing))
+        return cached[1].over(partial(self._fetch_postings, kind))
+
+    def _fetch_postings(self, kind: Kind, terms: Sequence[str]) -> list[tuple[str, int, list[Field | None]]]:
+        from satchel.store.segments import decode_postings
+
+        sql = (
+            f"SELECT term, segment, body FROM postings WHERE term {IN_LIST} "
+            "AND segment IN (SELECT id FROM segments WHERE kind = ?)"
+        )
+        with self._decoding():
+            return [(row[0], row[1], decode_postings(row[2])) for row in self._rows_in(sql, terms, (kind,))]
 
     def vectors(self, kind: Kind, fingerprint: str) -> VectorTable:
         """Return the vectors of this fingerprint of the visible chunks of a kind, by row number."""
+        revision = self.revision
+        cached = self._derived.vectors.get(kind)
+        if cached is None or cached[:2] != (revision, fingerprint):
+            in_sight, bindings = self._in_sight()
+            rows = self._rows(
+                "SELECT v.document, v.vector FROM bundles b JOIN vectors v ON v.fingerprint = ? "
+                "AND v.document BETWEEN b.first_document AND b.last_document "
+                f"WHERE b.kind = ? AND {in_sight} ORDER BY v.document",
+                (fingerprint, kind, *bindings),
+            )
+            from satchel.store.vectors import decode  # here, because most roots have no vectors
+
+            with self._decoding():
+                table = decode([row[0] for row in rows], [row[1] for row in rows])
+            cached = self._derived.vectors[kind] = (revision, fingerprint, table)
+        return cached[2]
 
     def without_vector(self, kinds: Sequence[Kind], fingerprint: str) -> list[int]:
         """Return row numbers of the visible chunks of these kinds without such a vector, newest first."""
+        in_sight, bindings = self._in_sight()
+        sql = (
+            "SELECT d.row FROM bundles b JOIN documents d ON d.row BETWEEN b.first_document AND b.last_document "
+            f"WHERE b.kind {IN_LIST} AND {in_sight} AND NOT EXISTS "
+            "(SELECT 1 FROM vectors v WHERE v.fingerprint = ? AND v.document = d.row) ORDER BY d.row DESC"
+        )
+        return [row[0] for row in self._rows_in(sql, kinds, (*bindings, fingerprint))]
 
     def vector_counts(self, kinds: Sequence[Kind], fingerprint: str) -> Mapping[Kind, tuple[int, int]]:
         """Return (chunks with a vector of this fingerprint, visible chunks) for each of these kinds that has chunks."""
+        in_sight, bindings = self._in_sight()
+        sql = (
+            "SELECT b.kind, count(*) FROM bundles b JOIN vectors v ON v.document BETWEEN b.first_document AND "
+            f"b.last_document WHERE b.kind {IN_LIST} AND {in_sight} AND v.fingerprint = ? GROUP BY b.kind"
+        )
+        done = dict(self._rows_in(sql, kinds, (*bindings, fingerprint)))
+        return {kind: (done.get(kind, 0), total) for kind, total in self.kinds().items() if kind in kinds}
 
     def kinds(self) -> Mapping[Kind, int]:
         """Return the number of visible chunks of each kind that has any."""
+        revision = self.revision
+        cached = self._derived.kinds
+        if cached[0] != revision:
+            in_sight, bindings = self._in_sight()
+            sql = f"SELECT kind, sum(last_document - first_document + 1) FROM bundles WHERE {in_sight} GROUP BY kind"
+            with self._decoding():
+                cached = self._derived.kinds = (revision, {Kind(row[0]): row[1] for row in self._rows(sql, bindings)})
+        return cached[1]
 
     def statistics(self) -> StoreStatistics:
         """Return counts over all tables."""
+        chunks = "SELECT kind, sum(last_document - first_document + 1) FROM bundles WHERE NOT hidden"
+        languages = "SELECT language, count(*) FROM bundles WHERE NOT hidden AND language NOT IN ('', 'commit')"
+        documents = "SELECT kind, count(*) FROM bundles WHERE"
+        # Only commits are hidden, and a commit is one chunk.
+        edges = "SELECT type, count(*) FROM edges WHERE source NOT IN (SELECT first_document FROM bundles WHERE hidden)"
+        removed = ", ".join(f"coalesce(sum(json_extract(fields, '$.{name}')), 0)" for name in ("redacted", "cleaned"))
+        rows = self._rows
+        ((redacted, cleaned),) = rows(f"SELECT {removed} FROM bundles WHERE NOT hidden")
+        with self._decoding():
+            return StoreStatistics(
+                chunks=_kinds(rows(_by(chunks))),
+                documents=_kinds(rows(_by(f"{documents} NOT hidden"))),
+                hidden=_kinds(rows(_by(f"{documents} hidden"))),
+                languages=dict(rows(_by(languages))),
+                edges={EdgeType(name): number for name, number in rows(_by(edges))},
+                spans={kind: self.lexicon(kind).span_count for kind in self.kinds()},
+                definitions=rows("SELECT count(*) FROM definitions")[0][0],
+                text_bytes=rows("SELECT coalesce(sum(length(body)), 0) FROM texts")[0][0],
+                redacted=redacted,
+                cleaned=cleaned,
+            )
 
-    def close(self) -> None:
-        """Release the store. Using it afterwards is an error."""
 
-    def iterate_keys(self, kind: Kind) -> Iterator[str]:
-        """Return keys of visible documents in order."""
+def _segment(row: Sequence[Any], others: Sequence[int]) -> Segment:
+    """Return a segment in which documents of other workspaces count as dead."""
+    import numpy as np
+
+    from satchel.store.segments import Segment, decode_columns
+
+    dead = np.frombuffer(row[2], dtype="<i8")
+    return Segment(row[0], decode_columns(row[1]), np.union1d(dead, np.array(others, dtype="<i8")) if others else dead)
+
+
+def _document(row: Sequence[Any]) -> Document:
+    values = list(row)
+    values[1] = Kind(values[1])
+    values[9] = bool(values[9])
+    values[11] = tuple(json.loads(values[11]))
+    values[12] = json.loads(values[12])
+    return Document(*values)
+
+
+def _place(row: Sequence[Any]) -> Place:
+    number, document, kind, key, name, twin, tags, updated, secondary, is_first = row
+    listed = () if tags == "[]" else tuple(json.loads(tags))
+    return Place(number, document, Kind(kind), key, name, twin, listed, updated, bool(secondary), bool(is_first))
+
+
+def _nothing(_: Sequence[str]) -> Iterable[tuple[str, int, list[Field | None]]]:
+    return ()

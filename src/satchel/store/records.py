@@ -46,6 +46,9 @@ class Extraction:
 
 SPAN_COLUMNS = 7
 
+IN_LIST = "IN (SELECT value FROM json_each(?))"
+"""SQL condition whose binding is a list as JSON."""
+
 
 @dataclass(slots=True)
 class NewDocument:

@@ -95,10 +95,10 @@ def index_path(root: Path, folders: Folders) -> Path:
     return folders.cache / "index" / _own_name(root.name, root)
 
 
-def extraction_cache_path(common_directory: Path, folders: Folders) -> Path:
-    """Return the cache of extracted data that all worktrees of a repository share."""
+def repository_name(common_directory: Path) -> str:
+    """Return the name that all work trees of a repository share."""
     owner = common_directory.parent if common_directory.name == ".git" else common_directory
-    return folders.cache / "extraction" / f"{_own_name(owner.name, common_directory)}.db"
+    return _own_name(owner.name, common_directory)
 
 
 def memory_path(folders: Folders) -> Path:
@@ -115,21 +115,21 @@ def _own_name(name: str, path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The paths of one root."""
+    """The paths of one root, and the name of its repository, which is empty without git."""
 
     root: Path
     index: Path
     memory: Path
     state: Path
-    cache: Path | None
+    repository: str
 
 
 def locate(path: str | os.PathLike[str], root: str | os.PathLike[str] | None, folders: Folders) -> Places:
     """Return the paths of the root that contains `path`, or of `root`; creates nothing. Raises NoIndexError."""
     top = find_root(Path(path), Path(root) if root is not None else None)
     repository = find_repository(top)
-    cache = extraction_cache_path(repository.common_dir, folders) if repository is not None else None
-    return Places(top, index_path(top, folders), memory_path(folders), folders.state, cache)
+    name = repository_name(repository.common_dir) if repository is not None else ""
+    return Places(top, index_path(top, folders), memory_path(folders), folders.state, name)
 
 
 REGISTRY_NAME = "workspaces.json"

@@ -21,7 +21,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from satchel.errors import ConfigError, UsageError
-from satchel.safety.keys import load_key
+from satchel.safety.trust import load_key
 
 TOKEN_VARIABLE = "SATCHEL_HTTP_TOKEN"  # noqa: S105 - the name of a variable
 """Environment variable with a token that replaces the one in the state folder."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from satchel.sources.code import parse
-from satchel.sources.code.grammar import GRAMMARS
+from satchel.sources.code.languages import GRAMMARS
 from satchel.sources.code.outline import outline
 from tests.sources.code.rendering import assert_tiles
 

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from satchel.sources.code.grammar import GRAMMARS
+from satchel.sources.code.languages import GRAMMARS
 from satchel.sources.code.outline import MAX_REFERENCES, MAX_SIGNATURE, outline
 from satchel.types import EdgeType, Part, Role
 from tests.sources.code.rendering import SAMPLES, assert_tiles, rendered, sample

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.sources.code.grammar import GRAMMARS
+from satchel.sources.code.languages import GRAMMARS
 from satchel.sources.code.outline import outline
 from satchel.types import Outline
 from tests.sources.code.rendering import assert_tiles, sample

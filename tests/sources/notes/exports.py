@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from satchel.sources.notes.note import Note
-from satchel.sources.notes.tana import TanaWorkspace, read_nodes
+from satchel.sources.notes import Note
+from satchel.sources.tana import TanaWorkspace, read_nodes
 
 
 def node(identity: str, name: str | None = None, owner: str = "", *children: str, **more: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from satchel.sources.notes.note import LinkTarget, NoteNames
+from satchel.sources.notes import LinkTarget, NoteNames
 
 PATHS = {
     "Alpha.md": (),

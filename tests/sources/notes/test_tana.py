@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from satchel.errors import UsageError
-from satchel.sources.notes.note import field_lines
-from satchel.sources.notes.tana import UNTITLED, TanaWorkspace, read_nodes
+from satchel.sources.notes import field_lines
+from satchel.sources.tana import UNTITLED, TanaWorkspace, read_nodes
 from satchel.types import EdgeType
 from tests.eval_data import data_file
 from tests.sources.notes.exports import export, field, node, notes_of, tagged

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.sources.notes.markdown import front_matter
-from satchel.sources.notes.vault import Facts, read_note
+from satchel.sources.vault import Facts, front_matter, read_note
 from satchel.types import EdgeType
 
 

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from satchel.search.resolve.syntax import FUNCTIONS, above, binding_of, field_of
-from satchel.sources.code.grammar import GRAMMARS, Mark, grammar
 from satchel.sources.code.imports import read_imports
+from satchel.sources.code.languages import GRAMMARS, Mark, grammar
 from satchel.sources.code.parse import syntax_tree
 from satchel.sources.code.syntax import SyntaxFindings
 from satchel.store.protocol import Store

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-from satchel.sources.chunks import chunks
-from satchel.sources.code.grammar import Mark, grammar
 from satchel.sources.code.imports import read_imports
+from satchel.sources.code.languages import Mark, grammar
 from satchel.sources.code.parse import find
 from satchel.sources.code.syntax import Declaration, SyntaxFindings
+from satchel.sources.docs import chunks
 from satchel.types import Definition, EdgeType, Outline, Part, Reference, Role
 
 MAX_SIGNATURE = 400

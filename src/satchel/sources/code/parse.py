@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from satchel.sources.code.grammar import Grammar, Mark
+from satchel.sources.code.languages import Grammar, Mark
 from satchel.sources.code.syntax import Declaration, SyntaxFindings, collect
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from satchel.sources.code.grammar import grammar
+from satchel.sources.code.languages import grammar
 from satchel.sources.code.parse import syntax_tree
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from satchel.sources.code.grammar import Grammar, Mark
+from satchel.sources.code.languages import Grammar, Mark
 from satchel.types import EdgeType
 
 if TYPE_CHECKING:

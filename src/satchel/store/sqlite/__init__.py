@@ -1,1 +1,235 @@
-"""The embedded store: one SQLite file through apsw."""
+"""A store in one SQLite file, with snapshot reads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from satchel.errors import LockedError, StoreError
+from satchel.store.protocol import SET_ASIDE, Derived, Store
+from satchel.store.segments import DamagedWordsError
+from satchel.store.sqlite.connection import BUSY_TIMEOUT_MS, DamagedStoreError, identity, open_connection, put_aside
+from satchel.system.state_files import locked
+
+if TYPE_CHECKING:
+    from satchel.store.sqlite.writer import Writer
+
+Run = Callable[[apsw.Connection, str, Sequence[Any]], list[tuple[Any, ...]]]
+"""Runs a query on a connection and returns all its rows."""
+
+
+class SqliteSnapshot(Store):
+    """Reads over one connection with one open transaction, one query at a time. Read-only."""
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        run: Run,
+        damaged: Callable[[Exception], DamagedStoreError],
+        derived: Derived,
+        workspaces: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(derived, workspaces)
+        self._connection: apsw.Connection | None = connection
+        self._run, self._report = run, damaged
+        self._guard = threading.Lock()
+        self._revision = ""
+
+    def begin(self) -> None:
+        """Fix the state: the first query of a transaction decides which one it sees."""
+        self._rows("BEGIN")
+        self._revision = self.meta("revision") or "0"
+
+    @property
+    def revision(self) -> str:
+        """The revision of this state."""
+        return self._revision
+
+    def _damaged(self, error: Exception) -> DamagedStoreError:
+        return self._report(error)
+
+    def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self._guard:
+            if self._connection is None:
+                raise StoreError("this answer is over: a part of it that comes late reads nothing any more")
+            return self._run(self._connection, sql, bindings)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[SqliteSnapshot]:
+        """Return itself: this state does not change."""
+        yield self
+
+    def write(self) -> Any:
+        """Raise StoreError: a snapshot is read-only."""
+        raise StoreError("a snapshot cannot be written")
+
+    def close(self) -> None:
+        """End the transaction. Safe to call twice."""
+        with self._guard:
+            connection, self._connection = self._connection, None
+            if connection is None:
+                return
+            try:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+            except apsw.ConnectionClosedError:  # the store was closed before its answer was ready
+                return
+
+
+_DAMAGE = (apsw.CorruptError, apsw.NotADBError)
+_WRITE_FAILURES = (apsw.FullError, apsw.IOError, apsw.ReadOnlyError, apsw.CantOpenError)
+
+
+class SqliteStore(Store):
+    """A store in one file. Methods may be called from several threads; each thread gets its own connection.
+
+    A `disposable` store can be built again: its damaged file is put aside and replaced by an empty store, which notes
+    the old file name under `SET_ASIDE`. Any other damaged store is never touched. For `workspaces` see `Store`.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        durable: bool = False,
+        disposable: bool = False,
+        timeout_ms: int = BUSY_TIMEOUT_MS,
+        workspaces: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(Derived(), workspaces)
+        self.path = path
+        self.damage = ""
+        """The fault that was met while the file was used, empty if none."""
+        self.on_write: Callable[[], None] | None = None
+        """Called after every published write, by the thread that wrote."""
+        self._durable = durable
+        self._disposable = disposable
+        self._timeout_ms = timeout_ms
+        self._identity: tuple[int, int] | None = None
+        self._local = threading.local()
+        self._connections: list[apsw.Connection] = []
+        self._idle: list[apsw.Connection] = []
+        self._guard = threading.Lock()
+        self._connection()
+
+    def _connection(self) -> apsw.Connection:
+        connection: apsw.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = self._open()
+        return connection
+
+    def _open(self) -> apsw.Connection:
+        try:
+            connection = open_connection(self.path, durable=self._durable, timeout_ms=self._timeout_ms)
+        except DamagedStoreError:
+            if not self._disposable:
+                raise
+            connection = self._begin_anew()
+        self._identity = identity(self.path)
+        with self._guard:
+            self._connections.append(connection)
+        return connection
+
+    def _begin_anew(self) -> apsw.Connection:
+        """Replace a damaged file by an empty store, unless another process has done so by now."""
+        with locked(self.path.parent):
+            try:
+                return open_connection(self.path, durable=self._durable, timeout_ms=self._timeout_ms)
+            except DamagedStoreError:
+                return self._begin_empty()
+
+    def _begin_empty(self) -> apsw.Connection:
+        aside = put_aside(self.path)
+        connection = open_connection(self.path, durable=self._durable, timeout_ms=self._timeout_ms)
+        connection.execute("INSERT INTO meta VALUES (?, ?)", (SET_ASIDE, aside.name))
+        return connection
+
+    def settle(self) -> None:
+        """Open the file again if it was removed or replaced since; put it aside if it is damaged and disposable.
+
+        Must not be called while other threads write to the store.
+        """
+        if self.damage and self._disposable:
+            self.close()
+            with locked(self.path.parent):
+                if identity(self.path) == self._identity:
+                    self._begin_empty().close()
+            self.damage = ""
+        elif identity(self.path) != self._identity:
+            self.close()
+        self._connection()
+
+    def _damaged(self, error: Exception) -> DamagedStoreError:
+        self.damage = f"{type(error).__name__}: {error}"
+        return DamagedStoreError(f"the store {self.path} is damaged ({error}): `satchel clean` builds it again")
+
+    def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self._rows_of(self._connection(), sql, bindings)
+
+    def _rows_of(self, connection: apsw.Connection, sql: str, bindings: Sequence[Any]) -> list[tuple[Any, ...]]:
+        try:
+            return connection.execute(sql, tuple(bindings)).fetchall()
+        except apsw.BusyError as error:
+            raise LockedError(f"another process holds {self.path}: try again when it is done") from error
+        except (*_DAMAGE, apsw.SQLError, UnicodeDecodeError) as error:  # SQLError: the schema was changed
+            raise self._damaged(error) from error
+
+    @contextmanager
+    def write(self) -> Iterator[Writer]:
+        """Start the only write transaction. Raises LockedError when another process holds it too long."""
+        from satchel.store.sqlite.writer import Writer  # here, because a question writes nothing
+
+        connection = self._connection()
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except apsw.BusyError as error:
+            raise LockedError(f"another process is writing to {self.path}: try again when it is done") from error
+        except _WRITE_FAILURES as error:
+            raise StoreError(f"cannot write to {self.path}: {error}; nothing was changed") from error
+        try:
+            writer = Writer(connection)
+            yield writer
+            writer.finish()
+            connection.execute("COMMIT")
+        except BaseException as error:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            if isinstance(error, _WRITE_FAILURES):
+                raise StoreError(f"cannot write to {self.path}: {error}; nothing of this step was kept") from error
+            # ConstraintError: an index lost a row of its table. Words are read here too, to merge them.
+            if isinstance(error, (*_DAMAGE, apsw.ConstraintError, DamagedWordsError)):
+                raise self._damaged(error) from error
+            raise
+        if self.on_write is not None:
+            self.on_write()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[SqliteSnapshot]:
+        """The store as it is published now, until the block ends: later writes are not visible."""
+        with self._guard:
+            idle = self._idle.pop() if self._idle else None
+        connection = idle or self._open()
+        state = SqliteSnapshot(connection, self._rows_of, self._damaged, self._derived, self.workspaces)
+        try:
+            state.begin()
+            yield state
+        finally:
+            state.close()
+            with self._guard:
+                if connection in self._connections:  # false after `close`
+                    self._idle.append(connection)
+
+    def close(self) -> None:
+        """Release the store. Using it afterwards is an error."""
+        with self._guard:
+            for connection in self._connections:
+                connection.close()
+            self._connections.clear()
+            self._idle.clear()
+        self._local = threading.local()
+        self._derived = Derived()

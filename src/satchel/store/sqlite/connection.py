@@ -102,9 +102,6 @@ _OWN_TABLES = frozenset(("meta", "bundles", "documents", "segments", "postings")
 
 Row = tuple[Any, ...]
 
-IN_LIST = "IN (SELECT value FROM json_each(?))"
-"""SQL condition whose binding is a list as JSON."""
-
 
 class DamagedStoreError(StoreError):
     """The file is not a store of satchel, or is damaged. An index is put aside and built again."""
@@ -227,21 +224,19 @@ def damage(path: Path) -> list[str]:
     return [] if faults == ["ok"] else faults
 
 
-def open_cache(path: Path, version: int, schema: str) -> apsw.Connection:
-    """Open or create a cache file. A damaged one, or one of another version, is replaced by an empty one (`schema`).
+def open_cache(path: Path, version: int, schema: str) -> apsw.Connection | None:
+    """Open or create a cache file, None if it cannot be used.
 
-    Raises LockedError and StoreError as `open_connection` does.
+    A damaged one, or one of another version, is replaced by an empty one (`schema`).
     """
-    try:
+    for _ in range(2):
         try:
             return _open_cache(path, version, schema)
         except (*_DAMAGE, apsw.SQLError):
             remove_files(path)
-            return _open_cache(path, version, schema)
-    except apsw.BusyError as error:
-        raise LockedError(f"another process holds {path}: try again when it is done") from error
-    except (apsw.Error, OSError) as error:
-        raise StoreError(f"cannot open the cache {path}: {error}") from error
+        except (apsw.Error, OSError):
+            break
+    return None
 
 
 def _open_cache(path: Path, version: int, schema: str) -> apsw.Connection:

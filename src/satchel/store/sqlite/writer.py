@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from satchel.store.records import NewDocument, SkippedFile, Stamp
+from satchel.store.records import IN_LIST, NewDocument, SkippedFile, Stamp
 from satchel.store.segments import (
     HEADER_BYTES,
     NO_POSTINGS,
@@ -26,7 +26,7 @@ from satchel.store.segments import (
     encode_columns,
     encode_postings,
 )
-from satchel.store.sqlite.connection import IN_LIST, rows
+from satchel.store.sqlite.connection import rows
 from satchel.types import EdgeType, Kind
 
 MOST_SEGMENTS = 8
@@ -209,8 +209,8 @@ class _NewSegment:
     dead: list[int] = field(default_factory=list)
 
 
-class SqliteWriter:
-    """Collects the changes of one transaction. The store calls `finish` before it commits.
+class Writer:
+    """One transaction: published at once when the block of `Store.write` ends, rolled back when it raises.
 
     Rows are written at once; the words of all documents of a kind become one segment at the end. A merge that is
     stopped midway leaves the segments as they were.
@@ -222,6 +222,7 @@ class SqliteWriter:
         self._changes = connection.total_changes()
 
     def put(self, documents: Sequence[NewDocument]) -> None:
+        """Add documents; those of the same kind and key are removed first, as by `remove`."""
         by_kind: dict[Kind, list[NewDocument]] = {}
         for document in documents:
             by_kind.setdefault(document.kind, []).append(document)
@@ -273,6 +274,7 @@ class SqliteWriter:
         self._segments.clear()
 
     def remove(self, kind: Kind, keys: Iterable[str]) -> None:
+        """Delete documents with their chunks, definitions, edges, text and words; unknown keys are ignored."""
         connection = self._connection
         columns = "id, first_document, last_document, segment, position"
         sql = f"SELECT {columns} FROM bundles WHERE kind = ? AND key {IN_LIST}"
@@ -304,6 +306,7 @@ class SqliteWriter:
         self._connection.execute("UPDATE segments SET dead = ? WHERE id = ?", (blob, segment))
 
     def relate(self, edges: Mapping[int, Sequence[tuple[EdgeType, str]]]) -> None:
+        """Replace all edges from these chunks (by row number) with these (type, target)."""
         self._connection.executemany("DELETE FROM edges WHERE source = ?", ((row,) for row in edges))
         self._connection.executemany(
             "INSERT OR IGNORE INTO edges VALUES (?, ?, ?, 1.0)",
@@ -311,12 +314,14 @@ class SqliteWriter:
         )
 
     def restamp(self, stamps: Sequence[Stamp]) -> None:
+        """Store new file stamps for unchanged content."""
         self._connection.executemany(
             "UPDATE bundles SET size = ?, mtime_ns = ?, changed_ns = ? WHERE id = ?",
             ((stamp.size, stamp.mtime_ns, stamp.changed_ns, stamp.document) for stamp in stamps),
         )
 
     def hide(self, kind: Kind, keys: Iterable[str]) -> None:
+        """Hide exactly these documents of a kind from search; all others of the kind become visible."""
         self._write_segments()
         connection = self._connection
         hidden = json.dumps(list(keys))
@@ -338,25 +343,31 @@ class SqliteWriter:
                 self._set_dead(segment, dead)
 
     def skip(self, files: Sequence[SkippedFile]) -> None:
+        """Store files that were opened and not indexed, so that they are not opened again until they change."""
         self._connection.executemany("INSERT OR REPLACE INTO skipped VALUES (?, ?, ?, ?, ?)", map(astuple, files))
 
     def unskip(self, paths: Iterable[str]) -> None:
+        """Forget these skipped files; unknown paths are ignored."""
         self._connection.execute(f"DELETE FROM skipped WHERE path {IN_LIST}", (json.dumps(list(paths)),))
 
     def set_meta(self, key: str, value: str) -> None:
+        """Store one named value."""
         self._connection.execute(
             "INSERT INTO meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value", (key, value)
         )
 
     def put_vectors(self, fingerprint: str, vectors: Sequence[tuple[int, bytes]]) -> None:
+        """Store vectors (`satchel.store.vectors`) by row number; they replace older ones of this fingerprint."""
         self._connection.executemany(
             "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", ((row, fingerprint, vector) for row, vector in vectors)
         )
 
     def keep_vectors(self, fingerprint: str) -> None:
+        """Delete the vectors of every other fingerprint."""
         self._connection.execute("DELETE FROM vectors WHERE fingerprint <> ?", (fingerprint,))
 
     def merge(self, should_stop: Callable[[], bool]) -> None:
+        """Merge small or half-dead segments where that is due, unless stopped."""
         self._write_segments()
         merge_segments(self._connection, should_stop)
 

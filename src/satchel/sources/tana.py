@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from satchel.errors import UsageError
-from satchel.sources.notes.note import Link, Note
+from satchel.sources.notes import Link, Note
 from satchel.types import EdgeType
 
 MOST_NESTED = 3

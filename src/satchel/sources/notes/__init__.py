@@ -1,1 +1,0 @@
-"""Notes: exports of Tana, and vaults of Markdown files."""
