@@ -7,6 +7,7 @@ is counted as plain text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -61,6 +62,53 @@ def _rank_table(name: str) -> _RankTable:
     return tables[name]()
 
 
+_PIECE = re.compile(r"[^\n]*\n(?:(?:/|[^\S\n]*\r)[^\n]*(?:\n|\Z)|[^\S\n]*(?:\n|\Z))*|[^\n]+")
+"""A line with its end, and the lines after it that may share a token with it: blank ones, those that begin with a
+slash, and those with a carriage return among their leading white space.
+
+No token of either table reaches over the end of a line into any other line, so the tokens of a text are the sum of
+those of its pieces."""
+
+WHOLE_CHARACTERS = 60
+"""Shorter texts are counted as one piece: most are single lines."""
+
+KEPT_CHARACTERS = 4_000_000
+"""Characters of the pieces whose counts are kept, with the overhead of each; above it all are forgotten."""
+
+PIECE_OVERHEAD = 100
+"""Memory of a kept count besides the characters of its piece (bytes)."""
+
+
+class _Pieces(dict[str, int]):
+    """The tokens of pieces, counted on first use. Threads may share it: two may count the same piece."""
+
+    def __init__(self, count: Callable[[str], int]) -> None:
+        self._count = count
+        self._room = KEPT_CHARACTERS
+
+    def __missing__(self, piece: str) -> int:
+        size = len(piece) + PIECE_OVERHEAD
+        if self._room < size:
+            self.clear()
+            self._room = KEPT_CHARACTERS
+        tokens = self._count(piece)
+        if size <= KEPT_CHARACTERS:
+            self[piece] = tokens
+            self._room -= size
+        return tokens
+
+    def of(self, text: str) -> int:
+        """Return the tokens of a text. Raises UnicodeEncodeError on a lone surrogate."""
+        if len(text) < WHOLE_CHARACTERS:
+            return self[text]
+        return sum(map(self.__getitem__, _PIECE.findall(text)))
+
+
+@cache
+def _pieces(name: str) -> _Pieces:
+    return _Pieces(_rank_table(name).count)
+
+
 def _without_lone_surrogates(text: str) -> str:
     """Return the text after a round trip through UTF-16: paired surrogates joined, lone ones replaced by U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -68,18 +116,17 @@ def _without_lone_surrogates(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RankTableCounter:
-    """Exact byte pair counting. The table is loaded at the first count."""
+    """Exact byte pair counting, piece by piece. The table is loaded at the first count."""
 
     name: str
     exact: bool = True
 
     def count(self, text: str) -> int:
         """Return the number of tokens."""
-        table = _rank_table(self.name)
         try:
-            return table.count(text)
+            return _pieces(self.name).of(text)
         except UnicodeEncodeError:
-            return table.count(_without_lone_surrogates(text))
+            return _pieces(self.name).of(_without_lone_surrogates(text))
 
 
 @dataclass(frozen=True, slots=True)
