@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 from satchel import text as words
 from satchel.assemble.source_lines import Lines, around, without_blank_ends
@@ -191,40 +190,46 @@ def file_candidates(
             language = str(hit.chunk.fields.get("language", ""))
             return full + shortened_steps(shortener, lines, language, whole, min(size / 2, whole_item_tokens))
 
-        shrink = narrowing(lines, whole, terms)
+        shrink = Narrowing(lines, whole, terms)
         return [Candidate(hit, hit.score, min(size, whole_item_tokens), whole[0], make, shrink)]
     made = []
     for span in hit.spans:
         shown = without_blank_ends(lines.lines, max(span.start, start), min(span.end, end))
         size = lines_size(lines, *shown)
         if shown[0] <= shown[1] and not _is_sliver(lines, shown, size, Role.GAP, terms):
-            shrink, steps = narrowing(lines, shown, terms), _span_maker(hit, lines, shown)
+            shrink, steps = Narrowing(lines, shown, terms), _span_maker(hit, lines, shown)
             made.append(Candidate(hit, span.value, size, shown[0], steps, shrink))
     return made
 
 
-def narrowing(lines: Lines, whole: Range, terms: AbstractSet[str]) -> Shrink:
-    """Return the steps with the best lines of a range, or the best sentences of a line that is longer than the room."""
+class Narrowing:
+    """Steps with the best lines of a range, or the best sentences of a line that is longer than the room."""
 
-    @cache
-    def counted() -> tuple[Sequence[str], list[int]]:
-        rows = lines.lines[whole[0] - 1 : whole[1]]
-        return rows, matches(rows, terms)
+    __slots__ = ("_costs", "_gains", "_lines", "_rows", "_terms", "_whole")
 
-    def shrink(room: float) -> list[Step]:
-        rows, gains = counted()
+    def __init__(self, lines: Lines, whole: Range, terms: AbstractSet[str]) -> None:
+        self._lines, self._whole, self._terms = lines, whole, terms
+        self._rows: Sequence[str] = ()
+
+    def __call__(self, room: float) -> list[Step]:
+        """Return the steps for about so many tokens."""
+        if room <= 0:
+            return []
+        first, last = self._whole
+        if not self._rows:
+            self._rows = self._lines.lines[first - 1 : last]
+            self._gains, self._costs = matches(self._rows, self._terms), [len(row) + 1 for row in self._rows]
+        rows = self._rows
         steps: list[Step] = []
         for share in SHRINK_SHARES:
             characters = room * share * CHARACTERS_PER_TOKEN
-            run = best_run(gains, [len(row) + 1 for row in rows], characters)
+            run = best_run(self._gains, self._costs, characters)
             if run is not None and any(row.strip() for row in rows[run[0] : run[1] + 1]):
-                shown = without_blank_ends(lines.lines, whole[0] + run[0], whole[0] + run[1])
+                shown = without_blank_ends(self._lines.lines, first + run[0], first + run[1])
                 steps.append(Step(Detail.SPAN, (shown,)))
             elif run is None and characters > LEAST_EXCERPT:
-                steps += _cut_line(rows, gains, whole[0], terms, characters)
+                steps += _cut_line(rows, self._gains, first, self._terms, characters)
         return steps
-
-    return shrink
 
 
 def _cut_line(

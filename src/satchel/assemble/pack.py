@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Protocol
 
 from satchel.assemble.candidates import Candidate
@@ -12,7 +13,7 @@ from satchel.assemble.items import build_items, linked, shortened
 from satchel.assemble.packer import BUDGET, FRAMES, LIMIT, VALUE, Fitted, Packer
 from satchel.assemble.plans import Plan
 from satchel.assemble.render import RenderRequest, Stop, render, render_with_usage
-from satchel.assemble.render.frame import LIST_SHARE, shown_before_entry
+from satchel.assemble.render.frame import LIST_SHARE, OMISSIONS_SHOWN, shown_before_entry
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section, priority
 from satchel.assemble.thresholds import FILL, FillPolicy
@@ -100,9 +101,10 @@ def fit(
         stopped = _why_stopped(sections)
         shown = summarised(frame, items, sections) if request.show_meta else frame
         if request.max_tokens >= LEAST_NOTED:
-            overflow = omissions(sections, 0) if request.max_tokens >= LEAST_NAMED else ()
-            stop = STOPS.get(stopped, Stop.COMPLETE)
-            shown = replace(shown, limit=request.max_tokens, stopped=stop, overflow=overflow)
+            omitted = list(_listed(sections)) if request.max_tokens >= LEAST_NAMED else []
+            named = tuple(_omission(*row, 0) for row in omitted[:OMISSIONS_SHOWN])
+            stop, more = STOPS.get(stopped, Stop.COMPLETE), len(omitted) - len(named)
+            shown = replace(shown, limit=request.max_tokens, stopped=stop, overflow=named, overflow_more=more)
         text, used = render_with_usage(shown, items, request.format, tokens.count)
         return Fitted(text, used, tuple(items), stopped)
 
@@ -239,16 +241,17 @@ def omissions(sections: Sequence[Section], used: int) -> tuple[Omission, ...]:
     for _, candidate in waiting:
         needed += candidate.size + frame.range + frame.item
         budgets[candidate] = int(needed)
-    return tuple(
-        _omission(candidate, section.rejected[candidate], budgets.get(candidate, 0))
-        for section in sections
-        for candidate in sorted(section.remaining(), key=lambda one: (-priority(one), one.chunk.id, one.place))[
-            :MOST_OMISSIONS
-        ]
-    )
+    return tuple(_omission(section, candidate, budgets.get(candidate, 0)) for section, candidate in _listed(sections))
 
 
-def _omission(candidate: Candidate, reason: str, budget: int) -> Omission:
+def _listed(sections: Sequence[Section]) -> Iterator[tuple[Section, Candidate]]:
+    """Yield the candidates that are listed as omissions, section by section, best first."""
+    for section in sections:
+        for candidate in islice(section.remaining(), MOST_OMISSIONS):
+            yield section, candidate
+
+
+def _omission(section: Section, candidate: Candidate, budget: int) -> Omission:
     chunk = candidate.chunk
     location = chunk.location
     ranges = candidate.steps[0].ranges if candidate.steps else ()
@@ -258,7 +261,7 @@ def _omission(candidate: Candidate, reason: str, budget: int) -> Omission:
         source=candidate.kind.value,
         title=chunk.title,
         relevance=candidate.hit.relevance,
-        reason=reason,
+        reason=section.rejected[candidate],
         budget=budget,
         path=location.path if location is not None else "",
         start=ranges[-1][0] if ranges else 0,

@@ -108,7 +108,9 @@ def _sections(
         least = section_floor(row, request.min_score, strength)
         if least is None or not planned.weight:
             continue
-        hits = [hit for hit in row.result.hits if hit.relevance >= least and is_wanted(hit, request)]
+        hits = [hit for hit in row.result.hits if hit.relevance >= least]
+        if request.roles or request.paths or request.exclude:
+            hits = [hit for hit in hits if is_wanted(hit, request)]
         share = request.max_tokens * planned.weight / total
         cap = max(share * ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
         candidates, lines, problems = _candidates(hits, bench, request, cap, terms, planned.side)

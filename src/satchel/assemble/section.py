@@ -36,6 +36,7 @@ class Marks:
 class Seen:
     """The texts of tried candidates, for one request."""
 
+    keys: dict[Candidate, str] = field(default_factory=dict)
     exact: dict[str, list[tuple[Section, Candidate]]] = field(default_factory=dict)
     prose: list[tuple[Section, Candidate, Marks]] = field(default_factory=list)
 
@@ -44,14 +45,16 @@ class Seen:
 
         A text without a twin is remembered.
         """
-        text = _full_text(section, candidate)
-        key = _key(candidate.kind, text)
+        key = self.keys.get(candidate)
+        if key is None:
+            key = self.keys[candidate] = _key(candidate.kind, _full_text(section, candidate))
         if not key:
             return False
         rows = self.exact.setdefault(key, [])
         twin = next((one for own, one in rows if one in own.shown and _may_be_twins(one, candidate)), None)
         marks = None
-        if twin is None and candidate.kind in _PROSE_KINDS and len(text) > ONE_LINE:
+        text = _full_text(section, candidate) if twin is None and candidate.kind in _PROSE_KINDS else ""
+        if len(text) > ONE_LINE:
             marks = marks_of(text)
             alike = (row for row in self.prose if row[1] in row[0].shown and row[1].chunk.id != candidate.chunk.id)
             twin = next((one for _, one, other in alike if is_same_prose(marks, other)), None)
@@ -141,6 +144,7 @@ class Section:
     groups: dict[str, Group] = field(default_factory=dict)
     rejected: dict[Candidate, str] = field(default_factory=dict)
     tokens: int = 0
+    _ranked: list[Candidate] | None = None
 
     def value(self, candidate: Candidate) -> float:
         """Return the value of a candidate on the scale of the request (log)."""
@@ -152,8 +156,13 @@ class Section:
         return max([self.best, *map(self.value, ranked)])
 
     def remaining(self) -> Iterator[Candidate]:
-        """Return the rejected candidates in order; twins of shown ones are not among them."""
-        return (one for one in self.candidates if one in self.rejected)
+        """Return the rejected candidates, best first; twins of shown ones are not among them.
+
+        The order is that of the first call: the packer changes neither the candidates nor their values.
+        """
+        if self._ranked is None:
+            self._ranked = sorted(self.candidates, key=lambda one: (-priority(one), one.chunk.id, one.place))
+        return (one for one in self._ranked if one in self.rejected)
 
 
 def priority(candidate: Candidate, level: float = 0.0) -> float:

@@ -359,7 +359,15 @@ def _sentences(line: str) -> list[str]:
 
 def matches(units: Sequence[str], terms: AbstractSet[str]) -> list[int]:
     """Return how many different words of the question each unit contains; `terms` are stemmed terms."""
-    return [len(terms & words.count_terms(words.words(unit)).keys()) if terms else 0 for unit in units]
+    written = set(words.words("\n".join(units))) if terms else ()
+    telling = {word: own for word in written if (own := terms.intersection(words.terms_of(word)))}
+
+    def count(unit: str) -> int:
+        if not any(word in unit for word in telling):
+            return 0
+        return len(frozenset().union(*[telling[word] for word in words.words(unit) if word in telling]))
+
+    return [count(unit) for unit in units]
 
 
 def best_run(gains: Sequence[int], costs: Sequence[float], room: float) -> tuple[int, int] | None:

@@ -95,7 +95,7 @@ class RenderRequest:
     `show_sources` adds the list of the first ten sources; without `show_code` a file is shown as locations and names;
     `group_by_type` puts the items under the four titles by type instead of one section per kind. With `overview` three
     or more files are listed first, best first; `limit`, the budget in tokens, bounds that list. The best of `overflow`
-    are named with their handles, the others are counted. All `failures` share one line; `summary` is one line.
+    are named with their handles, the others and `overflow_more` are counted. All `failures` share one line; `summary` is one line.
     `show_handles` lists the handles of what is shown in part. With a `tokenizer` (its name as the footer shows it) the
     footer also counts the items of each type. `query` appears in JSON only, and only if it is short. `lead` is the kind
     whose section comes first; with `has_guidance` the notice says that records titled Guidance are to be followed. With
@@ -111,6 +111,7 @@ class RenderRequest:
     show_code: bool = True
     group_by_type: bool = False
     overflow: tuple[Omission, ...] = ()
+    overflow_more: int = 0
     failures: tuple[Failure, ...] = ()
     truncated: bool = False
     summary: str = ""
@@ -256,7 +257,7 @@ def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[FooterNo
         FooterNote("merged", "Also", tuple(_merged_entry(item) for item in items if item.metadata.get("merged"))),
         FooterNote("handles", "Handles", _handle_entries(items) if request.show_handles else ()),
         FooterNote("shown_before", "Shown before", references, is_listed=True),
-        FooterNote("omitted", omitted_label, omitted, len(request.overflow) - len(omitted)),
+        FooterNote("omitted", omitted_label, omitted, len(request.overflow) - len(omitted) + request.overflow_more),
         FooterNote("failures", "Failed", tuple(map(_failure_entry, request.failures))),
         FooterNote("counts", "Items", _type_counts(items) if request.tokenizer else ()),
         FooterNote("tokenizer", "Counted with", (quote(request.tokenizer),) if request.tokenizer else ()),
