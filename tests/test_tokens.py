@@ -73,12 +73,13 @@ def test_the_count_of_many_lines_is_that_of_the_whole_text(name: str, parts: lis
 
 def test_counts_are_forgotten_before_they_need_too_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "KEPT_CHARACTERS", 1_000)
-    pieces = tokens._Pieces(len)
+    lines = tokens._LineTokens(len)
     for number in range(100):
-        assert pieces.of(f"line {number}\n" * 20) == 20 * len(f"line {number}\n")
-        assert sum(len(piece) + tokens.PIECE_OVERHEAD for piece in pieces) <= 1_000
-    assert pieces.of("x" * 2_000) == 2_000
-    assert "x" * 2_000 not in pieces
+        text = f"line {number}\n" * 20
+        assert lines.of(text) == len(text)
+        assert 0 < sum(len(line) + tokens.LINE_OVERHEAD for line in lines) <= 1_000
+    assert lines.of("x" * 2_000 + "\n") == 2_001
+    assert "x" * 2_000 not in lines
 
 
 @pytest.mark.parametrize("name", ORACLES)

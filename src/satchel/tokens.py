@@ -7,7 +7,6 @@ is counted as plain text.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -62,51 +61,53 @@ def _rank_table(name: str) -> _RankTable:
     return tables[name]()
 
 
-_PIECE = re.compile(r"[^\n]*\n(?:(?:/|[^\S\n]*\r)[^\n]*(?:\n|\Z)|[^\S\n]*(?:\n|\Z))*|[^\n]+")
-"""A line with its end, and the lines after it that may share a token with it: blank ones, those that begin with a
-slash, and those with a carriage return among their leading white space.
-
-No token of either table reaches over the end of a line into any other line, so the tokens of a text are the sum of
-those of its pieces."""
-
-WHOLE_CHARACTERS = 60
-"""Shorter texts are counted as one piece: most are single lines."""
-
 KEPT_CHARACTERS = 4_000_000
-"""Characters of the pieces whose counts are kept, with the overhead of each; above it all are forgotten."""
+"""Characters of the lines whose counts are kept, with the overhead of each; above it all are forgotten."""
 
-PIECE_OVERHEAD = 100
-"""Memory of a kept count besides the characters of its piece (bytes)."""
+LINE_OVERHEAD = 100
+"""Memory of a kept count besides the characters of its line (bytes)."""
 
 
-class _Pieces(dict[str, int]):
-    """The tokens of pieces, counted on first use. Threads may share it: two may count the same piece."""
+class _LineTokens(dict[str, int]):
+    """The tokens of lines, each with its line end, counted on first use.
+
+    A key is a line and those after it that may share a token with it: blank ones, and those that begin with a slash. No
+    token of either table reaches over a line feed into any other line, so the tokens of a text without carriage returns
+    are the sum of those of its lines. Threads may share this: two may count the same line.
+    """
 
     def __init__(self, count: Callable[[str], int]) -> None:
         self._count = count
         self._room = KEPT_CHARACTERS
 
-    def __missing__(self, piece: str) -> int:
-        size = len(piece) + PIECE_OVERHEAD
+    def __missing__(self, line: str) -> int:
+        size = len(line) + LINE_OVERHEAD
         if self._room < size:
             self.clear()
             self._room = KEPT_CHARACTERS
-        tokens = self._count(piece)
+        tokens = self._count(f"{line}\n")
         if size <= KEPT_CHARACTERS:
-            self[piece] = tokens
+            self[line] = tokens
             self._room -= size
         return tokens
 
     def of(self, text: str) -> int:
         """Return the tokens of a text. Raises UnicodeEncodeError on a lone surrogate."""
-        if len(text) < WHOLE_CHARACTERS:
-            return self[text]
-        return sum(map(self.__getitem__, _PIECE.findall(text)))
+        if "\r" in text:
+            return self._count(text)
+        lines: list[str] = []
+        for line in text.split("\n"):
+            if not lines or (line and line[0] != "/" and not line.isspace()):
+                lines.append(line)
+            else:
+                lines[-1] = f"{lines[-1]}\n{line}"
+        last = lines.pop()  # without a line end of its own
+        return sum(map(self.__getitem__, lines)) + (self[last[:-1]] if last.endswith("\n") else self._count(last))
 
 
 @cache
-def _pieces(name: str) -> _Pieces:
-    return _Pieces(_rank_table(name).count)
+def _line_tokens(name: str) -> _LineTokens:
+    return _LineTokens(_rank_table(name).count)
 
 
 def _without_lone_surrogates(text: str) -> str:
@@ -116,7 +117,7 @@ def _without_lone_surrogates(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RankTableCounter:
-    """Exact byte pair counting, piece by piece. The table is loaded at the first count."""
+    """Exact byte pair counting, line by line. The table is loaded at the first count."""
 
     name: str
     exact: bool = True
@@ -124,9 +125,9 @@ class RankTableCounter:
     def count(self, text: str) -> int:
         """Return the number of tokens."""
         try:
-            return _pieces(self.name).of(text)
+            return _line_tokens(self.name).of(text)
         except UnicodeEncodeError:
-            return _pieces(self.name).of(_without_lone_surrogates(text))
+            return _line_tokens(self.name).of(_without_lone_surrogates(text))
 
 
 @dataclass(frozen=True, slots=True)

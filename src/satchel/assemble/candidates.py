@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from satchel import text as words
 from satchel.assemble.source_lines import Lines, around, without_blank_ends
@@ -83,7 +84,7 @@ class Step:
     """Lines of ours that a truncation strategy puts where it left lines out."""
 
 
-Shrink = Callable[[float], Sequence[Step]]
+Shrink = Callable[[float], Iterable[Step]]
 """The ways to show a candidate in at most about so many tokens, the best one first."""
 
 
@@ -148,10 +149,10 @@ class Candidate:
         """Keep of each step only the ranges that `cut` returns, about `size` tokens; drop steps without ranges."""
         make, shrink, self._steps, self.size = self.make, self.shrink, None, size
 
-        def trimmed(steps: Sequence[Step]) -> list[Step]:
-            return [replace(step, ranges=rest) for step in steps if (rest := tuple(cut(step.ranges)))]
+        def trimmed(steps: Iterable[Step]) -> Iterator[Step]:
+            return (replace(step, ranges=rest) for step in steps if (rest := tuple(cut(step.ranges))))
 
-        self.make = lambda: trimmed(make())
+        self.make = lambda: list(trimmed(make()))
         if shrink is not None:
             self.shrink = lambda room: trimmed(shrink(room))
 
@@ -182,14 +183,7 @@ def file_candidates(
     if shortener is not None or (size <= whole_item_tokens and not hit.partial):
         if _is_sliver(lines, whole, size, hit.chunk.role, terms):
             return []
-        full = [Step(Detail.FULL, (whole,))] if size <= whole_item_tokens else []
-
-        def make() -> list[Step]:
-            if shortener is None:
-                return full
-            language = str(hit.chunk.fields.get("language", ""))
-            return full + shortened_steps(shortener, lines, language, whole, min(size / 2, whole_item_tokens))
-
+        make = partial(_whole_steps, hit, lines, whole_item_tokens, shortener, whole)
         shrink = Narrowing(lines, whole, terms)
         return [Candidate(hit, hit.score, min(size, whole_item_tokens), whole[0], make, shrink)]
     made = []
@@ -197,9 +191,21 @@ def file_candidates(
         shown = without_blank_ends(lines.lines, max(span.start, start), min(span.end, end))
         size = lines_size(lines, *shown)
         if shown[0] <= shown[1] and not _is_sliver(lines, shown, size, Role.GAP, terms):
-            shrink, steps = Narrowing(lines, shown, terms), _span_maker(hit, lines, shown)
+            shrink, steps = Narrowing(lines, shown, terms), partial(_span_steps, hit, lines, shown)
             made.append(Candidate(hit, span.value, size, shown[0], steps, shrink))
     return made
+
+
+def _whole_steps(
+    hit: Hit, lines: Lines, whole_item_tokens: int, shortener: TruncationStrategy | None, whole: Range
+) -> list[Step]:
+    """Return a chunk in full, then as the truncation strategy shortens it."""
+    size = lines_size(lines, *whole)
+    steps = [Step(Detail.FULL, (whole,))] if size <= whole_item_tokens else []
+    if shortener is None:
+        return steps
+    language = str(hit.chunk.fields.get("language", ""))
+    return steps + shortened_steps(shortener, lines, language, whole, min(size / 2, whole_item_tokens))
 
 
 class Narrowing:
@@ -211,25 +217,22 @@ class Narrowing:
         self._lines, self._whole, self._terms = lines, whole, terms
         self._rows: Sequence[str] = ()
 
-    def __call__(self, room: float) -> list[Step]:
-        """Return the steps for about so many tokens."""
+    def __call__(self, room: float) -> Iterator[Step]:
+        """Yield the steps for about so many tokens."""
         if room <= 0:
-            return []
+            return
         first, last = self._whole
         if not self._rows:
             self._rows = self._lines.lines[first - 1 : last]
             self._gains, self._costs = matches(self._rows, self._terms), [len(row) + 1 for row in self._rows]
         rows = self._rows
-        steps: list[Step] = []
         for share in SHRINK_SHARES:
             characters = room * share * CHARACTERS_PER_TOKEN
             run = best_run(self._gains, self._costs, characters)
             if run is not None and any(row.strip() for row in rows[run[0] : run[1] + 1]):
-                shown = without_blank_ends(self._lines.lines, first + run[0], first + run[1])
-                steps.append(Step(Detail.SPAN, (shown,)))
+                yield Step(Detail.SPAN, (without_blank_ends(self._lines.lines, first + run[0], first + run[1]),))
             elif run is None and characters > LEAST_EXCERPT:
-                steps += _cut_line(rows, self._gains, first, self._terms, characters)
-        return steps
+                yield from _cut_line(rows, self._gains, first, self._terms, characters)
 
 
 def _cut_line(
@@ -265,15 +268,11 @@ def shortened_steps(
     return [Step(Detail.SPAN, short.ranges, remarks=short.remarks) for short in made]
 
 
-def _span_maker(hit: Hit, lines: Lines, shown: Range) -> Callable[[], list[Step]]:
+def _span_steps(hit: Hit, lines: Lines, shown: Range) -> list[Step]:
     """Return a span with the declaration of its definition above it."""
-
-    def make() -> list[Step]:
-        signature = signature_range(hit.chunk, lines)
-        is_inside = signature is None or (shown[0] <= signature[0] and signature[1] <= shown[1])
-        return [Step(Detail.SPAN, (shown,) if signature is None or is_inside else (signature, shown))]
-
-    return make
+    signature = signature_range(hit.chunk, lines)
+    is_inside = signature is None or (shown[0] <= signature[0] and signature[1] <= shown[1])
+    return [Step(Detail.SPAN, (shown,) if signature is None or is_inside else (signature, shown))]
 
 
 def lines_size(lines: Lines, start: int, end: int) -> float:
@@ -342,9 +341,11 @@ def record_candidate(
         steps = [Step(Detail.FULL, text=body)] if size <= cap else passage(cap)
         return steps + ([Step(Detail.SPAN, text=shorter)] if shorter and shorter != body else [])
 
-    def shrink(room: float) -> list[Step]:
-        steps = [] if shorter else [step for share in SHRINK_SHARES for step in passage(min(room, cap) * share)]
-        return steps + ([Step(Detail.LINE, text=first)] if first and first != body.strip() else [])
+    def shrink(room: float) -> Iterator[Step]:
+        for share in SHRINK_SHARES if not shorter else ():
+            yield from passage(min(room, cap) * share)
+        if first and first != body.strip():
+            yield Step(Detail.LINE, text=first)
 
     candidate = Candidate(hit, RECORD_SPREAD * hit.score, min(size, cap), 0, make, shrink=shrink)
     candidate.body = whole

@@ -14,7 +14,7 @@ from operator import itemgetter
 from satchel.assemble.candidates import Candidate, Step
 from satchel.assemble.source_lines import Lines, joined
 from satchel.similarity import SAME_PROSE, may_be_same, sampled, shingles, similarity
-from satchel.types import Kind, Range
+from satchel.types import ContextItem, Kind, Range
 
 ONE_LINE = 100
 """Longest text (characters) that counts as one line: two such texts with different version numbers share nine tenths of
@@ -51,15 +51,18 @@ class Seen:
         if not key:
             return False
         rows = self.exact.setdefault(key, [])
-        twin = next((one for own, one in rows if one in own.shown and _may_be_twins(one, candidate)), None)
+        twins = ((own, one) for own, one in rows if one in own.shown and _may_be_twins(one, candidate))
+        twin = next(twins, None)
         marks = None
         text = _full_text(section, candidate) if twin is None and candidate.kind in _PROSE_KINDS else ""
         if len(text) > ONE_LINE:
             marks = marks_of(text)
             alike = (row for row in self.prose if row[1] in row[0].shown and row[1].chunk.id != candidate.chunk.id)
-            twin = next((one for _, one, other in alike if is_same_prose(marks, other)), None)
+            twin = next(((own, one) for own, one, other in alike if is_same_prose(marks, other)), None)
         if twin is not None:
-            twin.twins.append(candidate)
+            own, one = twin
+            one.twins.append(candidate)
+            own.groups[one.group].item = None
             return True
         rows.append((section, candidate))
         if marks is not None:
@@ -193,6 +196,8 @@ class Group:
     picks: list[tuple[Candidate, Step]] = field(default_factory=list)
     tokens: int = 0
     title: str = ""
+    item: ContextItem | None = None
+    """The item of these picks, None where it must be built again."""
 
     def added(self, step: Step) -> tuple[list[Range], int]:
         """Return the new ranges of a step, joined over tiny gaps to shown ones, and how many range markers it adds.
@@ -209,11 +214,13 @@ class Group:
         self.ranges[near] = self._joined([*self.ranges[near], *step.ranges])
         self.picks.append((candidate, step))
         self.tokens += tokens
+        self.item = None
 
     def withdraw(self, tokens: int) -> None:
         """Undo the last admission; `ranges` are valid again after `rejoin`."""
         self.picks.pop()
         self.tokens -= tokens
+        self.item = None
 
     def rejoin(self) -> None:
         """Compute the ranges again from the admitted steps."""

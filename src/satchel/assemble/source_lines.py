@@ -12,6 +12,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 
@@ -65,12 +66,12 @@ class Lines:
         counts = self.counts.get(counter.name)
         if counts is None:
             counts = self.counts.setdefault(counter.name, array("i", [-1]) * len(self.lines))
-        total = 0
-        for index in range(start - 1, min(end, len(self.lines))):
-            if counts[index] < 0:
-                counts[index] = counter.count(f"{self.lines[index]}\n")
-            total += counts[index]
-        return total
+        last = min(end, len(self.lines))
+        if -1 in counts[start - 1 : last]:
+            for index in range(start - 1, last):
+                if counts[index] < 0:
+                    counts[index] = counter.count(f"{self.lines[index]}\n")
+        return sum(counts[start - 1 : last])
 
     def text(self, start: int, end: int) -> str:
         """Return lines `start`..`end` (1-based, inclusive), each with its line end."""
@@ -91,6 +92,10 @@ class Unreadable:
     path: str
     reason: str
     is_error: bool = False
+
+
+_unfit_path = lru_cache(maxsize=4_096)(sanitize.unfit_path)
+"""The check of a path, which is the same each time; a question reads some forty files."""
 
 
 class _Entry:
@@ -132,7 +137,7 @@ class FileLines:
 
         `stored` returns the stored text for the bytes with `content_hash`; called only if the file has them.
         """
-        unfit = sanitize.unfit_path(path)
+        unfit = _unfit_path(path)
         if unfit is not None:
             return Unreadable(path, str(unfit))
         try:

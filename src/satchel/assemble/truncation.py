@@ -359,8 +359,11 @@ def _sentences(line: str) -> list[str]:
 
 def matches(units: Sequence[str], terms: AbstractSet[str]) -> list[int]:
     """Return how many different words of the question each unit contains; `terms` are stemmed terms."""
-    written = set(words.words("\n".join(units))) if terms else ()
+    # Distinct runs first: they have the same words as the text, and most texts repeat theirs.
+    written = set(words.words("\n".join(set(words.runs("\n".join(units)))))) if terms else ()
     telling = {word: own for word in written if (own := terms.intersection(words.terms_of(word)))}
+    if not telling:
+        return [0] * len(units)
 
     def count(unit: str) -> int:
         if not any(word in unit for word in telling):

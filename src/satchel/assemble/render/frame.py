@@ -95,15 +95,16 @@ class RenderRequest:
     `show_sources` adds the list of the first ten sources; without `show_code` a file is shown as locations and names;
     `group_by_type` puts the items under the four titles by type instead of one section per kind. With `overview` three
     or more files are listed first, best first; `limit`, the budget in tokens, bounds that list. The best of `overflow`
-    are named with their handles, the others and `overflow_more` are counted. All `failures` share one line; `summary` is one line.
-    `show_handles` lists the handles of what is shown in part. With a `tokenizer` (its name as the footer shows it) the
-    footer also counts the items of each type. `query` appears in JSON only, and only if it is short. `lead` is the kind
-    whose section comes first; with `has_guidance` the notice says that records titled Guidance are to be followed. With
-    `based_on` the footer counts only items of that kind: `Based on 3 past experiences`. `shown_before` are the
-    references to what a session has already, one line each, and `shown_before_more` the number of those not named.
-    `not_found` are telling words of the question that occur nowhere; `weak` means that nothing shown answers it well;
-    `call_sites` are lines that list the callers of the definition in question. With `used` (the tokens of the text
-    itself, see `render_with_usage`) the footer says how much of `limit` was used and why it `stopped` there.
+    are named with their handles, the others and `overflow_more` are counted. All `failures` share one line; `summary`
+    is one line. `show_handles` lists the handles of what is shown in part. With a `tokenizer` (its name as the footer
+    shows it) the footer also counts the items of each type. `query` appears in JSON only, and only if it is short.
+    `lead` is the kind whose section comes first; with `has_guidance` the notice says that records titled Guidance are
+    to be followed. With `based_on` the footer counts only items of that kind: `Based on 3 past experiences`.
+    `shown_before` are the references to what a session has already, one line each, and `shown_before_more` the number
+    of those not named. `not_found` are telling words of the question that occur nowhere; `weak` means that nothing
+    shown answers it well; `call_sites` are lines that list the callers of the definition in question. With `used` (the
+    tokens of the text itself, see `render_with_usage`) the footer says how much of `limit` was used and why it
+    `stopped` there.
     """
 
     query: str = ""
