@@ -49,7 +49,9 @@ def binding(lines: Sequence[str], outline: Outline, shown: Sequence[Range]) -> l
     """
     if not outline.imports or not shown:
         return []
-    silent = [*outline.comment_lines, *((one.start, one.end) for one in outline.imports)]
+    first, last = shown[0][0], shown[-1][1]
+    silent = [span for span in outline.comment_lines if span[1] >= first and span[0] <= last]
+    silent += [(one.start, one.end) for one in outline.imports if one.end >= first and one.start <= last]
     spoken = subtract(shown, joined(silent, -1))
     needed = []
     for one in _used(outline.imports, _words(lines, spoken) - {_UNUSABLE}):

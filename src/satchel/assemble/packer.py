@@ -62,15 +62,9 @@ FRAMES: Mapping[Format, TextFrame] = {
 """Medians over the admissions of generated answers."""
 
 
-class _Entry(NamedTuple):
-    """One candidate in the order in which it is tried: pins first and as they were given, then by priority.
-
-    No two keys are equal, so only keys are ever compared.
-    """
-
-    key: tuple[bool, float, str, int, int]
-    section: Section
-    candidate: Candidate
+_Entry = tuple[bool, float, str, int, int, Section, Candidate]
+"""One candidate in the order in which it is tried: pins first and as they were given, then by priority. The last item
+before the section is a number that no other entry has, so sections and candidates are never compared."""
 
 
 class _Admission(NamedTuple):
@@ -208,9 +202,9 @@ class Packer:
     def _entry(self, section: Section, candidate: Candidate) -> _Entry:
         number = next(self._numbers)
         if candidate.pinned:
-            return _Entry((False, float(number), "", 0, number), section, candidate)
-        key = (True, -priority(candidate, section.level), candidate.chunk.id, candidate.place, number)
-        return _Entry(key, section, candidate)
+            return False, float(number), "", 0, number, section, candidate
+        rank = -priority(candidate, section.level)
+        return True, rank, candidate.chunk.id, candidate.place, number, section, candidate
 
     def _pass(self, room: int, allotments: Mapping[Section, int] | None) -> int:
         """Try all waiting candidates, with `allotments` only those that fit them; return the tokens used."""
@@ -221,7 +215,7 @@ class Packer:
         used, barrier = 0, -math.inf
         while heap:
             entry = heapq.heappop(heap)
-            _, section, candidate = entry
+            *_, section, candidate = entry
             least = self._least if remaining is None else self._own_least[section]
             reason = self._refusal(section, candidate, least, barrier)
             if reason == TWIN:

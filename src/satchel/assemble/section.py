@@ -37,7 +37,8 @@ class Seen:
     """The texts of tried candidates, for one request."""
 
     keys: dict[Candidate, str] = field(default_factory=dict)
-    exact: dict[str, list[tuple[Section, Candidate]]] = field(default_factory=dict)
+    exact: dict[tuple[str, ...], list[tuple[Section, Candidate]]] = field(default_factory=dict)
+    ends: dict[Candidate, tuple[str, ...]] = field(default_factory=dict)
     prose: list[tuple[Section, Candidate, Marks]] = field(default_factory=list)
 
     def is_twin(self, section: Section, candidate: Candidate) -> bool:
@@ -45,13 +46,19 @@ class Seen:
 
         A text without a twin is remembered.
         """
-        key = self.keys.get(candidate)
-        if key is None:
-            key = self.keys[candidate] = _key(candidate.kind, _full_text(section, candidate))
-        if not key:
+        ends = self.ends.get(candidate)
+        if ends is None:
+            ends = self.ends[candidate] = _ends(candidate.kind, _full_text(section, candidate))
+        if not ends:
             return False
-        rows = self.exact.setdefault(key, [])
-        twins = ((own, one) for own, one in rows if one in own.shown and _may_be_twins(one, candidate))
+        rows = self.exact.setdefault(ends, [])
+        twins = (
+            (own, one)
+            for own, one in rows
+            if one in own.shown
+            and _may_be_twins(one, candidate)
+            and self._key(own, one) == self._key(section, candidate)
+        )
         twin = next(twins, None)
         marks = None
         text = _full_text(section, candidate) if twin is None and candidate.kind in _PROSE_KINDS else ""
@@ -68,6 +75,12 @@ class Seen:
         if marks is not None:
             self.prose.append((section, candidate, marks))
         return False
+
+    def _key(self, section: Section, candidate: Candidate) -> str:
+        key = self.keys.get(candidate)
+        if key is None:
+            key = self.keys[candidate] = _key(candidate.kind, _full_text(section, candidate))
+        return key
 
     def forget(self, candidates: AbstractSet[Candidate]) -> None:
         """Forget candidates that were withdrawn."""
@@ -90,6 +103,12 @@ def _key(kind: Kind, text: str) -> str:
     if kind is Kind.CODE:
         return " ".join(text.split())
     return _INSIGNIFICANT.sub(" ", text.casefold()).strip()
+
+
+def _ends(kind: Kind, text: str) -> tuple[str, ...]:
+    """Return the first and the last word of the key of a text, without making the key of code; none if it is empty."""
+    folded = text if kind is Kind.CODE else _key(kind, text)
+    return (*folded.split(None, 1)[:1], *folded.rsplit(None, 1)[-1:])
 
 
 def _may_be_twins(one: Candidate, other: Candidate) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from satchel.search.strength import WEAK_FLOOR, answer_strength
@@ -178,7 +179,8 @@ def value_range(max_tokens: int) -> float:
 
 def level_of(section: PlannedSection, candidates: Sequence[Candidate]) -> float:
     """Return the level that makes values of kinds comparable: the best of a kind counts its weight times relevance."""
-    best = max(candidates, key=lambda one: (not one.is_lifted, one.value))
+    ranked = [one for one in candidates if not one.is_lifted] or candidates
+    best = max(ranked, key=attrgetter("value"))
     relevance = max(one.hit.relevance for one in candidates) if section.ranked_by is None else 1.0
     useful = USEFULNESS.get(section.kind, 1.0)
     return math.log(section.weight * useful * max(relevance, LEAST_RELEVANCE)) - best.value
