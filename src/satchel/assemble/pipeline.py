@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from satchel.assemble.call_sites import call_site_lines
 from satchel.assemble.candidates import Candidate, record_candidate
 from satchel.assemble.companions import compacted, followers, import_lines
 from satchel.assemble.freshness import Freshener
@@ -17,6 +16,7 @@ from satchel.assemble.items import counted_items
 from satchel.assemble.pack import ITEM_SHARE, answer, fit
 from satchel.assemble.pins import find_pins, with_pins
 from satchel.assemble.plans import PlannedSection, role_is_asked
+from satchel.assemble.render.frame import call_site_lines
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section, by_priority
 from satchel.assemble.source_lines import Lines

@@ -16,7 +16,7 @@ from satchel.assemble.candidates import (
     signature_range,
 )
 from satchel.assemble.companions import binding
-from satchel.assemble.render.entities import group_of
+from satchel.assemble.render.labels import group_of
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Group, Section
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable, without_blank_ends

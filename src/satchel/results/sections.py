@@ -16,7 +16,7 @@ from typing import Any
 
 from satchel.assemble.pack import Marking, answer, fit
 from satchel.assemble.plans import Plan, PlannedSection
-from satchel.assemble.render.entities import group_of
+from satchel.assemble.render.labels import group_of
 from satchel.assemble.request import AssembleRequest, start_of_day
 from satchel.assemble.source_lines import FileLines
 from satchel.assemble.thresholds import FillPolicy
