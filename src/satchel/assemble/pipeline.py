@@ -14,11 +14,10 @@ from satchel.assemble.freshness import Freshener
 from satchel.assemble.gather import Gathered, Workbench, balance, search_plan, strength_of
 from satchel.assemble.items import counted_items
 from satchel.assemble.pack import ITEM_SHARE, answer, fit
-from satchel.assemble.pins import find_pins, with_pins
 from satchel.assemble.plans import PlannedSection, role_is_asked
 from satchel.assemble.render.frame import call_site_lines
 from satchel.assemble.request import AssembleRequest
-from satchel.assemble.section import Section, by_priority
+from satchel.assemble.section import Section, by_priority, find_pins, with_pins
 from satchel.assemble.source_lines import Lines
 from satchel.assemble.thresholds import fill_policy, is_weak_match, level_of, section_floor, shares_budget
 from satchel.assemble.truncation import strategy
@@ -59,7 +58,7 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
         items, uncounted = counted_items(fitted.items, bench.count_lines)
         fitted, failures = replace(fitted, items=items), (*failures, *uncounted)
     if request.related:
-        from satchel.assemble.related import with_related  # here, because few questions ask for it
+        from satchel.assemble.shapes import with_related  # here, because few questions ask for it
 
         groups = [group for section in sections for group in section.groups.values()]
         chunks = [candidate.chunk for group in groups for candidate, _ in group.picks]

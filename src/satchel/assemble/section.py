@@ -1,20 +1,42 @@
-"""Sections of candidates, their groups and order, and twins among them."""
+"""Sections of candidates, their groups and order, twins among them, and pins: candidates that always come first.
+
+A pin names a file or lines that the user always wants to see, as `PATH`, `PATH:12` or `PATH:10-20`. It comes before
+every search result and has no floor; one that does not fit is shown from its beginning. A pinned file need not be
+indexed, but is read, cleaned and redacted like any other.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from operator import itemgetter
 
 from satchel.assemble.candidates import Candidate, Step
-from satchel.assemble.source_lines import Lines, joined
+from satchel.assemble.source_lines import FileLines, Lines, Unreadable, joined
+from satchel.errors import UsageError
+from satchel.safety.sanitize import clean_field
 from satchel.similarity import SAME_PROSE, may_be_same, sampled, shingles, similarity
-from satchel.types import ContextItem, Kind, Range
+from satchel.store.protocol import Store
+from satchel.system import files
+from satchel.types import (
+    CONTEXT_TYPES,
+    Chunk,
+    ContextItem,
+    Detail,
+    Failure,
+    Hit,
+    Kind,
+    Location,
+    Range,
+    Role,
+    ScoredSpan,
+    Signal,
+)
 
 ONE_LINE = 100
 """Longest text (characters) that counts as one line: two such texts with different version numbers share nine tenths of
@@ -277,3 +299,123 @@ def subtract(ranges: Sequence[Range], excluded: Sequence[Range]) -> list[Range]:
         if position <= end:
             rest.append((position, end))
     return rest
+
+
+_PLACE = re.compile(r"(.+?)(?::(\d+)(?:-(\d+))?)?", re.DOTALL)
+
+PINNED_FILE_SCORE = 2.0
+"""Above the score of any file of the ranking (at most 1): pinned files come first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A path below the root and its lines; 0, 0 for all lines."""
+
+    path: str
+    start: int = 0
+    end: int = 0
+
+    def __str__(self) -> str:
+        """Return the pin as `parse_pin` reads it."""
+        return f"{self.path}:{self.start}-{self.end}" if self.start else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """The candidate of a pin, and the lines of its file."""
+
+    kind: Kind
+    candidate: Candidate
+    lines: Lines
+
+
+def parse_pin(text: str) -> Pin:
+    """Read `PATH`, `PATH:12` or `PATH:10-20`. Raises UsageError for an empty path or an impossible range."""
+    match = _PLACE.fullmatch(text.strip().removeprefix("./"))
+    if match is None:
+        raise UsageError(f"nothing to include in {text!r}: give a path below the root, as in src/app.py:10-20")
+    start = int(match[2] or 0)
+    end = int(match[3] or start)
+    if match[2] and (start < 1 or end < start):
+        raise UsageError(f"{text!r} names no lines: count from 1 upwards, as in src/app.py:10-20")
+    return Pin(match[1].replace("\\", "/"), start, end)
+
+
+def find_pins(pins: Iterable[Pin], lines: FileLines, store: Store) -> tuple[list[Pinned], list[Failure]]:
+    """Return the candidate of each pin, in order; a pin that cannot be read is a named failure."""
+    pinned: list[Pinned] = []
+    failures: list[Failure] = []
+    for pin in dict.fromkeys(pins):
+        shown = lines.read(pin.path)
+        if isinstance(shown, Unreadable):
+            gone = shown.reason == files.SkipReason.VANISHED
+            failures.append(_failure(pin, "there is no such file" if gone else shown.reason))
+            continue
+        last = len(shown.lines) - (1 if shown.lines[-1] == "" and len(shown.lines) > 1 else 0)
+        if pin.start > last:
+            failures.append(_failure(pin, f"it has only {last} lines"))
+            continue
+        kind = (
+            Kind.DOC
+            if store.document(Kind.CODE, pin.path) is None and store.document(Kind.DOC, pin.path)
+            else Kind.CODE
+        )
+        start, end = pin.start or 1, min(pin.end or last, last)
+        pinned.append(Pinned(kind, _candidate(pin.path, kind, start, end, shown), shown))
+    return pinned, failures
+
+
+def _failure(pin: Pin, reason: str) -> Failure:
+    return Failure("include", f"{clean_field(pin.path)}: {reason}", "the other items are shown")
+
+
+def _candidate(path: str, kind: Kind, start: int, end: int, lines: Lines) -> Candidate:
+    chunk = Chunk(
+        id=f"{kind}:{path}#L{start}-{end}",
+        kind=kind,
+        title=path,
+        body="",
+        location=Location(path, start, end, lines.content_hash),
+        role=Role.GAP,
+    )
+    hit = Hit(
+        chunk=chunk,
+        relevance=1.0,
+        score=0.0,
+        spans=(ScoredSpan(start, end, 0.0),),
+        signals=(Signal("pin", 1.0, 1.0),),
+        file_score=PINNED_FILE_SCORE,
+    )
+    size = sum(map(len, lines.lines[start - 1 : end])) / 4 + 1
+    return Candidate(hit, 0.0, size, start, lambda: _beginnings(start, end), pinned=True)
+
+
+def _beginnings(start: int, end: int) -> Sequence[Step]:
+    """Return steps with all lines, the first half, quarter and so on, down to one line."""
+    steps = [Step(Detail.FULL, ((start, end),))]
+    count = (end - start + 1) // 2
+    while count:
+        steps.append(Step(Detail.SPAN, ((start, start + count - 1),)))
+        count //= 2
+    return steps
+
+
+def with_pins(
+    sections: Sequence[Section], pinned: Sequence[Pinned], weights: Mapping[Kind, float], item_limit: int
+) -> list[Section]:
+    """Return the sections in order, with the pins first in theirs; a kind without results gets its own section.
+
+    Sections with a title of their own keep the order of their plan, before the others.
+    """
+    every = list(sections)
+    for pin in pinned:
+        section = next((one for one in every if one.kind is pin.kind), None)
+        if section is None:
+            section = Section(pin.kind, weights.get(pin.kind, 1.0), [], {}, item_limit)
+            every.append(section)
+        shown = section.lines.get(pin.candidate.group)
+        lines = pin.lines if shown is None else replace(pin.lines, sent=shown.sent)
+        section.lines = {**section.lines, pin.candidate.group: lines}
+        section.candidates.insert(sum(candidate.pinned for candidate in section.candidates), pin.candidate)
+    order = list(CONTEXT_TYPES.values())
+    return sorted(every, key=lambda section: -1 if section.title else order.index(section.kind))

@@ -8,8 +8,8 @@ from functools import cached_property, partial
 from typing import Any
 
 from satchel.assemble.gather import Workbench
-from satchel.assemble.pins import Pin
 from satchel.assemble.request import AssembleRequest, make_request
+from satchel.assemble.section import Pin
 from satchel.assemble.situation import Guide, situation_context, situation_request
 from satchel.errors import ConfigError, UsageError
 from satchel.guidance.check import Report, check, everything

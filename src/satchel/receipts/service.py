@@ -36,7 +36,7 @@ from satchel.system.git import find_repository
 from satchel.types import CONTEXT_TYPES, Context, ContextItem, Failure, Hit, Kind
 
 if TYPE_CHECKING:
-    from satchel.assemble.pins import Pin
+    from satchel.assemble.section import Pin
     from satchel.open_root import OpenRoot
     from satchel.receipts.session import Account
     from satchel.receipts.session_file import SessionFile

@@ -13,9 +13,8 @@ from hashlib import blake2b
 
 from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, SLIVER_TOKENS, Candidate, Step
 from satchel.assemble.items import build_item
-from satchel.assemble.pins import Pin, Pinned
 from satchel.assemble.render.labels import record_title
-from satchel.assemble.section import JOIN_LINES, Group, by_priority, subtract
+from satchel.assemble.section import JOIN_LINES, Group, Pin, Pinned, by_priority, subtract
 from satchel.assemble.source_lines import Lines, joined
 from satchel.receipts.session_file import Ledger, Row, SentLines
 from satchel.safety.keys import handle
