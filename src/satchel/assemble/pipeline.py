@@ -11,15 +11,14 @@ from dataclasses import replace
 from satchel.assemble.candidates import Candidate, record_candidate
 from satchel.assemble.companions import compacted, followers, import_lines
 from satchel.assemble.freshness import Freshener
-from satchel.assemble.gather import Gathered, Workbench, balance, search_plan, strength_of
+from satchel.assemble.gather import Gathered, Workbench, balance, search_plan, section_floor, strength_of
 from satchel.assemble.items import counted_items
-from satchel.assemble.pack import ITEM_SHARE, answer, fit
+from satchel.assemble.pack import ITEM_SHARE, answer, fill_policy, fit, is_weak_match, level_of, shares_budget
 from satchel.assemble.plans import PlannedSection, role_is_asked
 from satchel.assemble.render.frame import call_site_lines
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section, by_priority, find_pins, with_pins
 from satchel.assemble.source_lines import Lines
-from satchel.assemble.thresholds import fill_policy, is_weak_match, level_of, section_floor, shares_budget
 from satchel.assemble.truncation import strategy
 from satchel.safety import sanitize
 from satchel.search.retrievers import unavailable

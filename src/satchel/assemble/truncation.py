@@ -361,7 +361,7 @@ def matches(units: Sequence[str], terms: AbstractSet[str]) -> list[int]:
     """Return how many different words of the question each unit contains; `terms` are stemmed terms."""
     # Distinct runs first: they have the same words as the text, and most texts repeat theirs.
     written = set(words.words("\n".join(set(words.runs("\n".join(units)))))) if terms else ()
-    telling = {word: own for word in written if (own := terms.intersection(words.terms_of(word)))}
+    telling = {word: terms & {*own} for word in written if not terms.isdisjoint(own := words.terms_of(word))}
     if not telling:
         return [0] * len(units)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from satchel.assemble.gather import Workbench, kind_search
+from satchel.assemble.gather import Workbench, admitted, kind_search
 from satchel.assemble.pipeline import assemble
 from satchel.assemble.request import (
     AssembleRequest,
@@ -21,7 +21,6 @@ from satchel.assemble.request import (
     parse_kinds,
     start_of_day,
 )
-from satchel.assemble.thresholds import admitted
 from satchel.errors import UsageError
 from satchel.receipts.handles import HandleLedger, HandleTarget, handles_of, reference_handles
 from satchel.receipts.replay import settings_mark

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from satchel.assemble.gather import floor_of
 from satchel.assemble.packer import BUDGET, LIMIT, VALUE
 from satchel.assemble.pipeline import is_wanted
 from satchel.assemble.request import AssembleRequest
-from satchel.assemble.thresholds import floor_of
 from satchel.embed.protocol import Embedder
 from satchel.errors import UsageError
 from satchel.safety.sanitize import clean_field

@@ -14,12 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from satchel.assemble.pack import Marking, answer, fit
+from satchel.assemble.pack import FillPolicy, Marking, answer, fit
 from satchel.assemble.plans import Plan, PlannedSection
 from satchel.assemble.render.labels import group_of
 from satchel.assemble.request import AssembleRequest, start_of_day
 from satchel.assemble.source_lines import FileLines
-from satchel.assemble.thresholds import FillPolicy
 from satchel.results.candidates import supply
 from satchel.results.entities import Entity, read_results, value_of
 from satchel.safety import sanitize

@@ -1,4 +1,4 @@
-"""The frame of a context: the notice and the best files above its items, the footer below."""
+"""The frame of a context: the notice, call sites and the best files above its items, the footer below."""
 
 from __future__ import annotations
 
