@@ -10,6 +10,7 @@ from functools import partial
 
 from satchel import text as words
 from satchel.assemble.source_lines import Lines, around, without_blank_ends
+from satchel.assemble.truncation import CHARACTERS_PER_TOKEN as CHARACTERS_PER_TOKEN
 from satchel.assemble.truncation import (
     OmissionRemark,
     SourceText,
@@ -20,9 +21,6 @@ from satchel.assemble.truncation import (
     shortenings,
 )
 from satchel.types import Chunk, Detail, Hit, Kind, Range, Role, Trust
-
-CHARACTERS_PER_TOKEN = 3.6
-"""Only for ordering and for the whole-or-spans choice; what is shown is counted exactly."""
 
 SIGNATURE_SEARCH_LINES = 40
 """Lines between the start of a chunk and its declaration: decorators and comments come first."""
@@ -225,14 +223,13 @@ class Narrowing:
         if not self._rows:
             self._rows = self._lines.lines[first - 1 : last]
             self._gains, self._costs = matches(self._rows, self._terms), [len(row) + 1 for row in self._rows]
-        rows = self._rows
         for share in SHRINK_SHARES:
             characters = room * share * CHARACTERS_PER_TOKEN
             run = best_run(self._gains, self._costs, characters)
-            if run is not None and any(row.strip() for row in rows[run[0] : run[1] + 1]):
+            if run is not None and any(row.strip() for row in self._rows[run[0] : run[1] + 1]):
                 yield Step(Detail.SPAN, (without_blank_ends(self._lines.lines, first + run[0], first + run[1]),))
             elif run is None and characters > LEAST_EXCERPT:
-                yield from _cut_line(rows, self._gains, first, self._terms, characters)
+                yield from _cut_line(self._rows, self._gains, first, self._terms, characters)
 
 
 def _cut_line(

@@ -9,7 +9,6 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from satchel.assemble.candidates import (
-    CHARACTERS_PER_TOKEN,
     Candidate,
     Step,
     cut_note,
@@ -19,7 +18,7 @@ from satchel.assemble.candidates import (
 )
 from satchel.assemble.section import Group, subtract
 from satchel.assemble.source_lines import Lines, joined, without_blank_ends
-from satchel.assemble.truncation import excerpt
+from satchel.assemble.truncation import CHARACTERS_PER_TOKEN, excerpt
 from satchel.types import Chunk, Detail, Freshness, Import, Kind, Outline, Range, Role
 
 if TYPE_CHECKING:
@@ -70,11 +69,11 @@ def _used(imports: Iterable[Import], names: AbstractSet[str]) -> list[Import]:
     """Return the imports that bind one of these names, or everything in a module whose name one of them begins with."""
     used = [one for one in imports if not names.isdisjoint(one.names) or _UNKNOWN.issuperset(one.names)]
     stems = {_folded(word) for word in names} if any(names.isdisjoint(one.names) for one in used) else set()
-    return [one for one in used if not names.isdisjoint(one.names) or _begins(_folded(_last_word(one.target)), stems)]
 
+    def is_begun(stem: str) -> bool:
+        return len(stem) >= SHORTEST_STEM and any(word.startswith(stem) for word in stems)
 
-def _begins(stem: str, stems: AbstractSet[str]) -> bool:
-    return len(stem) >= SHORTEST_STEM and any(word.startswith(stem) for word in stems)
+    return [one for one in used if not names.isdisjoint(one.names) or is_begun(_folded(_last_word(one.target)))]
 
 
 def _home(outline: Outline, one: Import) -> Range | None:
@@ -123,22 +122,16 @@ def import_lines(
 
     `outline_of` parses files that differ from the index.
     """
-    outlines: dict[str, Outline] = {}
-
-    def outline_for(candidate: Candidate, text: Lines) -> Outline:
-        rows = candidate.chunk.fields.get("imports")
-        outline = outlines.get(candidate.group) if rows else None  # a pin has no imports of its own
-        if outline is None:
-            outline = indexed_imports(candidate.chunk, text) or outline_of(text)
-            if rows:
-                outlines[candidate.group] = outline
-        return outline
+    outlines: dict[tuple[str, bool], Outline] = {}
 
     def needed(candidate: Candidate, step: Step) -> list[Candidate]:
         text = lines.get(candidate.group)
         if text is None or not step.ranges or Freshness.STALE in text.marks:  # the imports of now say nothing of then
             return []
-        outline = outline_for(candidate, text)
+        file = candidate.group, "imports" in candidate.chunk.fields  # a pin has no imports of its own
+        if file not in outlines:
+            outlines[file] = indexed_imports(candidate.chunk, text) or outline_of(text)
+        outline = outlines[file]
         ranges = binding(text.lines, outline, step.ranges)
         if not ranges:
             return []

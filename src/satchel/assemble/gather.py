@@ -1,7 +1,4 @@
-"""Search all sections of a plan at once, each with a deadline, and the least relevance of their hits.
-
-A section that fails or is late becomes a note.
-"""
+"""Search all sections of a plan at once; one that fails or is late becomes a note. The least relevance of hits."""
 
 from __future__ import annotations
 

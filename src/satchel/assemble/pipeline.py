@@ -98,7 +98,7 @@ def _sections(
 ) -> tuple[list[Section], list[Failure]]:
     """Return the section of each kind; `terms` are those of the question."""
     sections, failures = [], []
-    rows = balance(rows)
+    rows, is_free = balance(rows), not (request.roles or request.paths or request.exclude)
     strength = strength_of(rows)
     total = sum(row.section.weight for row in rows if row.result.hits) or 1.0
     for row in rows:
@@ -106,9 +106,7 @@ def _sections(
         least = section_floor(row, request.min_score, strength)
         if least is None or not planned.weight:
             continue
-        hits = [hit for hit in row.result.hits if hit.relevance >= least]
-        if request.roles or request.paths or request.exclude:
-            hits = [hit for hit in hits if is_wanted(hit, request)]
+        hits = [hit for hit in row.result.hits if hit.relevance >= least and (is_free or is_wanted(hit, request))]
         share = request.max_tokens * planned.weight / total
         cap = max(share * ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
         candidates, lines, problems = _candidates(hits, bench, request, cap, terms, planned.side)

@@ -1,8 +1,7 @@
-"""Sections of candidates, their groups and order, twins among them, and pins: candidates that always come first.
+"""Sections of candidates, their groups and order, twins among them, and pins.
 
-A pin names a file or lines that the user always wants to see, as `PATH`, `PATH:12` or `PATH:10-20`. It comes before
-every search result and has no floor; one that does not fit is shown from its beginning. A pinned file need not be
-indexed, but is read, cleaned and redacted like any other.
+A pin is a file or lines that the user always wants to see: it comes before every search result and has no floor. A pin
+that does not fit is shown from its beginning. Its file need not be indexed, but is cleaned and redacted like any other.
 """
 
 from __future__ import annotations
@@ -58,7 +57,6 @@ class Marks:
 class Seen:
     """The texts of tried candidates, for one request."""
 
-    keys: dict[Candidate, str] = field(default_factory=dict)
     exact: dict[tuple[str, ...], list[tuple[Section, Candidate]]] = field(default_factory=dict)
     ends: dict[Candidate, tuple[str, ...]] = field(default_factory=dict)
     prose: list[tuple[Section, Candidate, Marks]] = field(default_factory=list)
@@ -70,22 +68,17 @@ class Seen:
         """
         ends = self.ends.get(candidate)
         if ends is None:
-            ends = self.ends[candidate] = _ends(candidate.kind, _full_text(section, candidate))
+            ends = self.ends[candidate] = _ends(section, candidate)
         if not ends:
             return False
         rows = self.exact.setdefault(ends, [])
-        twins = (
-            (own, one)
-            for own, one in rows
-            if one in own.shown
-            and _may_be_twins(one, candidate)
-            and self._key(own, one) == self._key(section, candidate)
-        )
-        twin = next(twins, None)
+        shown = ((own, one) for own, one in rows if one in own.shown and _may_be_twins(one, candidate))
+        twin = next((row for row in shown if _key(*row) == _key(section, candidate)), None)
         marks = None
         text = _full_text(section, candidate) if twin is None and candidate.kind in _PROSE_KINDS else ""
         if len(text) > ONE_LINE:
-            marks = marks_of(text)
+            every = shingles(text)
+            marks = Marks(every, sampled(every))
             alike = (row for row in self.prose if row[1] in row[0].shown and row[1].chunk.id != candidate.chunk.id)
             twin = next(((own, one) for own, one, other in alike if is_same_prose(marks, other)), None)
         if twin is not None:
@@ -97,12 +90,6 @@ class Seen:
         if marks is not None:
             self.prose.append((section, candidate, marks))
         return False
-
-    def _key(self, section: Section, candidate: Candidate) -> str:
-        key = self.keys.get(candidate)
-        if key is None:
-            key = self.keys[candidate] = _key(candidate.kind, _full_text(section, candidate))
-        return key
 
     def forget(self, candidates: AbstractSet[Candidate]) -> None:
         """Forget candidates that were withdrawn."""
@@ -120,17 +107,19 @@ def _full_text(section: Section, candidate: Candidate) -> str:
     return "".join(lines.text(*span) for span in ranges) if lines is not None else ""
 
 
-def _key(kind: Kind, text: str) -> str:
+def _key(section: Section, candidate: Candidate) -> str:
     """Return a key of equal texts: white space is folded, in prose also case and punctuation."""
-    if kind is Kind.CODE:
+    text = _full_text(section, candidate)
+    if candidate.kind is Kind.CODE:
         return " ".join(text.split())
     return _INSIGNIFICANT.sub(" ", text.casefold()).strip()
 
 
-def _ends(kind: Kind, text: str) -> tuple[str, ...]:
-    """Return the first and the last word of the key of a text, without making the key of code; none if it is empty."""
-    folded = text if kind is Kind.CODE else _key(kind, text)
-    return (*folded.split(None, 1)[:1], *folded.rsplit(None, 1)[-1:])
+def _ends(section: Section, candidate: Candidate) -> tuple[str, ...]:
+    """Return the first and the last word of the key, without making that of code; none if it is empty."""
+    is_code = candidate.kind is Kind.CODE
+    text = _full_text(section, candidate) if is_code else _key(section, candidate)
+    return (*text.split(None, 1)[:1], *text.rsplit(None, 1)[-1:])
 
 
 def _may_be_twins(one: Candidate, other: Candidate) -> bool:
@@ -138,12 +127,6 @@ def _may_be_twins(one: Candidate, other: Candidate) -> bool:
     if one.chunk.id == other.chunk.id:
         return False
     return one.kind is not Kind.CODE or other.kind is not Kind.CODE or one.group != other.group
-
-
-def marks_of(text: str) -> Marks:
-    """Return the marks of a text."""
-    marks = shingles(text)
-    return Marks(marks, sampled(marks))
 
 
 def is_same_prose(one: Marks, other: Marks) -> bool:
@@ -227,7 +210,7 @@ JOIN_LINES = 3
 class Group:
     """One item in the making: a file with its ranges, or a record. `picks` are in the order of admission.
 
-    `title` is that of its section, empty for that of its kind.
+    `title` is that of its section, empty for that of its kind; `item` is None where it must be built again.
     """
 
     kind: Kind
@@ -238,7 +221,6 @@ class Group:
     tokens: int = 0
     title: str = ""
     item: ContextItem | None = None
-    """The item of these picks, None where it must be built again."""
 
     def added(self, step: Step) -> tuple[list[Range], int]:
         """Return the new ranges of a step, joined over tiny gaps to shown ones, and how many range markers it adds.

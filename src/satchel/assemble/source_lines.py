@@ -32,8 +32,6 @@ CACHED_BYTES = 32_000_000
 LINE_OVERHEAD_BYTES = 64
 """Memory of a line in Python besides its characters, rounded up."""
 
-NO_OUTLINE = Outline("", (), parsed=False)
-
 
 @dataclass(frozen=True, slots=True)
 class Lines:
@@ -63,9 +61,9 @@ class Lines:
 
     def tokens(self, counter: TokenCounter, start: int, end: int) -> int:
         """Return the tokens of lines `start`..`end`, each counted alone with its line end (an upper estimate)."""
-        counts = self.counts.get(counter.name)
-        if counts is None:
-            counts = self.counts.setdefault(counter.name, array("i", [-1]) * len(self.lines))
+        counts = self.counts.get(counter.name) or self.counts.setdefault(
+            counter.name, array("i", [-1]) * len(self.lines)
+        )
         last = min(end, len(self.lines))
         if -1 in counts[start - 1 : last]:
             for index in range(start - 1, last):
@@ -238,7 +236,7 @@ def outline_of(lines: Lines, *, is_note: bool = False) -> Outline:
             return read_note(lines.path, "\n".join(lines.lines))[0]
         return outline_file(lines.path, "\n".join(lines.lines))[1]
     except (RecursionError, MemoryError):  # nesting or size beyond anything written by hand
-        return NO_OUTLINE
+        return Outline("", (), parsed=False)
 
 
 def without_blank_ends(lines: Sequence[str], start: int, end: int) -> Range:

@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from satchel.assemble.render.labels import SECTION_SEPARATOR, file_path, line_range, quote, quoted, record_title
+from satchel.assemble.truncation import CHARACTERS_PER_TOKEN
 from satchel.safety.sanitize import DATA_NOTICE, clean_field
 from satchel.tokens import TokenCounter
 from satchel.types import CONTEXT_TYPES, ContextItem, Detail, Failure, Kind, Omission, ShownBefore, View
@@ -32,9 +33,6 @@ FILES_LISTED = 8
 LIST_SHARE = 0.01
 """Largest share of the budget for the list of files: a quarter of what all headings and labels may use in 4,000
 tokens."""
-
-CHARACTERS_PER_TOKEN = 3.6
-"""Characters for each token of paths, names and reasons, in round numbers."""
 
 WORD_CHARACTERS = 40
 """Most characters of a word that is listed as not found."""
@@ -417,14 +415,14 @@ def _counts(target: Listed) -> str:
     uses = sum(len(file["uses"]) for file in files)
     calling = sum(bool(file["lines"]) for file in files)
     if calls:
-        counts = f"Call sites of {quote(target['name'])}: {calls} in {_files(calling)}"
+        counts = f"Call sites of {quote(target['name'])}: {calls} in {_counted(calling, 'file')}"
         counts += f" and {uses} other use{'s' if uses > 1 else ''}" if uses else ""
     elif uses:
-        counts = f"Uses of {quote(target['name'])}: {uses} in {_files(len(files))}"
+        counts = f"Uses of {quote(target['name'])}: {uses} in {_counted(len(files), 'file')}"
     else:
         return f"Call sites of {quote(target['name'])}: none that syntax can tell"
     unread = int(target["unread_files"])
-    return f"{counts}; {_files(unread)} not read" if unread else counts
+    return f"{counts}; {_counted(unread, 'file')} not read" if unread else counts
 
 
 def _file_line(file: Listed) -> str:
@@ -440,8 +438,4 @@ def _numbers(lines: Sequence[int]) -> str:
 
 def _more(files: Sequence[Listed]) -> str:
     count = sum(len(file["lines"]) + len(file["uses"]) for file in files)
-    return f"and {count} more in {_files(len(files))}"
-
-
-def _files(count: int) -> str:
-    return "1 file" if count == 1 else f"{count} files"
+    return f"and {count} more in {_counted(len(files), 'file')}"

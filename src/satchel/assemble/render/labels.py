@@ -17,8 +17,7 @@ A record has a title line of ours and one marked body. A commit is titled by its
 subject is the first line of its body anyway. A memory, an experience and a value are titled by what their body does
 not say, any other record by its title.
 
-Items are arranged in sections. In a view an item becomes one entity for each name of its pieces, in line order, all
-with the nonce of the item; lines without a name belong to the entity beside them.
+In a view an item becomes one entity for each name of its pieces; lines without a name belong to the one beside them.
 """
 
 from __future__ import annotations
