@@ -74,13 +74,14 @@ def quantiles(measured: Sequence[Lap]) -> dict[str, Any]:
     """Many laps of one action in one process: milliseconds, median and 95th percentile."""
     return {
         "questions": len(measured),
-        "wall_ms": _quantiles([row.wall for row in measured]),
-        "cpu_ms": _quantiles([row.cpu for row in measured]),
+        "wall_ms": milliseconds([row.wall for row in measured]),
+        "cpu_ms": milliseconds([row.cpu for row in measured]),
         "load": spread((row.load for row in measured), 1),
     }
 
 
-def _quantiles(seconds: Sequence[float]) -> dict[str, float]:
+def milliseconds(seconds: Sequence[float]) -> dict[str, float]:
+    """Milliseconds of many laps: smallest, median, 95th percentile, largest."""
     ordered = sorted(value * 1000 for value in seconds)
     ranks = {"min": 0, "p50": len(ordered) // 2, "p95": int(len(ordered) * 0.95), "max": len(ordered) - 1}
     return {name: round(ordered[rank], 2) for name, rank in ranks.items()}

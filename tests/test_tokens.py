@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from satchel import tokens
 from satchel.errors import UsageError
 from satchel.tokens import DEFAULT_TOKENIZER, TOKENIZERS, counter
 from tests.oracle import cl100k, o200k
@@ -57,6 +58,30 @@ def test_exact_counters_agree_where_the_splitting_rules_meet(text: str) -> None:
     assert counter("o200k_base").count(text) == o200k(text)
 
 
+LINE_PARTS = st.sampled_from(
+    ["\n", "\n\n", "\n ", "\n\t\r", "\r", "\r\n", "\n/", "\n /", "//", "{", ");", "a", "Name", "'s", " ", "    ",
+     "\x0b", "\x1c", "\x85", "\u2028", "\u3000", "0", "=====", "*/", "中", "\U0001f600", "\u0301", "\N{NO-BREAK SPACE}"]
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ORACLES)
+@given(parts=st.lists(LINE_PARTS, min_size=30, max_size=120))
+def test_the_count_of_many_lines_is_that_of_the_whole_text(name: str, parts: list[str]) -> None:
+    text = "".join(parts)
+    assert counter(name).count(text) == ORACLES[name](text)
+
+
+def test_counts_are_forgotten_before_they_need_too_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "KEPT_CHARACTERS", 1_000)
+    lines = tokens._LineTokens(len)
+    for number in range(100):
+        text = f"line {number}\n" * 20
+        assert lines.of(text) == len(text)
+        assert 0 < sum(len(line) + tokens.LINE_OVERHEAD for line in lines) <= 1_000
+    assert lines.of("x" * 2_000 + "\n") == 2_001
+    assert "x" * 2_000 not in lines
+
+
 @pytest.mark.parametrize("name", ORACLES)
 @pytest.mark.parametrize("text", ["a\ud800b", "\udfff", "\ud83d\ude00", "\udcff" * 40 + "x"])
 def test_a_lone_surrogate_counts_like_in_the_reference(name: str, text: str) -> None:
@@ -77,10 +102,10 @@ def test_the_character_estimate_is_never_under_an_exact_count(text: str) -> None
     assert estimate.count(text) >= max(o200k(text), cl100k(text))
 
 
-@pytest.mark.parametrize(("tokens", "expected"), [(0, 0), (1, 2), (4, 7), (5, 9)])
-def test_the_claude_estimate_is_the_o200k_count_times_1_75_rounded_up(tokens: int, expected: int) -> None:
-    text = " hello" * tokens
-    assert o200k(text) == tokens
+@pytest.mark.parametrize(("size", "expected"), [(0, 0), (1, 2), (4, 7), (5, 9)])
+def test_the_claude_estimate_is_the_o200k_count_times_1_75_rounded_up(size: int, expected: int) -> None:
+    text = " hello" * size
+    assert o200k(text) == size
     estimate = counter("claude")
     assert not estimate.exact
     assert estimate.count(text) == expected

@@ -9,7 +9,7 @@ UNASKED = frozenset({
     # of others: what draws, parses, reads settings in TOML, or brings ten modules for one function
     "asyncio", "importlib.resources", "pygments", "rich", "structlog", "tomllib", "tree_sitter",
     # questions about a change, files that have changed, neighbours
-    "satchel.assemble.related", "satchel.sources.outline", "satchel.search.change_impact",
+    "satchel.search.relations", "satchel.sources.outline", "satchel.search.change_impact",
     "satchel.sources.change",
     # situations and records without a question
     "satchel.assemble.situation", "satchel.guidance.situation", "satchel.search.rank_without_query",

@@ -61,21 +61,73 @@ def _rank_table(name: str) -> _RankTable:
     return tables[name]()
 
 
+KEPT_CHARACTERS = 4_000_000
+"""Characters of the lines whose counts are kept, with the overhead of each; above it all are forgotten."""
+
+LINE_OVERHEAD = 100
+"""Memory of a kept count besides the characters of its line (bytes)."""
+
+
+class _LineTokens(dict[str, int]):
+    """The tokens of lines, each with its line end, counted on first use.
+
+    A key is a line and those after it that may share a token with it: blank ones, and those that begin with a slash. No
+    token of either table reaches over a line feed into any other line, so the tokens of a text without carriage returns
+    are the sum of those of its lines. Threads may share this: two may count the same line.
+    """
+
+    def __init__(self, count: Callable[[str], int]) -> None:
+        self._count = count
+        self._room = KEPT_CHARACTERS
+
+    def __missing__(self, line: str) -> int:
+        size = len(line) + LINE_OVERHEAD
+        if self._room < size:
+            self.clear()
+            self._room = KEPT_CHARACTERS
+        tokens = self._count(f"{line}\n")
+        if size <= KEPT_CHARACTERS:
+            self[line] = tokens
+            self._room -= size
+        return tokens
+
+    def of(self, text: str) -> int:
+        """Return the tokens of a text. Raises UnicodeEncodeError on a lone surrogate."""
+        if "\r" in text:
+            return self._count(text)
+        lines: list[str] = []
+        for line in text.split("\n"):
+            if not lines or (line and line[0] != "/" and not line.isspace()):
+                lines.append(line)
+            else:
+                lines[-1] = f"{lines[-1]}\n{line}"
+        last = lines.pop()  # without a line end of its own
+        return sum(map(self.__getitem__, lines)) + (self[last[:-1]] if last.endswith("\n") else self._count(last))
+
+
+@cache
+def _line_tokens(name: str) -> _LineTokens:
+    return _LineTokens(_rank_table(name).count)
+
+
+def _without_lone_surrogates(text: str) -> str:
+    """Return the text after a round trip through UTF-16: paired surrogates joined, lone ones replaced by U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 @dataclass(frozen=True, slots=True)
 class RankTableCounter:
-    """Exact byte pair counting. The table is loaded at the first count."""
+    """Exact byte pair counting, line by line. The table is loaded at the first count."""
 
     name: str
     exact: bool = True
 
     def count(self, text: str) -> int:
         """Return the number of tokens."""
-        table = _rank_table(self.name)
         try:
-            return table.count(text)
+            return _line_tokens(self.name).of(text)
         except UnicodeEncodeError:
-            # Through UTF-16: paired surrogates are joined, lone ones replaced by U+FFFD.
-            return table.count(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+            return _line_tokens(self.name).of(_without_lone_surrogates(text))
 
 
 @dataclass(frozen=True, slots=True)

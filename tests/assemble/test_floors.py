@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.assemble.thresholds import ITEM_FLOOR, RELATIVE_FLOOR, RELATIVE_FLOORS, admitted, floor_of, is_weak
+from satchel.assemble.gather import ITEM_FLOOR, RELATIVE_FLOOR, RELATIVE_FLOORS, admitted, floor_of, is_weak
 from satchel.search.rank_records import SearchResult
 from satchel.search.strength import WEAK_FLOOR
 from satchel.types import Chunk, Hit, Kind

@@ -45,6 +45,7 @@ def are_twins(one: Candidate, other: Candidate, kind: Kind, *lines: Lines) -> bo
     made, seen = section(kind, one, other, lines={text.path: text for text in lines}), Seen()
     assert not seen.is_twin(made, one)
     made.shown.add(one)
+    made.groups[one.group] = Group(kind, one.group, made.lines.get(one.group))
     return seen.is_twin(made, other)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.assemble.pins import Pin, parse_pin
+from satchel.assemble.section import Pin, parse_pin
 from satchel.errors import UsageError
 from satchel.testing import TinyRepository
 from tests.e2e.sample import sample_repository

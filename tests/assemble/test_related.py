@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.assemble.related import MOST_RELATED
+from satchel.assemble.shapes import MOST_RELATED
 from satchel.testing import TinyRepository
 from satchel.types import Context
 from tests.e2e.sample import CLIENT, sample_repository

@@ -22,8 +22,15 @@ from markdown_it import MarkdownIt
 from satchel import Satchel
 from satchel.assemble import section as dedupe
 from satchel.assemble.render import RenderRequest, render
-from satchel.assemble.render.entities import sections
-from satchel.assemble.render.labels import file_path, heading, heading_name, kind_label, record_body, record_name
+from satchel.assemble.render.labels import (
+    file_path,
+    heading,
+    heading_name,
+    kind_label,
+    record_body,
+    record_name,
+    sections,
+)
 from satchel.memory.model import Value
 from satchel.memory.records import value_document
 from satchel.sources.conversations import Exchange

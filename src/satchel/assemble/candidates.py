@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import partial
 
 from satchel import text as words
 from satchel.assemble.source_lines import Lines, around, without_blank_ends
+from satchel.assemble.truncation import CHARACTERS_PER_TOKEN as CHARACTERS_PER_TOKEN
 from satchel.assemble.truncation import (
     OmissionRemark,
     SourceText,
@@ -20,9 +21,6 @@ from satchel.assemble.truncation import (
     shortenings,
 )
 from satchel.types import Chunk, Detail, Hit, Kind, Range, Role, Trust
-
-CHARACTERS_PER_TOKEN = 3.6
-"""Only for ordering and for the whole-or-spans choice; what is shown is counted exactly."""
 
 SIGNATURE_SEARCH_LINES = 40
 """Lines between the start of a chunk and its declaration: decorators and comments come first."""
@@ -84,7 +82,7 @@ class Step:
     """Lines of ours that a truncation strategy puts where it left lines out."""
 
 
-Shrink = Callable[[float], Sequence[Step]]
+Shrink = Callable[[float], Iterable[Step]]
 """The ways to show a candidate in at most about so many tokens, the best one first."""
 
 
@@ -149,10 +147,10 @@ class Candidate:
         """Keep of each step only the ranges that `cut` returns, about `size` tokens; drop steps without ranges."""
         make, shrink, self._steps, self.size = self.make, self.shrink, None, size
 
-        def trimmed(steps: Sequence[Step]) -> list[Step]:
-            return [replace(step, ranges=rest) for step in steps if (rest := tuple(cut(step.ranges)))]
+        def trimmed(steps: Iterable[Step]) -> Iterator[Step]:
+            return (replace(step, ranges=rest) for step in steps if (rest := tuple(cut(step.ranges))))
 
-        self.make = lambda: trimmed(make())
+        self.make = lambda: list(trimmed(make()))
         if shrink is not None:
             self.shrink = lambda room: trimmed(shrink(room))
 
@@ -183,48 +181,55 @@ def file_candidates(
     if shortener is not None or (size <= whole_item_tokens and not hit.partial):
         if _is_sliver(lines, whole, size, hit.chunk.role, terms):
             return []
-        full = [Step(Detail.FULL, (whole,))] if size <= whole_item_tokens else []
-
-        def make() -> list[Step]:
-            if shortener is None:
-                return full
-            language = str(hit.chunk.fields.get("language", ""))
-            return full + shortened_steps(shortener, lines, language, whole, min(size / 2, whole_item_tokens))
-
-        shrink = narrowing(lines, whole, terms)
+        make = partial(_whole_steps, hit, lines, whole_item_tokens, shortener, whole)
+        shrink = Narrowing(lines, whole, terms)
         return [Candidate(hit, hit.score, min(size, whole_item_tokens), whole[0], make, shrink)]
     made = []
     for span in hit.spans:
         shown = without_blank_ends(lines.lines, max(span.start, start), min(span.end, end))
         size = lines_size(lines, *shown)
         if shown[0] <= shown[1] and not _is_sliver(lines, shown, size, Role.GAP, terms):
-            shrink, steps = narrowing(lines, shown, terms), _span_maker(hit, lines, shown)
+            shrink, steps = Narrowing(lines, shown, terms), partial(_span_steps, hit, lines, shown)
             made.append(Candidate(hit, span.value, size, shown[0], steps, shrink))
     return made
 
 
-def narrowing(lines: Lines, whole: Range, terms: AbstractSet[str]) -> Shrink:
-    """Return the steps with the best lines of a range, or the best sentences of a line that is longer than the room."""
+def _whole_steps(
+    hit: Hit, lines: Lines, whole_item_tokens: int, shortener: TruncationStrategy | None, whole: Range
+) -> list[Step]:
+    """Return a chunk in full, then as the truncation strategy shortens it."""
+    size = lines_size(lines, *whole)
+    steps = [Step(Detail.FULL, (whole,))] if size <= whole_item_tokens else []
+    if shortener is None:
+        return steps
+    language = str(hit.chunk.fields.get("language", ""))
+    return steps + shortened_steps(shortener, lines, language, whole, min(size / 2, whole_item_tokens))
 
-    @cache
-    def counted() -> tuple[Sequence[str], list[int]]:
-        rows = lines.lines[whole[0] - 1 : whole[1]]
-        return rows, matches(rows, terms)
 
-    def shrink(room: float) -> list[Step]:
-        rows, gains = counted()
-        steps: list[Step] = []
+class Narrowing:
+    """Steps with the best lines of a range, or the best sentences of a line that is longer than the room."""
+
+    __slots__ = ("_costs", "_gains", "_lines", "_rows", "_terms", "_whole")
+
+    def __init__(self, lines: Lines, whole: Range, terms: AbstractSet[str]) -> None:
+        self._lines, self._whole, self._terms = lines, whole, terms
+        self._rows: Sequence[str] = ()
+
+    def __call__(self, room: float) -> Iterator[Step]:
+        """Yield the steps for about so many tokens."""
+        if room <= 0:
+            return
+        first, last = self._whole
+        if not self._rows:
+            self._rows = self._lines.lines[first - 1 : last]
+            self._gains, self._costs = matches(self._rows, self._terms), [len(row) + 1 for row in self._rows]
         for share in SHRINK_SHARES:
             characters = room * share * CHARACTERS_PER_TOKEN
-            run = best_run(gains, [len(row) + 1 for row in rows], characters)
-            if run is not None and any(row.strip() for row in rows[run[0] : run[1] + 1]):
-                shown = without_blank_ends(lines.lines, whole[0] + run[0], whole[0] + run[1])
-                steps.append(Step(Detail.SPAN, (shown,)))
+            run = best_run(self._gains, self._costs, characters)
+            if run is not None and any(row.strip() for row in self._rows[run[0] : run[1] + 1]):
+                yield Step(Detail.SPAN, (without_blank_ends(self._lines.lines, first + run[0], first + run[1]),))
             elif run is None and characters > LEAST_EXCERPT:
-                steps += _cut_line(rows, gains, whole[0], terms, characters)
-        return steps
-
-    return shrink
+                yield from _cut_line(self._rows, self._gains, first, self._terms, characters)
 
 
 def _cut_line(
@@ -260,15 +265,11 @@ def shortened_steps(
     return [Step(Detail.SPAN, short.ranges, remarks=short.remarks) for short in made]
 
 
-def _span_maker(hit: Hit, lines: Lines, shown: Range) -> Callable[[], list[Step]]:
+def _span_steps(hit: Hit, lines: Lines, shown: Range) -> list[Step]:
     """Return a span with the declaration of its definition above it."""
-
-    def make() -> list[Step]:
-        signature = signature_range(hit.chunk, lines)
-        is_inside = signature is None or (shown[0] <= signature[0] and signature[1] <= shown[1])
-        return [Step(Detail.SPAN, (shown,) if signature is None or is_inside else (signature, shown))]
-
-    return make
+    signature = signature_range(hit.chunk, lines)
+    is_inside = signature is None or (shown[0] <= signature[0] and signature[1] <= shown[1])
+    return [Step(Detail.SPAN, (shown,) if signature is None or is_inside else (signature, shown))]
 
 
 def lines_size(lines: Lines, start: int, end: int) -> float:
@@ -337,9 +338,11 @@ def record_candidate(
         steps = [Step(Detail.FULL, text=body)] if size <= cap else passage(cap)
         return steps + ([Step(Detail.SPAN, text=shorter)] if shorter and shorter != body else [])
 
-    def shrink(room: float) -> list[Step]:
-        steps = [] if shorter else [step for share in SHRINK_SHARES for step in passage(min(room, cap) * share)]
-        return steps + ([Step(Detail.LINE, text=first)] if first and first != body.strip() else [])
+    def shrink(room: float) -> Iterator[Step]:
+        for share in SHRINK_SHARES if not shorter else ():
+            yield from passage(min(room, cap) * share)
+        if first and first != body.strip():
+            yield Step(Detail.LINE, text=first)
 
     candidate = Candidate(hit, RECORD_SPREAD * hit.score, min(size, cap), 0, make, shrink=shrink)
     candidate.body = whole

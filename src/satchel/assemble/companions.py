@@ -9,7 +9,6 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from satchel.assemble.candidates import (
-    CHARACTERS_PER_TOKEN,
     Candidate,
     Step,
     cut_note,
@@ -19,7 +18,7 @@ from satchel.assemble.candidates import (
 )
 from satchel.assemble.section import Group, subtract
 from satchel.assemble.source_lines import Lines, joined, without_blank_ends
-from satchel.assemble.truncation import excerpt
+from satchel.assemble.truncation import CHARACTERS_PER_TOKEN, excerpt
 from satchel.types import Chunk, Detail, Freshness, Import, Kind, Outline, Range, Role
 
 if TYPE_CHECKING:
@@ -49,30 +48,32 @@ def binding(lines: Sequence[str], outline: Outline, shown: Sequence[Range]) -> l
     """
     if not outline.imports or not shown:
         return []
-    silent = [*outline.comment_lines, *((one.start, one.end) for one in outline.imports)]
+    first, last = shown[0][0], shown[-1][1]
+    silent = [span for span in outline.comment_lines if span[1] >= first and span[0] <= last]
+    silent += [(one.start, one.end) for one in outline.imports if one.end >= first and one.start <= last]
     spoken = subtract(shown, joined(silent, -1))
-    used = _words(lines, spoken) - {_UNUSABLE}
-    folded = {_folded(word) for word in used}
     needed = []
-    for one in outline.imports:
-        if not _is_used(one, used, folded) or _REEXPORT.match(lines[one.start - 1].strip()):
+    for one in _used(outline.imports, _words(lines, spoken) - {_UNUSABLE}):
+        if _REEXPORT.match(lines[one.start - 1].strip()):
             continue
         home = _home(outline, one)
         if home is not None:
             names = _words(lines, [(max(start, home[0]), min(end, home[1])) for start, end in spoken])
-            if not _is_used(one, names, {_folded(word) for word in names}):
+            if not _used([one], names):
                 continue
         needed.append((one.start, min(one.end, len(lines))))
     return subtract(joined(needed, -1), shown)
 
 
-def _is_used(one: Import, names: AbstractSet[str], stems: AbstractSet[str]) -> bool:
-    if not names.isdisjoint(one.names):
-        return True
-    if not _UNKNOWN.issuperset(one.names):
-        return False
-    stem = _folded(_last_word(one.target))
-    return len(stem) >= SHORTEST_STEM and any(word.startswith(stem) for word in stems)
+def _used(imports: Iterable[Import], names: AbstractSet[str]) -> list[Import]:
+    """Return the imports that bind one of these names, or everything in a module whose name one of them begins with."""
+    used = [one for one in imports if not names.isdisjoint(one.names) or _UNKNOWN.issuperset(one.names)]
+    stems = {_folded(word) for word in names} if any(names.isdisjoint(one.names) for one in used) else set()
+
+    def is_begun(stem: str) -> bool:
+        return len(stem) >= SHORTEST_STEM and any(word.startswith(stem) for word in stems)
+
+    return [one for one in used if not names.isdisjoint(one.names) or is_begun(_folded(_last_word(one.target)))]
 
 
 def _home(outline: Outline, one: Import) -> Range | None:
@@ -86,7 +87,7 @@ def _home(outline: Outline, one: Import) -> Range | None:
 
 def _words(lines: Sequence[str], ranges: Iterable[Range]) -> set[str]:
     """Return the identifiers on these lines, without a `$` before the name."""
-    return {word for start, end in ranges for line in lines[start - 1 : end] for word in _WORD.findall(line)}
+    return set(_WORD.findall("\n".join([line for start, end in ranges for line in lines[start - 1 : end]])))
 
 
 def _last_word(target: str) -> str:
@@ -121,16 +122,20 @@ def import_lines(
 
     `outline_of` parses files that differ from the index.
     """
+    outlines: dict[tuple[str, bool], Outline] = {}
 
     def needed(candidate: Candidate, step: Step) -> list[Candidate]:
         text = lines.get(candidate.group)
         if text is None or not step.ranges or Freshness.STALE in text.marks:  # the imports of now say nothing of then
             return []
-        outline = indexed_imports(candidate.chunk, text) or outline_of(text)
+        file = candidate.group, "imports" in candidate.chunk.fields  # a pin has no imports of its own
+        if file not in outlines:
+            outlines[file] = indexed_imports(candidate.chunk, text) or outline_of(text)
+        outline = outlines[file]
         ranges = binding(text.lines, outline, step.ranges)
         if not ranges:
             return []
-        size = sum(len(text.text(*shown)) for shown in ranges) / CHARACTERS_PER_TOKEN
+        size = sum(text.characters(*shown) for shown in ranges) / CHARACTERS_PER_TOKEN
         value = candidate.value + math.log(IMPORT_VALUE)
         steps = (Step(Detail.LINE, tuple(ranges)),)
         return [Candidate(candidate.hit, value, size, ranges[0][0], lambda: steps, leader=candidate)]

@@ -1,9 +1,9 @@
-"""Search all sections of a plan at once, each with a deadline. A section that fails or is late becomes a note."""
+"""Search all sections of a plan at once; one that fails or is late becomes a note. The least relevance of hits."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from satchel.search.dense import Meaning, scores
 from satchel.search.query import Query, analyse
 from satchel.search.retrievers import silent
 from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
-from satchel.search.strength import absent_words, answer_strength
+from satchel.search.strength import WEAK_FLOOR, absent_words, answer_strength
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.system import telemetry
@@ -292,3 +292,71 @@ def balance(rows: Sequence[Gathered]) -> list[Gathered]:
 def strength_of(rows: Sequence[Gathered]) -> float:
     """Return how well all searched sections together answer the question."""
     return answer_strength({row.section.kind: row.result.strength for row in rows if row.section.is_searched})
+
+
+ITEM_FLOOR = 0.1
+"""Least relevance of each record and section of prose. Code has only the floor of its kind: its spans are chosen by
+value."""
+
+RELATIVE_FLOOR = 0.6
+RELATIVE_FLOORS: Mapping[Kind, float] = {Kind.CODE: 0.0, Kind.COMMIT: 0.75}
+"""A record or a section of prose is shown only with at least this share of the relevance of the best of its kind:
+beside a commit about the question, one that shares a single word with it is noise. Commits are many and short, so
+the bar is higher for them: with 0.4 twenty of them filled their third of the budget. Code is ranked by file instead."""
+
+LEAST_LISTED = 0.005
+"""Least relevance of a listed hit: lower ones would be written as 0.00."""
+
+WEAK_ITEMS = 3
+"""Chunks of an answer that is a weak match: the few best, not to be relied on."""
+
+
+def is_weak(strength: float, min_score: float | None) -> bool:
+    """Return whether an answer is a weak match: by its strength, unless the caller has a floor of their own."""
+    return min_score is None and strength < WEAK_FLOOR
+
+
+def floor_of(kind: Kind, best: float, strength: float, min_score: float | None) -> float | None:
+    """Return the least relevance of a hit of a kind whose best has `best`; None where the kind does not answer.
+
+    `strength` is that of the whole answer (`answer_strength`). A `min_score` is absolute and replaces all other
+    floors. Beside a kind that matches well, one that hardly does is left out. A weak answer shows the hits near its
+    best, so that it is never empty.
+    """
+    if min_score is not None:
+        return min_score
+    near = RELATIVE_FLOOR * strength
+    if best <= 0 or (best < min(WEAK_FLOOR, near) and not is_weak(strength, min_score)):
+        return None
+    least = 0.0 if kind is Kind.CODE else min(ITEM_FLOOR, near)
+    return max(least, RELATIVE_FLOORS.get(kind, RELATIVE_FLOOR) * best)
+
+
+def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float | None) -> list[Hit]:
+    """Return the best hits of each kind, at most `limit` each. A weak answer has only the few best.
+
+    A hit is not left out because another is better.
+    """
+    strength = answer_strength({kind: result.strength for kind, result in results.items()})
+    hits: list[Hit] = []
+    for kind, result in results.items():
+        best = max((hit.relevance for hit in result.hits), default=0.0)
+        least = floor_of(kind, best, strength, min_score)
+        if least is not None:
+            listed = LEAST_LISTED if is_weak(strength, None) else ITEM_FLOOR
+            lowest = least if min_score is not None else min(least, listed)
+            hits += [hit for hit in result.hits if hit.relevance >= lowest][:limit]
+    if not is_weak(strength, min_score):
+        return hits
+    kept = sorted(hits, key=lambda hit: -hit.relevance)[:WEAK_ITEMS]
+    return [hit for hit in hits if hit in kept]
+
+
+def section_floor(row: Gathered, min_score: float | None, strength: float) -> float | None:
+    """Return the least relevance of hits of a section: None if it does not answer, 0 if it is not searched."""
+    if row.section.ranked_by is not None:
+        return 0.0
+    best = max((hit.relevance for hit in row.result.hits), default=0.0)
+    if row.section.floor is not None and min_score is None:
+        return max(row.section.floor, RELATIVE_FLOORS.get(row.section.kind, RELATIVE_FLOOR) * best)
+    return floor_of(row.section.kind, best, strength, min_score)

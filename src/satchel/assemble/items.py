@@ -23,8 +23,10 @@ def build_items(sections: Sequence[Section], key: bytes) -> list[ContextItem]:
     """Return items of all sections, section by section, best first within each."""
     items = []
     for section in sections:
-        groups = sorted(section.groups.values(), key=_rank)
-        items += [build_item(group, key) for group in groups]
+        for group in sorted(section.groups.values(), key=_rank):
+            if group.item is None:
+                group.item = build_item(group, key)
+            items.append(group.item)
     return items
 
 

@@ -62,15 +62,9 @@ FRAMES: Mapping[Format, TextFrame] = {
 """Medians over the admissions of generated answers."""
 
 
-class _Entry(NamedTuple):
-    """One candidate in the order in which it is tried: pins first and as they were given, then by priority.
-
-    No two keys are equal, so only keys are ever compared.
-    """
-
-    key: tuple[bool, float, str, int, int]
-    section: Section
-    candidate: Candidate
+_Entry = tuple[bool, float, str, int, int, Section, Candidate]
+"""One candidate in the order in which it is tried: pins first and as they were given, then by priority. The last item
+before the section is a number that no other entry has, so sections and candidates are never compared."""
 
 
 class _Admission(NamedTuple):
@@ -208,20 +202,23 @@ class Packer:
     def _entry(self, section: Section, candidate: Candidate) -> _Entry:
         number = next(self._numbers)
         if candidate.pinned:
-            return _Entry((False, float(number), "", 0, number), section, candidate)
-        key = (True, -priority(candidate, section.level), candidate.chunk.id, candidate.place, number)
-        return _Entry(key, section, candidate)
+            return False, float(number), "", 0, number, section, candidate
+        rank = -priority(candidate, section.level)
+        return True, rank, candidate.chunk.id, candidate.place, number, section, candidate
 
     def _pass(self, room: int, allotments: Mapping[Section, int] | None) -> int:
         """Try all waiting candidates, with `allotments` only those that fit them; return the tokens used."""
         heap, self._waiting = self._waiting, []
         heapq.heapify(heap)
         remaining = dict(allotments) if allotments is not None else None
-        caps = {one: self._chunk_cap(one, tokens) for one, tokens in (allotments or {}).items()}
+        least_cap = self._chunk_tokens
+        caps = {
+            one: max(int(self._chunk_share * own), least_cap, one.reserve) for one, own in (allotments or {}).items()
+        }
         used, barrier = 0, -math.inf
         while heap:
             entry = heapq.heappop(heap)
-            _, section, candidate = entry
+            *_, section, candidate = entry
             least = self._least if remaining is None else self._own_least[section]
             reason = self._refusal(section, candidate, least, barrier)
             if reason == TWIN:
@@ -233,7 +230,8 @@ class Packer:
                 used += taken
                 if remaining is not None:
                     remaining[section] -= taken
-                for follower in self._followers(section, candidate):
+                group = section.groups[candidate.group]
+                for follower in section.follow(candidate, group.picks[-1][1], group) if section.follow else ():
                     heapq.heappush(heap, self._entry(section, follower))
             elif remaining is not None and reason in (None, BUDGET):
                 self._waiting.append(entry)
@@ -242,10 +240,6 @@ class Packer:
                 if self._is_strict and not reason and not candidate.pinned and candidate.leader is None:
                     barrier = max(barrier, section.value(candidate) - CLEARLY_LESS)
         return used
-
-    def _chunk_cap(self, section: Section, allotment: int) -> int:
-        """Return the most tokens of an allotment for one chunk of a section."""
-        return max(int(self._chunk_share * allotment), self._chunk_tokens, section.reserve)
 
     def _refusal(self, section: Section, candidate: Candidate, least: float, barrier: float) -> str | None:
         """Return why a candidate is not even tried, None where it is tried."""
@@ -326,12 +320,6 @@ class Packer:
         self._chunks[identity] = self._chunks.get(identity, 0) + tokens
         self._log.append(_Admission(section, candidate, tokens))
         return tokens
-
-    def _followers(self, section: Section, candidate: Candidate) -> Sequence[Candidate]:
-        if section.follow is None:
-            return ()
-        group = section.groups[candidate.group]
-        return section.follow(candidate, group.picks[-1][1], group)
 
     def _undo(self, section: Section, candidate: Candidate, tokens: int) -> None:
         group = section.groups[candidate.group]

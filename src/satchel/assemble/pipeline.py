@@ -8,19 +8,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from satchel.assemble.call_sites import call_site_lines
 from satchel.assemble.candidates import Candidate, record_candidate
 from satchel.assemble.companions import compacted, followers, import_lines
 from satchel.assemble.freshness import Freshener
-from satchel.assemble.gather import Gathered, Workbench, balance, search_plan, strength_of
+from satchel.assemble.gather import Gathered, Workbench, balance, search_plan, section_floor, strength_of
 from satchel.assemble.items import counted_items
-from satchel.assemble.pack import ITEM_SHARE, answer, fit
-from satchel.assemble.pins import find_pins, with_pins
+from satchel.assemble.pack import ITEM_SHARE, answer, fill_policy, fit, is_weak_match, level_of, shares_budget
 from satchel.assemble.plans import PlannedSection, role_is_asked
+from satchel.assemble.render.frame import call_site_lines
 from satchel.assemble.request import AssembleRequest
-from satchel.assemble.section import Section, by_priority
+from satchel.assemble.section import Section, by_priority, find_pins, with_pins
 from satchel.assemble.source_lines import Lines
-from satchel.assemble.thresholds import fill_policy, is_weak_match, level_of, section_floor, shares_budget
 from satchel.assemble.truncation import strategy
 from satchel.safety import sanitize
 from satchel.search.retrievers import unavailable
@@ -59,7 +57,7 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
         items, uncounted = counted_items(fitted.items, bench.count_lines)
         fitted, failures = replace(fitted, items=items), (*failures, *uncounted)
     if request.related:
-        from satchel.assemble.related import with_related  # here, because few questions ask for it
+        from satchel.assemble.shapes import with_related  # here, because few questions ask for it
 
         groups = [group for section in sections for group in section.groups.values()]
         chunks = [candidate.chunk for group in groups for candidate, _ in group.picks]
@@ -100,7 +98,7 @@ def _sections(
 ) -> tuple[list[Section], list[Failure]]:
     """Return the section of each kind; `terms` are those of the question."""
     sections, failures = [], []
-    rows = balance(rows)
+    rows, is_free = balance(rows), not (request.roles or request.paths or request.exclude)
     strength = strength_of(rows)
     total = sum(row.section.weight for row in rows if row.result.hits) or 1.0
     for row in rows:
@@ -108,7 +106,7 @@ def _sections(
         least = section_floor(row, request.min_score, strength)
         if least is None or not planned.weight:
             continue
-        hits = [hit for hit in row.result.hits if hit.relevance >= least and is_wanted(hit, request)]
+        hits = [hit for hit in row.result.hits if hit.relevance >= least and (is_free or is_wanted(hit, request))]
         share = request.max_tokens * planned.weight / total
         cap = max(share * ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
         candidates, lines, problems = _candidates(hits, bench, request, cap, terms, planned.side)

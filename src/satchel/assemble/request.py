@@ -11,7 +11,7 @@ from dataclasses import Field, dataclass, field, fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from satchel.assemble.pins import Pin, parse_pin
+from satchel.assemble.section import Pin, parse_pin
 from satchel.assemble.truncation import LADDER
 from satchel.assemble.truncation import strategy as find_strategy
 from satchel.errors import InvalidContextTypeError, UsageError

@@ -1,20 +1,41 @@
-"""Sections of candidates, their groups and order, and twins among them."""
+"""Sections of candidates, their groups and order, twins among them, and pins.
+
+A pin is a file or lines that the user always wants to see: it comes before every search result and has no floor. A pin
+that does not fit is shown from its beginning. Its file need not be indexed, but is cleaned and redacted like any other.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from operator import itemgetter
 
 from satchel.assemble.candidates import Candidate, Step
-from satchel.assemble.source_lines import Lines, joined
+from satchel.assemble.source_lines import FileLines, Lines, Unreadable, joined
+from satchel.errors import UsageError
+from satchel.safety.sanitize import clean_field
+from satchel.store.protocol import Store
+from satchel.system import files
 from satchel.text import SAME_PROSE, may_be_same, sampled, shingles, similarity
-from satchel.types import Kind, Range
+from satchel.types import (
+    CONTEXT_TYPES,
+    Chunk,
+    ContextItem,
+    Detail,
+    Failure,
+    Hit,
+    Kind,
+    Location,
+    Range,
+    Role,
+    ScoredSpan,
+    Signal,
+)
 
 ONE_LINE = 100
 """Longest text (characters) that counts as one line: two such texts with different version numbers share nine tenths of
@@ -36,7 +57,8 @@ class Marks:
 class Seen:
     """The texts of tried candidates, for one request."""
 
-    exact: dict[str, list[tuple[Section, Candidate]]] = field(default_factory=dict)
+    exact: dict[tuple[str, ...], list[tuple[Section, Candidate]]] = field(default_factory=dict)
+    ends: dict[Candidate, tuple[str, ...]] = field(default_factory=dict)
     prose: list[tuple[Section, Candidate, Marks]] = field(default_factory=list)
 
     def is_twin(self, section: Section, candidate: Candidate) -> bool:
@@ -44,19 +66,25 @@ class Seen:
 
         A text without a twin is remembered.
         """
-        text = _full_text(section, candidate)
-        key = _key(candidate.kind, text)
-        if not key:
+        ends = self.ends.get(candidate)
+        if ends is None:
+            ends = self.ends[candidate] = _ends(section, candidate)
+        if not ends:
             return False
-        rows = self.exact.setdefault(key, [])
-        twin = next((one for own, one in rows if one in own.shown and _may_be_twins(one, candidate)), None)
+        rows = self.exact.setdefault(ends, [])
+        shown = ((own, one) for own, one in rows if one in own.shown and _may_be_twins(one, candidate))
+        twin = next((row for row in shown if _key(*row) == _key(section, candidate)), None)
         marks = None
-        if twin is None and candidate.kind in _PROSE_KINDS and len(text) > ONE_LINE:
-            marks = marks_of(text)
+        text = _full_text(section, candidate) if twin is None and candidate.kind in _PROSE_KINDS else ""
+        if len(text) > ONE_LINE:
+            every = shingles(text)
+            marks = Marks(every, sampled(every))
             alike = (row for row in self.prose if row[1] in row[0].shown and row[1].chunk.id != candidate.chunk.id)
-            twin = next((one for _, one, other in alike if is_same_prose(marks, other)), None)
+            twin = next(((own, one) for own, one, other in alike if is_same_prose(marks, other)), None)
         if twin is not None:
-            twin.twins.append(candidate)
+            own, one = twin
+            one.twins.append(candidate)
+            own.groups[one.group].item = None
             return True
         rows.append((section, candidate))
         if marks is not None:
@@ -79,11 +107,19 @@ def _full_text(section: Section, candidate: Candidate) -> str:
     return "".join(lines.text(*span) for span in ranges) if lines is not None else ""
 
 
-def _key(kind: Kind, text: str) -> str:
+def _key(section: Section, candidate: Candidate) -> str:
     """Return a key of equal texts: white space is folded, in prose also case and punctuation."""
-    if kind is Kind.CODE:
+    text = _full_text(section, candidate)
+    if candidate.kind is Kind.CODE:
         return " ".join(text.split())
     return _INSIGNIFICANT.sub(" ", text.casefold()).strip()
+
+
+def _ends(section: Section, candidate: Candidate) -> tuple[str, ...]:
+    """Return the first and the last word of the key, without making that of code; none if it is empty."""
+    is_code = candidate.kind is Kind.CODE
+    text = _full_text(section, candidate) if is_code else _key(section, candidate)
+    return (*text.split(None, 1)[:1], *text.rsplit(None, 1)[-1:])
 
 
 def _may_be_twins(one: Candidate, other: Candidate) -> bool:
@@ -91,12 +127,6 @@ def _may_be_twins(one: Candidate, other: Candidate) -> bool:
     if one.chunk.id == other.chunk.id:
         return False
     return one.kind is not Kind.CODE or other.kind is not Kind.CODE or one.group != other.group
-
-
-def marks_of(text: str) -> Marks:
-    """Return the marks of a text."""
-    marks = shingles(text)
-    return Marks(marks, sampled(marks))
 
 
 def is_same_prose(one: Marks, other: Marks) -> bool:
@@ -141,6 +171,7 @@ class Section:
     groups: dict[str, Group] = field(default_factory=dict)
     rejected: dict[Candidate, str] = field(default_factory=dict)
     tokens: int = 0
+    _ranked: list[Candidate] | None = None
 
     def value(self, candidate: Candidate) -> float:
         """Return the value of a candidate on the scale of the request (log)."""
@@ -152,8 +183,13 @@ class Section:
         return max([self.best, *map(self.value, ranked)])
 
     def remaining(self) -> Iterator[Candidate]:
-        """Return the rejected candidates in order; twins of shown ones are not among them."""
-        return (one for one in self.candidates if one in self.rejected)
+        """Return the rejected candidates, best first; twins of shown ones are not among them.
+
+        The order is that of the first call: the packer changes neither the candidates nor their values.
+        """
+        if self._ranked is None:
+            self._ranked = sorted(self.candidates, key=lambda one: (-priority(one), one.chunk.id, one.place))
+        return (one for one in self._ranked if one in self.rejected)
 
 
 def priority(candidate: Candidate, level: float = 0.0) -> float:
@@ -174,7 +210,7 @@ JOIN_LINES = 3
 class Group:
     """One item in the making: a file with its ranges, or a record. `picks` are in the order of admission.
 
-    `title` is that of its section, empty for that of its kind.
+    `title` is that of its section, empty for that of its kind; `item` is None where it must be built again.
     """
 
     kind: Kind
@@ -184,6 +220,7 @@ class Group:
     picks: list[tuple[Candidate, Step]] = field(default_factory=list)
     tokens: int = 0
     title: str = ""
+    item: ContextItem | None = None
 
     def added(self, step: Step) -> tuple[list[Range], int]:
         """Return the new ranges of a step, joined over tiny gaps to shown ones, and how many range markers it adds.
@@ -200,11 +237,13 @@ class Group:
         self.ranges[near] = self._joined([*self.ranges[near], *step.ranges])
         self.picks.append((candidate, step))
         self.tokens += tokens
+        self.item = None
 
     def withdraw(self, tokens: int) -> None:
         """Undo the last admission; `ranges` are valid again after `rejoin`."""
         self.picks.pop()
         self.tokens -= tokens
+        self.item = None
 
     def rejoin(self) -> None:
         """Compute the ranges again from the admitted steps."""
@@ -242,3 +281,123 @@ def subtract(ranges: Sequence[Range], excluded: Sequence[Range]) -> list[Range]:
         if position <= end:
             rest.append((position, end))
     return rest
+
+
+_PLACE = re.compile(r"(.+?)(?::(\d+)(?:-(\d+))?)?", re.DOTALL)
+
+PINNED_FILE_SCORE = 2.0
+"""Above the score of any file of the ranking (at most 1): pinned files come first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A path below the root and its lines; 0, 0 for all lines."""
+
+    path: str
+    start: int = 0
+    end: int = 0
+
+    def __str__(self) -> str:
+        """Return the pin as `parse_pin` reads it."""
+        return f"{self.path}:{self.start}-{self.end}" if self.start else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """The candidate of a pin, and the lines of its file."""
+
+    kind: Kind
+    candidate: Candidate
+    lines: Lines
+
+
+def parse_pin(text: str) -> Pin:
+    """Read `PATH`, `PATH:12` or `PATH:10-20`. Raises UsageError for an empty path or an impossible range."""
+    match = _PLACE.fullmatch(text.strip().removeprefix("./"))
+    if match is None:
+        raise UsageError(f"nothing to include in {text!r}: give a path below the root, as in src/app.py:10-20")
+    start = int(match[2] or 0)
+    end = int(match[3] or start)
+    if match[2] and (start < 1 or end < start):
+        raise UsageError(f"{text!r} names no lines: count from 1 upwards, as in src/app.py:10-20")
+    return Pin(match[1].replace("\\", "/"), start, end)
+
+
+def find_pins(pins: Iterable[Pin], lines: FileLines, store: Store) -> tuple[list[Pinned], list[Failure]]:
+    """Return the candidate of each pin, in order; a pin that cannot be read is a named failure."""
+    pinned: list[Pinned] = []
+    failures: list[Failure] = []
+    for pin in dict.fromkeys(pins):
+        shown = lines.read(pin.path)
+        if isinstance(shown, Unreadable):
+            gone = shown.reason == files.SkipReason.VANISHED
+            failures.append(_failure(pin, "there is no such file" if gone else shown.reason))
+            continue
+        last = len(shown.lines) - (1 if shown.lines[-1] == "" and len(shown.lines) > 1 else 0)
+        if pin.start > last:
+            failures.append(_failure(pin, f"it has only {last} lines"))
+            continue
+        kind = (
+            Kind.DOC
+            if store.document(Kind.CODE, pin.path) is None and store.document(Kind.DOC, pin.path)
+            else Kind.CODE
+        )
+        start, end = pin.start or 1, min(pin.end or last, last)
+        pinned.append(Pinned(kind, _candidate(pin.path, kind, start, end, shown), shown))
+    return pinned, failures
+
+
+def _failure(pin: Pin, reason: str) -> Failure:
+    return Failure("include", f"{clean_field(pin.path)}: {reason}", "the other items are shown")
+
+
+def _candidate(path: str, kind: Kind, start: int, end: int, lines: Lines) -> Candidate:
+    chunk = Chunk(
+        id=f"{kind}:{path}#L{start}-{end}",
+        kind=kind,
+        title=path,
+        body="",
+        location=Location(path, start, end, lines.content_hash),
+        role=Role.GAP,
+    )
+    hit = Hit(
+        chunk=chunk,
+        relevance=1.0,
+        score=0.0,
+        spans=(ScoredSpan(start, end, 0.0),),
+        signals=(Signal("pin", 1.0, 1.0),),
+        file_score=PINNED_FILE_SCORE,
+    )
+    size = sum(map(len, lines.lines[start - 1 : end])) / 4 + 1
+    return Candidate(hit, 0.0, size, start, lambda: _beginnings(start, end), pinned=True)
+
+
+def _beginnings(start: int, end: int) -> Sequence[Step]:
+    """Return steps with all lines, the first half, quarter and so on, down to one line."""
+    steps = [Step(Detail.FULL, ((start, end),))]
+    count = (end - start + 1) // 2
+    while count:
+        steps.append(Step(Detail.SPAN, ((start, start + count - 1),)))
+        count //= 2
+    return steps
+
+
+def with_pins(
+    sections: Sequence[Section], pinned: Sequence[Pinned], weights: Mapping[Kind, float], item_limit: int
+) -> list[Section]:
+    """Return the sections in order, with the pins first in theirs; a kind without results gets its own section.
+
+    Sections with a title of their own keep the order of their plan, before the others.
+    """
+    every = list(sections)
+    for pin in pinned:
+        section = next((one for one in every if one.kind is pin.kind), None)
+        if section is None:
+            section = Section(pin.kind, weights.get(pin.kind, 1.0), [], {}, item_limit)
+            every.append(section)
+        shown = section.lines.get(pin.candidate.group)
+        lines = pin.lines if shown is None else replace(pin.lines, sent=shown.sent)
+        section.lines = {**section.lines, pin.candidate.group: lines}
+        section.candidates.insert(sum(candidate.pinned for candidate in section.candidates), pin.candidate)
+    order = list(CONTEXT_TYPES.values())
+    return sorted(every, key=lambda section: -1 if section.title else order.index(section.kind))

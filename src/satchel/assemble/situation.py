@@ -15,10 +15,9 @@ from satchel.assemble.candidates import Candidate, Step
 from satchel.assemble.gather import Workbench
 from satchel.assemble.pack import pack
 from satchel.assemble.packer import FRAMES
-from satchel.assemble.pins import find_pins, with_pins
 from satchel.assemble.pipeline import hit_candidates, searched_sections
 from satchel.assemble.request import AssembleRequest
-from satchel.assemble.section import Section
+from satchel.assemble.section import Section, find_pins, with_pins
 from satchel.tokens import counter
 from satchel.types import CONTEXT_TYPES, Chunk, Context, Detail, Failure, Format, Hit, Kind, Signal, Trust
 

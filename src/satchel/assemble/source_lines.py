@@ -12,6 +12,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 
@@ -29,8 +30,6 @@ CACHED_BYTES = 32_000_000
 
 LINE_OVERHEAD_BYTES = 64
 """Memory of a line in Python besides its characters, rounded up."""
-
-NO_OUTLINE = Outline("", (), parsed=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +60,15 @@ class Lines:
 
     def tokens(self, counter: TokenCounter, start: int, end: int) -> int:
         """Return the tokens of lines `start`..`end`, each counted alone with its line end (an upper estimate)."""
-        counts = self.counts.get(counter.name)
-        if counts is None:
-            counts = self.counts.setdefault(counter.name, array("i", [-1]) * len(self.lines))
-        total = 0
-        for index in range(start - 1, min(end, len(self.lines))):
-            if counts[index] < 0:
-                counts[index] = counter.count(f"{self.lines[index]}\n")
-            total += counts[index]
-        return total
+        counts = self.counts.get(counter.name) or self.counts.setdefault(
+            counter.name, array("i", [-1]) * len(self.lines)
+        )
+        last = min(end, len(self.lines))
+        if -1 in counts[start - 1 : last]:
+            for index in range(start - 1, last):
+                if counts[index] < 0:
+                    counts[index] = counter.count(f"{self.lines[index]}\n")
+        return sum(counts[start - 1 : last])
 
     def text(self, start: int, end: int) -> str:
         """Return lines `start`..`end` (1-based, inclusive), each with its line end."""
@@ -90,6 +89,10 @@ class Unreadable:
     path: str
     reason: str
     is_error: bool = False
+
+
+_unfit_path = lru_cache(maxsize=4_096)(sanitize.unfit_path)
+"""The check of a path, which is the same each time; a question reads some forty files."""
 
 
 class _Entry:
@@ -131,7 +134,7 @@ class FileLines:
 
         `stored` returns the stored text for the bytes with `content_hash`; called only if the file has them.
         """
-        unfit = sanitize.unfit_path(path)
+        unfit = _unfit_path(path)
         if unfit is not None:
             return Unreadable(path, str(unfit))
         try:
@@ -232,7 +235,7 @@ def outline_of(lines: Lines, *, is_note: bool = False) -> Outline:
             return read_note(lines.path, "\n".join(lines.lines))[0]
         return outline_file(lines.path, "\n".join(lines.lines))[1]
     except (RecursionError, MemoryError):  # nesting or size beyond anything written by hand
-        return NO_OUTLINE
+        return Outline("", (), parsed=False)
 
 
 def without_blank_ends(lines: Sequence[str], start: int, end: int) -> Range:

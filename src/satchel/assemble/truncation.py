@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 from satchel import text as words
 from satchel.errors import UsageError
 from satchel.sources.code.languages import comment
+from satchel.types import Range
 
 if TYPE_CHECKING:
     from satchel.sources.code.runs import Run, Unit
@@ -29,7 +30,7 @@ LADDER = "ladder"
 """The name of the default: full body, span around what matched, signature, one line."""
 
 CHARACTERS_PER_TOKEN = 3.6
-"""As in the packer, for choosing lines to leave out; shown text is counted exactly."""
+"""Only for ordering and for choosing what to leave out; what is shown is counted exactly."""
 
 LEAST_LEFT_OUT = 3
 """Fewest lines to leave out: fewer are not worth the remark, and the packer shows a gap of two anyway."""
@@ -48,8 +49,6 @@ EXAMINED = 64
 
 _FILLERS = {"python": "...", "bash": ":"}
 """Languages in which a block must not be empty, and the statement that does nothing."""
-
-Range = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +358,16 @@ def _sentences(line: str) -> list[str]:
 
 def matches(units: Sequence[str], terms: AbstractSet[str]) -> list[int]:
     """Return how many different words of the question each unit contains; `terms` are stemmed terms."""
-    return [len(terms & words.count_terms(words.words(unit)).keys()) if terms else 0 for unit in units]
+    # Distinct runs first: they have the same words as the text, and most texts repeat theirs.
+    written = set(words.words("\n".join(set(words.runs("\n".join(units)))))) if terms else ()
+    telling = {word: terms & {*own} for word in written if not terms.isdisjoint(own := words.terms_of(word))}
+
+    def count(unit: str) -> int:
+        if not any(word in unit for word in telling):
+            return 0
+        return len(frozenset().union(*[telling[word] for word in words.words(unit) if word in telling]))
+
+    return [count(unit) for unit in units] if telling else [0] * len(units)
 
 
 def best_run(gains: Sequence[int], costs: Sequence[float], room: float) -> tuple[int, int] | None:

@@ -15,8 +15,8 @@ from typing import Any
 
 from satchel import codec
 from satchel.assemble.gather import Workbench
-from satchel.assemble.pins import Pin
 from satchel.assemble.request import AssembleRequest, make_request
+from satchel.assemble.section import Pin
 from satchel.assemble.situation import Guide, situation_context, situation_request
 from satchel.errors import ConfigError, UsageError
 from satchel.guidance.check import Report, check, everything

@@ -9,7 +9,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from satchel.assemble.gather import Workbench, kind_search
+from satchel.assemble.gather import Workbench, admitted, kind_search
 from satchel.assemble.pipeline import assemble
 from satchel.assemble.request import (
     AssembleRequest,
@@ -22,7 +22,6 @@ from satchel.assemble.request import (
     parse_kinds,
     start_of_day,
 )
-from satchel.assemble.thresholds import admitted
 from satchel.errors import UsageError
 from satchel.receipts.handles import HandleLedger, HandleTarget, handles_of, reference_handles
 from satchel.safety import sanitize
@@ -37,7 +36,7 @@ from satchel.system.git import find_repository
 from satchel.types import CONTEXT_TYPES, Context, ContextItem, Failure, Hit, Kind
 
 if TYPE_CHECKING:
-    from satchel.assemble.pins import Pin
+    from satchel.assemble.section import Pin
     from satchel.open_root import OpenRoot
     from satchel.receipts.session import Account, SessionFile
     from satchel.receipts.why import Standing

@@ -20,9 +20,8 @@ from typing import Any, NamedTuple
 
 from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, SLIVER_TOKENS, Candidate, Step
 from satchel.assemble.items import build_item
-from satchel.assemble.pins import Pin, Pinned
 from satchel.assemble.render.labels import record_title
-from satchel.assemble.section import JOIN_LINES, Group, by_priority, subtract
+from satchel.assemble.section import JOIN_LINES, Group, Pin, Pinned, by_priority, subtract
 from satchel.assemble.source_lines import Lines, joined
 from satchel.safety.trust import handle
 from satchel.system import state_files, telemetry

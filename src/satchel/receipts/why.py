@@ -8,10 +8,10 @@ from difflib import get_close_matches
 from typing import Any
 
 from satchel import __version__
+from satchel.assemble.gather import floor_of
 from satchel.assemble.packer import BUDGET, LIMIT, VALUE
 from satchel.assemble.pipeline import is_wanted
 from satchel.assemble.request import AssembleRequest, request_from
-from satchel.assemble.thresholds import floor_of
 from satchel.embed import Embedder
 from satchel.errors import UsageError
 from satchel.safety.sanitize import clean_field

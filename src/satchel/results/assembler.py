@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from satchel import config
 from satchel.assemble.candidates import Candidate
 from satchel.assemble.items import entity_row
-from satchel.assemble.pack import pack
+from satchel.assemble.pack import FillPolicy, pack
 from satchel.assemble.plans import (
     PREMORTEM,
     PREMORTEM_LIMIT,
@@ -30,7 +30,6 @@ from satchel.assemble.render import RenderRequest, render
 from satchel.assemble.request import AssembleRequest, check_budget, parse_format, parse_kinds, parse_view
 from satchel.assemble.section import Section, subtract
 from satchel.assemble.source_lines import FileLines, without_blank_ends
-from satchel.assemble.thresholds import FillPolicy
 from satchel.engine import Satchel
 from satchel.errors import SatchelError, UsageError
 from satchel.results.candidates import EntityCandidates, searched_context, supply

@@ -24,13 +24,12 @@ from satchel.assemble.candidates import (
     signature_range,
 )
 from satchel.assemble.companions import binding
-from satchel.assemble.pack import Marking, answer, fit
+from satchel.assemble.pack import FillPolicy, Marking, answer, fit
 from satchel.assemble.plans import Plan, PlannedSection
-from satchel.assemble.render.entities import group_of
+from satchel.assemble.render.labels import group_of
 from satchel.assemble.request import AssembleRequest, start_of_day
 from satchel.assemble.section import Group, Section
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable, without_blank_ends
-from satchel.assemble.thresholds import FillPolicy
 from satchel.assemble.truncation import SIGNATURE_FIRST, TruncationStrategy, excerpt, strategy
 from satchel.results.entities import (
     SOURCE,

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from satchel.assemble.render import RenderRequest, writer
-from satchel.assemble.render.entities import sections
-from satchel.assemble.render.labels import file_path, heading, joined_pieces, record_body
+from satchel.assemble.render.labels import file_path, heading, joined_pieces, record_body, sections
 from satchel.types import ContextItem, Detail, Format, Location, Piece
 from tests.rendered import ParsedItem
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from satchel.assemble.render import RenderRequest, render
-from satchel.assemble.render.entities import sections
-from satchel.assemble.render.labels import file_path, labelled
+from satchel.assemble.render.labels import file_path, labelled, sections
 from satchel.types import ContextItem, Detail, Failure, Format, Freshness, Kind, Location, Omission, Piece, View
 from tests.rendered import ParsedItem, parse, parse_references
 

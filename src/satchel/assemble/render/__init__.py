@@ -12,8 +12,8 @@ from functools import cache
 from importlib import import_module
 from typing import Protocol, cast
 
-from satchel.assemble.render.entities import sections
 from satchel.assemble.render.frame import RenderRequest, Stop
+from satchel.assemble.render.labels import sections
 from satchel.types import ContextItem, Format, View
 
 __all__ = ["RenderRequest", "Stop", "body_parts", "render", "render_with_usage", "writer"]

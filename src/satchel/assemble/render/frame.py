@@ -1,4 +1,4 @@
-"""The frame of a context: the notice and the best files above its items, the footer below."""
+"""The frame of a context: the notice, call sites and the best files above its items, the footer below."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from itertools import groupby
 from typing import Any
 
 from satchel.assemble.render.labels import SECTION_SEPARATOR, file_path, line_range, quote, quoted, record_title
+from satchel.assemble.truncation import CHARACTERS_PER_TOKEN
 from satchel.safety.sanitize import DATA_NOTICE, clean_field
+from satchel.tokens import TokenCounter
 from satchel.types import CONTEXT_TYPES, ContextItem, Detail, Failure, Kind, Omission, ShownBefore, View
 
 DEFAULT_TITLE = "Context"
@@ -31,9 +33,6 @@ FILES_LISTED = 8
 LIST_SHARE = 0.01
 """Largest share of the budget for the list of files: a quarter of what all headings and labels may use in 4,000
 tokens."""
-
-CHARACTERS_PER_TOKEN = 3.6
-"""Characters for each token of paths, names and reasons, in round numbers."""
 
 WORD_CHARACTERS = 40
 """Most characters of a word that is listed as not found."""
@@ -95,15 +94,16 @@ class RenderRequest:
     `show_sources` adds the list of the first ten sources; without `show_code` a file is shown as locations and names;
     `group_by_type` puts the items under the four titles by type instead of one section per kind. With `overview` three
     or more files are listed first, best first; `limit`, the budget in tokens, bounds that list. The best of `overflow`
-    are named with their handles, the others are counted. All `failures` share one line; `summary` is one line.
-    `show_handles` lists the handles of what is shown in part. With a `tokenizer` (its name as the footer shows it) the
-    footer also counts the items of each type. `query` appears in JSON only, and only if it is short. `lead` is the kind
-    whose section comes first; with `has_guidance` the notice says that records titled Guidance are to be followed. With
-    `based_on` the footer counts only items of that kind: `Based on 3 past experiences`. `shown_before` are the
-    references to what a session has already, one line each, and `shown_before_more` the number of those not named.
-    `not_found` are telling words of the question that occur nowhere; `weak` means that nothing shown answers it well;
-    `call_sites` are lines that list the callers of the definition in question. With `used` (the tokens of the text
-    itself, see `render_with_usage`) the footer says how much of `limit` was used and why it `stopped` there.
+    are named with their handles, the others and `overflow_more` are counted. All `failures` share one line; `summary`
+    is one line. `show_handles` lists the handles of what is shown in part. With a `tokenizer` (its name as the footer
+    shows it) the footer also counts the items of each type. `query` appears in JSON only, and only if it is short.
+    `lead` is the kind whose section comes first; with `has_guidance` the notice says that records titled Guidance are
+    to be followed. With `based_on` the footer counts only items of that kind: `Based on 3 past experiences`.
+    `shown_before` are the references to what a session has already, one line each, and `shown_before_more` the number
+    of those not named. `not_found` are telling words of the question that occur nowhere; `weak` means that nothing
+    shown answers it well; `call_sites` are lines that list the callers of the definition in question. With `used` (the
+    tokens of the text itself, see `render_with_usage`) the footer says how much of `limit` was used and why it
+    `stopped` there.
     """
 
     query: str = ""
@@ -111,6 +111,7 @@ class RenderRequest:
     show_code: bool = True
     group_by_type: bool = False
     overflow: tuple[Omission, ...] = ()
+    overflow_more: int = 0
     failures: tuple[Failure, ...] = ()
     truncated: bool = False
     summary: str = ""
@@ -256,7 +257,7 @@ def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[FooterNo
         FooterNote("merged", "Also", tuple(_merged_entry(item) for item in items if item.metadata.get("merged"))),
         FooterNote("handles", "Handles", _handle_entries(items) if request.show_handles else ()),
         FooterNote("shown_before", "Shown before", references, is_listed=True),
-        FooterNote("omitted", omitted_label, omitted, len(request.overflow) - len(omitted)),
+        FooterNote("omitted", omitted_label, omitted, len(request.overflow) - len(omitted) + request.overflow_more),
         FooterNote("failures", "Failed", tuple(map(_failure_entry, request.failures))),
         FooterNote("counts", "Items", _type_counts(items) if request.tokenizer else ()),
         FooterNote("tokenizer", "Counted with", (quote(request.tokenizer),) if request.tokenizer else ()),
@@ -358,3 +359,83 @@ def _omission_entry(omission: Omission) -> tuple[str, str]:
 def _failure_entry(failure: Failure) -> str:
     message = f"{failure.source}: {failure.message}"
     return quote(f"{message} ({failure.hint})" if failure.hint else message)
+
+
+SITES_SHARE = 0.15
+"""Share of the budget for these lines: some forty files in 4,000 tokens."""
+
+LINES_SHOWN = 10
+"""Lines named for each file; the others are counted, because a long list of calls in a test file does not help."""
+
+FRAME_TOKENS = 4
+"""Tokens of each line besides its text: more in XML, fewer in Markdown."""
+
+Listed = Mapping[str, Any]
+
+
+def call_site_lines(listing: Sequence[Listed], counter: TokenCounter, max_tokens: int) -> tuple[str, ...]:
+    """Return a line with the counts for each definition of a listing (`Impact.listing`), below it one for each file.
+
+    Definitions share the room; files without room are counted: `and 7 more in 3 files`.
+    """
+    room = max_tokens * SITES_SHARE
+    lines: list[str] = []
+    for number, target in enumerate(listing):
+        own = _within(target, counter, room / (len(listing) - number))
+        room -= sum(_size(line, counter) for line in own)
+        lines += own
+    return tuple(lines)
+
+
+def _within(target: Listed, counter: TokenCounter, room: float) -> list[str]:
+    """Return the lines of one definition that fit; none if the counts do not fit."""
+    files: Sequence[Listed] = target["files"]
+    lines = [_counts(target)]
+    room -= _size(lines[0], counter)
+    if room < 0:
+        return []
+    for shown, file in enumerate(files):
+        line = _file_line(file)
+        rest = _more(files[shown:])
+        remaining = room - _size(line, counter)
+        if remaining < (_size(rest, counter) if shown + 1 < len(files) else 0):
+            return [*lines, rest] if _size(rest, counter) <= room else lines
+        lines.append(line)
+        room = remaining
+    return lines
+
+
+def _size(line: str, counter: TokenCounter) -> int:
+    return counter.count(line) + FRAME_TOKENS
+
+
+def _counts(target: Listed) -> str:
+    """`Call sites of Blueprint.register: 12 in 5 files and 3 other uses`."""
+    calls, files = int(target["calls"]), target["files"]
+    uses = sum(len(file["uses"]) for file in files)
+    calling = sum(bool(file["lines"]) for file in files)
+    if calls:
+        counts = f"Call sites of {quote(target['name'])}: {calls} in {_counted(calling, 'file')}"
+        counts += f" and {uses} other use{'s' if uses > 1 else ''}" if uses else ""
+    elif uses:
+        counts = f"Uses of {quote(target['name'])}: {uses} in {_counted(len(files), 'file')}"
+    else:
+        return f"Call sites of {quote(target['name'])}: none that syntax can tell"
+    unread = int(target["unread_files"])
+    return f"{counts}; {_counted(unread, 'file')} not read" if unread else counts
+
+
+def _file_line(file: Listed) -> str:
+    """`- src/a.py: 10, 44; named 3`. The dash keeps a path from looking like a mark of the layout."""
+    calls, uses = _numbers(file["lines"]), _numbers(file["uses"])
+    return f"- {quote(file['path'])}: {'; '.join(filter(None, (calls, uses and f'named {uses}')))}"
+
+
+def _numbers(lines: Sequence[int]) -> str:
+    more = len(lines) - LINES_SHOWN
+    return ", ".join(map(str, lines[:LINES_SHOWN])) + (f" and {more} more" if more > 0 else "")
+
+
+def _more(files: Sequence[Listed]) -> str:
+    count = sum(len(file["lines"]) + len(file["uses"]) for file in files)
+    return f"and {count} more in {_counted(len(files), 'file')}"

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from satchel.assemble.render.entities import ShownEntity, entities
 from satchel.assemble.render.frame import (
     DEFAULT_TITLE,
     QUERY_SHOWN,
@@ -18,7 +17,7 @@ from satchel.assemble.render.frame import (
     notes,
     notice,
 )
-from satchel.assemble.render.labels import file_path, heading, record_body
+from satchel.assemble.render.labels import ShownEntity, entities, file_path, heading, record_body
 from satchel.types import ContextItem, Detail, Piece, View
 
 JOIN = ","

@@ -14,9 +14,21 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from satchel.assemble.render.entities import ShownEntity, colonless, entities, marks_of, place
 from satchel.assemble.render.frame import RenderRequest, counts_line, head_lines, note_lines
-from satchel.assemble.render.labels import file_path, heading_name, kind_label, labelled, quote, record_body, touches
+from satchel.assemble.render.labels import (
+    ShownEntity,
+    colonless,
+    entities,
+    file_path,
+    heading_name,
+    kind_label,
+    labelled,
+    marks_of,
+    place,
+    quote,
+    record_body,
+    touches,
+)
 from satchel.types import ContextItem, Detail, Piece, View
 
 JOIN = ""

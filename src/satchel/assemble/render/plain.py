@@ -11,9 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel.assemble.render.entities import ShownEntity, colonless, entities, marks_of
 from satchel.assemble.render.frame import RenderRequest, counts_line, head_lines, note_lines
-from satchel.assemble.render.labels import file_path, heading, labelled, line_range, quote, record_body, shown_range
+from satchel.assemble.render.labels import (
+    ShownEntity,
+    colonless,
+    entities,
+    file_path,
+    heading,
+    labelled,
+    line_range,
+    marks_of,
+    quote,
+    record_body,
+    shown_range,
+)
 from satchel.types import ContextItem, Detail, View
 
 JOIN = ""

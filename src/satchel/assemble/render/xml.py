@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from satchel.assemble.render.entities import ShownEntity, entities
 from satchel.assemble.render.frame import (
     DEFAULT_TITLE,
     FooterNote,
@@ -20,7 +19,7 @@ from satchel.assemble.render.frame import (
     notice,
     overview_lines,
 )
-from satchel.assemble.render.labels import file_path, heading, line_range, record_body
+from satchel.assemble.render.labels import ShownEntity, entities, file_path, heading, line_range, record_body
 from satchel.types import ContextItem, Detail, Piece, View
 
 JOIN = ""
