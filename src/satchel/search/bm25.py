@@ -256,11 +256,7 @@ class _TermCache:
 
 
 def _term_cache(lexicon: Lexicon) -> _TermCache:
-    cached = lexicon.cache.get(_TermCache)
-    if cached is None:
-        cached = lexicon.cache[_TermCache] = _TermCache(lexicon)
-    assert isinstance(cached, _TermCache)
-    return cached
+    return lexicon.derived(_TermCache, lambda: _TermCache(lexicon))
 
 
 @dataclass(slots=True)

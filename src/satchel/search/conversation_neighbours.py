@@ -64,14 +64,7 @@ class Order:
 
 def order_of(store: Store, kind: Kind, lexicon: Lexicon) -> Order:
     """Return the order of a lexicon's live chunks, computed once for each revision."""
-    cached = lexicon.cache.get(_ORDER)
-    if cached is None:
-        cached = lexicon.cache[_ORDER] = _order(store, kind, lexicon)
-    assert isinstance(cached, Order)
-    return cached
-
-
-_ORDER = ("order of sessions",)
+    return lexicon.derived(Order, lambda: _order(store, kind, lexicon))
 
 
 def _order(store: Store, kind: Kind, lexicon: Lexicon) -> Order:

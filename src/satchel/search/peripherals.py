@@ -33,7 +33,7 @@ class _Roles:
 
 def aside(query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25.Scores) -> BoolArray:
     """Return a mask of the documents of a kind of files that rank lower."""
-    roles = _roles(store, lexicon, kind)
+    roles = lexicon.derived(_Roles, lambda: _roles(store, lexicon, kind))
     if not roles.paths:
         return np.zeros(len(roles.role), dtype=bool)
     requested = [_ROLES.index(role) for role in asked_peripherals(title_of(query))]
@@ -55,22 +55,16 @@ def _is_named(path: str, mention: str) -> bool:
 
 
 def _roles(store: Store, lexicon: Lexicon, kind: Kind) -> _Roles:
-    """Return the roles of all files of a kind, computed once for each state of the store and kept with its lexicon."""
-    cached = lexicon.cache.get(_Roles)
-    if cached is None:
-        is_prose = kind is not Kind.CODE
-        role_of = {
-            path: role for path in store.iterate_keys(kind) if (role := peripheral_role(path, is_prose=is_prose))
-        }
-        ids = store.document_ids(kind, role_of)
-        positions = lexicon.document_positions(ids.values()).tolist()
-        roles = np.full(len(lexicon.columns.document_id), -1, dtype=np.int8)
-        paths = {position: path for path, position in zip(ids, positions, strict=True) if position >= 0}
-        for position, path in paths.items():
-            roles[position] = _ROLES.index(role_of[path])
-        cached = lexicon.cache[_Roles] = _Roles(roles, paths)
-    assert isinstance(cached, _Roles)
-    return cached
+    """Return the roles of all files of a kind."""
+    is_prose = kind is not Kind.CODE
+    role_of = {path: role for path in store.iterate_keys(kind) if (role := peripheral_role(path, is_prose=is_prose))}
+    ids = store.document_ids(kind, role_of)
+    positions = lexicon.document_positions(ids.values()).tolist()
+    roles = np.full(len(lexicon.columns.document_id), -1, dtype=np.int8)
+    paths = {position: path for path, position in zip(ids, positions, strict=True) if position >= 0}
+    for position, path in paths.items():
+        roles[position] = _ROLES.index(role_of[path])
+    return _Roles(roles, paths)
 
 
 def _far_better(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from satchel.search import bm25, rank_files
-from satchel.search.chunks import RECORD_KINDS, chunk_of
+from satchel.search.chunks import RECORD_KINDS, chunk_of, chunks_of
 from satchel.search.dense import Likeness, Similar, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.query import Query
@@ -19,7 +19,7 @@ from satchel.search.retrievers import SearchStrategy
 from satchel.search.votes import Votes
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
-from satchel.types import Hit, Kind, ScoredSpan, Signal
+from satchel.types import Chunk, Hit, Kind, ScoredSpan, Signal
 
 __all__ = [
     "CANDIDATE_SPANS", "RECORD_KINDS", "SPANS_PER_RECORD", "SearchResult", "balanced", "chunk_of",
@@ -123,26 +123,26 @@ def _file_hits(
     chunks: dict[int, list[ScoredSpan]] = {}
     for owner, start, end, value in zip(owners, starts, ends, values, strict=True):
         chunks.setdefault(owner, []).append(ScoredSpan(start, end, value))
-    parts = store.parts(int(columns.chunk_row[chunk]) for chunk in chunks)
-    documents = store.documents({part.document for part in parts.values()})
+    owned = list(chunks)
+    rows = columns.chunk_row[owned].tolist()
+    stored = lexicon.fetched(Chunk, rows, lambda new: {row: one for row, (_, one) in chunks_of(store, new).items()})
     relevant = rank_files.relevance(ranking, lexicon, best, strength).tolist()
     relevances = dict(zip(reversed(owners), reversed(relevant), strict=True))  # that of the best span stays
-    file_signals: dict[int, tuple[Signal, ...]] = {}
+    documents = columns.chunk_document[owned].tolist()
+    file_signals = {document: _file_signals(ranking, document) for document in dict.fromkeys(documents)}
+    file_scores = ranking.file_score[documents].tolist()
+    framed = {place.chunk: ranking.frame_strength(place.chunk) for place in ranking.mentions.places}
     hits = []
-    for chunk, spans in chunks.items():
-        part = parts[int(columns.chunk_row[chunk])]
-        document_position = int(columns.chunk_document[chunk])
-        if document_position not in file_signals:
-            file_signals[document_position] = _file_signals(ranking, document_position)
-        framed = ranking.frame_strength(chunk)
+    for (chunk, spans), row, document, score in zip(chunks.items(), rows, documents, file_scores, strict=True):
+        frame = framed.get(chunk, 0.0)
         hits.append(
             Hit(
-                chunk=chunk_of(documents[part.document], part),
-                relevance=max(relevances[chunk], framed),
+                chunk=stored[row],
+                relevance=max(relevances[chunk], frame),
                 score=spans[0].value,
                 spans=tuple(spans),
-                signals=file_signals[document_position] + _part_signals(ranking, chunk, similar),
-                file_score=1.0 + FRAMED_FILE * framed if framed else float(ranking.file_score[document_position]),
+                signals=file_signals[document] + _part_signals(ranking, chunk, frame, similar),
+                file_score=1.0 + FRAMED_FILE * frame if frame else score,
             )
         )
     hits.sort(key=lambda hit: (-hit.score, hit.chunk.id))
@@ -180,13 +180,14 @@ def _peripheral_signal(ranking: rank_files.Ranking, document: int) -> list[Signa
     return [factor] if ranking.peripheral[document] else []
 
 
-def _part_signals(ranking: rank_files.Ranking, chunk: int, similar: Similar | None) -> tuple[Signal, ...]:
-    """Return the signals of a chunk beside those of its file."""
+def _part_signals(
+    ranking: rank_files.Ranking, chunk: int, framed: float, similar: Similar | None
+) -> tuple[Signal, ...]:
+    """Return the signals of a chunk beside those of its file; `framed` is that of the frame that leads to it."""
     calls = float(ranking.calls[chunk])
     rows = [Signal("calls", round(calls, 4), rank_files.VALUE_CALLS)] if calls > 0 else []
-    strength = ranking.frame_strength(chunk)
-    if strength > 0:
-        rows.append(Signal(TRACE_SIGNAL, round(strength, 4), rank_files.VALUE_TRACE))
+    if framed > 0:
+        rows.append(Signal(TRACE_SIGNAL, round(framed, 4), rank_files.VALUE_TRACE))
     if similar is not None and similar.cosine[chunk] > 0:
         rows.append(Signal("likeness", round(float(similar.cosine[chunk]), 4), rank_files.VALUE_VECTORS))
     return tuple(rows)

@@ -7,10 +7,10 @@ in their segment until it is merged; here they are marked dead and their posting
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,12 @@ from satchel.store.segments import FIELDS, Columns, IntArray
 Field = tuple[IntArray, IntArray]
 FetchPostings = Callable[[Sequence[str]], Iterable[tuple[str, int, list[Field | None]]]]
 """Terms -> (term, segment id, its postings by field) rows, in any order."""
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+MOST_FETCHED = 4_000
+"""Rows of one sort that are kept for a revision, about 1 KB each; then all of them are forgotten."""
 
 _EMPTY: Field = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
@@ -48,8 +54,8 @@ class Lexicon:
 
     def __init__(self, segments: Sequence[Segment], fetch: FetchPostings) -> None:
         self._fetch = fetch
-        self.cache: dict[Any, Any] = {}
-        """Values that searches derived from the postings, kept for this revision."""
+        self.cache: dict[Hashable, Any] = {}
+        """Values that searches derived from this revision; see `derived` and `fetched`."""
         self._offsets: dict[int, tuple[int, int, int]] = {}
         parts: list[list[Any]] = [[] for _ in Columns.__slots__]
         dead: list[IntArray] = []
@@ -91,6 +97,28 @@ class Lexicon:
         twin = copy(self)
         twin._fetch = fetch
         return twin
+
+    def derived(self, name: Hashable, make: Callable[[], Value]) -> Value:
+        """Return a value that depends on this revision alone, made by the first caller. Threads may share it."""
+        value: Value | None = self.cache.get(name)
+        return self.cache.setdefault(name, make()) if value is None else value  # type: ignore[no-any-return]
+
+    def fetched(
+        self, name: Hashable, keys: Iterable[Key], fetch: Callable[[list[Key]], Mapping[Key, Value]]
+    ) -> dict[Key, Value]:
+        """Return values of this revision by key, in the order of the keys; each key is fetched once.
+
+        Keys that `fetch` does not return are left out.
+        """
+        listed = list(keys)
+        kept: dict[Key, Value] = self.cache.setdefault(name, {})
+        missing = [key for key in listed if key not in kept]
+        if missing:
+            if len(kept) + len(missing) > MOST_FETCHED:
+                kept, missing = {}, listed  # a new table: other threads may be reading the old one
+                self.cache[name] = kept
+            kept.update(fetch(missing))
+        return {key: kept[key] for key in listed if key in kept}
 
     def chunk_positions(self, rows: Iterable[int]) -> IntArray:
         """Return the positions of chunks by row number, dead ones included; -1 for a row of another kind."""
