@@ -251,7 +251,8 @@ def _pick(
         taken = frozenset(list(dict.fromkeys(groups))[:most])
         kept = [place for place, group in enumerate(groups) if group in taken]
         positions, owners, rows, groups = positions[kept], *([row[n] for n in kept] for row in (owners, rows, groups))
-    parts, documents = store.parts(rows), store.documents(set(owners))
+    parts = ranking.lexicon.fetched(StoredChunk, rows, store.parts)
+    documents = ranking.lexicon.fetched(Document, dict.fromkeys(owners), store.documents)
     for position, row, owner, group in zip(positions.tolist(), rows, owners, groups, strict=True):
         part = parts[row]
         if filters.admits(documents[owner], part.name) and (group in picked or len(picked) < most):

@@ -133,8 +133,8 @@ def _file_hits(
     file_scores = ranking.file_score[documents].tolist()
     framed = {place.chunk: ranking.frame_strength(place.chunk) for place in ranking.mentions.places}
     hits = []
-    for (chunk, spans), row, document, score in zip(chunks.items(), rows, documents, file_scores, strict=True):
-        frame = framed.get(chunk, 0.0)
+    for chunk, row, document, score in zip(owned, rows, documents, file_scores, strict=True):
+        spans, frame = chunks[chunk], framed.get(chunk, 0.0)
         hits.append(
             Hit(
                 chunk=stored[row],
@@ -152,7 +152,8 @@ def _file_hits(
 def _largest(values: bm25.FloatArray, count: int) -> list[int]:
     """Return the positions of the largest finite values, falling; equal values in order of position."""
     finite = np.flatnonzero(np.isfinite(values))
-    return [int(position) for position in finite[bm25.largest(values[finite], count)]]
+    positions: list[int] = finite[bm25.largest(values[finite], count)].tolist()
+    return positions
 
 
 def _file_signals(ranking: rank_files.Ranking, document: int) -> tuple[Signal, ...]:
