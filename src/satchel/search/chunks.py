@@ -49,12 +49,17 @@ def chunk_of(document: Document, part: StoredChunk, more: Mapping[str, Any] | No
     )
 
 
-def chunks_of(store: Store, rows: Iterable[int]) -> dict[int, tuple[StoredChunk, Chunk]]:
-    """Return stored chunks by row, each with its `chunk_of`, in the order of the rows."""
+def stored_rows(store: Store, rows: Iterable[int]) -> dict[int, tuple[Document, StoredChunk]]:
+    """Return stored chunks by row, each with its document, in the order of the rows; unknown rows are left out."""
     listed = list(rows)
     parts = store.parts(listed)
     documents = store.documents({part.document for part in parts.values()})
-    return {row: (parts[row], chunk_of(documents[parts[row].document], parts[row])) for row in listed if row in parts}
+    return {row: (documents[parts[row].document], parts[row]) for row in listed if row in parts}
+
+
+def chunks_of(store: Store, rows: Iterable[int]) -> dict[int, tuple[StoredChunk, Chunk]]:
+    """Return stored chunks by row, each with its `chunk_of`, in the order of the rows."""
+    return {row: (part, chunk_of(document, part)) for row, (document, part) in stored_rows(store, rows).items()}
 
 
 def identity_of(document: Document, part: StoredChunk) -> str:

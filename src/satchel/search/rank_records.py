@@ -15,13 +15,14 @@ import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
-from satchel.search.chunks import ALSO, chunk_of, identity_of
+from satchel.search.chunks import ALSO, chunk_of, identity_of, stored_rows
 from satchel.search.dense import Likeness, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.peripherals import title_of
@@ -250,13 +251,12 @@ def _pick(
     if filters == NO_FILTERS:  # then the first ones are admitted, and no other has to be read
         taken = frozenset(list(dict.fromkeys(groups))[:most])
         kept = [place for place, group in enumerate(groups) if group in taken]
-        positions, owners, rows, groups = positions[kept], *([row[n] for n in kept] for row in (owners, rows, groups))
-    parts = ranking.lexicon.fetched(StoredChunk, rows, store.parts)
-    documents = ranking.lexicon.fetched(Document, dict.fromkeys(owners), store.documents)
-    for position, row, owner, group in zip(positions.tolist(), rows, owners, groups, strict=True):
-        part = parts[row]
-        if filters.admits(documents[owner], part.name) and (group in picked or len(picked) < most):
-            record = picked.setdefault(group, _Picked(documents[owner], [], []))
+        positions, rows, groups = positions[kept], *([row[n] for n in kept] for row in (rows, groups))
+    stored = ranking.lexicon.stored(stored_rows, positions.tolist(), partial(stored_rows, store))
+    for position, row, group in zip(positions.tolist(), rows, groups, strict=True):
+        document, part = stored[row]
+        if filters.admits(document, part.name) and (group in picked or len(picked) < most):
+            record = picked.setdefault(group, _Picked(document, [], []))
             record.parts.append(part)
             record.positions.append(position)
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from satchel.search.retrievers import SearchStrategy
 from satchel.search.votes import Votes
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
-from satchel.types import Chunk, Hit, Kind, ScoredSpan, Signal
+from satchel.types import Hit, Kind, ScoredSpan, Signal
 
 __all__ = [
     "CANDIDATE_SPANS", "RECORD_KINDS", "SPANS_PER_RECORD", "SearchResult", "balanced", "chunk_of",
@@ -125,7 +126,7 @@ def _file_hits(
         chunks.setdefault(owner, []).append(ScoredSpan(start, end, value))
     owned = list(chunks)
     rows = columns.chunk_row[owned].tolist()
-    stored = lexicon.fetched(Chunk, rows, lambda new: {row: one for row, (_, one) in chunks_of(store, new).items()})
+    stored = lexicon.stored(chunks_of, owned, partial(chunks_of, store))
     relevant = rank_files.relevance(ranking, lexicon, best, strength).tolist()
     relevances = dict(zip(reversed(owners), reversed(relevant), strict=True))  # that of the best span stays
     documents = columns.chunk_document[owned].tolist()
@@ -137,7 +138,7 @@ def _file_hits(
         spans, frame = chunks[chunk], framed.get(chunk, 0.0)
         hits.append(
             Hit(
-                chunk=stored[row],
+                chunk=stored[row][1],
                 relevance=max(relevances[chunk], frame),
                 score=spans[0].value,
                 spans=tuple(spans),

@@ -20,6 +20,7 @@ from functools import partial
 import numpy as np
 
 from satchel.search.bm25 import FloatArray, score
+from satchel.search.chunks import stored_rows
 from satchel.search.query import Query
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
@@ -71,7 +72,7 @@ def _votes_by_path(query: Query, store: Store) -> dict[str, float]:
     best = best[scores[best] > 0]
     if not len(best):
         return {}
-    touched = commits.fetched(_touched, best.tolist(), partial(_touched, store, commits))
+    touched = commits.stored(_touched, best.tolist(), partial(_touched, store))
     newest = max(created for created, _ in touched.values())
     by_path: dict[str, float] = defaultdict(float)
     for value, (created, files) in zip(scores[best].tolist(), touched.values(), strict=True):
@@ -86,22 +87,18 @@ def _votes_by_path(query: Query, store: Store) -> dict[str, float]:
 
 def _positions(store: Store, kind: Kind, lexicon: Lexicon, paths: Sequence[str]) -> dict[str, int]:
     """Return the positions of files by the path that a commit has, which may be a former one; -1 for other files."""
-    renames = lexicon.derived("renames", lambda: json.loads(store.meta("renames") or "{}"))
+    renames = json.loads(store.meta("renames") or "{}")
     ids = store.document_ids(kind, [*paths, *(renames[path] for path in paths if path in renames)])
     documents = [ids.get(path, ids.get(renames.get(path, ""), -1)) for path in paths]
     return dict(zip(paths, lexicon.document_positions(documents).tolist(), strict=True))
 
 
-def _touched(store: Store, commits: Lexicon, chunks: Sequence[int]) -> dict[int, tuple[float, list[str]]]:
-    """Return the times of commits and the files that they touched, by position."""
-    columns = commits.columns
-    rows = columns.chunk_row[chunks].tolist()
-    ids = columns.document_id[columns.chunk_document[chunks]].tolist()
-    documents = store.documents(ids)
+def _touched(store: Store, rows: Sequence[int]) -> dict[int, tuple[float, list[str]]]:
+    """Return the time of each commit and the files that it touched."""
     files: dict[int, list[str]] = defaultdict(list)
     for row, _, path in store.edges_from(rows, [EdgeType.TOUCHES]):
         files[row].append(path)
-    return {chunk: (documents[i].created, files[row]) for chunk, row, i in zip(chunks, rows, ids, strict=True)}
+    return {row: (document.created, files[row]) for row, (document, _) in stored_rows(store, rows).items()}
 
 
 SEEDS = 20
@@ -117,7 +114,7 @@ def neighbours(seeds: Sequence[tuple[int, float]], store: Store, lexicon: Lexico
     support = np.zeros(len(lexicon.columns.chunk_row))
     rows = lexicon.columns.chunk_row
     score_of = {int(rows[position]): value for position, value in seeds}
-    callables = lexicon.fetched(_callables, score_of, partial(_callables, store))
+    callables = lexicon.stored(_callables, [position for position, _ in seeds], partial(_callables, store))
     names = dict.fromkeys(name for own, called in callables.values() for name in (own, *called))
     rows_of = lexicon.fetched(_defined, names, partial(_defined, store))
     callers = lexicon.fetched(

@@ -36,6 +36,7 @@ _HEADER = struct.Struct("<4sIII")
 HEADER_BYTES = _HEADER.size
 _COUNT = struct.Struct("<I")
 _CHECK = struct.Struct("<I")
+CHECK_BYTES = _CHECK.size
 _WIDTHS: tuple[tuple[int, np.dtype[Any]], ...] = ((1, np.dtype("<u1")), (2, np.dtype("<u2")), (4, np.dtype("<u4")))
 _DTYPES: dict[int, np.dtype[Any]] = dict(_WIDTHS)
 _ABSENT = b"\0"
