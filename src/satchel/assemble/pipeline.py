@@ -23,7 +23,7 @@ from satchel.assemble.source_lines import Lines
 from satchel.assemble.thresholds import fill_policy, is_weak_match, level_of, section_floor, shares_budget
 from satchel.assemble.truncation import strategy
 from satchel.safety import sanitize
-from satchel.search.retrievers import unavailable
+from satchel.search.filters import unavailable
 from satchel.sources.experiences import shown_record
 from satchel.tokens import counter
 from satchel.types import Context, Failure, Hit, Kind

@@ -27,9 +27,8 @@ from satchel.receipts.handles import HandleLedger, HandleTarget, handles_of, ref
 from satchel.receipts.replay import settings_mark
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
-from satchel.search.filters import parse_filters
+from satchel.search.filters import parse_filters, parse_strategies, silent
 from satchel.search.query import analyse
-from satchel.search.retrievers import parse_strategies, silent
 from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, balanced
 from satchel.system import telemetry
 from satchel.system.git import find_repository
@@ -79,7 +78,7 @@ class ReceiptService:
         """Return the best hits of each kind asked for (by default all that have chunks), at most `limit` each.
 
         `filters` restrict records, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`);
-        `searches` are the retrievers to use (names: `satchel.search.retrievers`). Without a `min_score`, weak
+        `searches` are the retrievers to use (names: `satchel.search.filters`). Without a `min_score`, weak
         matches are left out.
         """
         check_question(question)

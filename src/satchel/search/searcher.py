@@ -13,10 +13,9 @@ import numpy as np
 from satchel.search import bm25, rank_files
 from satchel.search.chunks import RECORD_KINDS, chunk_of, chunks_of
 from satchel.search.dense import Likeness, Similar, similar_chunks
-from satchel.search.filters import NO_FILTERS, Filters
+from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
 from satchel.search.query import Query
 from satchel.search.rank_records import SearchResult, search_records
-from satchel.search.retrievers import SearchStrategy
 from satchel.search.votes import Votes
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
@@ -69,19 +68,35 @@ def search_kind(
         return search_records(
             store, kind, query, candidates=most, filters=filters, now=now, likeness=likeness, silent=silent
         )
-    similar = None
-    if likeness is not None and kind is not Kind.CODE and SearchStrategy.DENSE not in silent:
-        similar = similar_chunks(lexicon, likeness)
-    nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
-    ranking = rank_files.rank(query, store, lexicon, kind, votes or Votes(query, store), silent, nearness, weights)
-    strength = ranking.evidence.strength
-    if similar is None:
-        hits = tuple(_file_hits(store, lexicon, ranking, candidates, None, strength))
-        return SearchResult(hits, ranking.scores.missing, strength=strength, matched=ranking.evidence.spans)
-    nearest = float(similar.relevance.max(initial=0.0))
-    strength, matched = max(strength, nearest), max(ranking.evidence.spans, nearest)
+    if kind is Kind.CODE or SearchStrategy.DENSE in silent:
+        likeness = None
+    ranking, similar = _ranked(query, store, lexicon, kind, votes or Votes(query, store), likeness, silent, weights)
+    nearest = _nearest(similar)
+    strength, matched = max(ranking.evidence.strength, nearest), max(ranking.evidence.spans, nearest)
     hits = tuple(_file_hits(store, lexicon, ranking, candidates, similar, strength))
-    return SearchResult(hits, ranking.scores.missing, similar.count, lexicon.chunk_count, strength, matched)
+    covered, chunks = (similar.count, lexicon.chunk_count) if similar is not None else (None, 0)
+    return SearchResult(hits, ranking.scores.missing, covered, chunks, strength, matched)
+
+
+def _ranked(
+    query: Query,
+    store: Store,
+    lexicon: Lexicon,
+    kind: Kind,
+    votes: Votes,
+    likeness: Likeness | None,
+    silent: AbstractSet[SearchStrategy],
+    weights: rank_files.FileWeights,
+) -> tuple[rank_files.Ranking, Similar | None]:
+    """Return the ranking of a kind of files, and the similarity of its chunks where there are vectors."""
+    similar = similar_chunks(lexicon, likeness) if likeness is not None else None
+    nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
+    return rank_files.rank(query, store, lexicon, kind, votes, silent, nearness, weights), similar
+
+
+def _nearest(similar: Similar | None) -> float:
+    """Return the relevance of the chunk that is nearest in meaning, 0 without vectors."""
+    return float(similar.relevance.max(initial=0.0)) if similar is not None else 0.0
 
 
 def balanced(results: Mapping[Kind, SearchResult]) -> dict[Kind, SearchResult]:
@@ -225,18 +240,14 @@ def file_standing(
     document = store.document(kind, path)
     if document is None or not query.terms or document.id not in lexicon.columns.document_id:
         return FileStanding(0, 0, 0.0, ())
-    similar = similar_chunks(lexicon, likeness) if likeness is not None else None
-    nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
-    ranking = rank_files.rank(query, store, lexicon, kind, votes, similar=nearness, weights=weights)
+    ranking, similar = _ranked(query, store, lexicon, kind, votes, likeness, frozenset(), weights)
     position = int(np.flatnonzero(lexicon.columns.document_id == document.id)[0])
     matching = int(np.count_nonzero(ranking.file_score > 0))
     if ranking.file_score[position] <= 0:
         return FileStanding(0, matching, 0.0, ())
     score, peripheral = _score_signal(ranking, position), _peripheral_signal(ranking, position)
     signals = (*_matched_signals(ranking, position), score, *peripheral)
-    strength = ranking.evidence.strength
-    if similar is not None:
-        strength = max(strength, float(similar.relevance.max(initial=0.0)))
+    strength = max(ranking.evidence.strength, _nearest(similar))
     first = int(lexicon.document_first_span[position])
     spans = range(first, first + int(lexicon.document_span_count[position]))
     relevance = float(rank_files.relevance(ranking, lexicon, spans, strength).max(initial=0.0))

@@ -118,7 +118,7 @@ class Lexicon:
     def derived(self, name: Hashable, make: Callable[[], Value]) -> Value:
         """Return a value that follows from the documents of this kind alone, made by the first caller."""
         value: Value | None = self.cache.get(name)
-        return self.cache.setdefault(name, make()) if value is None else value  # type: ignore[no-any-return]
+        return self.cache.setdefault(name, make()) if value is None else value
 
     def fetched(
         self, name: Hashable, keys: Iterable[Key], fetch: Callable[[list[Key]], Mapping[Key, Value]]
