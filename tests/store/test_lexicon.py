@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -61,17 +62,21 @@ def test_values_of_a_chunk_are_kept_until_it_is_deleted(tmp_path: Path) -> None:
     store.close()
 
 
+def _named(name: str, rows: list[int]) -> dict[int, str]:
+    return dict.fromkeys(rows, name)
+
+
 def test_a_segment_never_has_the_id_of_an_earlier_one(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "index.db")
     with store.write() as writer:
         writer.put([file_document("a.py")])
-    seen = []
+    seen: list[int] = []
     for name in ("b.py", "c.py", "d.py"):
         with store.write() as writer:
             writer.put([file_document(name)])
         lexicon = store.lexicon(Kind.CODE)
         newest = int(np.flatnonzero(lexicon.live_chunk)[-1])
-        rows = lexicon.stored("key", [newest], lambda new, name=name: dict.fromkeys(new, name))
+        rows = lexicon.stored("key", [newest], partial(_named, name))
         assert list(rows.values()) == [name]
         seen += rows
         with store.write() as writer:

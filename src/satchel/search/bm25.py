@@ -105,13 +105,14 @@ class _Level:
 def _summed(keys: IntArray, values: FloatArray, key_count: int) -> tuple[IntArray, FloatArray]:
     """Return the distinct keys, ascending, and the sum of the positive values of each."""
     if key_count <= DENSE * len(keys):
-        sums = np.bincount(keys, values, key_count)
-        distinct = np.flatnonzero(sums)
-        return distinct, sums[distinct]
+        table = np.bincount(keys, values, key_count)
+        distinct: IntArray = np.flatnonzero(table)
+        return distinct, table[distinct].astype(np.float64, copy=False)
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     begins = _begins(ordered[1:] != ordered[:-1])
-    return ordered[begins], np.add.reduceat(values[order], begins)
+    sums: FloatArray = np.add.reduceat(values[order], begins)
+    return ordered[begins], sums
 
 
 def idf(count: int, holders: int) -> float:
@@ -196,16 +197,17 @@ contains common terms, which cost most."""
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """One term at each level, None where no unit contains it, and the documents that are named with it.
-
-    `size` counts the units over all levels.
-    """
+    """One term at each level, None where no unit contains it, and the documents that are named with it."""
 
     span: _Weighed | None
     chunk: _Weighed | None
     document: _Weighed | None
     named: IntArray
-    size: int
+
+    @property
+    def size(self) -> int:
+        """The number of units over all levels."""
+        return sum(len(level.units) for level in (self.span, self.chunk, self.document) if level is not None)
 
     @property
     def document_idf(self) -> float:
@@ -257,8 +259,8 @@ class _TermCache:
         terms, documents = spread.named
         ends = np.cumsum(np.bincount(terms, minlength=len(postings))).tolist()
         return [
-            _Term(*term, documents[start:end].copy(), sum(len(level.units) for level in term if level is not None))
-            for term, (start, end) in zip(zip(*levels, strict=True), pairwise([0, *ends]), strict=True)
+            _Term(span, chunk, document, documents[start:end].copy())
+            for span, chunk, document, (start, end) in zip(*levels, pairwise([0, *ends]), strict=True)
         ]
 
     def _keep(self, used: Mapping[tuple[str, bool], _Term]) -> None:
