@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from satchel.store.protocol import Store
-from satchel.store.records import Document, StoredChunk
+from satchel.store.records import DefinitionRow, Document, StoredChunk
 from satchel.types import Chunk, Kind, Location, Role
 
 RECORD_KINDS = frozenset({Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION, Kind.NOTE})
@@ -60,6 +60,14 @@ def stored_rows(store: Store, rows: Iterable[int]) -> dict[int, tuple[Document, 
 def chunks_of(store: Store, rows: Iterable[int]) -> dict[int, tuple[StoredChunk, Chunk]]:
     """Return stored chunks by row, each with its `chunk_of`, in the order of the rows."""
     return {row: (part, chunk_of(document, part)) for row, (document, part) in stored_rows(store, rows).items()}
+
+
+def definitions_of(store: Store, most: int, names: Sequence[str]) -> dict[str, list[DefinitionRow]]:
+    """Return the definitions of each name; none of a name that more than `most` chunks define."""
+    rows: dict[str, list[DefinitionRow]] = {name: [] for name in names}
+    for definition in store.definitions(sorted(names), most=most):
+        rows[definition.name].append(definition)
+    return rows
 
 
 def identity_of(document: Document, part: StoredChunk) -> str:

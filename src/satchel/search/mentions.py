@@ -18,11 +18,11 @@ import numpy as np
 
 from satchel import text as words
 from satchel.search.bm25 import FloatArray, idf, largest
+from satchel.search.chunks import definitions_of
 from satchel.search.query import FORM_WEIGHTS, Mention, Query, Zone
 from satchel.search.trace import Frame, Trace, is_vendored, name_of
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
-from satchel.store.records import DefinitionRow
 from satchel.store.segments import IntArray
 
 MOST_FRAMES = 200
@@ -369,14 +369,6 @@ def _path_matches(mention: str, candidates: Sequence[tuple[int, str]]) -> tuple[
     return [document for document, _ in candidates], FILE_NAME_WEIGHT
 
 
-def _definitions(store: Store, names: Sequence[str]) -> dict[str, list[DefinitionRow]]:
-    """Return the definitions of each name; of one with too many, none."""
-    rows: dict[str, list[DefinitionRow]] = {name: [] for name in names}
-    for definition in store.definitions(sorted(names), most=MOST_DEFINITIONS):
-        rows[definition.name].append(definition)
-    return rows
-
-
 def _zone_factor(mention: Mention) -> float:
     if mention.zone is Zone.TITLE:
         return TITLE_FACTOR
@@ -386,7 +378,7 @@ def _zone_factor(mention: Mention) -> float:
 def _symbol_values(query: Query, store: Store, lexicon: Lexicon) -> dict[int, float]:
     """Return chunk rows with the weight of the best mention of a name that they define."""
     names = dict.fromkeys(mention.text for mention in query.symbols)
-    by_name = lexicon.fetched(DefinitionRow, names, partial(_definitions, store))
+    by_name = lexicon.fetched(MOST_DEFINITIONS, names, partial(definitions_of, store, MOST_DEFINITIONS))
     values: dict[int, float] = defaultdict(float)
     for mention in query.symbols:
         definitions = by_name[mention.text]

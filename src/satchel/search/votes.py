@@ -20,7 +20,7 @@ from functools import partial
 import numpy as np
 
 from satchel.search.bm25 import FloatArray, score
-from satchel.search.chunks import stored_rows
+from satchel.search.chunks import definitions_of, stored_rows
 from satchel.search.query import Query
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
@@ -116,7 +116,8 @@ def neighbours(seeds: Sequence[tuple[int, float]], store: Store, lexicon: Lexico
     score_of = {int(rows[position]): value for position, value in seeds}
     callables = lexicon.stored(_callables, [position for position, _ in seeds], partial(_callables, store))
     names = dict.fromkeys(name for own, called in callables.values() for name in (own, *called))
-    rows_of = lexicon.fetched(_defined, names, partial(_defined, store))
+    defined = lexicon.fetched(MOST_DEFINITIONS, names, partial(definitions_of, store, MOST_DEFINITIONS))
+    rows_of = {name: [definition.row for definition in rows] for name, rows in defined.items()}
     callers = lexicon.fetched(
         _callers, dict.fromkeys(own for own, _ in callables.values() if rows_of[own]), partial(_callers, store)
     )
@@ -139,14 +140,6 @@ def _callables(store: Store, rows: Sequence[int]) -> dict[int, tuple[str, list[s
         called[row].append(target)
     parts = store.parts(rows)
     return {row: (parts[row].name.rpartition(".")[2] if row in parts else "", called[row]) for row in rows}
-
-
-def _defined(store: Store, names: Sequence[str]) -> dict[str, list[int]]:
-    """Return the rows of the chunks that define each name, none for an ambiguous one."""
-    rows: dict[str, list[int]] = {name: [] for name in names}
-    for definition in store.definitions(sorted(names), most=MOST_DEFINITIONS):
-        rows[definition.name].append(definition.row)
-    return rows
 
 
 def _callers(store: Store, names: Sequence[str]) -> dict[str, list[int]]:
