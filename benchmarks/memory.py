@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from satchel import Satchel, __version__
-from satchel.search import conversation_neighbours, rank_records
+from satchel.search import rank_records
 from satchel.sources.conversations import Exchange
 
 DEPTHS = (1, 5, 10, 20)
@@ -40,11 +40,11 @@ BASELINES = {
 """As measured with the data (its README): speaker, date and text, stop words out, stemmed."""
 
 CONSTANTS = {
-    "neighbours": (conversation_neighbours, "NEIGHBOUR_WEIGHTS"),
-    "answers": (conversation_neighbours, "ANSWER_WEIGHT"),
-    "speakers": (conversation_neighbours, "SPEAKER_BONUS"),
-    "questions": (conversation_neighbours, "QUESTION_PENALTY"),
-    "length": (conversation_neighbours, "HALF_WEIGHT_TERMS"),
+    "neighbours": (rank_records, "NEIGHBOUR_WEIGHTS"),
+    "answers": (rank_records, "ANSWER_WEIGHT"),
+    "speakers": (rank_records, "SPEAKER_BONUS"),
+    "questions": (rank_records, "QUESTION_PENALTY"),
+    "length": (rank_records, "HALF_WEIGHT_TERMS"),
     "vectors": (rank_records, "VECTOR_WEIGHT"),
 }
 """What is varied, by the name that the result gives it."""

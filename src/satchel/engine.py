@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from satchel.receipts.service import ReceiptService
     from satchel.receipts.why import Replay
     from satchel.safety.trust import TrustMark
-    from satchel.search.git_views import GitViews
+    from satchel.search.changes import GitViews
     from satchel.types import Context, Failure, Hit
 
 FEW_ROWS = 20
@@ -181,9 +181,10 @@ class Satchel:
     @cached_property
     def history(self) -> GitViews:
         """Views of the commits: who changed what, when, and how much."""
-        from satchel.search.git_views import GitViews
+        from satchel.search.changes import GitViews
 
-        return GitViews(self._root)
+        root = self._root
+        return GitViews(root.places.root, root.settings.redact_allow, root.read, root.refresh)
 
     places = _From(lambda satchel: satchel._root.places)
     loaded = _From(lambda satchel: satchel._root.loaded)

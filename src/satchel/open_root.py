@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from satchel.system.threads import Threads
 
 REFRESH_PAUSE_SECONDS = 2.0
-"""Least time between two scans of the tree by one process; every shown file is still checked by its hash."""
+"""Least time between two scans of the tree by one process; every shown file is still compared with the index."""
 
 INDEX_NAME = "index.db"
 

@@ -54,7 +54,6 @@ SERVICE_MODULES = frozenset(
         "satchel.memory.service",
         "satchel.receipts.expand",
         "satchel.receipts.service",
-        "satchel.search.git_views",
     }
 )
 

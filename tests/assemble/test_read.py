@@ -6,6 +6,7 @@ import os
 import random
 import string
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -140,6 +141,64 @@ def test_threads_that_share_lines_know_the_same_sizes() -> None:
                 assert {*pool.map(lambda _, lines=shared: lines.characters(1, 5_000), range(16))} == {25_000}
     finally:
         sys.setswitchinterval(interval)
+
+
+def aged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Let five seconds pass since every change so far, and list the files that are opened from now on."""
+    opened: list[str] = []
+    read_bytes, clock = files.read_bytes, time.time_ns
+
+    def noted(root: Path, path: str, *, limit: int) -> files.FileBytes:
+        opened.append(path)
+        return read_bytes(root, path, limit=limit)
+
+    monkeypatch.setattr(files, "read_bytes", noted)
+    monkeypatch.setattr(time, "time_ns", lambda: clock() + 5_000_000_000)
+    return opened
+
+
+def test_a_file_that_rested_is_opened_once(tmp_path: Path, reader: FileLines, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "a.py", "x = 1")
+    opened = aged(monkeypatch)
+    assert reader.read("a.py") is reader.read("a.py")
+    assert opened == ["a.py"]
+    reader.clear()
+    reader.read("a.py")
+    assert opened == ["a.py", "a.py"]
+
+
+def test_a_file_that_changed_a_moment_ago_is_opened_each_time(tmp_path: Path, reader: FileLines) -> None:
+    for text in ("x = 1", "x = 2", "x = 3"):
+        write(tmp_path, "a.py", text)
+        os.utime(tmp_path / "a.py", ns=(1, 1))
+        lines = reader.read("a.py")
+        assert isinstance(lines, Lines)
+        assert lines.lines == (text,)
+
+
+def test_another_text_of_the_same_size_and_time_is_seen(
+    tmp_path: Path, reader: FileLines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aged(monkeypatch)
+    path, moment = tmp_path / "a.py", 0
+    for text in ("x = 1", "x = 2", "x = 3"):
+        while not path.exists() or path.stat().st_ctime_ns == moment:  # the clock of the file system ticks
+            write(tmp_path, "a.py", text)
+            os.utime(path, ns=(1, 1))
+        moment = path.stat().st_ctime_ns
+        lines = reader.read("a.py")
+        assert isinstance(lines, Lines)
+        assert lines.lines == (text,)
+
+
+def test_a_file_that_rested_and_went_away_is_gone(
+    tmp_path: Path, reader: FileLines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "a.py", "x = 1")
+    aged(monkeypatch)
+    assert isinstance(reader.read("a.py"), Lines)
+    (tmp_path / "a.py").unlink()
+    assert isinstance(reader.read("a.py"), Unreadable)
 
 
 def test_an_outline_is_worked_out_once_for_a_remembered_file(tmp_path: Path, reader: FileLines) -> None:

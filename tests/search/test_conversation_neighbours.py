@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from satchel.search.conversation_neighbours import NEIGHBOUR_WEIGHTS, order_of, surroundings
 from satchel.search.query import analyse
+from satchel.search.rank_records import NEIGHBOUR_WEIGHTS, order_of, surroundings
 from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
 from tests.search.remembered import ask, talk

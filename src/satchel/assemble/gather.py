@@ -12,8 +12,8 @@ from satchel.errors import SatchelError
 from satchel.safety import sanitize
 from satchel.search.change_relations import Impact, beside_impact, impact_of_question, is_act, with_impact
 from satchel.search.dense import Meaning, scores
+from satchel.search.filters import silent
 from satchel.search.query import Query, analyse
-from satchel.search.retrievers import silent
 from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
 from satchel.search.strength import WEAK_FLOOR, absent_words, answer_strength
 from satchel.search.votes import Votes

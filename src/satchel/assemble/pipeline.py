@@ -21,7 +21,7 @@ from satchel.assemble.section import Section, by_priority, find_pins, with_pins
 from satchel.assemble.source_lines import Lines
 from satchel.assemble.truncation import strategy
 from satchel.safety import sanitize
-from satchel.search.retrievers import unavailable
+from satchel.search.filters import unavailable
 from satchel.sources.experiences import shown_record
 from satchel.tokens import counter
 from satchel.types import Context, Failure, Hit, Kind

@@ -17,8 +17,16 @@ from satchel.assemble.truncation import strategy as find_strategy
 from satchel.errors import InvalidContextTypeError, UsageError
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
-from satchel.search.filters import NO_FILTERS, Filters, filters_data, parse_filters
-from satchel.search.retrievers import FILE_WEIGHTS, FileWeights, SearchStrategy, parse_strategies
+from satchel.search.filters import (
+    FILE_WEIGHTS,
+    NO_FILTERS,
+    FileWeights,
+    Filters,
+    SearchStrategy,
+    filters_data,
+    parse_filters,
+    parse_strategies,
+)
 from satchel.settings import Settings
 from satchel.types import CONTEXT_TYPES, Format, Kind, Role, View
 from satchel.vocabulary import DAY_SECONDS, LARGEST_BUDGET, MOST_CONTEXT_LINES, STALE_CHOICES

@@ -8,6 +8,7 @@ hash tells the caller that it differs.
 from __future__ import annotations
 
 import threading
+import time
 from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
@@ -30,6 +31,9 @@ CACHED_BYTES = 32_000_000
 
 LINE_OVERHEAD_BYTES = 64
 """Memory of a line in Python besides its characters, rounded up."""
+
+RESTED_NS = 2_000_000_000
+"""A file that changed more recently may change again without another time stamp (docs/decisions/0031)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,28 +130,37 @@ class FileLines:
         self._most_files, self._most_bytes = most_files, most_bytes
         self._cache: OrderedDict[tuple[str, str], _Entry] = OrderedDict()
         self._bytes = 0
+        self._rested: OrderedDict[str, tuple[tuple[int, int, int], str]] = OrderedDict()
+        """Size, times and hash of files that had not changed for `RESTED_NS` when they were read."""
         self._mismatches = 0
         self._guard = threading.Lock()
 
     def read(self, path: str, content_hash: str = "", stored: Callable[[], str] | None = None) -> Lines | Unreadable:
         """Return the present lines of a file, or why they cannot be shown. Never follows a link or leaves the root.
 
-        `stored` returns the stored text for the bytes with `content_hash`; called only if the file has them.
+        `stored` returns the stored text for the bytes with `content_hash`; called only if the file has them. A cached
+        file is read again unless it has the size and times that it had when it had rested.
         """
+        rested = self._rested.get(path)
+        lines = self.cached(path, rested[1]) if rested is not None else None
+        if rested is not None and lines is not None and files.stamp(self._root, path) == rested[0]:
+            return lines
         unfit = _unfit_path(path)
         if unfit is not None:
             return Unreadable(path, str(unfit))
+        now = time.time_ns()
         try:
-            raw = files.read_bytes(self._root, path, limit=self._limit).raw
+            file = files.read_bytes(self._root, path, limit=self._limit)
         except files.Skipped as skip:
             return Unreadable(path, str(skip.reason), skip.is_error)
-        current = files.content_hash(raw, self._key)
+        current = files.content_hash(file.raw, self._key)
+        self._note_rest(path, file, current, now)
         lines = self.cached(path, current)
         if lines is not None:
             return lines
         if current == content_hash and stored is not None:
             return self.keep(path, current, stored())
-        decoded = files.decode(raw)
+        decoded = files.decode(file.raw)
         if decoded is None:
             return Unreadable(path, str(files.SkipReason.BINARY))
         text, _ = redact(clean_text(decoded[0])[0], self._allow)
@@ -203,6 +216,7 @@ class FileLines:
         """Forget every file."""
         with self._guard:
             self._cache.clear()
+            self._rested.clear()
             self._bytes = 0
 
     @property
@@ -210,6 +224,14 @@ class FileLines:
         """Files and bytes in the cache."""
         with self._guard:
             return len(self._cache), self._bytes
+
+    def _note_rest(self, path: str, file: files.FileBytes, content_hash: str, now: int) -> None:
+        with self._guard:
+            self._rested.pop(path, None)
+            if now - max(file.mtime_ns, file.changed_ns) > RESTED_NS:
+                self._rested[path] = (len(file.raw), file.mtime_ns, file.changed_ns), content_hash
+            while len(self._rested) > self._most_files:
+                self._rested.popitem(last=False)
 
     def _entry(self, path: str, content_hash: str) -> _Entry | None:
         with self._guard:

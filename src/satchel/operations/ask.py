@@ -17,7 +17,7 @@ from satchel.graph.request import DEFAULT_DEPTH, DEFAULT_LENS, LEAST_DEPTH, LENS
 from satchel.operations import json
 from satchel.operations.operation import Answered, Operation, OperationCall, Parameter, Shape, text
 from satchel.operations.prose import NO_GUIDE, hit_line, no_answer, no_items, no_walk
-from satchel.search.retrievers import SearchStrategy
+from satchel.search.filters import SearchStrategy
 from satchel.tokens import TOKENIZERS
 from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, Format, View
 from satchel.vocabulary import (

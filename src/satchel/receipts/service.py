@@ -26,9 +26,8 @@ from satchel.errors import UsageError
 from satchel.receipts.handles import HandleLedger, HandleTarget, handles_of, reference_handles
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
-from satchel.search.filters import parse_filters
+from satchel.search.filters import parse_filters, parse_strategies, silent
 from satchel.search.query import analyse
-from satchel.search.retrievers import parse_strategies, silent
 from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, balanced
 from satchel.settings import Settings
 from satchel.system import telemetry
@@ -85,7 +84,7 @@ class ReceiptService:
         """Return the best hits of each kind asked for (by default all that have chunks), at most `limit` each.
 
         `filters` restrict records, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`);
-        `searches` are the retrievers to use (names: `satchel.search.retrievers`). Without a `min_score`, weak
+        `searches` are the retrievers to use (names: `satchel.search.filters`). Without a `min_score`, weak
         matches are left out.
         """
         check_question(question)

@@ -11,12 +11,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from satchel.search.query import QueryTerm
-from satchel.store.segments import IntArray, Lexicon, TermPostings
+from satchel.store.segments import Field, IntArray, Lexicon, TermPostings
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -54,6 +55,16 @@ class Scores:
     missing: tuple[str, ...]
 
 
+_Run = tuple[IntArray, IntArray, FloatArray]
+"""Number of a term, unit, weighted frequency there: parallel columns, ascending by term, then by unit."""
+
+BATCH_UNITS = 1_000_000
+"""Terms are weighed together as long as they cannot have more spans than this, so that memory stays bounded."""
+
+DENSE = 8
+"""Adding up in a table with a place for every key is faster than sorting if there are at most so many places a key."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Weighed:
     """One term at one level: the units that contain it, each once, its saturated frequency there, and its idf."""
@@ -73,29 +84,34 @@ class _Level:
         self._norm = k1 * (1 - b + b * lengths / max(average, 1.0))
         self._k1 = k1
 
-    def weigh(self, parts: Sequence[tuple[IntArray, FloatArray]], scratch: FloatArray) -> _Weighed:
-        """Join the fields of one term. `scratch` has a zero for each unit, before and after."""
-        if len(parts) == 1:
-            units, frequency = parts[0]
-        else:
-            units = _each_once(parts, scratch)
-            for part, values in parts:
-                scratch[part] += values
-            frequency = scratch[units]
-            scratch[units] = 0.0
+    def weigh(self, parts: Sequence[_Run], term_count: int) -> list[_Weighed | None]:
+        """Join the fields of several terms."""
+        terms, units, frequency = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        if sum(len(part[0]) > 0 for part in parts) > 1:
+            keys, frequency = _summed(terms * self.total + units, frequency, term_count * self.total)
+            terms, units = np.divmod(keys, self.total)
         saturated = frequency * (self._k1 + 1) / (frequency + self._norm[units])
-        return _Weighed(units.astype(np.uint32), saturated, idf(self._count, len(units)))
+        units = units.astype(np.uint32)
+        ends = np.cumsum(np.bincount(terms, minlength=term_count)).tolist()
+        return [
+            _Weighed(units[start:end].copy(), saturated[start:end].copy(), idf(self._count, end - start))
+            if end > start
+            else None
+            for start, end in pairwise([0, *ends])
+        ]
 
 
-def _each_once(parts: Sequence[tuple[IntArray, FloatArray]], scratch: FloatArray) -> IntArray:
-    """Return the units of all parts; within a part none occurs twice."""
-    distinct: list[IntArray] = []
-    for units, _ in parts:
-        distinct.append(units[scratch[units] == 0.0])
-        scratch[units] = 1.0
-    joined = np.concatenate(distinct)
-    scratch[joined] = 0.0
-    return joined
+def _summed(keys: IntArray, values: FloatArray, key_count: int) -> tuple[IntArray, FloatArray]:
+    """Return the distinct keys, ascending, and the sum of the positive values of each."""
+    if key_count <= DENSE * len(keys):
+        table = np.bincount(keys, values, key_count)
+        distinct: IntArray = np.flatnonzero(table)
+        return distinct, table[distinct].astype(np.float64, copy=False)
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    begins = _begins(ordered[1:] != ordered[:-1])
+    sums: FloatArray = np.add.reduceat(values[order], begins)
+    return ordered[begins], sums
 
 
 def idf(count: int, holders: int) -> float:
@@ -180,16 +196,17 @@ contains common terms, which cost most."""
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """One term at each level, None where no unit contains it, and the documents that are named with it.
-
-    `size` counts the units over all levels.
-    """
+    """One term at each level, None where no unit contains it, and the documents that are named with it."""
 
     span: _Weighed | None
     chunk: _Weighed | None
     document: _Weighed | None
     named: IntArray
-    size: int
+
+    @property
+    def size(self) -> int:
+        """The number of units over all levels."""
+        return sum(len(level.units) for level in (self.span, self.chunk, self.document) if level is not None)
 
     @property
     def document_idf(self) -> float:
@@ -217,10 +234,10 @@ class _TermCache:
         """Return each term, weighed now or taken from the cache."""
         kept = {term: self._taken((term, files)) for term in terms}
         missing = [term for term, weighed in kept.items() if weighed is None]
-        if missing:
-            scratch = [np.zeros(level.total) for level in self._levels]
-            for term, postings in zip(missing, lexicon.postings(missing), strict=True):
-                kept[term] = self._weigh(_spread(lexicon, postings, files=files), scratch)
+        size = max(BATCH_UNITS // max(len(lexicon.live_span), 1), 1)
+        for start in range(0, len(missing), size):
+            batch = missing[start : start + size]
+            kept |= zip(batch, self._weigh(lexicon, lexicon.postings(batch), files=files), strict=True)
         weighed_terms = {term: weighed for term, weighed in kept.items() if weighed is not None}
         self._keep({(term, files): weighed for term, weighed in weighed_terms.items()})
         return [weighed_terms[term] for term in terms]
@@ -232,15 +249,18 @@ class _TermCache:
             self._kept_units -= term.size if term is not None else 0
             return term
 
-    def _weigh(self, spread: _Spread, scratch: Sequence[FloatArray]) -> _Term:
-        span, chunk, document = (
-            level.weigh(parts, column) if parts else None
-            for level, parts, column in zip(
-                self._levels, (spread.span, spread.chunk, spread.document), scratch, strict=True
-            )
-        )
-        size = sum(len(level.units) for level in (span, chunk, document) if level is not None)
-        return _Term(span, chunk, document, spread.named, size)
+    def _weigh(self, lexicon: Lexicon, postings: Sequence[TermPostings], *, files: bool) -> list[_Term]:
+        spread = _spread(lexicon, postings, files=files)
+        levels = [
+            level.weigh(runs, len(postings)) if runs else [None] * len(postings)
+            for level, runs in zip(self._levels, (spread.span, spread.chunk, spread.document), strict=True)
+        ]
+        terms, documents = spread.named
+        ends = np.cumsum(np.bincount(terms, minlength=len(postings))).tolist()
+        return [
+            _Term(span, chunk, document, documents[start:end].copy())
+            for span, chunk, document, (start, end) in zip(*levels, pairwise([0, *ends]), strict=True)
+        ]
 
     def _keep(self, used: Mapping[tuple[str, bool], _Term]) -> None:
         """Keep these terms as the newest; the least recently used ones make room for them."""
@@ -255,60 +275,33 @@ class _TermCache:
 
 
 def _term_cache(lexicon: Lexicon) -> _TermCache:
-    cached = lexicon.cache.get(_TermCache)
-    if cached is None:
-        cached = lexicon.cache[_TermCache] = _TermCache(lexicon)
-    assert isinstance(cached, _TermCache)
-    return cached
+    return lexicon.derived(_TermCache, lambda: _TermCache(lexicon))
 
 
 @dataclass(slots=True)
 class _Spread:
-    """One term's weighted frequencies at each level, as (units, frequency) pairs, and the documents named with it."""
+    """The weighted frequencies of terms at each level, by field, and the documents named with them."""
 
-    span: list[tuple[IntArray, FloatArray]]
-    chunk: list[tuple[IntArray, FloatArray]]
-    document: list[tuple[IntArray, FloatArray]]
-    named: IntArray
+    span: list[_Run]
+    chunk: list[_Run]
+    document: list[_Run]
+    named: tuple[IntArray, IntArray]
 
 
-def _spread(lexicon: Lexicon, postings: TermPostings, *, files: bool) -> _Spread:
-    spread = _Spread([], [], [], np.zeros(0, dtype=np.int64))
+def _spread(lexicon: Lexicon, postings: Sequence[TermPostings], *, files: bool) -> _Spread:
     columns = lexicon.columns
-    units, counts = postings.body
-    if len(units):
-        frequency = counts.astype(np.float64)
-        owners, sums = _sum_runs(columns.span_chunk[units], frequency)
-        spread.chunk.append((owners, sums))
-        if files:
-            spread.span.append((units, frequency))
-            spread.document.append(_sum_runs(columns.chunk_document[owners], sums))
-    named: list[IntArray] = []
-    for (rows, amounts), weight in ((postings.name, NAME_WEIGHT), (postings.signature, SIGNATURE_WEIGHT)):
-        if not len(rows):
-            continue
-        frequency = amounts.astype(np.float64) * weight
-        spread.chunk.append((rows, frequency))
-        if files:
-            spread.span.append(_expand(lexicon.chunk_first_span[rows], lexicon.chunk_span_count[rows], frequency))
-            spread.document.append(_sum_runs(columns.chunk_document[rows], frequency))
-            if weight == NAME_WEIGHT:
-                named.append(spread.document[-1][0])
-    documents, amounts = postings.path
-    if len(documents):
-        frequency = amounts.astype(np.float64) * PATH_WEIGHT
-        spread.chunk.append(
-            _expand(lexicon.document_first_chunk[documents], lexicon.document_chunk_count[documents], frequency)
-        )
-        if files:
-            spread.span.append(
-                _expand(lexicon.document_first_span[documents], lexicon.document_span_count[documents], frequency)
-            )
-            spread.document.append((documents, frequency))
-            named.append(documents)
-    if named:
-        spread.named = np.concatenate(named)
-    return spread
+    body = _run([term.body for term in postings], 1.0)
+    named = _run([term.name for term in postings], NAME_WEIGHT)
+    signed = _run([term.signature for term in postings], SIGNATURE_WEIGHT)
+    placed = _run([term.path for term in postings], PATH_WEIGHT)
+    inside = _sum_runs(body, columns.span_chunk)
+    chunk = [inside, named, signed, _expand(placed, lexicon.document_first_chunk, lexicon.document_chunk_count)]
+    if not files:
+        return _Spread([], chunk, [], (named[0][:0], named[1][:0]))
+    in_chunks = [_expand(run, lexicon.chunk_first_span, lexicon.chunk_span_count) for run in (named, signed)]
+    in_files = _expand(placed, lexicon.document_first_span, lexicon.document_span_count)
+    inside, named, signed = (_sum_runs(run, columns.chunk_document) for run in (inside, named, signed))
+    return _Spread([body, *in_chunks, in_files], chunk, [inside, named, signed, placed], _both(named, placed))
 
 
 def largest(values: FloatArray, count: int) -> IntArray:
@@ -336,17 +329,38 @@ def threshold(values: FloatArray, count: int) -> float:
     return float(np.partition(values, -count)[-count])
 
 
-def _sum_runs(owners: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Sum the values of neighbours with the same owner; owners ascend."""
-    first = np.empty(len(owners), dtype=bool)
-    first[0] = True
-    np.not_equal(owners[1:], owners[:-1], out=first[1:])
-    begins = first.nonzero()[0]
-    return owners[begins], np.add.reduceat(values, begins)
+def _run(fields: Sequence[Field], weight: float) -> _Run:
+    terms = np.repeat(np.arange(len(fields)), [len(units) for units, _ in fields])
+    counts = np.concatenate([counts for _, counts in fields])
+    return terms, np.concatenate([units for units, _ in fields]), counts * weight
 
 
-def _expand(first: IntArray, counts: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return all members of ranges `first`..`first + counts`, each with the value of its range."""
-    ends = np.cumsum(counts)
-    members = np.arange(int(ends[-1])) + np.repeat(first - (ends - counts), counts)
-    return members, np.repeat(values, counts)
+def _both(one: _Run, other: _Run) -> tuple[IntArray, IntArray]:
+    """Return the terms and units of two runs, by term."""
+    terms = np.concatenate([one[0], other[0]])
+    order = np.argsort(terms, kind="stable")
+    return terms[order], np.concatenate([one[1], other[1]])[order]
+
+
+def _sum_runs(run: _Run, owner: IntArray) -> _Run:
+    """Sum the values of each term over the units of one owner, which are neighbours."""
+    terms, units, values = run
+    if not len(units):
+        return run
+    owners = owner[units]
+    begins = _begins((owners[1:] != owners[:-1]) | (terms[1:] != terms[:-1]))
+    return terms[begins], owners[begins], np.add.reduceat(values, begins)
+
+
+def _begins(differs: npt.NDArray[np.bool_]) -> IntArray:
+    """Return where runs of equal values begin; each value but the first one differs from the one before it or not."""
+    return np.flatnonzero(np.concatenate(([True], differs)))
+
+
+def _expand(run: _Run, first: IntArray, counts: IntArray) -> _Run:
+    """Return all members of the units of a run, `first`..`first + counts`, each with the value of its unit."""
+    terms, units, values = run
+    sizes = counts[units]
+    ends = np.cumsum(sizes)
+    members = np.arange(len(units) and int(ends[-1])) + np.repeat(first[units] - (ends - sizes), sizes)
+    return np.repeat(terms, sizes), members, np.repeat(values, sizes)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import difflib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
+from typing import Any, TypeVar
 
 from satchel.errors import UnsafePathError, UsageError
 from satchel.safety.sanitize import clean_field, redact
@@ -20,6 +22,10 @@ from satchel.store.records import Document
 from satchel.system import git
 from satchel.types import Kind
 from satchel.vocabulary import DAY_SECONDS
+
+AnyPath = str | os.PathLike[str]
+View = TypeVar("View")
+Read = Callable[[Callable[[Store], Any]], Any]
 
 NEAR_NAMES = 3
 """Most paths suggested for an unknown one."""
@@ -83,7 +89,7 @@ def read_changes(store: Store, root: Path, allow: Sequence[str] = ()) -> Changes
     return Changes(store, prefix="" if inside == "." else f"{inside}/", allow=allow)
 
 
-def relative_path(path: str | os.PathLike[str], root: Path) -> str:
+def relative_path(path: AnyPath, root: Path) -> str:
     """Return a path as the index names it: relative to the root, empty for the root itself. Raises UnsafePathError."""
     relative = os.path.relpath(os.path.normpath(root / path), root)
     if relative == os.pardir or relative.startswith(os.pardir + os.sep):
@@ -214,3 +220,53 @@ def _visible(store: Store) -> list[Document]:
     """Return visible commits, newest first. In the same second, the lower id is newer, as git lists them."""
     ids = store.document_ids(Kind.COMMIT, store.iterate_keys(Kind.COMMIT))
     return sorted(store.documents(ids.values()).values(), key=lambda document: (-document.created, document.id))
+
+
+FEW_ROWS = 20
+"""Rows of a view by default, as many as fit on a screen."""
+
+
+class GitViews:
+    """The history of one root. `read` runs a function on a published state of its index, `refresh` updates it first."""
+
+    def __init__(
+        self,
+        root: Path,
+        allow: Sequence[str],
+        read: Callable[[Callable[[Store], Any]], Any],
+        refresh: Callable[[], Any],
+    ) -> None:
+        self._root, self._allow, self._read, self._refresh = root, allow, read, refresh
+
+    def file_history(self, path: AnyPath = "", *, limit: int = FEW_ROWS, refresh: bool = True) -> FileHistory:
+        """Return the commits that touched a file or a folder (the whole root by default), newest first, moves followed.
+
+        Raises UsageError for a path that neither a file nor a commit knows, UnsafePathError for one outside the root.
+        """
+        return self._view(lambda changes, below: changes.history(below, limit), path, limit, refresh)
+
+    def churn(
+        self,
+        days: int = 90,
+        *,
+        path: AnyPath = "",
+        limit: int = FEW_ROWS,
+        now: float | None = None,
+        refresh: bool = True,
+    ) -> list[FileChurn]:
+        """Return the files that changed most often in the days before `now` (default: today), most commits first."""
+        moment = time.time() if now is None else now
+        return self._view(lambda changes, below: changes.churn(below, days, moment, limit), path, limit, refresh)
+
+    def authors(self, path: AnyPath | None = None, *, limit: int = FEW_ROWS, refresh: bool = True) -> list[Author]:
+        """Return the authors of a file, a folder or (by default) everything, most commits first."""
+        return self._view(lambda changes, below: changes.authors(below, limit), path or "", limit, refresh)
+
+    def _view(self, view: Callable[[Changes, str], View], path: AnyPath, limit: int, refresh: bool) -> View:
+        if limit < 1:
+            raise UsageError(f"limit is {limit}: give at least 1", "limit")
+        below = relative_path(path, self._root)
+        if refresh:
+            self._refresh()
+        viewed: View = self._read(lambda store: view(read_changes(store, self._root, self._allow), below))
+        return viewed

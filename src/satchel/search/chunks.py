@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from satchel.store.protocol import Store
-from satchel.store.records import Document, StoredChunk
+from satchel.store.records import DefinitionRow, Document, StoredChunk
 from satchel.types import Chunk, Kind, Location, Role
 
 RECORD_KINDS = frozenset({Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION, Kind.NOTE})
@@ -49,12 +49,25 @@ def chunk_of(document: Document, part: StoredChunk, more: Mapping[str, Any] | No
     )
 
 
-def chunks_of(store: Store, rows: Iterable[int]) -> dict[int, tuple[StoredChunk, Chunk]]:
-    """Return stored chunks by row, each with its `chunk_of`, in the order of the rows."""
+def stored_rows(store: Store, rows: Iterable[int]) -> dict[int, tuple[Document, StoredChunk]]:
+    """Return stored chunks by row, each with its document, in the order of the rows; unknown rows are left out."""
     listed = list(rows)
     parts = store.parts(listed)
     documents = store.documents({part.document for part in parts.values()})
-    return {row: (parts[row], chunk_of(documents[parts[row].document], parts[row])) for row in listed if row in parts}
+    return {row: (documents[parts[row].document], parts[row]) for row in listed if row in parts}
+
+
+def chunks_of(store: Store, rows: Iterable[int]) -> dict[int, tuple[StoredChunk, Chunk]]:
+    """Return stored chunks by row, each with its `chunk_of`, in the order of the rows."""
+    return {row: (part, chunk_of(document, part)) for row, (document, part) in stored_rows(store, rows).items()}
+
+
+def definitions_of(store: Store, most: int, names: Sequence[str]) -> dict[str, list[DefinitionRow]]:
+    """Return the definitions of each name; none of a name that more than `most` chunks define."""
+    rows: dict[str, list[DefinitionRow]] = {name: [] for name in names}
+    for definition in store.definitions(sorted(names), most=most):
+        rows[definition.name].append(definition)
+    return rows
 
 
 def identity_of(document: Document, part: StoredChunk) -> str:

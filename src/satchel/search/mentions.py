@@ -10,13 +10,15 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from satchel import text as words
 from satchel.search.bm25 import FloatArray, idf, largest
+from satchel.search.chunks import definitions_of
 from satchel.search.query import FORM_WEIGHTS, Mention, Query, Zone
 from satchel.search.trace import Frame, Trace, is_vendored, name_of
 from satchel.store.protocol import Store
@@ -301,9 +303,9 @@ class Mentions:
 
 def look_up(query: Query, store: Store, lexicon: Lexicon) -> Mentions:
     """Resolve what the query names against the store."""
-    values = _path_values(query, store)
+    values = _path_values(query, store, lexicon)
     path = _placed(lexicon.document_positions(values), values, len(lexicon.columns.document_id))
-    values = _symbol_values(query, store)
+    values = _symbol_values(query, store, lexicon)
     symbol = _placed(lexicon.chunk_positions(values), values, len(lexicon.columns.chunk_row))
     places, mentioned = traced_places(query.trace, store, lexicon)
     trace = np.zeros(len(symbol))
@@ -322,17 +324,13 @@ def _placed(positions: IntArray, values: Mapping[int, float], total: int) -> Flo
     return column
 
 
-def _path_values(query: Query, store: Store) -> dict[int, float]:
+def _path_values(query: Query, store: Store, lexicon: Lexicon) -> dict[int, float]:
     """Return document ids with the weight of the best mention by path or module name."""
     values: dict[int, float] = defaultdict(float)
     names = {mention.text.rpartition("/")[2] for mention in query.paths}
     stems = {mention.text: mention for mention in query.symbols}
-    by_name: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    by_stem: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for document, path in store.paths_named(sorted(names), sorted(stems)):
-        name = path.rpartition("/")[2]
-        by_name[name].append((document, path))
-        by_stem[name.rpartition(".")[0] or name].append((document, path))
+    by_name = lexicon.fetched("files by name", names, lambda new: _by_name(new, store.paths_named(new, [])))
+    by_stem = lexicon.fetched("files by stem", stems, lambda new: _by_name(new, store.paths_named([], new)))
     for mention in query.paths:
         name = mention.text.rpartition("/")[2]
         matches, worth = _path_matches(mention.text, by_name.get(name, []))
@@ -347,6 +345,16 @@ def _path_values(query: Query, store: Store) -> dict[int, float]:
             worth = STEM_WEIGHTS[mention.form] / len(matches) * _zone_factor(mention)
             values[document] = max(values[document], worth)
     return values
+
+
+def _by_name(names: Iterable[str], files: Iterable[tuple[int, str]]) -> dict[str, list[tuple[int, str]]]:
+    """Return the files with each of these names, or of these stems, in order."""
+    groups: dict[str, list[tuple[int, str]]] = {name: [] for name in names}
+    for document, path in files:
+        name = path.rpartition("/")[2]
+        stem = name.rpartition(".")[0] or name
+        groups[name if name in groups else stem].append((document, path))
+    return groups
 
 
 def _path_matches(mention: str, candidates: Sequence[tuple[int, str]]) -> tuple[list[int], float]:
@@ -366,14 +374,13 @@ def _zone_factor(mention: Mention) -> float:
     return 1.0 if mention.zone is Zone.PROSE else CODE_FACTOR
 
 
-def _symbol_values(query: Query, store: Store) -> dict[int, float]:
+def _symbol_values(query: Query, store: Store, lexicon: Lexicon) -> dict[int, float]:
     """Return chunk rows with the weight of the best mention of a name that they define."""
-    by_name = defaultdict(list)
-    for definition in store.definitions(sorted({mention.text for mention in query.symbols})):
-        by_name[definition.name].append(definition)
+    names = dict.fromkeys(mention.text for mention in query.symbols)
+    by_name = lexicon.fetched(MOST_DEFINITIONS, names, partial(definitions_of, store, MOST_DEFINITIONS))
     values: dict[int, float] = defaultdict(float)
     for mention in query.symbols:
-        definitions = by_name.get(mention.text, [])
+        definitions = by_name[mention.text]
         if not definitions or len(definitions) > MOST_DEFINITIONS:
             continue
         worth = FORM_WEIGHTS[mention.form] / len(definitions) ** DEFINITION_EXPONENT

@@ -17,13 +17,12 @@ import numpy.typing as npt
 
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
+from satchel.search.filters import FILE_WEIGHTS as FILE_WEIGHTS
+from satchel.search.filters import FileWeights as FileWeights
+from satchel.search.filters import SearchStrategy
 from satchel.search.mentions import Mentions, TracedPlace, look_up
-from satchel.search.peripherals import aside
 from satchel.search.query import Query
-from satchel.search.retrievers import FILE_WEIGHTS as FILE_WEIGHTS
-from satchel.search.retrievers import FileWeights as FileWeights
-from satchel.search.retrievers import SearchStrategy
-from satchel.search.strength import LARGEST_MENTION, RELEVANCE_EXPONENT, Evidence, spans_share, title_share
+from satchel.search.strength import LARGEST_MENTION, RELEVANCE_EXPONENT, Evidence, aside, spans_share, title_share
 from satchel.search.votes import SEEDS, Votes, neighbours
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
@@ -44,7 +43,7 @@ NAME_DILUTION = 0.075
 
 SECONDARY_FACTOR = 0.3
 """Tests and examples, unless the question asks for tests. Measured: as good as leaving them out. Peripheral files count
-the same (`satchel.search.peripherals`)."""
+the same (`satchel.search.strength`)."""
 
 CLEARLY_NAMED = 2.0
 """Least weight of a mention for which a definition in a test is not demoted: `test_backoff_doubles`."""

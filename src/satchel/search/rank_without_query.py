@@ -78,7 +78,7 @@ def known_records(
     side = filters.axis if kind is Kind.EXPERIENCE else None
     admitted = replace(filters, axis=None) if side else filters
     ranked: list[tuple[float, str, Document, dict[str, float]]] = []
-    every = _newest(store, kind, most) if standing.last else _shelf(store, kind, lexicon).candidates(filters)
+    every = _newest(store, kind, most) if standing.last else _shelf(store, lexicon, kind).candidates(filters)
     for position, document in enumerate(every):
         if admitted.admits(document, ""):
             shares = _shares(document, standing, matches.get(document.id, 0.0), now)
@@ -119,16 +119,16 @@ class _Shelf:
         return self.every
 
 
-def _shelf(store: Store, kind: Kind, lexicon: Lexicon) -> _Shelf:
-    """Return the records of a kind, read once for each state of the store and kept with its lexicon."""
-    cached = lexicon.cache.get((_Shelf, kind))
-    if cached is None:
-        ids = lexicon.columns.document_id[lexicon.live_document].tolist()
-        every = [_light(document) for document in store.documents(ids).values()]
-        listed = every if kind is Kind.EXPERIENCE else ()
-        cached = lexicon.cache[_Shelf, kind] = _Shelf(every, _grouped(listed, "domain"), _grouped(listed, "strategy"))
-    assert isinstance(cached, _Shelf)
-    return cached
+def _shelf(store: Store, lexicon: Lexicon, kind: Kind) -> _Shelf:
+    """Return the records of a kind, read once for each state of the store."""
+    return lexicon.derived(_Shelf, lambda: _read_shelf(store, lexicon, kind))
+
+
+def _read_shelf(store: Store, lexicon: Lexicon, kind: Kind) -> _Shelf:
+    ids = lexicon.columns.document_id[lexicon.live_document].tolist()
+    every = [_light(document) for document in store.documents(ids).values()]
+    listed = every if kind is Kind.EXPERIENCE else ()
+    return _Shelf(every, _grouped(listed, "domain"), _grouped(listed, "strategy"))
 
 
 def _newest(store: Store, kind: Kind, most: int) -> list[Document]:

@@ -6,16 +6,16 @@ import math
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from satchel.search import bm25, rank_files
-from satchel.search.chunks import RECORD_KINDS, chunk_of
+from satchel.search.chunks import RECORD_KINDS, chunk_of, chunks_of
 from satchel.search.dense import Likeness, Similar, similar_chunks
-from satchel.search.filters import NO_FILTERS, Filters
+from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
 from satchel.search.query import Query
 from satchel.search.rank_records import SearchResult, search_records
-from satchel.search.retrievers import SearchStrategy
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
@@ -68,19 +68,35 @@ def search_kind(
         return search_records(
             store, kind, query, candidates=most, filters=filters, now=now, likeness=likeness, silent=silent
         )
-    similar = None
-    if likeness is not None and kind is not Kind.CODE and SearchStrategy.DENSE not in silent:
-        similar = similar_chunks(lexicon, likeness)
-    nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
-    ranking = rank_files.rank(query, store, lexicon, kind, votes or Votes(query, store), silent, nearness, weights)
-    strength = ranking.evidence.strength
-    if similar is None:
-        hits = tuple(_file_hits(store, lexicon, ranking, candidates, None, strength))
-        return SearchResult(hits, ranking.scores.missing, strength=strength, matched=ranking.evidence.spans)
-    nearest = float(similar.relevance.max(initial=0.0))
-    strength, matched = max(strength, nearest), max(ranking.evidence.spans, nearest)
+    if kind is Kind.CODE or SearchStrategy.DENSE in silent:
+        likeness = None
+    ranking, similar = _ranked(query, store, lexicon, kind, votes or Votes(query, store), likeness, silent, weights)
+    nearest = _nearest(similar)
+    strength, matched = max(ranking.evidence.strength, nearest), max(ranking.evidence.spans, nearest)
     hits = tuple(_file_hits(store, lexicon, ranking, candidates, similar, strength))
-    return SearchResult(hits, ranking.scores.missing, similar.count, lexicon.chunk_count, strength, matched)
+    covered, chunks = (similar.count, lexicon.chunk_count) if similar is not None else (None, 0)
+    return SearchResult(hits, ranking.scores.missing, covered, chunks, strength, matched)
+
+
+def _ranked(
+    query: Query,
+    store: Store,
+    lexicon: Lexicon,
+    kind: Kind,
+    votes: Votes,
+    likeness: Likeness | None,
+    silent: AbstractSet[SearchStrategy],
+    weights: rank_files.FileWeights,
+) -> tuple[rank_files.Ranking, Similar | None]:
+    """Return the ranking of a kind of files, and the similarity of its chunks where there are vectors."""
+    similar = similar_chunks(lexicon, likeness) if likeness is not None else None
+    nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
+    return rank_files.rank(query, store, lexicon, kind, votes, silent, nearness, weights), similar
+
+
+def _nearest(similar: Similar | None) -> float:
+    """Return the relevance of the chunk that is nearest in meaning, 0 without vectors."""
+    return float(similar.relevance.max(initial=0.0)) if similar is not None else 0.0
 
 
 def balanced(results: Mapping[Kind, SearchResult]) -> dict[Kind, SearchResult]:
@@ -123,26 +139,26 @@ def _file_hits(
     chunks: dict[int, list[ScoredSpan]] = {}
     for owner, start, end, value in zip(owners, starts, ends, values, strict=True):
         chunks.setdefault(owner, []).append(ScoredSpan(start, end, value))
-    parts = store.parts(int(columns.chunk_row[chunk]) for chunk in chunks)
-    documents = store.documents({part.document for part in parts.values()})
+    owned = list(chunks)
+    rows = columns.chunk_row[owned].tolist()
+    stored = lexicon.stored(chunks_of, owned, partial(chunks_of, store))
     relevant = rank_files.relevance(ranking, lexicon, best, strength).tolist()
     relevances = dict(zip(reversed(owners), reversed(relevant), strict=True))  # that of the best span stays
-    file_signals: dict[int, tuple[Signal, ...]] = {}
+    documents = columns.chunk_document[owned].tolist()
+    file_signals = {document: _file_signals(ranking, document) for document in dict.fromkeys(documents)}
+    file_scores = ranking.file_score[documents].tolist()
+    framed = {place.chunk: ranking.frame_strength(place.chunk) for place in ranking.mentions.places}
     hits = []
-    for chunk, spans in chunks.items():
-        part = parts[int(columns.chunk_row[chunk])]
-        document_position = int(columns.chunk_document[chunk])
-        if document_position not in file_signals:
-            file_signals[document_position] = _file_signals(ranking, document_position)
-        framed = ranking.frame_strength(chunk)
+    for chunk, row, document, score in zip(owned, rows, documents, file_scores, strict=True):
+        spans, frame = chunks[chunk], framed.get(chunk, 0.0)
         hits.append(
             Hit(
-                chunk=chunk_of(documents[part.document], part),
-                relevance=max(relevances[chunk], framed),
+                chunk=stored[row][1],
+                relevance=max(relevances[chunk], frame),
                 score=spans[0].value,
                 spans=tuple(spans),
-                signals=file_signals[document_position] + _part_signals(ranking, chunk, similar),
-                file_score=1.0 + FRAMED_FILE * framed if framed else float(ranking.file_score[document_position]),
+                signals=file_signals[document] + _part_signals(ranking, chunk, frame, similar),
+                file_score=1.0 + FRAMED_FILE * frame if frame else score,
             )
         )
     hits.sort(key=lambda hit: (-hit.score, hit.chunk.id))
@@ -152,7 +168,8 @@ def _file_hits(
 def _largest(values: bm25.FloatArray, count: int) -> list[int]:
     """Return the positions of the largest finite values, falling; equal values in order of position."""
     finite = np.flatnonzero(np.isfinite(values))
-    return [int(position) for position in finite[bm25.largest(values[finite], count)]]
+    positions: list[int] = finite[bm25.largest(values[finite], count)].tolist()
+    return positions
 
 
 def _file_signals(ranking: rank_files.Ranking, document: int) -> tuple[Signal, ...]:
@@ -180,13 +197,14 @@ def _peripheral_signal(ranking: rank_files.Ranking, document: int) -> list[Signa
     return [factor] if ranking.peripheral[document] else []
 
 
-def _part_signals(ranking: rank_files.Ranking, chunk: int, similar: Similar | None) -> tuple[Signal, ...]:
-    """Return the signals of a chunk beside those of its file."""
+def _part_signals(
+    ranking: rank_files.Ranking, chunk: int, framed: float, similar: Similar | None
+) -> tuple[Signal, ...]:
+    """Return the signals of a chunk beside those of its file; `framed` is that of the frame that leads to it."""
     calls = float(ranking.calls[chunk])
     rows = [Signal("calls", round(calls, 4), rank_files.VALUE_CALLS)] if calls > 0 else []
-    strength = ranking.frame_strength(chunk)
-    if strength > 0:
-        rows.append(Signal(TRACE_SIGNAL, round(strength, 4), rank_files.VALUE_TRACE))
+    if framed > 0:
+        rows.append(Signal(TRACE_SIGNAL, round(framed, 4), rank_files.VALUE_TRACE))
     if similar is not None and similar.cosine[chunk] > 0:
         rows.append(Signal("likeness", round(float(similar.cosine[chunk]), 4), rank_files.VALUE_VECTORS))
     return tuple(rows)
@@ -222,18 +240,14 @@ def file_standing(
     document = store.document(kind, path)
     if document is None or not query.terms or document.id not in lexicon.columns.document_id:
         return FileStanding(0, 0, 0.0, ())
-    similar = similar_chunks(lexicon, likeness) if likeness is not None else None
-    nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
-    ranking = rank_files.rank(query, store, lexicon, kind, votes, similar=nearness, weights=weights)
+    ranking, similar = _ranked(query, store, lexicon, kind, votes, likeness, frozenset(), weights)
     position = int(np.flatnonzero(lexicon.columns.document_id == document.id)[0])
     matching = int(np.count_nonzero(ranking.file_score > 0))
     if ranking.file_score[position] <= 0:
         return FileStanding(0, matching, 0.0, ())
     score, peripheral = _score_signal(ranking, position), _peripheral_signal(ranking, position)
     signals = (*_matched_signals(ranking, position), score, *peripheral)
-    strength = ranking.evidence.strength
-    if similar is not None:
-        strength = max(strength, float(similar.relevance.max(initial=0.0)))
+    strength = max(ranking.evidence.strength, _nearest(similar))
     first = int(lexicon.document_first_span[position])
     spans = range(first, first + int(lexicon.document_span_count[position]))
     relevance = float(rank_files.relevance(ranking, lexicon, spans, strength).max(initial=0.0))

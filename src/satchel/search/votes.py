@@ -15,10 +15,12 @@ import math
 import threading
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from satchel.search.bm25 import FloatArray, score
+from satchel.search.chunks import definitions_of, stored_rows
 from satchel.search.query import Query
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
@@ -52,14 +54,10 @@ class Votes:
         by_path = self._by_path
         if not by_path:
             return votes
-        renames = json.loads(self._store.meta("renames") or "{}")
-        positions = {document: index for index, document in enumerate(lexicon.columns.document_id.tolist())}
-        paths = [*by_path, *(renames[path] for path in by_path if path in renames)]
-        ids = self._store.document_ids(kind, paths)
+        positions = lexicon.fetched(Votes, by_path, partial(_positions, self._store, kind, lexicon))
         for path, value in by_path.items():
-            document = ids.get(path, ids.get(renames.get(path, "")))
-            if document in positions:
-                votes[positions[document]] += value
+            if positions[path] >= 0:
+                votes[positions[path]] += value
         votes[~lexicon.live_document] = 0.0
         return votes
 
@@ -74,30 +72,33 @@ def _votes_by_path(query: Query, store: Store) -> dict[str, float]:
     best = best[scores[best] > 0]
     if not len(best):
         return {}
-    rows = commits.columns.chunk_row[best].tolist()
-    times = _times(store, commits, best.tolist())
-    newest = max(times.values())
-    touched: dict[int, list[str]] = defaultdict(list)
-    for row, _, path in store.edges_from(rows, [EdgeType.TOUCHES]):
-        touched[row].append(path)
+    touched = commits.stored(_touched, best.tolist(), partial(_touched, store))
+    newest = max(created for created, _ in touched.values())
     by_path: dict[str, float] = defaultdict(float)
-    for position, row in zip(best.tolist(), rows, strict=True):
-        files = touched.get(row, [])
+    for value, (created, files) in zip(scores[best].tolist(), touched.values(), strict=True):
         if not files or len(files) > MOST_FILES:
             continue
-        age = max(newest - times[row], 0.0)
+        age = max(newest - created, 0.0)
         fade = 0.5 + 0.5 * 2 ** (-age / COMMIT_HALF_LIFE_SECONDS)
         for path in files:
-            by_path[path] += float(scores[position]) * fade / math.sqrt(len(files))
+            by_path[path] += value * fade / math.sqrt(len(files))
     return dict(by_path)
 
 
-def _times(store: Store, commits: Lexicon, chunks: list[int]) -> dict[int, float]:
-    """Return commit times by chunk row."""
-    columns = commits.columns
-    ids = {position: int(columns.document_id[columns.chunk_document[position]]) for position in chunks}
-    documents = store.documents(ids.values())
-    return {int(columns.chunk_row[position]): documents[document].created for position, document in ids.items()}
+def _positions(store: Store, kind: Kind, lexicon: Lexicon, paths: Sequence[str]) -> dict[str, int]:
+    """Return the positions of files by the path that a commit has, which may be a former one; -1 for other files."""
+    renames = json.loads(store.meta("renames") or "{}")
+    ids = store.document_ids(kind, [*paths, *(renames[path] for path in paths if path in renames)])
+    documents = [ids.get(path, ids.get(renames.get(path, ""), -1)) for path in paths]
+    return dict(zip(paths, lexicon.document_positions(documents).tolist(), strict=True))
+
+
+def _touched(store: Store, rows: Sequence[int]) -> dict[int, tuple[float, list[str]]]:
+    """Return the time of each commit and the files that it touched."""
+    files: dict[int, list[str]] = defaultdict(list)
+    for row, _, path in store.edges_from(rows, [EdgeType.TOUCHES]):
+        files[row].append(path)
+    return {row: (document.created, files[row]) for row, (document, _) in stored_rows(store, rows).items()}
 
 
 SEEDS = 20
@@ -113,29 +114,40 @@ def neighbours(seeds: Sequence[tuple[int, float]], store: Store, lexicon: Lexico
     support = np.zeros(len(lexicon.columns.chunk_row))
     rows = lexicon.columns.chunk_row
     score_of = {int(rows[position]): value for position, value in seeds}
-    parts = store.parts(score_of)
-    called: dict[int, list[str]] = defaultdict(list)
-    for row, _, target in store.edges_from(sorted(score_of), [EdgeType.CALLS]):
-        called[row].append(target)
-    own = {row: part.name.rpartition(".")[2] for row, part in parts.items() if part.name}
-    names = {name for targets in called.values() for name in targets} | set(own.values())
-    clear: dict[str, list[int]] = defaultdict(list)
-    for definition in store.definitions(sorted(names), most=MOST_DEFINITIONS):
-        clear[definition.name].append(definition.row)
-    callers: dict[str, list[int]] = defaultdict(list)
-    for row, _, target in store.edges_to(sorted(set(own.values()) & set(clear)), [EdgeType.CALLS]):
-        callers[target].append(row)
+    callables = lexicon.stored(_callables, [position for position, _ in seeds], partial(_callables, store))
+    names = dict.fromkeys(name for own, called in callables.values() for name in (own, *called))
+    defined = lexicon.fetched(MOST_DEFINITIONS, names, partial(definitions_of, store, MOST_DEFINITIONS))
+    rows_of = {name: [definition.row for definition in rows] for name, rows in defined.items()}
+    callers = lexicon.fetched(
+        _callers, dict.fromkeys(own for own, _ in callables.values() if rows_of[own]), partial(_callers, store)
+    )
     gained: dict[int, float] = defaultdict(float)
-    for row, value in score_of.items():
-        _spread(gained, row, value, {r: 1 / len(clear[n]) for n in called[row] if n in clear for r in clear[n]})
-        name = own.get(row, "")
-        if name in clear:
-            share = CALLER_WEIGHT / len(clear[name])
-            _spread(gained, row, value, dict.fromkeys(callers[name], share))
+    for row, (own, called) in callables.items():
+        value = score_of[row]
+        _spread(gained, row, value, {r: 1 / len(rows_of[name]) for name in called for r in rows_of[name]})
+        if rows_of[own]:
+            _spread(gained, row, value, dict.fromkeys(callers[own], CALLER_WEIGHT / len(rows_of[own])))
     places = lexicon.chunk_positions(gained)
     support[places[places >= 0]] = np.array(list(gained.values()))[places >= 0]
     support[~lexicon.live_chunk] = 0.0
     return support
+
+
+def _callables(store: Store, rows: Sequence[int]) -> dict[int, tuple[str, list[str]]]:
+    """Return the last name of each chunk, empty for one without, and the names that it calls."""
+    called: dict[int, list[str]] = defaultdict(list)
+    for row, _, target in store.edges_from(sorted(rows), [EdgeType.CALLS]):
+        called[row].append(target)
+    parts = store.parts(rows)
+    return {row: (parts[row].name.rpartition(".")[2] if row in parts else "", called[row]) for row in rows}
+
+
+def _callers(store: Store, names: Sequence[str]) -> dict[str, list[int]]:
+    """Return the rows of the chunks that call each name."""
+    rows: dict[str, list[int]] = {name: [] for name in names}
+    for row, _, target in store.edges_to(sorted(names), [EdgeType.CALLS]):
+        rows[target].append(row)
+    return rows
 
 
 def _spread(gained: dict[int, float], source: int, value: float, reached: dict[int, float]) -> None:

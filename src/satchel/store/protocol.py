@@ -279,8 +279,9 @@ class Store(ABC):
             rows = self._rows("SELECT id, columns, dead FROM segments WHERE kind = ? ORDER BY id", (kind,))
             others = self._out_of_sight(kind)
             with self._decoding():
-                segments = [_segment(row, others.get(row[0], ())) for row in rows]
-                cached = self._derived.lexicons[kind] = (revision, Lexicon(segments, _nothing))
+                lexicon = Lexicon([_segment(row, others.get(row[0], ())) for row in rows], _nothing)
+            cached = revision, lexicon.after(cached[1]) if cached is not None else lexicon
+            self._derived.lexicons[kind] = cached
         return cached[1].over(partial(self._fetch_postings, kind))
 
     def _fetch_postings(self, kind: Kind, terms: Sequence[str]) -> list[tuple[str, int, list[Field | None]]]:
@@ -372,10 +373,11 @@ def _segment(row: Sequence[Any], others: Sequence[int]) -> Segment:
     """Return a segment in which documents of other workspaces count as dead."""
     import numpy as np
 
-    from satchel.store.segments import Segment, decode_columns
+    from satchel.store.segments import CHECK_BYTES, Segment, decode_columns
 
     dead = np.frombuffer(row[2], dtype="<i8")
-    return Segment(row[0], decode_columns(row[1]), np.union1d(dead, np.array(others, dtype="<i8")) if others else dead)
+    hidden = np.union1d(dead, np.array(others, dtype="<i8")) if others else dead
+    return Segment(row[0], decode_columns(row[1]), hidden, row[1][-CHECK_BYTES:])
 
 
 def _document(row: Sequence[Any]) -> Document:

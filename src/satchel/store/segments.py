@@ -19,10 +19,10 @@ stay in their segment until it is merged; a lexicon marks them dead and leaves t
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -41,6 +41,7 @@ _HEADER = struct.Struct("<4sIII")
 HEADER_BYTES = _HEADER.size
 _COUNT = struct.Struct("<I")
 _CHECK = struct.Struct("<I")
+CHECK_BYTES = _CHECK.size
 _WIDTHS: tuple[tuple[int, np.dtype[Any]], ...] = ((1, np.dtype("<u1")), (2, np.dtype("<u2")), (4, np.dtype("<u4")))
 _DTYPES: dict[int, np.dtype[Any]] = dict(_WIDTHS)
 _ABSENT = b"\0"
@@ -323,16 +324,26 @@ Field = tuple[IntArray, IntArray]
 FetchPostings = Callable[[Sequence[str]], Iterable[tuple[str, int, list[Field | None]]]]
 """Terms -> (term, segment id, its postings by field) rows, in any order."""
 
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+MOST_KEPT = 4_000
+"""Values of one name that a lexicon keeps, about 1 KB each; one more, and it starts anew."""
+
 _EMPTY: Field = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One stored segment: its columns and the positions of its dead documents."""
+    """One stored segment: its columns and the positions of its dead documents.
+
+    No other segment of the store has or had the same id and `seal`.
+    """
 
     id: int
     columns: Columns
     dead: IntArray
+    seal: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,15 +361,21 @@ class Lexicon:
 
     def __init__(self, segments: Sequence[Segment], fetch: FetchPostings) -> None:
         self._fetch = fetch
-        self.cache: dict[Any, Any] = {}
-        """Values that searches derived from the postings, kept for this revision."""
+        self.cache: dict[Hashable, Any] = {}
+        """Values that follow from the words alone; see `derived`."""
+        self._read: dict[Hashable, dict[Any, Any]] = {}
+        self._stored: dict[Hashable, dict[Any, Any]] = {}
+        self._segments = [(segment.id, segment.seal) for segment in segments]
+        self._dead = [segment.dead.tobytes() for segment in segments]
         self._offsets: dict[int, tuple[int, int, int]] = {}
+        self._first_chunks: list[int] = []
         parts: list[list[Any]] = [[] for _ in Columns.__slots__]
         dead: list[IntArray] = []
         span_base = chunk_base = document_base = 0
         for segment in segments:
             columns = segment.columns
             self._offsets[segment.id] = (span_base, chunk_base, document_base)
+            self._first_chunks.append(chunk_base)
             for store, name in zip(parts, Columns.__slots__, strict=True):
                 store.append(getattr(columns, name))
             parts[0][-1] = columns.span_chunk + chunk_base
@@ -393,6 +410,46 @@ class Lexicon:
         twin = copy(self)
         twin._fetch = fetch
         return twin
+
+    def after(self, before: Lexicon) -> Lexicon:
+        """Return this lexicon with all that is still true of an earlier revision of the same kind."""
+        self._stored = before._stored
+        if (self._segments, self._dead) == (before._segments, before._dead):
+            self.cache = before.cache
+        return self
+
+    def derived(self, name: Hashable, make: Callable[[], Value]) -> Value:
+        """Return a value that follows from the documents of this kind alone, made by the first caller."""
+        value: Value | None = self.cache.get(name)
+        return self.cache.setdefault(name, make()) if value is None else value
+
+    def fetched(
+        self, name: Hashable, keys: Iterable[Key], fetch: Callable[[list[Key]], Mapping[Key, Value]]
+    ) -> dict[Key, Value]:
+        """Return values of this revision by key, in the order of the keys; each key is fetched once.
+
+        Keys that `fetch` does not return are left out.
+        """
+        return _through(self._read, name, list(keys), fetch)
+
+    def stored(
+        self, name: Hashable, chunks: Sequence[int], fetch: Callable[[list[int]], Mapping[int, Value]]
+    ) -> dict[int, Value]:
+        """Return values of chunks by row, in the order of the chunks (positions); `fetch` takes rows.
+
+        Values depend on the chunk, its document and its edges alone. They are kept until the chunk is deleted, also in
+        later revisions.
+        """
+        places = np.fromiter(chunks, dtype=np.int64)
+        rows: list[int] = self.columns.chunk_row[places].tolist()
+        segments = (np.searchsorted(self._first_chunks, places, side="right") - 1).tolist()
+        keys = [(self._segments[segment], row) for segment, row in zip(segments, rows, strict=True)]
+        key_of = dict(zip(rows, keys, strict=True))
+
+        def missing(new: Sequence[tuple[Any, int]]) -> dict[tuple[Any, int], Value]:
+            return {key_of[row]: value for row, value in fetch([row for _, row in new]).items()}
+
+        return {row: value for (_, row), value in _through(self._stored, name, keys, missing).items()}
 
     def chunk_positions(self, rows: Iterable[int]) -> IntArray:
         """Return the positions of chunks by row number, dead ones included; -1 for a row of another kind."""
@@ -431,6 +488,23 @@ class Lexicon:
             keep = (self.live_span, self.live_chunk, self.live_document)[level][units]
             units, counts = units[keep], counts[keep]
         return units, counts
+
+
+def _through(
+    tables: dict[Hashable, dict[Any, Any]],
+    name: Hashable,
+    keys: list[Key],
+    fetch: Callable[[list[Key]], Mapping[Key, Value]],
+) -> dict[Key, Value]:
+    """Return values by key from a bounded table; missing ones are fetched. Two threads may fetch the same one."""
+    kept: dict[Key, Value] = tables.setdefault(name, {})
+    missing = [key for key in keys if key not in kept]
+    if missing:
+        if len(kept) + len(missing) > MOST_KEPT:
+            kept, missing = {}, keys  # a new table: other threads may be reading the old one
+            tables[name] = kept
+        kept.update(fetch(missing))
+    return {key: kept[key] for key in keys if key in kept}
 
 
 def _order(values: IntArray) -> IntArray | None:

@@ -149,7 +149,7 @@ def read_bytes(root: Path, relative: str, *, limit: int) -> FileBytes:
 def stamp(root: Path, relative: str) -> tuple[int, int, int] | None:
     """Return (size in bytes, mtime_ns, changed_ns), or None if there is no regular file. Opens nothing."""
     try:
-        status = Path(root, *_parts(relative)).lstat()
+        status = os.lstat(os.path.join(root, *_parts(relative)))  # noqa: PTH118 - a third of the time of a Path
     except (OSError, Skipped):
         return None
     return (status.st_size, status.st_mtime_ns, status.st_ctime_ns) if stat.S_ISREG(status.st_mode) else None

@@ -35,6 +35,9 @@ MOST_SEGMENTS = 8
 LARGEST_GONE_SHARE = 0.5
 """Share of deleted documents above which a segment is rewritten."""
 
+LAST_SEGMENT = "last_segment"
+"""`meta` key for the largest id that a segment ever had."""
+
 _FIELD_LEVEL = (0, 1, 1, 2)
 _RANGE = "term > ? AND term <= ?"
 
@@ -97,7 +100,7 @@ def _merge(connection: apsw.Connection, kind: str, ids: Sequence[int], should_st
         for store, name in zip(parts, Columns.__slots__, strict=True):
             store.append(getattr(kept, name))
     merged = Columns(*(np.concatenate(part) for part in parts))
-    ((target,),) = rows(connection, "SELECT max(id) + 1 FROM segments")
+    target = _next_segment(connection)
     if renumber:
         _merge_postings(connection, renumber, target, should_stop)
     marks = ", ".join("?" * len(ids))
@@ -115,6 +118,12 @@ def _merge(connection: apsw.Connection, kind: str, ids: Sequence[int], should_st
         "UPDATE bundles SET segment = ?, position = ? WHERE id = ?",
         ((target, position, document) for position, document in enumerate(merged.document_id.tolist())),
     )
+
+
+def _next_segment(connection: apsw.Connection) -> int:
+    """Return an id that no segment had in an earlier revision: readers keep what they know of a segment."""
+    latest = "SELECT max(id) FROM segments UNION SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?"
+    return 1 + max(row[0] or 0 for row in rows(connection, latest, (LAST_SEGMENT,)))
 
 
 def _living(
@@ -257,7 +266,7 @@ class Writer:
         return int(number)
 
     def _next_segment(self) -> int:
-        return max([self._next("segments", "id"), *(segment.id + 1 for segment in self._segments.values())])
+        return max([_next_segment(self._connection), *(segment.id + 1 for segment in self._segments.values())])
 
     def _write_segments(self) -> None:
         """Write the words of the new documents, one segment for each kind."""
@@ -376,6 +385,7 @@ class Writer:
         self._write_segments()
         if self._connection.total_changes() == self._changes:
             return
+        self.set_meta(LAST_SEGMENT, str(_next_segment(self._connection) - 1))
         row = self._connection.execute("SELECT value FROM meta WHERE key = 'revision'").get
         self.set_meta("revision", str(int(row or 0) + 1))
 
