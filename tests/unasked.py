@@ -14,7 +14,7 @@ UNASKED = frozenset({
     # situations and records without a question
     "satchel.assemble.situation", "satchel.guidance.situation", "satchel.search.rank_without_query",
     # conversations, notes, vectors
-    "satchel.index.embedding", "satchel.search.rank_records", "satchel.sources.conversations",
+    "satchel.index.embedding", "satchel.sources.conversations",
     "satchel.sources.notes", "satchel.store.vectors",
     # reading and writing what is indexed
     "satchel.store.extract", "satchel.store.sqlite.writer",
