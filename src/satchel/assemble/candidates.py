@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from satchel import text as words
+from satchel.assemble import blocks
 from satchel.assemble.source_lines import Lines, around, without_blank_ends
 from satchel.assemble.truncation import CHARACTERS_PER_TOKEN as CHARACTERS_PER_TOKEN
 from satchel.assemble.truncation import (
@@ -80,6 +81,14 @@ class Step:
     text: str = ""
     remarks: tuple[OmissionRemark, ...] = ()
     """Lines of ours that a truncation strategy puts where it left lines out."""
+
+    headers: tuple[Range, ...] = ()
+    """Those of the ranges that are headers of the blocks around a passage."""
+
+    @property
+    def passages(self) -> tuple[Range, ...]:
+        """The ranges that are not headers."""
+        return tuple(one for one in self.ranges if one not in self.headers)
 
 
 Shrink = Callable[[float], Iterable[Step]]
@@ -189,7 +198,7 @@ def file_candidates(
         shown = without_blank_ends(lines.lines, max(span.start, start), min(span.end, end))
         size = lines_size(lines, *shown)
         if shown[0] <= shown[1] and not _is_sliver(lines, shown, size, Role.GAP, terms):
-            shrink, steps = Narrowing(lines, shown, terms), partial(_span_steps, hit, lines, shown)
+            shrink, steps = Narrowing(lines, shown, terms), partial(_span_steps, hit, lines, shown, (start, end))
             made.append(Candidate(hit, span.value, size, shown[0], steps, shrink))
     return made
 
@@ -265,11 +274,26 @@ def shortened_steps(
     return [Step(Detail.SPAN, short.ranges, remarks=short.remarks) for short in made]
 
 
-def _span_steps(hit: Hit, lines: Lines, shown: Range) -> list[Step]:
-    """Return a span with the declaration of its definition above it."""
+def _span_steps(hit: Hit, lines: Lines, shown: Range, whole: Range) -> list[Step]:
+    """Return a span with the declaration of its definition above it, in a long function first with block headers."""
     signature = signature_range(hit.chunk, lines)
     is_inside = signature is None or (shown[0] <= signature[0] and signature[1] <= shown[1])
-    return [Step(Detail.SPAN, (shown,) if signature is None or is_inside else (signature, shown))]
+    if signature is None or is_inside:
+        return [Step(Detail.SPAN, (shown,))]
+    plain = Step(Detail.SPAN, (signature, shown))
+    if not is_long_function(hit.chunk):
+        return [plain]
+    body = signature[1] + 1, whole[1]
+    passage = blocks.snapped(lines.lines, body, shown)
+    headers = tuple(blocks.headers(lines.lines, body, passage))
+    return [Step(Detail.SPAN, (signature, *headers, passage), headers=headers), plain]
+
+
+def is_long_function(chunk: Chunk) -> bool:
+    """Return whether a chunk is a function that is not completed once a passage of it is shown."""
+    location = chunk.location
+    is_function = chunk.role in (Role.FUNCTION, Role.METHOD) and location is not None
+    return is_function and location.end_line - location.start_line >= blocks.LONG_FUNCTION
 
 
 def lines_size(lines: Lines, start: int, end: int) -> float:
