@@ -15,28 +15,30 @@ LONG_FUNCTION = 60
 """Lines of the longest function that is completed once a passage of it is shown. Passages of a longer one are shown
 with the headers of their blocks, and a handle for the other lines."""
 
-import os
-MOST_HEADERS = int(os.environ.get("HN","4"))
-HEADER_CHARACTERS = int(os.environ.get("HC","144"))
+MOST_HEADERS = 4
+HEADER_CHARACTERS = 144
 """Most headers of one passage, and their characters in all (40 tokens); the innermost are chosen first."""
 
 HEADER_LINES = 4
 """Most lines of one header: a condition may continue on further lines."""
 
-SNAP_LINES = int(os.environ.get("SN","3"))
+SNAP_LINES = 3
 """Most closing lines that are added to the end of a passage."""
+
+MOST_LINES = 1_000
+"""Lines above a passage that are searched for headers, so that generated functions of any length cost little."""
 
 _TAB_COLUMNS = 4
 _IGNORED = re.compile(r"\s*(?:$|//|/?\*|--|#(?!\[)|[A-Za-z_]\w*:\s*$(?<!else:)(?<!try:)(?<!finally:)(?<!default:))")
 """Lines whose indentation says nothing: blank ones, comments, preprocessor directives and labels."""
 
 _CLOSING = re.compile(r"\s*(?:[\])}]+[\])};,.?]*|end|fi|done|esac)\s*[;,]?\s*$")
-_CONTINUED = re.compile(r"\s*[\])}]+.*[{:(\[|]\s*$")
+_CONTINUED = re.compile(r"\s*[\])]+.*[{:(\[|]\s*$")
 """A line that only closes a block, and one that closes a bracket of its header: `) -> Result<()> {`."""
 
 _OPENING = re.compile(r"\s*\{\s*$")
-_ELSE = re.compile(r"\s*\}?\s*(?:else|elif|elsif|elseif)\b")
-_CASE = re.compile(r"\s*(?:case|default|when|in)\b")
+_ELSE = re.compile(r"\s*\}?\s*else\s*[:{]?\s*$")
+_CASE = re.compile(r"\s*(?:(case|default)|when|in)\b")
 _SWITCH = re.compile(r"\s*(?:\S+\s*:?=\s*)?(?:switch|select|match|case)\b")
 
 
@@ -48,7 +50,7 @@ def headers(lines: Sequence[str], body: Range, passage: Range) -> list[Range]:
     chosen: list[Range] = []
     room = HEADER_CHARACTERS
     line = next((n for n in range(passage[0], passage[1]) if not _IGNORED.match(lines[n - 1])), passage[1])
-    for start, end in _enclosing(lines, body[0], line):
+    for start, end in _enclosing(lines, max(body[0], line - MOST_LINES), line):
         size = sum(len(text.strip()) + 1 for text in lines[start - 1 : end])
         if size > room or len(chosen) == MOST_HEADERS:
             break
@@ -82,32 +84,33 @@ def _enclosing(lines: Sequence[str], first: int, line: int) -> Iterator[Range]:
             number -= 1
             continue
         columns = _columns(text)
-        start = _beginning(lines, first, number)
-        if number - start < HEADER_LINES:
-            yield start, number
-        earlier = _earlier(lines, first, start)
-        if earlier:
-            yield earlier, earlier
-        number = (earlier or start) - 1
+        while number:
+            start = _beginning(lines, first, number)
+            if number - start < HEADER_LINES and not _OPENING.match(lines[start - 1]):
+                yield start, number
+            number, last = _earlier(lines, first, start), start
+        number = last - 1
 
 
 def _beginning(lines: Sequence[str], first: int, number: int) -> int:
     """Return the first line of a header that ends at `number`: `if (` above `) {`, a condition above `{`."""
     text = lines[number - 1]
-    is_split = _OPENING.match(text) or (_CONTINUED.match(text) and not _ELSE.match(text) and text.strip()[0] != "}")
-    return _aligned(lines, first, number) or number if is_split else number
+    if not _OPENING.match(text) and not _CONTINUED.match(text):
+        return number
+    start = _aligned(lines, first, number) or number
+    return number if lines[start - 1].rstrip().endswith(";") else start
 
 
 def _earlier(lines: Sequence[str], first: int, number: int) -> int:
     """Return the branch before an `else`, or the `switch` of a `case` that is not indented more; 0 if there is none."""
-    text = lines[number - 1]
-    if _ELSE.match(text):
+    if _ELSE.match(lines[number - 1]):
         return _aligned(lines, first, number)
-    while _CASE.match(lines[number - 1]):
+    case = _CASE.match(lines[number - 1])
+    if case is None:
+        return 0
+    while number and (match := _CASE.match(lines[number - 1])) and bool(match[1]) == bool(case[1]):
         number = _aligned(lines, first, number)
-        if not number:
-            return 0
-    return number if _CASE.match(text) and _SWITCH.match(lines[number - 1]) else 0
+    return number if number and _SWITCH.match(lines[number - 1]) else 0
 
 
 def _aligned(lines: Sequence[str], first: int, number: int) -> int:

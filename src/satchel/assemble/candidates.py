@@ -142,13 +142,16 @@ class Candidate:
         return self._steps
 
     def widen(self, count: int, last_line: int) -> None:
-        """Add `count` lines around its lines, within lines 1 to `last_line`; none around a bare declaration."""
+        """Add `count` lines around its lines, within lines 1 to `last_line`; none around a bare declaration.
+
+        Headers of blocks are left out: the caller has chosen what is shown around a passage.
+        """
         make, self._steps = self.make, None
 
         def widened(step: Step) -> Step:
             if step.detail not in _WIDENED or step.remarks:
                 return step
-            return replace(step, ranges=tuple(around(step.ranges, count, last_line)))
+            return replace(step, ranges=tuple(around(step.passages, count, last_line)), headers=())
 
         self.make = lambda: [widened(step) for step in make()]
 
@@ -157,7 +160,8 @@ class Candidate:
         make, shrink, self._steps, self.size = self.make, self.shrink, None, size
 
         def trimmed(steps: Iterable[Step]) -> Iterator[Step]:
-            return (replace(step, ranges=rest) for step in steps if (rest := tuple(cut(step.ranges))))
+            made = (replace(step, ranges=tuple(cut(step.ranges))) for step in steps)
+            return (step for step in made if step.passages)
 
         self.make = lambda: list(trimmed(make()))
         if shrink is not None:
@@ -285,7 +289,7 @@ def _span_steps(hit: Hit, lines: Lines, shown: Range, whole: Range) -> list[Step
         return [plain]
     body = signature[1] + 1, whole[1]
     passage = blocks.snapped(lines.lines, body, shown)
-    headers = tuple(blocks.headers(lines.lines, body, passage))
+    headers = tuple(sorted(blocks.headers(lines.lines, body, passage)))
     return [Step(Detail.SPAN, (signature, *headers, passage), headers=headers), plain]
 
 
