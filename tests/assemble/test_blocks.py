@@ -58,17 +58,17 @@ TYPESCRIPT = """
 """
 GO = """
     func f(ctx context.Context) error {
-    	for {
-    		select {
-    		case <-ctx.Done():
-    			return ctx.Err()
-    		case row := <-rows:
-    			if row.Bad {
-    				continue
-    			}
-    			use(row) // HERE
-    		}
-    	}
+    \tfor {
+    \t\tselect {
+    \t\tcase <-ctx.Done():
+    \t\t\treturn ctx.Err()
+    \t\tcase row := <-rows:
+    \t\t\tif row.Bad {
+    \t\t\t\tcontinue
+    \t\t\t}
+    \t\t\tuse(row) // HERE
+    \t\t}
+    \t}
     }
 """
 RUST = """
@@ -171,6 +171,20 @@ def test_a_header_on_several_lines_is_shown_from_its_beginning() -> None:
     assert headers_at(text) == ["if is_ready(", "rows,", "now,", ") {"]
 
 
+def test_doc_strings_and_the_end_of_a_long_signature_are_not_headers() -> None:
+    text = """
+        def f(
+            rows,
+        ) -> None:
+            \'\'\'Sort rows.
+
+            rows : list, optional
+                These are sorted. HERE
+            \'\'\'
+    """
+    assert headers_at(text) == []
+
+
 def test_the_innermost_headers_are_chosen_first() -> None:
     deep = ["def f():", *(f"{'    ' * depth}if level_{depth}:" for depth in range(1, 9)), f"{'    ' * 9}use()  # HERE"]
     headers = headers_at("\n".join(deep))
@@ -184,3 +198,9 @@ def test_edges_of_a_passage_are_at_borders_of_blocks() -> None:
     assert blocks.snapped(lines, (2, 13), (4, 8)) == (4, 9)
     assert blocks.snapped(lines, (2, 13), (9, 11)) == (10, 13)
     assert blocks.snapped(lines, (2, 10), (7, 8)) == (7, 9)
+
+
+@pytest.mark.parametrize("line", [" " * 100_000 + "x", "}" * 100_000 + "x", "{ " * 50_000, "(" + " " * 100_000 + "x"])
+def test_lines_of_any_length_cost_little(line: str) -> None:
+    lines = ["def f():", *[line, f"  {line}"] * 20, " " * 200_000 + "use()"]
+    assert len(blocks.headers(lines, (2, len(lines)), (len(lines), len(lines)))) <= blocks.MOST_HEADERS

@@ -29,17 +29,26 @@ MOST_LINES = 1_000
 """Lines above a passage that are searched for headers, so that generated functions of any length cost little."""
 
 _TAB_COLUMNS = 4
-_IGNORED = re.compile(r"\s*(?:$|//|/?\*|--|#(?!\[)|[A-Za-z_]\w*:\s*$(?<!else:)(?<!try:)(?<!finally:)(?<!default:))")
+# Patterns are matched against lines without their margins, and none takes more than linear time.
+
+_IGNORED = re.compile(r"$|//|/?\*|--|#(?!\[)|[A-Za-z_]\w*:$(?<!else:)(?<!try:)(?<!finally:)(?<!default:)")
 """Lines whose indentation says nothing: blank ones, comments, preprocessor directives and labels."""
 
-_CLOSING = re.compile(r"\s*(?:[\])}]+[\])};,.?]*|end|fi|done|esac)\s*[;,]?\s*$")
-_CONTINUED = re.compile(r"\s*[\])]+.*[{:(\[|]\s*$")
+_CLOSING = re.compile(r"(?:[\])}][\])};,.?]*|end|fi|done|esac)[\s;,]*$")
+_CONTINUED = re.compile(r"[\])].*[{:(\[|]$")
 """A line that only closes a block, and one that closes a bracket of its header: `) -> Result<()> {`."""
 
-_OPENING = re.compile(r"\s*\{\s*$")
-_ELSE = re.compile(r"\s*\}?\s*else\s*[:{]?\s*$")
-_CASE = re.compile(r"\s*(?:(case|default)|when|in)\b")
-_SWITCH = re.compile(r"\s*(?:\S+\s*:?=\s*)?(?:switch|select|match|case)\b")
+_HEADER = re.compile(
+    r"(?:\}\s*)?(?:if|elif|else|elsif|for|foreach|while|until|unless|do|try|catch|except|finally|rescue|ensure|with|switch"
+    r"|select|match|case|default|when|in|begin|loop)\b"
+    r"|[^\])].*(?:[{(\[:|]|[=-]>|\b(?:do|then|begin))\s*(?:(?://|#).*)?$"
+)
+"""A line that begins with a word of control flow, or that ends by opening a block; a doc string has other lines."""
+
+_OPENING = re.compile(r"\{$")
+_ELSE = re.compile(r"(?:\}\s*)?else\s*[:{]?$")
+_CASE = re.compile(r"(?:(case|default)|when|in)\b")
+_SWITCH = re.compile(r"(?:\S+\s*:?=\s*)?(?:switch|select|match|case)\b")
 
 
 def headers(lines: Sequence[str], body: Range, passage: Range) -> list[Range]:
@@ -49,7 +58,7 @@ def headers(lines: Sequence[str], body: Range, passage: Range) -> list[Range]:
     """
     chosen: list[Range] = []
     room = HEADER_CHARACTERS
-    line = next((n for n in range(passage[0], passage[1]) if not _IGNORED.match(lines[n - 1])), passage[1])
+    line = next((n for n in range(passage[0], passage[1]) if not _IGNORED.match(lines[n - 1].strip())), passage[1])
     for start, end in _enclosing(lines, max(body[0], line - MOST_LINES), line):
         size = sum(len(text.strip()) + 1 for text in lines[start - 1 : end])
         if size > room or len(chosen) == MOST_HEADERS:
@@ -65,13 +74,13 @@ def snapped(lines: Sequence[str], body: Range, passage: Range) -> Range:
     while start < end and _is_closing(lines[start - 1]):
         start += 1
     last = end
-    while last < min(end + SNAP_LINES, body[1]) and _CLOSING.match(lines[last]):
+    while last < min(end + SNAP_LINES, body[1]) and _CLOSING.match(lines[last].strip()):
         last += 1
     return start, last
 
 
 def _is_closing(line: str) -> bool:
-    return not line.strip() or _CLOSING.match(line) is not None
+    return not line.strip() or _CLOSING.match(line.strip()) is not None
 
 
 def _enclosing(lines: Sequence[str], first: int, line: int) -> Iterator[Range]:
@@ -80,13 +89,14 @@ def _enclosing(lines: Sequence[str], first: int, line: int) -> Iterator[Range]:
     number = line - 1
     while number >= first and columns:
         text = lines[number - 1]
-        if _IGNORED.match(text) or _columns(text) >= columns or _CLOSING.match(text):
+        if _columns(text) >= columns or _is_silent(text):
             number -= 1
             continue
         columns = _columns(text)
         while number:
             start = _beginning(lines, first, number)
-            if number - start < HEADER_LINES and not _OPENING.match(lines[start - 1]):
+            is_header = _HEADER.match(lines[start - 1].strip()) and not _OPENING.match(lines[start - 1].strip())
+            if is_header and number - start < HEADER_LINES:
                 yield start, number
             number, last = _earlier(lines, first, start), start
         number = last - 1
@@ -95,7 +105,7 @@ def _enclosing(lines: Sequence[str], first: int, line: int) -> Iterator[Range]:
 def _beginning(lines: Sequence[str], first: int, number: int) -> int:
     """Return the first line of a header that ends at `number`: `if (` above `) {`, a condition above `{`."""
     text = lines[number - 1]
-    if not _OPENING.match(text) and not _CONTINUED.match(text):
+    if not _OPENING.match(text.strip()) and not _CONTINUED.match(text.strip()):
         return number
     start = _aligned(lines, first, number) or number
     return number if lines[start - 1].rstrip().endswith(";") else start
@@ -103,14 +113,14 @@ def _beginning(lines: Sequence[str], first: int, number: int) -> int:
 
 def _earlier(lines: Sequence[str], first: int, number: int) -> int:
     """Return the branch before an `else`, or the `switch` of a `case` that is not indented more; 0 if there is none."""
-    if _ELSE.match(lines[number - 1]):
+    if _ELSE.match(lines[number - 1].strip()):
         return _aligned(lines, first, number)
-    case = _CASE.match(lines[number - 1])
+    case = _CASE.match(lines[number - 1].strip())
     if case is None:
         return 0
-    while number and (match := _CASE.match(lines[number - 1])) and bool(match[1]) == bool(case[1]):
+    while number and (match := _CASE.match(lines[number - 1].strip())) and bool(match[1]) == bool(case[1]):
         number = _aligned(lines, first, number)
-    return number if number and _SWITCH.match(lines[number - 1]) else 0
+    return number if number and _SWITCH.match(lines[number - 1].strip()) else 0
 
 
 def _aligned(lines: Sequence[str], first: int, number: int) -> int:
@@ -118,10 +128,16 @@ def _aligned(lines: Sequence[str], first: int, number: int) -> int:
     columns = _columns(lines[number - 1])
     for earlier in range(number - 1, first - 1, -1):
         text = lines[earlier - 1]
-        if _IGNORED.match(text) or _columns(text) > columns or _CLOSING.match(text):
+        if _columns(text) > columns or _is_silent(text):
             continue
         return earlier if _columns(text) == columns else 0
     return 0
+
+
+def _is_silent(line: str) -> bool:
+    """Return whether the indentation of a line says nothing, or the line only closes a block."""
+    text = line.strip()
+    return _IGNORED.match(text) is not None or _CLOSING.match(text) is not None
 
 
 def _columns(line: str) -> int:
