@@ -295,9 +295,9 @@ def _span_steps(hit: Hit, lines: Lines, shown: Range, whole: Range) -> list[Step
 
 def is_long_function(chunk: Chunk) -> bool:
     """Return whether a chunk is a function that is not completed once a passage of it is shown."""
-    location = chunk.location
-    is_function = chunk.role in (Role.FUNCTION, Role.METHOD) and location is not None
-    return is_function and location.end_line - location.start_line >= blocks.LONG_FUNCTION
+    if chunk.role not in (Role.FUNCTION, Role.METHOD) or chunk.location is None:
+        return False
+    return chunk.location.end_line - chunk.location.start_line >= blocks.LONG_FUNCTION
 
 
 def lines_size(lines: Lines, start: int, end: int) -> float:

@@ -127,7 +127,7 @@ def _remarks(group: Group) -> list[Piece]:
 
 
 def _cuts(group: Group, content_hash: str) -> tuple[Cut, ...]:
-    """Return the chunks that are shown in part, each with the handle of the full chunk, or of the rest of a function."""
+    """Return the chunks that are shown in part, with the handle of the full chunk or of the rest of a long function."""
     hits = {candidate.chunk.id: candidate.hit for candidate, _ in group.picks}
     cuts = []
     for identity, hit in hits.items():
@@ -142,9 +142,9 @@ def _cuts(group: Group, content_hash: str) -> tuple[Cut, ...]:
 
 
 def rest_of(group: Group, hit: Hit) -> tuple[Range, ...]:
-    """Return the lines of a long function that its item does not show: passages that match, best first, then the others.
+    """Return the lines of a long function that its item does not show, empty for any other hit.
 
-    Empty for a hit that is not a long function.
+    Passages that match come first, the best of them first, then the others in line order.
     """
     location = hit.chunk.location
     if group.lines is None or location is None or not is_long_function(hit.chunk):

@@ -27,7 +27,8 @@ _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 class HandleTarget:
     """The target of a handle: lines of a file in one revision, the full file (no `ranges`), or a record (no `path`).
 
-    Several `ranges` are shown as far as they fit, the first ones first. `name` is the qualified name of the definition that the lines belong to, empty if there is none.
+    Several `ranges` are shown as far as they fit, the first ones first. `name` is the qualified name of the definition
+    that the lines belong to, empty if there is none.
     """
 
     handle: str
