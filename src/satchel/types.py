@@ -291,12 +291,16 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A definition that an item shows only in part: `handle` requests all of its lines, `start` to `end`."""
+    """A definition that an item shows only in part: `handle` requests all of its lines, `start` to `end`.
+
+    Of a long function it requests only the `rest`: the ranges that are not shown, best first.
+    """
 
     handle: str
     start: int
     end: int
     name: str = ""
+    rest: tuple[Range, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +338,8 @@ class Omission:
     """A candidate that is not shown: the reason, and the approximate budget (tokens) to show it, 0 where none helps.
 
     `reason` is "budget" (no room), "value" (not worth its tokens beside the best; `fill` shows it if there is room) or
-    "limit" (its kind has all its items).
+    "limit" (its kind has all its items). `rest` are all lines that `handle` requests of a long function that is shown
+    in part, best first; it is empty for any other candidate.
     """
 
     id: str
@@ -348,6 +353,7 @@ class Omission:
     end: int = 0
     handle: str = ""
     content_hash: str = ""
+    rest: tuple[Range, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

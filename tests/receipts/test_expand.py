@@ -47,12 +47,97 @@ def test_what_stayed_out_expands_to_the_lines_that_were_left_out(satchel: Satche
 
 
 def test_a_definition_shown_in_part_expands_to_all_of_it(satchel: Satchel, repository: TinyRepository) -> None:
-    repository.commit("Add steps", {"shop/long.py": LONG})
-    context = satchel.assemble("step 77 of the backoff of long_function", types=["code"], max_tokens=700)
-    item = next(item for item in context.items if item.title == "shop/long.py")
-    assert item.cuts
-    assert len(item.content) < len(LONG)
-    assert satchel.expand([item.cuts[0].handle]).items[0].content == LONG.rstrip("\n")
+    body = "".join(
+        f"    order = order + {n}  # step {n} of the backoff, which waits for the warehouse\n" for n in range(50)
+    )
+    repository.commit("Add steps", {"shop/steps.py": f"def all_steps(order):\n{body}"})
+    context = satchel.assemble("step 17 of the backoff of all_steps", types=["code"], max_tokens=500)
+    item = next(item for item in context.items if item.title == "shop/steps.py")
+    assert len(item.content) < len(body)
+    assert item.cuts[0].rest == ()
+    assert satchel.expand([item.cuts[0].handle]).items[0].content == f"def all_steps(order):\n{body}".rstrip("\n")
+
+
+def branches(name: str) -> str:
+    """A function of 205 lines with forty branches; one of them is about lost parcels."""
+    rows = []
+    for number in range(40):
+        what = "a lost parcel of the courier" if number == 29 else f"stage {number} of the pipeline"
+        rows += [f"    if order.stage == {number}:", f"        # {what}", f"        order.log({number})"]
+        rows += [f"        order.total += {number}", f"        order.count -= {number}"]
+    return "\n".join(
+        [f"def {name}(order):", "    for order in order.parts:", "        order.open()", "", *rows, "    return order"]
+    )
+
+
+def shown_rows(context: Context) -> dict[int, str]:
+    """The shown lines of the only item by number; no line is shown twice."""
+    rows = [
+        (number, text)
+        for piece in context.items[0].pieces
+        for number, text in enumerate(piece.text.split("\n"), piece.start)
+    ]
+    assert len(dict(rows)) == len(rows)
+    return dict(rows)
+
+
+def test_the_rest_of_a_long_function_comes_best_first_until_every_line_was_shown_once(
+    satchel: Satchel, repository: TinyRepository
+) -> None:
+    text = branches("settle")
+    repository.commit("Add stages", {"shop/stages.py": text + "\n"})
+    context = satchel.assemble("settle: lost parcel of the courier", types=["code"], max_tokens=400, show_handles=True)
+    item = next(item for item in context.items if item.title == "shop/stages.py")
+    shown = {n: row for piece in item.pieces for n, row in enumerate(piece.text.split("\n"), piece.start)}
+    assert any("lost parcel" in row for row in shown.values())
+    cut = item.cuts[0]
+    assert cut.rest
+    assert f"more of settle {cut.handle}" in context.text
+    first = satchel.expand([cut.handle], max_tokens=600)
+    rest = first.items[0].cuts[0]
+    assert f"more of settle {rest.handle}" in first.text
+    assert min(cut.rest[0]) in shown_rows(first)
+    second = satchel.expand([rest.handle], max_tokens=4000)
+    assert second.items[0].cuts == ()
+    steps = [shown, shown_rows(first), shown_rows(second)]
+    assert o200k(first.text) == first.usage.used <= 600
+    assert sum(map(len, steps)) - sum(not row for step in steps for row in step.values()) == text.count("\n")
+    merged = steps[0] | steps[1] | steps[2]
+    lines = text.split("\n")
+    assert all(merged[number] == lines[number - 1] for number in merged)
+    assert {number for number, row in enumerate(lines, 1) if row} <= set(merged)
+
+
+@pytest.mark.parametrize("layout", ["markdown", "xml", "plain", "json"])
+@pytest.mark.parametrize("max_tokens", [60, 90, 150, 233, 400, 700, 1500])
+def test_no_step_through_a_long_function_is_over_its_budget(
+    satchel: Satchel, repository: TinyRepository, layout: str, max_tokens: int
+) -> None:
+    repository.commit("Add stages", {"shop/stages.py": branches("settle") + "\n"})
+    context = satchel.assemble("settle: lost parcel of the courier", types=["code"], max_tokens=400)
+    cuts = next(item for item in context.items if item.title == "shop/stages.py").cuts
+    seen: set[int] = set()
+    while cuts:
+        step = satchel.expand([cuts[0].handle], max_tokens=max_tokens, format=layout)
+        assert o200k(step.text) == step.usage.used <= max_tokens
+        if not step.items:
+            assert step.overflow[0].handle == cuts[0].handle
+            break
+        rows = set(shown_rows(step))
+        assert not rows & seen
+        seen |= rows
+        cuts = step.items[0].cuts
+
+
+def test_a_part_of_a_long_function_that_is_left_out_leads_to_all_that_is_left(
+    satchel: Satchel, repository: TinyRepository
+) -> None:
+    repository.commit("Add stages", {"shop/stages.py": branches("settle") + "\n"})
+    context = satchel.assemble("settle order stage pipeline log", types=["code"], max_tokens=500)
+    item = next(item for item in context.items if item.title == "shop/stages.py")
+    rows = [row for row in context.overflow if row.title == "settle"]
+    assert [row.handle for row in rows] == [item.cuts[0].handle]
+    assert rows[0].rest == item.cuts[0].rest
 
 
 def test_a_record_expands_to_its_whole_text(satchel: Satchel) -> None:

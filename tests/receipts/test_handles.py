@@ -26,6 +26,14 @@ def test_what_was_recorded_is_found_again(tmp_path: Path) -> None:
     assert handles.find(["h0000001", "nothing1"]) == {"h0000001": row(1)}
 
 
+def test_a_line_of_an_earlier_version_is_read_and_several_ranges_keep_their_order(tmp_path: Path) -> None:
+    path = tmp_path / "shop.jsonl"
+    path.write_text('["h0000001","code","code:a.py::f1","a.py","f1","hash",[[1,2]]]\n')
+    several = HandleTarget("several1", Kind.CODE, "code:a.py::f", "a.py", "f", "hash", ((90, 99), (1, 40)))
+    HandleLedger(path).record([several])
+    assert HandleLedger(path).find(["h0000001", "several1"]) == {"h0000001": row(1), "several1": several}
+
+
 def test_a_ledger_that_does_not_exist_yet_knows_nothing(tmp_path: Path) -> None:
     assert HandleLedger(tmp_path / "none.jsonl").find(["h0000001"]) == {}
 

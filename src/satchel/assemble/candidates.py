@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from satchel import text as words
+from satchel.assemble import blocks
 from satchel.assemble.source_lines import Lines, around, without_blank_ends
 from satchel.assemble.truncation import CHARACTERS_PER_TOKEN as CHARACTERS_PER_TOKEN
 from satchel.assemble.truncation import (
@@ -81,6 +82,14 @@ class Step:
     remarks: tuple[OmissionRemark, ...] = ()
     """Lines of ours that a truncation strategy puts where it left lines out."""
 
+    headers: tuple[Range, ...] = ()
+    """Those of the ranges that are headers of the blocks around a passage."""
+
+    @property
+    def passages(self) -> tuple[Range, ...]:
+        """The ranges that are not headers."""
+        return tuple(one for one in self.ranges if one not in self.headers)
+
 
 Shrink = Callable[[float], Iterable[Step]]
 """The ways to show a candidate in at most about so many tokens, the best one first."""
@@ -133,13 +142,16 @@ class Candidate:
         return self._steps
 
     def widen(self, count: int, last_line: int) -> None:
-        """Add `count` lines around its lines, within lines 1 to `last_line`; none around a bare declaration."""
+        """Add `count` lines around its lines, within lines 1 to `last_line`; none around a bare declaration.
+
+        Headers of blocks are left out: the caller has chosen what is shown around a passage.
+        """
         make, self._steps = self.make, None
 
         def widened(step: Step) -> Step:
             if step.detail not in _WIDENED or step.remarks:
                 return step
-            return replace(step, ranges=tuple(around(step.ranges, count, last_line)))
+            return replace(step, ranges=tuple(around(step.passages, count, last_line)), headers=())
 
         self.make = lambda: [widened(step) for step in make()]
 
@@ -148,7 +160,8 @@ class Candidate:
         make, shrink, self._steps, self.size = self.make, self.shrink, None, size
 
         def trimmed(steps: Iterable[Step]) -> Iterator[Step]:
-            return (replace(step, ranges=rest) for step in steps if (rest := tuple(cut(step.ranges))))
+            made = (replace(step, ranges=tuple(cut(step.ranges))) for step in steps)
+            return (step for step in made if step.passages)
 
         self.make = lambda: list(trimmed(make()))
         if shrink is not None:
@@ -189,7 +202,7 @@ def file_candidates(
         shown = without_blank_ends(lines.lines, max(span.start, start), min(span.end, end))
         size = lines_size(lines, *shown)
         if shown[0] <= shown[1] and not _is_sliver(lines, shown, size, Role.GAP, terms):
-            shrink, steps = Narrowing(lines, shown, terms), partial(_span_steps, hit, lines, shown)
+            shrink, steps = Narrowing(lines, shown, terms), partial(_span_steps, hit, lines, shown, (start, end))
             made.append(Candidate(hit, span.value, size, shown[0], steps, shrink))
     return made
 
@@ -265,11 +278,26 @@ def shortened_steps(
     return [Step(Detail.SPAN, short.ranges, remarks=short.remarks) for short in made]
 
 
-def _span_steps(hit: Hit, lines: Lines, shown: Range) -> list[Step]:
-    """Return a span with the declaration of its definition above it."""
+def _span_steps(hit: Hit, lines: Lines, shown: Range, whole: Range) -> list[Step]:
+    """Return a span with the declaration of its definition above it, in a long function first with block headers."""
     signature = signature_range(hit.chunk, lines)
     is_inside = signature is None or (shown[0] <= signature[0] and signature[1] <= shown[1])
-    return [Step(Detail.SPAN, (shown,) if signature is None or is_inside else (signature, shown))]
+    if signature is None or is_inside:
+        return [Step(Detail.SPAN, (shown,))]
+    plain = Step(Detail.SPAN, (signature, shown))
+    if not is_long_function(hit.chunk):
+        return [plain]
+    body = signature[1] + 1, whole[1]
+    passage = blocks.snapped(lines.lines, body, shown)
+    headers = tuple(sorted(blocks.headers(lines.lines, body, passage)))
+    return [Step(Detail.SPAN, (signature, *headers, passage), headers=headers), plain]
+
+
+def is_long_function(chunk: Chunk) -> bool:
+    """Return whether a chunk is a function that is not completed once a passage of it is shown."""
+    if chunk.role not in (Role.FUNCTION, Role.METHOD) or chunk.location is None:
+        return False
+    return chunk.location.end_line - chunk.location.start_line >= blocks.LONG_FUNCTION
 
 
 def lines_size(lines: Lines, start: int, end: int) -> float:

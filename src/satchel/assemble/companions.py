@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
+from satchel.assemble.blocks import LONG_FUNCTION
 from satchel.assemble.candidates import (
     Candidate,
     Step,
@@ -16,7 +17,7 @@ from satchel.assemble.candidates import (
     lines_size,
     without_trailers,
 )
-from satchel.assemble.section import Group, subtract
+from satchel.assemble.section import JOIN_LINES, Group, subtract
 from satchel.assemble.source_lines import Lines, joined, without_blank_ends
 from satchel.assemble.truncation import CHARACTERS_PER_TOKEN, excerpt
 from satchel.types import Chunk, Detail, Freshness, Import, Kind, Outline, Range, Role
@@ -104,9 +105,6 @@ IMPORT_VALUE = 0.3
 """Value of import lines as a share of the value of their code. Best of 0.02, 0.1, 0.3, 0.5 and 1 on 296 issues:
 .782 / .717 of files and spans against .776 / .709 without imports, because a fix often changes an import, too."""
 
-WHOLE_LINES = 60
-"""Largest function (lines) that is completed once a span is shown; in a larger one only gaps are closed."""
-
 REST_DROP, PARTIAL_DROP = 0.0, 1.6
 """Difference in value (log scale) between the span that answers and the rest of its function. The rest of a function
 that only calls the definition in question comes after all callers."""
@@ -132,7 +130,7 @@ def import_lines(
         if file not in outlines:
             outlines[file] = indexed_imports(candidate.chunk, text) or outline_of(text)
         outline = outlines[file]
-        ranges = binding(text.lines, outline, step.ranges)
+        ranges = binding(text.lines, outline, step.passages)
         if not ranges:
             return []
         size = sum(text.characters(*shown) for shown in ranges) / CHARACTERS_PER_TOKEN
@@ -159,10 +157,12 @@ def rest_of_function(candidate: Candidate, step: Step, group: Group) -> list[Can
         return []
     whole = without_blank_ends(lines.lines, location.start_line, location.end_line)
     missing = subtract([whole], group.ranges)
-    if whole[1] - whole[0] >= WHOLE_LINES:
-        shown = [(start, end) for start, end in group.ranges if start <= whole[1] and end >= whole[0]]
-        first, last = (shown[0][0], shown[-1][1]) if shown else whole
-        missing = [(start, end) for start, end in missing if end - start < WHOLE_LINES and first < start and end < last]
+    if whole[1] - whole[0] >= LONG_FUNCTION:
+        own = [picked for one, picked in group.picks if one.chunk.id == candidate.chunk.id]
+        passages = (one for picked in own for one in picked.passages)
+        shown = joined((one for one in passages if one[0] <= whole[1] and one[1] >= whole[0]), JOIN_LINES)
+        gaps = subtract([(shown[0][0], shown[-1][1])], shown)
+        missing = subtract([(start, end) for start, end in gaps if end - start < LONG_FUNCTION], group.ranges)
     if not any(line.strip() for start, end in missing for line in lines.lines[start - 1 : end]):
         return []
     size = sum(lines_size(lines, *span) for span in missing)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from satchel.assemble.candidates import DECLARED, Candidate
+from satchel.assemble.candidates import DECLARED, Candidate, is_long_function
 from satchel.assemble.freshness import freshness_of, gravest
 from satchel.assemble.section import Group, Section, subtract
 from satchel.assemble.source_lines import without_blank_ends
@@ -127,16 +127,35 @@ def _remarks(group: Group) -> list[Piece]:
 
 
 def _cuts(group: Group, content_hash: str) -> tuple[Cut, ...]:
-    """Return the chunks that are shown in part, each with the handle of the full chunk."""
-    chunks = {candidate.chunk.id: candidate.chunk for candidate, _ in group.picks}
+    """Return the chunks that are shown in part, with the handle of the full chunk or of the rest of a long function."""
+    hits = {candidate.chunk.id: candidate.hit for candidate, _ in group.picks}
     cuts = []
-    for identity, chunk in chunks.items():
+    for identity, hit in hits.items():
+        chunk = hit.chunk
         assert chunk.location is not None
         whole = _own_lines(group, chunk.location)
         if subtract([whole], group.ranges):
             name = "" if chunk.role is Role.GAP or chunk.title == chunk.location.path else chunk.title
-            cuts.append(Cut(handle(identity, content_hash, (whole,)), *whole, name))
+            rest = rest_of(group, hit)
+            cuts.append(Cut(handle(identity, content_hash, rest or (whole,)), *whole, name, rest))
     return tuple(sorted(cuts, key=lambda cut: (cut.start, cut.end)))
+
+
+def rest_of(group: Group, hit: Hit) -> tuple[Range, ...]:
+    """Return the lines of a long function that its item does not show, empty for any other hit.
+
+    Passages that match come first, the best of them first, then the others in line order.
+    """
+    location = hit.chunk.location
+    if group.lines is None or location is None or not is_long_function(hit.chunk):
+        return ()
+    missing = subtract([_own_lines(group, location)], group.ranges)
+    rest: list[Range] = []
+    for span in sorted(hit.spans, key=lambda span: -span.value):
+        taken = subtract(missing, subtract(missing, [(span.start, span.end)]))
+        missing = subtract(missing, taken)
+        rest += taken
+    return tuple((start, end) for start, end in [*rest, *missing] if group.lines.text(start, end).strip())
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from satchel.assemble.candidates import Candidate
 from satchel.assemble.gather import is_weak
-from satchel.assemble.items import build_items, linked, shortened
+from satchel.assemble.items import build_items, linked, rest_of, shortened
 from satchel.assemble.packer import BUDGET, FRAMES, LIMIT, VALUE, Fitted, Packer
 from satchel.assemble.plans import Plan, PlannedSection
 from satchel.assemble.render import RenderRequest, Stop, render, render_with_usage
@@ -23,7 +23,7 @@ from satchel.safety import sanitize
 from satchel.safety.sanitize import marks
 from satchel.safety.trust import handle
 from satchel.tokens import TokenCounter, counter
-from satchel.types import Context, ContextItem, Failure, Format, Kind, Omission, ShownBefore, Trust, Usage, View
+from satchel.types import Context, ContextItem, Failure, Format, Kind, Omission, Range, ShownBefore, Trust, Usage, View
 
 ITEM_SHARE = 0.25
 """Largest share of the budget of a kind for one chunk, where several kinds were named."""
@@ -356,10 +356,24 @@ def omissions(sections: Sequence[Section], used: int) -> tuple[Omission, ...]:
 
 
 def _listed(sections: Sequence[Section]) -> Iterator[tuple[Section, Candidate]]:
-    """Yield the candidates that are listed as omissions, section by section, best first."""
+    """Yield the candidates that are listed as omissions, section by section, best first.
+
+    A long function that is shown in part is listed once, because its handle leads to all that is left of it.
+    """
     for section in sections:
+        continued: set[str] = set()
         for candidate in islice(section.remaining(), MOST_OMISSIONS):
-            yield section, candidate
+            if candidate.chunk.id not in continued:
+                yield section, candidate
+            if _rest(section, candidate):
+                continued.add(candidate.chunk.id)
+
+
+def _rest(section: Section, candidate: Candidate) -> tuple[Range, ...]:
+    """Return what is left of the candidate's function if that is long and shown in part."""
+    group = section.groups.get(candidate.group)
+    is_shown = group is not None and any(one.chunk.id == candidate.chunk.id for one, _ in group.picks)
+    return rest_of(group, candidate.hit) if group is not None and is_shown else ()
 
 
 def _omission(section: Section, candidate: Candidate, budget: int) -> Omission:
@@ -367,6 +381,7 @@ def _omission(section: Section, candidate: Candidate, budget: int) -> Omission:
     location = chunk.location
     ranges = candidate.steps[0].ranges if candidate.steps else ()
     content_hash = location.content_hash if location is not None else ""
+    rest = _rest(section, candidate)
     return Omission(
         id=chunk.id,
         source=candidate.kind.value,
@@ -377,8 +392,9 @@ def _omission(section: Section, candidate: Candidate, budget: int) -> Omission:
         path=location.path if location is not None else "",
         start=ranges[-1][0] if ranges else 0,
         end=ranges[-1][1] if ranges else 0,
-        handle=handle(chunk.id, content_hash, ranges[-1:]),
+        handle=handle(chunk.id, content_hash, rest or ranges[-1:]),
         content_hash=content_hash,
+        rest=rest,
     )
 
 

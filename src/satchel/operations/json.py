@@ -119,6 +119,9 @@ OBJECT = Field({"type": "object"}, dict)
 COUNTS = Field({"type": "object", "additionalProperties": COUNT.schema}, dict)
 TEXTS = many(TEXT)
 SPANS = Field({"type": "array"}, lambda spans: [list(span) for span in spans])
+REST = replace(SPANS, is_optional=True).of(lambda owner: owner.rest or None)
+"""What is left of a long function that is shown in part, best first; absent for anything else."""
+
 PLACE = maybe(Field(record(path=TEXT, start_line=COUNT, end_line=COUNT).schema))
 
 FAILURE = record(source=TEXT, message=TEXT, hint=TEXT)
@@ -128,7 +131,7 @@ ITEM = record(
     id=TEXT, source=TEXT, title=TEXT, content=TEXT, relevance=NUMBER, tokens=COUNT, detail=TEXT,
     location=PLACE.of(lambda item: _place(item.location, item.spans)), metadata=OBJECT, signals=SIGNALS, handle=TEXT,
     trust=TEXT, section=TEXT,
-    cuts=many(record(handle=TEXT, start_line=COUNT.of("start"), end_line=COUNT.of("end"), name=TEXT)),
+    cuts=many(record(handle=TEXT, start_line=COUNT.of("start"), end_line=COUNT.of("end"), name=TEXT, rest=REST)),
 )  # fmt: skip
 SHOWN_BEFORE = record(
     id=TEXT, source=TEXT, title=TEXT, handle=TEXT,
@@ -136,7 +139,7 @@ SHOWN_BEFORE = record(
 )  # fmt: skip
 OMISSION = record(
     id=TEXT, source=TEXT, title=TEXT, relevance=NUMBER, reason=TEXT, budget=COUNT, handle=TEXT,
-    location=PLACE.of(_omission_place),
+    location=PLACE.of(_omission_place), rest=REST,
 )  # fmt: skip
 USAGE = record(
     limit=COUNT, used=COUNT, utilization=ROUNDED, tokenizer=TEXT, exact=SWITCH, stopped=TEXT,

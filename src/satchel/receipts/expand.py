@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from satchel.assemble.render import RenderRequest, render
+from satchel.assemble.section import subtract
+from satchel.assemble.source_lines import joined, without_blank_ends
 from satchel.errors import GitError, UsageError
 from satchel.receipts.handles import HandleTarget
 from satchel.safety.sanitize import clean_field, clean_text, redact
@@ -54,11 +56,13 @@ _TWIN = re.compile(r"~(\d{1,4})$")
 
 @dataclass(frozen=True, slots=True)
 class Expanded:
-    """The item behind one handle, with the lines of its file."""
+    """The item behind one handle, with the lines of its file and the ranges to show, the first ones first."""
 
     target: HandleTarget
     item: ContextItem
     lines: tuple[str, ...] = ()
+    ranges: tuple[Range, ...] = ()
+    detail: Detail = Detail.FULL
 
 
 def check_handles(handles: Sequence[str]) -> list[str]:
@@ -80,7 +84,7 @@ def expand(
     """Return the full text of these handles within the budget.
 
     An item that is too long is cut at a line, with a handle for the rest; one that does not fit at all is in the
-    overflow.
+    overflow. Of several ranges of one handle the first ones are shown, in line order.
     """
     expanded: list[Expanded] = []
     failures: list[Failure] = []
@@ -96,11 +100,14 @@ def expand(
 def _uncovered(targets: Sequence[HandleTarget]) -> list[HandleTarget]:
     """Return the handles without those whose lines are part of another."""
     kept: list[HandleTarget] = []
-    widths = {row: row.ranges[0][1] - row.ranges[0][0] if row.ranges else math.inf for row in targets}
-    for row in sorted(targets, key=widths.__getitem__, reverse=True):
+    for row in sorted(targets, key=_width, reverse=True):
         if not any(_covers(wider, row) for wider in kept):
             kept.append(row)
     return [row for row in targets if row in kept]
+
+
+def _width(row: HandleTarget) -> float:
+    return sum(end - start for start, end in row.ranges) if row.ranges else math.inf
 
 
 def _covers(wide: HandleTarget, narrow: HandleTarget) -> bool:
@@ -108,7 +115,7 @@ def _covers(wide: HandleTarget, narrow: HandleTarget) -> bool:
         return False
     if not wide.ranges or not narrow.ranges:
         return not wide.ranges
-    return wide.ranges[0][0] <= narrow.ranges[0][0] and narrow.ranges[0][1] <= wide.ranges[0][1]
+    return not subtract(sorted(narrow.ranges), sorted(wide.ranges))
 
 
 def _record(row: HandleTarget, root: OpenRoot) -> Expanded | Failure:
@@ -143,12 +150,13 @@ def _commit_fields(row: HandleTarget, fields: object) -> dict[str, object]:
 def _file(row: HandleTarget, root: OpenRoot) -> Expanded | Failure:
     text, origin = _same_revision(row, root)
     if text is None:
-        old = f"{row.path}:{row.ranges[0][0]}-{row.ranges[0][1]}" if row.ranges else row.path
+        old = f"{row.path}:{min(row.ranges)[0]}-{max(row.ranges)[1]}" if row.ranges else row.path
         message = f"{row.handle}: {old} has changed and no copy of it is left"
         return Failure("expand", message, "ask the question again")
     lines = tuple(text.split("\n"))
-    start, end = row.ranges[0] if row.ranges else (1, len(lines) - (len(lines) > 1 and not lines[-1]))
-    end = min(end, len(lines))
+    last = len(lines) - (len(lines) > 1 and not lines[-1])
+    ranges = tuple((start, min(end, len(lines))) for start, end in row.ranges) or ((1, last),)
+    start, end = min(ranges)[0], max(ranges)[1]
     metadata = {"file_path": row.path, "start_line": start, "end_line": end}
     if origin:
         metadata["origin"] = origin
@@ -162,7 +170,14 @@ def _file(row: HandleTarget, root: OpenRoot) -> Expanded | Failure:
         location=Location(row.path, start, end, row.content_hash),
         handle=row.handle,
     )
-    return Expanded(row, item, lines)
+    return Expanded(row, item, lines, ranges, _detail(row, text, ranges))
+
+
+def _detail(row: HandleTarget, text: str, ranges: Sequence[Range]) -> Detail:
+    """Return whether these are all lines of the definition that they belong to."""
+    whole = _definition(row.path, text, row.name) if row.name else None
+    is_part = whole is not None and subtract([without_blank_ends(text.split("\n"), *whole)], sorted(ranges))
+    return Detail.SPAN if is_part else Detail.FULL
 
 
 def _same_revision(row: HandleTarget, root: OpenRoot) -> tuple[str | None, str]:
@@ -213,14 +228,14 @@ def _packed(
     layout: Format,
     key: bytes,
 ) -> Context:
-    rendering = RenderRequest(failures=failures, overview=False)
+    rendering = RenderRequest(failures=failures, overview=False, show_handles=True)
     items: list[ContextItem] = []
     overflow: list[Omission] = []
 
     def tokens(more: Sequence[ContextItem]) -> int:
         return counter.count(render(rendering, [*items, *more], format=layout))
 
-    whole = [_shown(row, row.item.location.end_line if row.item.location is not None else 0, key) for row in expanded]
+    whole = [_shown(row, _line_count(row.ranges), key) for row in expanded]
     needed = counter.count(render(rendering, whole, format=layout)) if whole else 0
     for row, complete in zip(expanded, whole, strict=True):
         item = complete if tokens([complete]) <= max_tokens else _shortened(row, tokens, max_tokens, key)
@@ -241,42 +256,65 @@ def _packed(
     )
 
 
-def _shown(row: Expanded, end: int, key: bytes) -> ContextItem:
-    """Return the item up to this line, with a handle for the rest."""
+def _shown(row: Expanded, count: int, key: bytes) -> ContextItem:
+    """Return the item with the first `count` lines of its ranges, and a handle for the rest."""
     item, location = row.item, row.item.location
     if location is None:
         return item
-    start, last = location.start_line, location.end_line
-    text = "\n".join(row.lines[start - 1 : end])
-    name = row.target.name
-    detail = Detail.FULL if end == last else Detail.SPAN
+    shown, rest = _split(row.ranges, count)
+    ranges = joined(shown)
+    detail = Detail.SPAN if rest else row.detail
+    pieces = [
+        Piece(start, end, row.target.name, "\n".join(row.lines[start - 1 : end]), detail) for start, end in ranges
+    ]
+    text = "\n".join(piece.text for piece in pieces)
+    start, end = ranges[0][0], ranges[-1][1]
     return replace(
         item,
         content=text,
         detail=detail,
-        location=replace(location, end_line=end),
-        spans=((start, end),),
-        pieces=(Piece(start, end, name, text, detail),),
-        cuts=() if end == last else (_rest(row.target, end + 1, last),),
+        location=replace(location, start_line=start, end_line=end),
+        spans=tuple(ranges),
+        pieces=tuple(pieces),
+        cuts=(_cut(row, rest),) if rest else (),
         nonce=nonce(key, item.id, text),
     )
 
 
-def _rest(target: HandleTarget, start: int, end: int) -> Cut:
+def _split(ranges: Sequence[Range], count: int) -> tuple[list[Range], list[Range]]:
+    """Return the first `count` lines of these ranges, and the others."""
+    shown: list[Range] = []
+    rest: list[Range] = []
+    for start, end in ranges:
+        last = min(start + count - 1, end)
+        if last >= start:
+            shown.append((start, last))
+        if last < end:
+            rest.append((max(last + 1, start), end))
+        count = max(count - (end - start + 1), 0)
+    return shown, rest
+
+
+def _line_count(ranges: Sequence[Range]) -> int:
+    return sum(end - start + 1 for start, end in ranges)
+
+
+def _cut(row: Expanded, rest: Sequence[Range]) -> Cut:
+    target = row.target
     name = f"{target.kind}:{target.path}::{target.name}"
-    return Cut(make_handle(name, target.content_hash, ((start, end),)), start, end, target.name)
+    made = make_handle(name, target.content_hash, rest)
+    return Cut(made, min(rest)[0], max(rest)[1], target.name, tuple(rest) if target.name else ())
 
 
 def _shortened(
     row: Expanded, tokens: Callable[[Sequence[ContextItem]], int], max_tokens: int, key: bytes
 ) -> ContextItem | None:
     """Return as many lines from the beginning as fit, None if not even one does; a record is not cut."""
-    location = row.item.location
-    if location is None:
+    if row.item.location is None:
         return None
-    ends = range(location.start_line, location.end_line)
-    count = bisect_right(ends, max_tokens, key=lambda end: tokens([_shown(row, end, key)]))
-    return _shown(row, ends[count - 1], key) if count else None
+    counts = range(1, _line_count(row.ranges))
+    fitting = bisect_right(counts, max_tokens, key=lambda count: tokens([_shown(row, count, key)]))
+    return _shown(row, counts[fitting - 1], key) if fitting else None
 
 
 def _left_out(row: Expanded, needed: int) -> Omission:
@@ -294,6 +332,7 @@ def _left_out(row: Expanded, needed: int) -> Omission:
         end=location.end_line if location is not None else 0,
         handle=row.target.handle,
         content_hash=row.target.content_hash,
+        rest=row.ranges if row.target.name else (),
     )
 
 

@@ -27,7 +27,8 @@ _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 class HandleTarget:
     """The target of a handle: lines of a file in one revision, the full file (no `ranges`), or a record (no `path`).
 
-    `name` is the qualified name of the definition that the lines belong to, empty if there is none.
+    Several `ranges` are shown as far as they fit, the first ones first. `name` is the qualified name of the definition
+    that the lines belong to, empty if there is none.
     """
 
     handle: str
@@ -48,16 +49,15 @@ def handles_of(context: Context) -> list[HandleTarget]:
         rows.append(HandleTarget(item.handle, kind, item.id, path, "", content_hash))
         if path:
             rows += [
-                HandleTarget(
-                    cut.handle, kind, f"{item.id}::{cut.name}", path, cut.name, content_hash, ((cut.start, cut.end),)
-                )
+                HandleTarget(cut.handle, kind, f"{item.id}::{cut.name}", path, cut.name, content_hash, ranges)
                 for cut in item.cuts
+                for ranges in [cut.rest or ((cut.start, cut.end),)]
             ]
     return [row for row in [*rows, *map(_left_out, context.overflow)] if row.handle]
 
 
 def _left_out(row: Omission) -> HandleTarget:
-    ranges = ((row.start, row.end),) if row.start else ()
+    ranges = row.rest or (((row.start, row.end),) if row.start else ())
     name = row.title if row.path and row.title != row.path else ""
     return HandleTarget(row.handle, Kind(row.source), row.id, row.path, name, row.content_hash, ranges)
 

@@ -13,7 +13,7 @@ from satchel.assemble.render.labels import SECTION_SEPARATOR, file_path, line_ra
 from satchel.assemble.truncation import CHARACTERS_PER_TOKEN
 from satchel.safety.sanitize import DATA_NOTICE, clean_field
 from satchel.tokens import TokenCounter
-from satchel.types import CONTEXT_TYPES, ContextItem, Detail, Failure, Kind, Omission, ShownBefore, View
+from satchel.types import CONTEXT_TYPES, ContextItem, Cut, Detail, Failure, Kind, Omission, ShownBefore, View
 
 DEFAULT_TITLE = "Context"
 
@@ -45,6 +45,9 @@ OMISSIONS_SHOWN = 1
 
 OMISSIONS_ROOM = 60
 """Characters of the named omissions: with label, handles and number at most 60 tokens for ordinary paths."""
+
+CONTINUED = "more of"
+"""Marks a place in a long function that is shown in part: its handle leads to what is left of the function."""
 
 OMITTED_LABEL = "Left out"
 HANDLED_LABEL = "Left out (satchel expand HANDLE)"
@@ -318,13 +321,18 @@ def _first_few(entries: Sequence[str]) -> str:
 
 def _handle_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
     """Return the handles of items that are shown in part: `src/a.py:10-40 a2b3c4d5`."""
-    cuts = [f"{quote(f'{file_path(item)}:{cut.start}-{cut.end}')} {cut.handle}" for item in items for cut in item.cuts]
+    cuts = [f"{_cut_place(item, cut)} {cut.handle}" for item in items for cut in item.cuts]
     records = [
         f"{quote(record_title(item))} {item.handle}"
         for item in items
         if not file_path(item) and item.detail is not Detail.FULL and item.handle
     ]
     return (*cuts, *records)
+
+
+def _cut_place(item: ContextItem, cut: Cut) -> str:
+    place = f"{file_path(item)}:{cut.start}-{cut.end}"
+    return quote(f"{place} {CONTINUED} {cut.name}" if cut.rest else place)
 
 
 def reference_lines(references: Sequence[ShownBefore], more: int) -> tuple[str, ...]:
@@ -352,6 +360,10 @@ def _omission_entry(omission: Omission) -> tuple[str, str]:
         entry = quote(f"{omission.source.capitalize()} {omission.title}".rstrip()) + handle
         return entry, entry
     place = f"{omission.path}:{omission.start}-{omission.end}" if omission.start else omission.path
+    if omission.rest:
+        return quote(f"{place} {CONTINUED} this function") + handle, quote(
+            f"{place} {CONTINUED} {omission.title}"
+        ) + handle
     has_name = omission.title not in ("", omission.path)
     return quote(place) + handle, quote(f"{place} {omission.title}" if has_name else place) + handle
 
