@@ -20,7 +20,7 @@ SOURCES := $(shell find src/satchel -name '*.py' -o -name '*.scm')
 ADAPTERS := langchain llamaindex haystack
 ADAPTERS_INSTALLED := $(ADAPTERS:%=.venv-adapters-%/.installed)
 
-.PHONY: help demo check check-adapters format lint types base test bench fuzz docs clean
+.PHONY: help demo check check-adapters format lint types base test bench fuzz ranker docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -62,6 +62,15 @@ fuzz: $(INSTALLED) ## the property tests with many more, random examples, then 1
 bench: $(INSTALLED) ## the benchmarks whose data is here; says what it leaves out
 	$(BIN)/python $(PIP_INSTALL) --requirement benchmarks/requirements.txt
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/bench.sh
+
+RANKER := ../build/ranker
+ranker: $(INSTALLED) ## train the table of the ranker from scratch: REPOS=DIR has the repositories, named OWNER+NAME
+	@test -d "$(REPOS)" || { echo "give REPOS=DIR: the folder of the public repositories (benchmarks/ranker/mine.py)" >&2; exit 2; }
+	$(BIN)/python $(PIP_INSTALL) --requirement benchmarks/requirements.txt
+	mkdir -p build/ranker
+	cd benchmarks && ../$(BIN)/python -m ranker.mine --repos $(abspath $(REPOS)) --out $(RANKER)/fixes.jsonl
+	cd benchmarks && ../$(BIN)/python -m ranker.extract --repos $(abspath $(REPOS)) --data $(RANKER)/fixes.jsonl --issues --out $(RANKER)/signals
+	cd benchmarks && ../$(BIN)/python -m ranker.train --data $(RANKER)/signals --table ../src/satchel/search/ranker.bin
 
 docs: $(INSTALLED) ## write the generated pages: docs/cli.md and the table of docs/configuration.md
 	$(BIN)/python scripts/write_docs.py

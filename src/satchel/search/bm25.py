@@ -35,6 +35,24 @@ LARGEST_NAME_WEIGHT = 2.0
 
 
 @dataclass(frozen=True, slots=True)
+class Occurrences:
+    """The units that contain each term, one term after the other, with its saturated frequency there.
+
+    `counts` are the numbers of units and `idf` the rarity of each term, 0 for one that occurs nowhere.
+    """
+
+    units: IntArray
+    saturated: FloatArray
+    counts: IntArray
+    idf: FloatArray
+
+    def sum(self, weights: Sequence[float], total: int) -> FloatArray:
+        """Return BM25 of each of `total` units, term by term in their order."""
+        factors = np.repeat(np.asarray(weights) * self.idf, self.counts)
+        return np.bincount(self.units, self.saturated * factors, total).astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Scores:
     """Sums over the query terms, one value a unit of the lexicon.
 
@@ -53,6 +71,8 @@ class Scores:
     document_matched: FloatArray
     title_mass: float
     missing: tuple[str, ...]
+    span_occurrences: Occurrences
+    chunk_occurrences: Occurrences
 
 
 _Run = tuple[IntArray, IntArray, FloatArray]
@@ -139,9 +159,10 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
     documents = [weighed.document for weighed in weighed_terms]
     share = 1.0 / mass if mass else 0.0
     shares = [0.0 if one is None else weight * one.idf for one, weight in zip(chunks, weights, strict=True)]
+    in_spans, in_chunks = _occurrences([weighed.span for weighed in weighed_terms]), _occurrences(chunks)
     return Scores(
-        _sum([weighed.span for weighed in weighed_terms], weights, len(lexicon.columns.span_chunk)),
-        _sum(chunks, weights, chunk_total),
+        in_spans.sum(weights, len(lexicon.columns.span_chunk)),
+        in_chunks.sum(weights, chunk_total),
         _sum(documents, weights, document_total),
         _sum(chunks, titles, chunk_total),
         name,
@@ -150,6 +171,18 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
         _masses(documents, shares, document_total) * share,
         title_mass,
         tuple(missing),
+        in_spans,
+        in_chunks,
+    )
+
+
+def _occurrences(level: Sequence[_Weighed | None]) -> Occurrences:
+    used = [one for one in level if one is not None]
+    return Occurrences(
+        np.concatenate([one.units for one in used], dtype=np.int64) if used else np.zeros(0, dtype=np.int64),
+        np.concatenate([one.saturated for one in used]) if used else np.zeros(0),
+        np.array([0 if one is None else len(one.units) for one in level], dtype=np.int64),
+        np.array([0.0 if one is None else one.idf for one in level]),
     )
 
 

@@ -115,11 +115,17 @@ _ZONE_WEIGHTS = {
 
 @dataclass(frozen=True, slots=True)
 class QueryTerm:
-    """A search term, its weight over all zones, and its weight in the title alone (0 if it is not in the title)."""
+    """A search term and its weight over all zones.
+
+    `title_weight` and `prose_weight` are its weights in these zones alone (0 if it is not there). `line` is the number
+    of the first line with it, from 0.
+    """
 
     term: str
     weight: float
     title_weight: float
+    prose_weight: float = 0.0
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,17 +241,28 @@ def _zones(lines: Sequence[str], error: str) -> Iterator[tuple[Zone, str]]:
 def _terms(zones: Sequence[tuple[Zone, str]]) -> tuple[QueryTerm, ...]:
     mass: dict[str, float] = {}
     title: Counter[str] = Counter()
-    for (zone, line), share in zip(zones, _shares(zones), strict=True):
+    prose: Counter[str] = Counter()
+    first: dict[str, int] = {}
+    for number, ((zone, line), share) in enumerate(zip(zones, _shares(zones), strict=True)):
         meaningful = [word for word in words.words(line) if words.is_meaningful(word)]
         for term, count in words.count_terms(meaningful).items():
             mass[term] = mass.get(term, 0.0) + _ZONE_WEIGHTS[zone] * share * count
+            first.setdefault(term, number)
             if zone is Zone.TITLE:
                 title[term] += count
+            elif zone is Zone.PROSE:
+                prose[term] += count
     for term in mass:
         if len(term) <= LONGEST_SHORT_TERM and term.isascii():
             mass[term] *= SHORT_TERM_FACTOR
     return tuple(
-        QueryTerm(term, math.log2(1 + amount), math.log2(1 + TITLE_WEIGHT * title[term]))
+        QueryTerm(
+            term,
+            math.log2(1 + amount),
+            math.log2(1 + TITLE_WEIGHT * title[term]),
+            math.log2(1 + PROSE_WEIGHT * prose[term]),
+            first[term],
+        )
         for term, amount in mass.items()
     )
 
