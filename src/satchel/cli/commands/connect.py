@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +14,7 @@ import click
 
 from satchel.cli import streams
 from satchel.cli.options import HELP_OPTIONS, Function, Invocation, command, group
-from satchel.cli.session import NOTHING_FOUND, Interrupt, opened
+from satchel.cli.session import NOTHING_FOUND, Interrupt, collect_seldom, opened
 from satchel.errors import MissingExtraError, NoIndexError, UsageError
 
 if TYPE_CHECKING:
@@ -72,7 +73,9 @@ def _opened(around: str, root: Path | None) -> Satchel:
     """Return the engine, imported for the first question, so that the list of tools does not wait for it."""
     from satchel.engine import Satchel
 
-    return Satchel.open(around, root=root)
+    satchel = Satchel.open(around, root=root)
+    collect_seldom()
+    return satchel
 
 
 MAX_TOKENS = 1_000
@@ -123,6 +126,11 @@ def proxy_command(
 
 HIGHEST_PORT = 65_535
 
+MOST_WORKERS = 64
+
+END_SECONDS = 5.0
+"""Seconds for a worker to end after its requests, before it is killed: connections, running work and stores close."""
+
 
 @command("serve")
 @click.option("--host", default="127.0.0.1", metavar="HOST", show_default=True, help="The address to listen on.")
@@ -144,6 +152,14 @@ HIGHEST_PORT = 65_535
     metavar="NAME[:PORT]",
     help="Answer to this name too, as a proxy or another machine writes it.",
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(1, MOST_WORKERS),
+    default=1,
+    metavar="N",
+    show_default=True,
+    help="Processes that answer: as many as processors for a team or many agents.",
+)
 def serve_command(
     invocation: Invocation,
     *,
@@ -153,12 +169,13 @@ def serve_command(
     show_token: bool,
     allow_remote: bool,
     others: Sequence[str],
+    workers: int,
 ) -> int:
     """Serve the page, the HTTP API and MCP at /mcp, for this machine.
 
     Prints one line, the address of the page. It works once and signs that browser in. Scripts and MCP clients send
     `Authorization: Bearer TOKEN` instead, with the token that --show-token prints, or that SATCHEL_HTTP_TOKEN holds.
-    GET /openapi.json describes the API. Ctrl-C ends it.
+    GET /openapi.json describes the API. Ctrl-C ends it after the requests in progress, a second one at once.
     """
     from satchel.config import Folders
     from satchel.web.access import load_token
@@ -169,22 +186,49 @@ def serve_command(
         return 0
     check_reach(host, os.environ, allow_remote=allow_remote)
     try:
-        from satchel.web import application
+        from satchel.web.access import Access, bracketed, own_origins
+        from satchel.web.server import listening, reachable, run
+        from satchel.web.workers import Workers, shared_loads
     except ImportError as error:
         raise MissingExtraError(f"`satchel serve` needs {error.name}: pip install 'satchel[mcp]'") from error
-    with Interrupt() as interrupt, opened(invocation) as satchel:
-        is_ended = application.run(
-            satchel,
-            token,
-            host,
-            port,
-            others,
-            should_stop=interrupt.requested,
-            announce=announcer(is_opened=is_opened),
-        )
-        if not is_ended:
-            give_up(interrupt.exit_code, invocation.color)
-    return interrupt.exit_code
+    with Interrupt() as interrupt, listening(host, port) as sock:
+        own_port = sock.getsockname()[1]
+        access, origins = Access(token, own_port), own_origins(host, own_port, others)
+        address = f"http://{bracketed(reachable(host))}:{own_port}/?token={access.ticket}"
+        announce = announcer(is_opened=is_opened)
+
+        def serve(satchel: Satchel, should_stop: Callable[[], bool], slot: int = 0) -> int:
+            collect_seldom()
+            is_ended = run(satchel, sock, origins, access, should_stop, loads, slot)
+            code = _end_code(interrupt)
+            if not is_ended:
+                give_up(code, invocation.color)
+            return code
+
+        loads = shared_loads(workers)
+        with opened(invocation) as satchel:
+            if workers == 1:
+                announce(address)
+                return serve(satchel, interrupt.requested)
+            patience = satchel.settings.serve_drain_s + END_SECONDS
+
+        parent = os.getpid()
+
+        def work(slot: int) -> int:
+            with Interrupt() as own, opened(invocation, quiet=True) as satchel:
+                return serve(
+                    satchel, lambda: bool(own.received() or interrupt.received()) or os.getppid() != parent, slot
+                )
+
+        supervisor = Workers(workers, work, lambda text: streams.note(text, color=invocation.color))
+        supervisor.start()
+        announce(address)
+        return supervisor.watch(interrupt.received, patience)
+
+
+def _end_code(interrupt: Interrupt) -> int:
+    """Return the exit code after a signal: 0 after SIGTERM, which asked for this end."""
+    return 0 if interrupt.received() == signal.SIGTERM else interrupt.exit_code
 
 
 def check_reach(host: str, environ: Mapping[str, str], *, allow_remote: bool) -> None:
