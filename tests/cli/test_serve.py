@@ -51,8 +51,9 @@ def test_without_the_extra_the_error_names_it(
     satchel: Satchel, shop: TinyRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert shop.root.exists()
-    monkeypatch.delitem(sys.modules, "satchel.web.application", raising=False)
-    monkeypatch.delattr("satchel.web.application", raising=False)
+    for name in ("application", "server"):
+        monkeypatch.delitem(sys.modules, f"satchel.web.{name}", raising=False)
+        monkeypatch.delattr(f"satchel.web.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     ran = satchel("serve")
     assert ran.code == 1

@@ -10,6 +10,7 @@ import contextlib
 import mmap
 import os
 import signal
+import socket
 import time
 import traceback
 from collections import deque
@@ -33,9 +34,10 @@ def shared_loads(count: int) -> memoryview:
 
 
 class Workers:
-    """Keeps `count` workers running. `work` gets the number of its worker and returns the exit code."""
+    """Keeps `count` workers running on a socket. `work` gets the number of its worker and returns the exit code."""
 
-    def __init__(self, count: int, work: Callable[[int], int], say: Callable[[str], None]) -> None:
+    def __init__(self, count: int, sock: socket.socket, work: Callable[[int], int], say: Callable[[str], None]) -> None:
+        self._sock = sock
         self._count = count
         self._work = work
         self._say = say
@@ -58,6 +60,7 @@ class Workers:
                 time.sleep(LOOK_SECONDS)
                 for slot, code in self._ended():
                     is_well = is_well and self._replaced(slot, code)
+            self._sock.close()  # else new connections would wait for a process that accepts them
             self._stop(signaled() or signal.SIGTERM, patience)
         finally:
             self._signal(signal.SIGKILL)

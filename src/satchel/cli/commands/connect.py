@@ -220,7 +220,7 @@ def serve_command(
                     satchel, lambda: bool(own.received() or interrupt.received()) or os.getppid() != parent, slot
                 )
 
-        supervisor = Workers(workers, work, lambda text: streams.note(text, color=invocation.color))
+        supervisor = Workers(workers, sock, work, lambda text: streams.note(text, color=invocation.color))
         supervisor.start()
         announce(address)
         return supervisor.watch(interrupt.received, patience)
