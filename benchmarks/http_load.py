@@ -11,6 +11,7 @@ version, by turns in the same run.
 from __future__ import annotations
 
 import argparse
+import gc
 import http.client
 import json
 import os
@@ -31,6 +32,8 @@ from urllib.parse import urlsplit
 from stopwatch import fresh_home
 
 import satchel
+from satchel.cli.session import collect_seldom
+from satchel.engine import Satchel
 
 CELLS = (
     ("code", 2_000, 64),
@@ -52,6 +55,7 @@ ALONE = 12
 """Questions of each cell that are asked one after the other as well, to compare with."""
 
 QUESTIONS = 200
+COLLECTOR_ROUNDS = 4
 REFUSED = 503
 NOW = "2026-01-01"
 TOKEN = "of-the-benchmark-" * 2
@@ -216,6 +220,29 @@ def better(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return best
 
 
+def collector(tree: Path, home: Path, questions: Sequence[str]) -> dict[str, float]:
+    """Processor time of a warm question with the garbage collector of Python, and with that of the servers.
+
+    The least of some rounds by turns, in milliseconds.
+    """
+    spent: dict[str, list[float]] = {"default": [], "seldom": []}
+    thresholds = gc.get_threshold()
+    with Satchel.open(root=tree, environ=fresh_home(home) | {"SATCHEL_EMBED_PROVIDER": "off"}) as engine:
+        for question in questions:
+            engine.assemble(question)
+        for _ in range(COLLECTOR_ROUNDS):
+            for name, values in spent.items():
+                if name == "seldom":
+                    collect_seldom()
+                begun = time.process_time()
+                for question in questions:
+                    engine.assemble(question, refresh=False)
+                values.append((time.process_time() - begun) * 1000 / len(questions))
+                gc.unfreeze()
+                gc.set_threshold(*thresholds)
+    return {name: round(min(values), 1) for name, values in spent.items()}
+
+
 def main() -> None:
     """Measure and write the result."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -243,6 +270,7 @@ def main() -> None:
                 finally:
                     server.process.kill()
                 print(name, json.dumps(rows[name][-1]), flush=True)
+        collected = collector(clone, Path(folder) / "collector", questions[:WARM])
     head = {
         "tree": options.tree.resolve().name,
         "satchel": satchel.__version__,
@@ -252,7 +280,9 @@ def main() -> None:
         "rounds": options.rounds,
     }
     best = {name: better(one) for name, one in rows.items()}
-    options.out.write_text(json.dumps(head | {"servers": best}, indent=2) + "\n", encoding="utf-8")
+    options.out.write_text(
+        json.dumps(head | {"servers": best, "collector_ms": collected}, indent=2) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

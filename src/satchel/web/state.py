@@ -17,9 +17,8 @@ from typing import Any, TypeVar
 
 from starlette.types import Receive
 
-from satchel.engine import Satchel
+from satchel.engine import INDEX_NAME, REFRESH_PAUSE_SECONDS, Satchel
 from satchel.errors import LockedError, SatchelError
-from satchel.open_root import INDEX_NAME, REFRESH_PAUSE_SECONDS
 from satchel.system import telemetry
 from satchel.system.threads import Calls, ShouldStop
 from satchel.web.middleware import BUILDING, BUSY, STOPPING, Refusal, too_late

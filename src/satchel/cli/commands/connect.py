@@ -1,12 +1,11 @@
-"""Clients: `satchel setup` and `remove`, the servers `mcp`, `proxy` and `serve`, and `hook`."""
+"""Clients: `satchel setup` and `remove`, the servers `mcp` and `proxy`, and `hook`."""
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ import click
 
 from satchel.cli import streams
 from satchel.cli.options import HELP_OPTIONS, Function, Invocation, command, group
-from satchel.cli.session import NOTHING_FOUND, Interrupt, collect_seldom, opened
+from satchel.cli.session import NOTHING_FOUND, collect_seldom
 from satchel.errors import MissingExtraError, NoIndexError, UsageError
 
 if TYPE_CHECKING:
@@ -122,155 +121,6 @@ def proxy_command(
     is_ending = threading.Event()
     contexts = ProxyContexts(lambda: _opened(".", root), max_tokens, is_ending, session or "")
     return run_proxy(server, chosen, contexts, is_ending)
-
-
-HIGHEST_PORT = 65_535
-
-MOST_WORKERS = 64
-
-END_SECONDS = 5.0
-"""Seconds for a worker to end after its requests, before it is killed: connections, running work and stores close."""
-
-
-@command("serve")
-@click.option("--host", default="127.0.0.1", metavar="HOST", show_default=True, help="The address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, HIGHEST_PORT),
-    default=0,
-    metavar="N",
-    show_default=True,
-    help="The port; 0 takes a free one.",
-)
-@click.option("--open", "is_opened", is_flag=True, help="Open the page in the browser.")
-@click.option("--show-token", is_flag=True, help="Print the token for scripts and MCP clients, and end.")
-@click.option("--allow-remote", is_flag=True, help="Listen on an address that other machines reach.")
-@click.option(
-    "--allow-host",
-    "others",
-    multiple=True,
-    metavar="NAME[:PORT]",
-    help="Answer to this name too, as a proxy or another machine writes it.",
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(1, MOST_WORKERS),
-    default=1,
-    metavar="N",
-    show_default=True,
-    help="Processes that answer: as many as processors for a team or many agents.",
-)
-def serve_command(
-    invocation: Invocation,
-    *,
-    host: str,
-    port: int,
-    is_opened: bool,
-    show_token: bool,
-    allow_remote: bool,
-    others: Sequence[str],
-    workers: int,
-) -> int:
-    """Serve the page, the HTTP API and MCP at /mcp, for this machine.
-
-    Prints one line, the address of the page. It works once and signs that browser in. Scripts and MCP clients send
-    `Authorization: Bearer TOKEN` instead, with the token that --show-token prints, or that SATCHEL_HTTP_TOKEN holds.
-    GET /openapi.json describes the API. Ctrl-C ends it after the requests in progress, a second one at once.
-    """
-    from satchel.config import Folders
-    from satchel.web.access import load_token
-
-    token = load_token(Folders.from_environment().state, os.environ)
-    if show_token:
-        streams.write_line(token)
-        return 0
-    check_reach(host, os.environ, allow_remote=allow_remote)
-    try:
-        from satchel.web.access import Access, bracketed, own_origins
-        from satchel.web.server import listening, reachable, run
-        from satchel.web.workers import Workers, shared_loads
-    except ImportError as error:
-        raise MissingExtraError(f"`satchel serve` needs {error.name}: pip install 'satchel[mcp]'") from error
-    with Interrupt() as interrupt, listening(host, port) as sock:
-        own_port = sock.getsockname()[1]
-        access, origins = Access(token, own_port), own_origins(host, own_port, others)
-        address = f"http://{bracketed(reachable(host))}:{own_port}/?token={access.ticket}"
-        announce = announcer(is_opened=is_opened)
-
-        def serve(satchel: Satchel, should_stop: Callable[[], bool], slot: int = 0) -> int:
-            collect_seldom()
-            is_ended = run(satchel, sock, origins, access, should_stop, loads, slot)
-            code = _end_code(interrupt)
-            if not is_ended:
-                give_up(code, invocation.color)
-            return code
-
-        loads = shared_loads(workers)
-        with opened(invocation) as satchel:
-            if workers == 1:
-                announce(address)
-                return serve(satchel, interrupt.requested)
-            patience = satchel.settings.serve_drain_s + END_SECONDS
-
-        parent = os.getpid()
-
-        def work(slot: int) -> int:
-            with Interrupt() as own, opened(invocation, quiet=True) as satchel:
-                return serve(
-                    satchel, lambda: bool(own.received() or interrupt.received()) or os.getppid() != parent, slot
-                )
-
-        supervisor = Workers(workers, sock, work, lambda text: streams.note(text, color=invocation.color))
-        supervisor.start()
-        announce(address)
-        return supervisor.watch(interrupt.received, patience)
-
-
-def _end_code(interrupt: Interrupt) -> int:
-    """Return the exit code after a signal: 0 after SIGTERM, which asked for this end."""
-    return 0 if interrupt.received() == signal.SIGTERM else interrupt.exit_code
-
-
-def check_reach(host: str, environ: Mapping[str, str], *, allow_remote: bool) -> None:
-    """Raise UsageError for a host that other machines reach, unless allowed and with a token of the user."""
-    from satchel.web.access import TOKEN_VARIABLE, is_loopback
-
-    if is_loopback(host):
-        return
-    if not allow_remote:
-        raise UsageError(
-            f"--host {host} is reached by other machines, which could read your code and memories: "
-            "leave it out, or add --allow-remote"
-        )
-    if not environ.get(TOKEN_VARIABLE):
-        raise UsageError(f"--allow-remote needs a token of your own: set {TOKEN_VARIABLE} to a long random text")
-
-
-def announcer(*, is_opened: bool) -> Callable[[str], None]:
-    """Return a function that prints the address of the page, and hints on standard error."""
-
-    def announce(address: str) -> None:
-        streams.write_line(address)
-        streams.say("this link works once; Ctrl-C ends the server")
-        if is_opened:
-            # In a thread: the server answers only after this returns, and a browser in a terminal blocks.
-            threading.Thread(target=_open, args=(address,), name="satchel-browser", daemon=True).start()
-
-    return announce
-
-
-def _open(address: str) -> None:
-    import webbrowser
-
-    if not webbrowser.open(address):
-        streams.note("no browser was found: open the address above")
-
-
-def give_up(exit_code: int, color: str) -> None:
-    """End the process despite running work; the stores survive that like a crash."""
-    streams.note("work that was going on did not stop in time and was cut off", color=color)
-    streams.flush()
-    os._exit(exit_code)
 
 
 EVENTS = ("session-start", "prompt", "after-tool", "before-compaction", "session-end")
