@@ -271,9 +271,12 @@ def main() -> None:
                     server.process.kill()
                 print(name, json.dumps(rows[name][-1]), flush=True)
         collected = collector(clone, Path(folder) / "collector", questions[:WARM])
+    asked = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=own, check=True, stdout=subprocess.PIPE)
+    commit = asked.stdout.decode().strip()
     head = {
         "tree": options.tree.resolve().name,
         "satchel": satchel.__version__,
+        "commit": commit,
         "python": platform.python_version(),
         "when": datetime.now(UTC).strftime("%Y-%m-%d"),
         "processors": len(os.sched_getaffinity(0)),
