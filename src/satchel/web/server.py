@@ -129,7 +129,9 @@ class Strangers:
     """The connections that have not sent the token yet, the oldest first."""
 
     def __init__(self) -> None:
-        self._most = min(MOST_STRANGERS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+        descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        is_unlimited = descriptors == resource.RLIM_INFINITY
+        self._most = MOST_STRANGERS if is_unlimited else min(MOST_STRANGERS, descriptors // 2)
         self._rows: dict[Connection, None] = {}
         self._quiet_until = 0.0
 
