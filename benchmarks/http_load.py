@@ -1,15 +1,17 @@
-"""What 200 questions at once do to `satchel serve`: is any lost or mixed up, what does it cost in time and memory.
+"""What 64 and 200 questions at once do to `satchel serve`: is any lost or mixed up, how long, how much memory.
 
-    python benchmarks/http_load.py TREE --out benchmarks/results/http_load.json
+    python benchmarks/http_load.py TREE --workers 2 --against OLD/src --out benchmarks/results/http_load.json
 
 The tree is cloned, so nothing is written into it. Every question is another one, made of names of its definitions.
 Each answer is compared with what the same question gets alone; meanwhile somebody looks at /healthz, which says how
-long the event loop keeps others waiting.
+long the event loop keeps others waiting. `--workers` is compared with one process, and with the source of another
+version, by turns in the same run.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import http.client
 import json
 import os
@@ -27,16 +29,34 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from stopwatch import PeakMemory, fresh_home, resident_bytes
+from stopwatch import fresh_home
 
 import satchel
+from satchel.cli.session import collect_seldom
+from satchel.engine import Satchel
 
-PARALLEL = 200
+CELLS = (
+    ("code", 2_000, 64),
+    ("code", 4_000, 64),
+    ("all", 2_000, 64),
+    ("all", 4_000, 64),
+    ("code", 4_000, 200),
+    ("all", 4_000, 200),
+)
+"""Context types, budget and questions in flight of each measurement."""
+
 ROUNDS = 2
-ALONE = 40
-"""Questions that are asked one after the other as well, to compare with."""
+"""Measurements of each cell in each server; the better one is kept, because others use the machine too."""
 
-MAX_TOKENS = 4_000
+WARM = 64
+"""Questions before the first measurement."""
+
+ALONE = 12
+"""Questions of each cell that are asked one after the other as well, to compare with."""
+
+QUESTIONS = 200
+COLLECTOR_ROUNDS = 4
+REFUSED = 503
 NOW = "2026-01-01"
 TOKEN = "of-the-benchmark-" * 2
 LOOK_SECONDS = 0.02
@@ -46,11 +66,13 @@ NAME = re.compile(r"^\s*(?:async )?def ([a-z]\w{3,})", re.MULTILINE)
 
 
 class Server:
-    """A running `satchel serve`."""
+    """A running `satchel serve` of the source in `folder`."""
 
-    def __init__(self, tree: Path, home: Path) -> None:
-        environment = fresh_home(home) | {"SATCHEL_HTTP_TOKEN": TOKEN, "SATCHEL_EMBED_PROVIDER": "off"}
-        command = [sys.executable, "-m", "satchel", "serve"]
+    def __init__(self, tree: Path, home: Path, folder: Path, workers: int) -> None:
+        own = {"SATCHEL_HTTP_TOKEN": TOKEN, "SATCHEL_EMBED_PROVIDER": "off", "PYTHONPATH": str(folder)}
+        environment = fresh_home(home) | own
+        more = ["--workers", str(workers)] if workers > 1 else []
+        command = [sys.executable, "-P", "-m", "satchel", "serve", *more]
         self.process = subprocess.Popen(command, cwd=tree, env=environment, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.port = urlsplit(self.process.stdout.readline()).port
@@ -66,10 +88,22 @@ class Server:
         connection.close()
         return answer.status, data, time.perf_counter() - begun
 
-    def ask(self, question: str) -> tuple[int, bytes, float]:
+    def ask(self, question: str, types: str, tokens: int) -> tuple[int, bytes, float]:
         """One question."""
-        given = {"question": question, "max_tokens": MAX_TOKENS, "now": NOW}
-        return self.request("POST", "/api/context_query", json.dumps(given).encode())
+        arguments = {"question": question, "max_tokens": tokens, "now": NOW}
+        if types != "all":
+            arguments["types"] = [types]
+        return self.request("POST", "/api/context_query", json.dumps(arguments).encode())
+
+    def processes(self) -> list[int]:
+        """The server and its workers."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text(encoding="ascii")
+        return [self.process.pid, *map(int, children.split())]
+
+    def memory_mb(self) -> int:
+        """What all processes use, with shared pages counted once."""
+        rolled = (Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii") for pid in self.processes())
+        return sum(int(re.findall(r"^Pss: +(\d+)", text, re.MULTILINE)[0]) for text in rolled) // 1_000
 
 
 def questions_of(tree: Path, count: int) -> list[str]:
@@ -79,17 +113,17 @@ def questions_of(tree: Path, count: int) -> list[str]:
     return [f"{names[n % len(names)]} and {names[(n * 7 + 1 + n // len(names)) % len(names)]}" for n in range(count)]
 
 
-def processor_seconds(process: int) -> float:
-    """What a running process has used so far: on a machine that others use too, this is what it did."""
-    user, system = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+def processor_seconds(processes: Sequence[int]) -> float:
+    """What running processes have used so far: on a machine that others use too, this is what they did."""
+    rows = (Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split() for pid in processes)
+    return sum(int(row[11]) + int(row[12]) for row in rows) / os.sysconf("SC_CLK_TCK")
 
 
 def timeless(body: bytes) -> dict[str, Any]:
     """An answer without its durations."""
-    found: dict[str, Any] = json.loads(body)
-    found["meta"].pop("timings", None)
-    return found
+    answer: dict[str, Any] = json.loads(body)
+    answer["meta"].pop("timings", None)
+    return answer
 
 
 def milliseconds(seconds: Sequence[float]) -> dict[str, float]:
@@ -102,8 +136,8 @@ def milliseconds(seconds: Sequence[float]) -> dict[str, float]:
     }
 
 
-def rounds(server: Server, questions: Sequence[str]) -> dict[str, Any]:
-    """Ask all questions, `PARALLEL` at once, and look at the server meanwhile."""
+def cell(server: Server, questions: Sequence[str], types: str, tokens: int, parallel: int) -> dict[str, Any]:
+    """Ask all questions, `parallel` at once, and look at the server meanwhile."""
     looks: list[float] = []
     done = threading.Event()
 
@@ -113,75 +147,145 @@ def rounds(server: Server, questions: Sequence[str]) -> dict[str, Any]:
 
     watcher = threading.Thread(target=look)
     watcher.start()
-    answers: list[tuple[int, bytes, float]] = []
-    after: list[int] = []
-    begun, worked = time.perf_counter(), processor_seconds(server.process.pid)
-    with PeakMemory(server.process.pid) as memory, ThreadPoolExecutor(PARALLEL) as pool:
-        for start in range(0, len(questions), PARALLEL):
-            answers += pool.map(server.ask, questions[start : start + PARALLEL])
-            after.append(resident_bytes(server.process.pid))
-    seconds, worked = time.perf_counter() - begun, processor_seconds(server.process.pid) - worked
+    begun, worked = time.perf_counter(), processor_seconds(server.processes())
+    with ThreadPoolExecutor(parallel) as pool:
+        answers = list(pool.map(lambda question: server.ask(question, types, tokens), questions))
+    seconds, worked = time.perf_counter() - begun, processor_seconds(server.processes()) - worked
     done.set()
     watcher.join()
-    alone = [(question, timeless(server.ask(question)[1])) for question in questions[:: len(questions) // ALONE]]
-    told = {question: body for question, (_, body, _) in zip(questions, answers, strict=True)}
+    bodies = {question: body for question, (status, body, _) in zip(questions, answers, strict=True) if status == 200}
+    alone = [question for question in questions[:: len(questions) // ALONE] if question in bodies]
     return {
-        "parallel": PARALLEL,
+        "types": types,
+        "max_tokens": tokens,
+        "parallel": parallel,
         "questions": len(questions),
-        "answered": sum(status == 200 for status, _, _ in answers),
-        "with_another_question": sum(
-            timeless(body)["query"] != question for question, (_, body, _) in zip(questions, answers, strict=True)
-        ),
+        "answered": len(bodies),
+        "refused": sum(status == REFUSED for status, _, _ in answers),
+        "with_another_question": sum(timeless(body)["query"] != question for question, body in bodies.items()),
         "compared_with_alone": len(alone),
-        "different_from_alone": sum(timeless(told[question]) != answer for question, answer in alone),
+        "different_from_alone": sum(
+            timeless(bodies[question]) != timeless(server.ask(question, types, tokens)[1]) for question in alone
+        ),
         "ms": milliseconds([took for _, _, took in answers]),
-        "a_second": round(len(questions) / seconds, 1),
+        "a_second": round(len(bodies) / seconds, 1),
         "processor_ms_a_question": round(worked * 1000 / len(questions), 1),
         "health_ms": milliseconds(looks),
-        "memory_mb": {"peak": memory.total // 1_000_000, "after_each_round": [size // 1_000_000 for size in after]},
+        "memory_mb": server.memory_mb(),
+        "load": round(os.getloadavg()[0], 1),
     }
 
 
-def measured(tree: Path, folder: Path) -> dict[str, Any]:
-    """Everything, on a clone of the tree."""
-    clone = folder / "tree"
-    subprocess.run(["git", "clone", "-q", "--no-hardlinks", str(tree), str(clone)], check=True)
-    questions = questions_of(clone, PARALLEL * ROUNDS)
-    assert len(set(questions)) == len(questions), "every question is another one"
-    server = Server(clone, folder / "home")
-    try:
-        server.ask(questions[0])  # waits for the first index
-        idle = resident_bytes(server.process.pid)
-        alone = milliseconds([server.ask(question)[2] for question in questions[-ALONE:]])
-        found = rounds(server, questions)
-        server.process.terminate()
-        begun = time.perf_counter()
-        server.process.wait(PATIENCE_SECONDS)
-        ended = time.perf_counter() - begun
-    finally:
-        server.process.kill()
-    found["memory_mb"] = {"idle": idle // 1_000_000} | found["memory_mb"]
-    return {"alone_ms": alone, **found, "end_s": round(ended, 2)}
+def equal(server: Server, question: str, count: int) -> dict[str, Any]:
+    """Ask one question, `count` times at once: how many different computations answered it, by their durations."""
+    begun = time.perf_counter()
+    with ThreadPoolExecutor(count) as pool:
+        answers = list(pool.map(lambda _: server.ask(question, "all", 4_000), range(count)))
+    seconds = time.perf_counter() - begun
+    computed = {json.dumps(json.loads(body)["meta"]["timings"]) for _, body, _ in answers}
+    return {"questions": count, "computed": len(computed), "a_second": round(count / seconds, 1)}
+
+
+def measured(server: Server, questions: Sequence[str]) -> dict[str, Any]:
+    """Every cell of one server, the equal questions, and how long its end takes."""
+    for question in questions[:WARM]:
+        server.ask(question, "all", 4_000)
+    idle = server.memory_mb()
+    cells = [cell(server, questions, *row) for row in CELLS]
+    same = equal(server, questions[0], WARM)
+    begun = time.perf_counter()
+    server.process.terminate()
+    code = server.process.wait(PATIENCE_SECONDS)
+    return {
+        "idle_mb": idle,
+        "cells": cells,
+        "equal": same,
+        "end_s": round(time.perf_counter() - begun, 2),
+        "code": code,
+    }
+
+
+def better(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The faster measurement of each cell; what was lost or wrong in any of them is kept."""
+    best = dict(rows[0])
+    best["cells"] = [
+        max(cells, key=lambda row: row["a_second"]) for cells in zip(*(row["cells"] for row in rows), strict=True)
+    ]
+    best["lost_in_all_rounds"] = sum(
+        row["questions"] - row["answered"] - row["refused"] for one in rows for row in one["cells"]
+    )
+    best["wrong_in_all_rounds"] = sum(
+        row["with_another_question"] + row["different_from_alone"] for one in rows for row in one["cells"]
+    )
+    return best
+
+
+def collector(tree: Path, home: Path, questions: Sequence[str]) -> dict[str, float]:
+    """Processor time of a warm question with the garbage collector of Python, and with that of the servers.
+
+    The least of some rounds by turns, in milliseconds.
+    """
+    spent: dict[str, list[float]] = {"default": [], "seldom": []}
+    thresholds = gc.get_threshold()
+    with Satchel.open(root=tree, environ=fresh_home(home) | {"SATCHEL_EMBED_PROVIDER": "off"}) as engine:
+        for question in questions:
+            engine.assemble(question)
+        for _ in range(COLLECTOR_ROUNDS):
+            for name, values in spent.items():
+                if name == "seldom":
+                    collect_seldom()
+                begun = time.process_time()
+                for question in questions:
+                    engine.assemble(question, refresh=False)
+                values.append((time.process_time() - begun) * 1000 / len(questions))
+                gc.unfreeze()
+                gc.set_threshold(*thresholds)
+    return {name: round(min(values), 1) for name, values in spent.items()}
 
 
 def main() -> None:
     """Measure and write the result."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tree", type=Path)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--against", type=Path, help="the src of another version, measured by turns with this one")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
+    options = parser.parse_args()
+    own = Path(satchel.__file__).parents[1]
+    variants = {"one process": (own, 1), f"{options.workers} workers": (own, options.workers)}
+    if options.against is not None:
+        variants = {"before": (options.against.resolve(), 1), **variants}
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in variants}
     with tempfile.TemporaryDirectory() as folder:
-        found = measured(given.tree.resolve(), Path(folder))
-    machine = {"processors": len(os.sched_getaffinity(0)), "load": round(os.getloadavg()[0], 1)}
+        clone = Path(folder) / "tree"
+        subprocess.run(["git", "clone", "-q", "--no-hardlinks", str(options.tree.resolve()), str(clone)], check=True)
+        questions = questions_of(clone, QUESTIONS)
+        assert len(set(questions)) == len(questions), "every question is another one"
+        for number in range(options.rounds):
+            for name, (source, workers) in variants.items():
+                server = Server(clone, Path(folder) / f"{name}-{number}", source, workers)
+                try:
+                    rows[name].append(measured(server, questions))
+                finally:
+                    server.process.kill()
+                print(name, json.dumps(rows[name][-1]), flush=True)
+        collected = collector(clone, Path(folder) / "collector", questions[:WARM])
+    asked = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=own, check=True, stdout=subprocess.PIPE)
+    commit = asked.stdout.decode().strip()
     head = {
-        "tree": given.tree.resolve().name,
+        "tree": options.tree.resolve().name,
         "satchel": satchel.__version__,
+        "commit": commit,
         "python": platform.python_version(),
         "when": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "machine": machine,
+        "processors": len(os.sched_getaffinity(0)),
+        "rounds": options.rounds,
     }
-    given.out.write_text(json.dumps(head | found, indent=2) + "\n", encoding="utf-8")
-    print(json.dumps(found, indent=2))
+    best = {name: better(one) for name, one in rows.items()}
+    options.out.write_text(
+        json.dumps(head | {"servers": best, "collector_ms": collected}, indent=2) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

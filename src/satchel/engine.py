@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, ov
 
 from satchel import config
 from satchel.open_root import INDEX_NAME as INDEX_NAME
+from satchel.open_root import REFRESH_PAUSE_SECONDS as REFRESH_PAUSE_SECONDS
 from satchel.open_root import AnyPath, OpenRoot, ShouldStop, never
 from satchel.safety import trust as trust_marks
 from satchel.system.locations import Places, locate
@@ -195,6 +196,7 @@ class Satchel:
     vectors = _From(lambda satchel: satchel._root.vectors)
     embedder = _From(lambda satchel: satchel._root.embedder)
     index = _From(lambda satchel: satchel._root.index)
+    wait_for_siblings = _From(lambda satchel: satchel._root.wait_for_siblings)
     refresh = _From(lambda satchel: satchel._root.refresh)
     status = _From(lambda satchel: satchel._root.status)
     start_embedding = _From(lambda satchel: satchel.vectors.start)

@@ -56,6 +56,7 @@ class OpenRoot:
         self.key = key
         self.environ = environ
         self.is_vault = False
+        self.patience = 0.0
         self.store = SqliteStore(places.index / INDEX_NAME, disposable=True)
         self.vectors: IndexVectors
         self._memory_store: SqliteStore | None = None
@@ -238,7 +239,8 @@ class OpenRoot:
     def refresh(self, *, progress: Progress | None = None, should_stop: ShouldStop = never) -> list[Failure]:
         """Bring the index up to date before a question, unless that was just done. Returns notes for the answer.
 
-        When another process is building right now, an index that was published before still answers, with a note.
+        When another process is building for longer than `patience`, an index that was published before still answers,
+        with a note.
         Threads of this process wait for each other instead, so simultaneous questions get the same answer.
         """
         from satchel.system.state_files import thread_lock
@@ -246,12 +248,21 @@ class OpenRoot:
         with thread_lock(self._refreshing, should_stop) as is_ours:
             return self._refresh(progress, should_stop) if is_ours else list(self._notes)
 
+    def wait_for_siblings(self, seconds: float) -> None:
+        """Wait so long for other processes before an index that was published before answers with a note.
+
+        Processes that answer for one another do this, so that one that only looks for changes leaves no trace.
+        """
+        self.patience = seconds
+
     def _refresh(self, progress: Progress | None, should_stop: ShouldStop) -> list[Failure]:
         if time.monotonic() - self._refreshed < REFRESH_PAUSE_SECONDS and not self.lines.take_mismatches():
             return list(self._notes)
         published = self._is_published()
         try:
-            report = self.index(progress=progress, should_stop=should_stop, wait_seconds=0.0 if published else None)
+            report = self.index(
+                progress=progress, should_stop=should_stop, wait_seconds=self.patience if published else None
+            )
         except LockedError as error:
             if not published:
                 raise

@@ -399,6 +399,18 @@ class Settings:
         "the output of a failed command fits, and a full queue stays far from the memory of a small machine",
         least=1_024, most=1_073_741_824,
     )  # fmt: skip
+    serve_deadline_s: float = setting(
+        "serve.deadline_s", 120.0,
+        "seconds after which `satchel serve` gives up a request, its wait included",
+        "the last one of a full queue is answered by then on a machine that others use too",
+        least=0.1, most=86_400.0,
+    )  # fmt: skip
+    serve_drain_s: float = setting(
+        "serve.drain_s", 5.0,
+        "seconds that requests in progress have to end when `satchel serve` is stopped",
+        "a question takes a fraction of one, and containers are killed 10 s after they were asked to end",
+        least=0.0, most=3_600.0,
+    )  # fmt: skip
     hooks_enabled: bool = setting(
         "hooks.enabled", True,  # noqa: FBT003 - the column of defaults
         "whether editor hooks answer",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.cli.commands.connect import announcer, check_reach, give_up
+from satchel.cli.commands.serve import announcer, check_reach, give_up
 from satchel.errors import UsageError
 from satchel.testing import TinyRepository
 from tests.cli.conftest import Satchel
@@ -51,8 +51,9 @@ def test_without_the_extra_the_error_names_it(
     satchel: Satchel, shop: TinyRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert shop.root.exists()
-    monkeypatch.delitem(sys.modules, "satchel.web.application", raising=False)
-    monkeypatch.delattr("satchel.web.application", raising=False)
+    for name in ("application", "server"):
+        monkeypatch.delitem(sys.modules, f"satchel.web.{name}", raising=False)
+        monkeypatch.delattr(f"satchel.web.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     ran = satchel("serve")
     assert ran.code == 1
@@ -99,3 +100,12 @@ def test_other_commands_do_not_pay_for_the_server() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.splitlines()[-1] == "[]"
+
+
+def test_processes_that_answer_many_questions_collect_seldom() -> None:
+    code = (
+        "import gc; from satchel.cli.session import COLLECTED_AFTER, collect_seldom; collect_seldom(); "
+        "print(gc.get_threshold() == COLLECTED_AFTER, gc.get_freeze_count() > 0, gc.isenabled())"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "True True True\n"

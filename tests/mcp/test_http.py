@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from starlette.routing import Route
 from satchel.engine import Satchel
 from satchel.operations.registry import TOOLS
 from satchel.testing import TinyRepository
+from satchel.types import Failure
 from satchel.web.application import Mounted, mcp_app
 from tests.mcp.serving import ERAS, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
@@ -94,5 +95,27 @@ def test_a_foreign_host_is_refused(engine: Satchel) -> None:
             assert (await post(app, "tools/list", {}))[0] == 200
             assert (await post(app, "tools/list", {}, host="evil.test"))[0] == 421
             assert (await post(app, "tools/list", {"x": "y" * 20_000}))[0] == 413
+
+    asyncio.run(test())
+
+
+def test_a_call_ends_at_the_deadline_of_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    TinyRepository(tmp_path / "shop").commit("Send orders again with backoff", FILES)
+    environ = {"SATCHEL_HOME": str(tmp_path / "home"), "SATCHEL_EMBED_PROVIDER": "off"}
+    limits = {"serve.deadline_s": 0.1}
+
+    def endless(*, should_stop: Callable[[], bool], **_options: Any) -> list[Failure]:
+        while not should_stop():
+            pass
+        return []
+
+    async def test() -> None:
+        with Satchel.open(tmp_path / "shop", environ=environ, settings=limits) as engine:
+            monkeypatch.setattr(engine, "refresh", endless)
+            async with running(mcp_app(engine)) as app:
+                status, called = await post(app, "tools/call", {"name": "search", "arguments": {"question": "backoff"}})
+        assert status == 200
+        assert b"serve.deadline_s" in called
+        assert b'"isError":true' in called.replace(b": ", b":")
 
     asyncio.run(test())

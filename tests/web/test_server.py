@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from satchel.errors import UsageError
-from satchel.web.application import listening, reachable
+from satchel.web.server import listening, reachable
 from tests.e2e.sample import sample_repository
 from tests.web.asking import TOKEN
 from tests.web.process import PATIENCE_SECONDS, Server, resident_bytes, serving
@@ -109,7 +109,7 @@ def test_what_is_no_request_is_refused_and_the_server_lives(server: Server, requ
     assert server.get("/healthz")["status"] == "ok"
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
 def test_it_ends_with_its_stores_closed(tmp_path: Path, number: signal.Signals, code: int) -> None:
     root = sample_repository(tmp_path / "shop").root
     with serving(root, tmp_path) as running:

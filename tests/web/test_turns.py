@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,14 @@ from starlette.types import Message
 
 from satchel.engine import Satchel
 from satchel.errors import StoreError
+from satchel.operations.registry import OPERATIONS
 from satchel.system.state_files import holder
 from satchel.system.threads import ShouldStop
 from satchel.testing import TinyRepository
 from satchel.web.access import Access, own_origins
 from satchel.web.application import application
 from satchel.web.middleware import BUSY, STOPPING
+from satchel.web.routes import same_request
 from satchel.web.state import ClientGoneError, RefusedError, RequestQueue, ServerState, server_state
 from tests.web.asking import PORT, TOKEN, client_of, environment
 
@@ -287,3 +290,128 @@ def test_a_first_index_that_fails_is_told_and_ends_the_waiting(
             assert answer.json()["error"]["message"] == "the disk is full"
             assert client.get("/api/status").json()["indexing"]["failure"] == "the disk is full"
     assert "the disk is full" in capfd.readouterr().err
+
+
+class Counted:
+    """Work that begins, waits to be released, and counts how often it ran."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.begun, self.released, self.stopped = threading.Event(), threading.Event(), threading.Event()
+
+    def __call__(self, should_stop: ShouldStop) -> int:
+        self.runs += 1
+        self.begun.set()
+        while not self.released.wait(0.01):
+            if should_stop():
+                self.stopped.set()
+                break
+        return self.runs
+
+
+def test_equal_requests_in_flight_are_answered_once_while_one_of_them_is_left() -> None:
+    async def test() -> None:
+        turns, work, clients = RequestQueue(4, 9), Counted(), [Client() for _ in range(6)]
+        asked = [
+            asyncio.ensure_future(turns.answer(work, client.receive, None, lambda: ("search", "same")))
+            for client in clients
+        ]
+        await happened(work.begun)
+        clients[0].gone.set()
+        with pytest.raises(ClientGoneError):
+            await asked[0]
+        work.released.set()
+        assert await asyncio.gather(*asked[1:]) == [1] * 5
+        assert await turns.answer(work, Client().receive, None, lambda: ("search", "same")) == 2, "none is in flight"
+        assert turns.close(PATIENCE_SECONDS)
+        assert not work.stopped.is_set()
+
+    running(test)
+
+
+def test_other_requests_and_older_work_are_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        turns, work = RequestQueue(8, 9), Counted()
+        keys = ["a", "b"]
+        asked = [asyncio.ensure_future(turns.answer(work, Client().receive, None, partial(str, key))) for key in keys]
+        await happened(work.begun)
+        monkeypatch.setattr("satchel.web.state.REFRESH_PAUSE_SECONDS", 0)
+        asked.append(asyncio.ensure_future(turns.answer(work, Client().receive, None, partial(str, keys[0]))))
+        asked += [asyncio.ensure_future(turns.answer(work, Client().receive)) for _ in range(2)]
+        await asyncio.wait(asked, timeout=0)
+        work.released.set()
+        await asyncio.gather(*asked)
+        assert work.runs == len(asked)
+        assert turns.close(PATIENCE_SECONDS)
+
+    running(test)
+
+
+def test_the_last_client_of_shared_work_stops_it() -> None:
+    async def test() -> None:
+        turns, work, clients = RequestQueue(1, 9), Counted(), [Client(), Client()]
+        asked = [asyncio.ensure_future(turns.answer(work, one.receive, None, lambda: "key")) for one in clients]
+        await happened(work.begun)
+        for client in clients:
+            client.gone.set()
+        assert all(isinstance(one, ClientGoneError) for one in await asyncio.gather(*asked, return_exceptions=True))
+        await happened(work.stopped)
+        assert turns.close(PATIENCE_SECONDS)
+
+    running(test)
+
+
+def test_a_request_ends_at_its_deadline_and_its_work_is_stopped() -> None:
+    async def test() -> None:
+        turns, work = RequestQueue(1, 1, 0.2), Counted()
+        with pytest.raises(RefusedError) as late:
+            await turns.answer(work, Client().receive)
+        assert (late.value.refusal.status, late.value.refusal.type) == (504, "DeadlineExceeded")
+        assert "serve.deadline_s" in late.value.refusal.hint
+        await happened(work.stopped)
+
+        def slow_file(_: ShouldStop) -> None:
+            raise TimeoutError("of a file")
+
+        with pytest.raises(TimeoutError, match="of a file"):
+            await turns.answer(slow_file, Client().receive)
+        assert turns.close(PATIENCE_SECONDS)
+
+    running(test)
+
+
+def test_a_question_that_waits_for_the_first_index_has_a_deadline_too(
+    repository: TinyRepository, tmp_path: Path
+) -> None:
+    limits = {"serve.deadline_s": 0.1}
+    with Satchel.open(root=repository.root, environ=environment(tmp_path), settings=limits) as engine:
+        shared = server_state(engine)
+        watched = Watched(shared)
+        with client_of(engine, shared=shared) as client:
+            try:
+                answer = client.post("/api/search", json={"question": "function"})
+            finally:
+                watched.released.set()
+    assert answer.status_code == 504
+    assert "not built yet" in answer.json()["error"]["hint"]
+
+
+def test_requests_with_effects_or_other_revisions_are_not_equal(repository: TinyRepository, tmp_path: Path) -> None:
+    with Satchel.open(root=repository.root, environ=environment(tmp_path)) as engine:
+        shared = server_state(engine)
+
+        def key(name: str, body: bytes) -> object:
+            return same_request(shared, OPERATIONS[name], body)
+
+        first = key("search", b'{"question": "a", "limit": 3}')
+        assert first is not None
+        assert key("search", b'{"limit": 3,"question":"a"}') == first
+        assert key("search", b'{"question": "b", "limit": 3}') != first
+        assert key("context_query", b'{"question": "a", "limit": 3}') != first
+        assert key("context_query", b'{"question": "a", "session": "s"}') is None
+        assert key("remember", b'{"action": "list"}') is None
+        assert key("search", b"nonsense") is None
+        engine.index()
+        second = key("search", b'{"question": "a", "limit": 3}')
+        assert second != first, "the index was written"
+        assert shared.close()

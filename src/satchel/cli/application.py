@@ -69,7 +69,8 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     ),
     "remember": ("remember", "memory", "experience", "values"),
     "explore": ("history", "status", "doctor", "eval"),
-    "connect": ("setup", "remove", "mcp", "proxy", "serve", "hook"),
+    "connect": ("setup", "remove", "mcp", "proxy", "hook"),
+    "serve": ("serve",),
     "maintain": ("index", "clean", "export", "import", "workspace", "config", "completion"),
 }  # fmt: skip
 """Module -> its commands."""

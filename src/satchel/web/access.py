@@ -12,9 +12,11 @@ another spelling of the same address is refused.
 from __future__ import annotations
 
 import base64
+import mmap
+import os
 import re
 import secrets
-import threading
+import weakref
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -54,13 +56,17 @@ def load_token(state: Path, environ: Mapping[str, str]) -> str:
 
 
 class Access:
-    """The token, the ticket of the link and the session that it opens, for this process."""
+    """The token, the ticket of the link and the session that it opens, for this process and those it forks."""
 
     def __init__(self, token: str, port: int) -> None:
         self._token = token.encode()
         self._session = secrets.token_urlsafe(SECRET_BYTES)
-        self._guard = threading.Lock()
-        self._is_used = False
+        # Processes that are forked later share both: whoever reads the only byte of the pipe redeems the ticket.
+        self._is_used = mmap.mmap(-1, 1)
+        self._unused, writer = os.pipe()
+        os.write(writer, b"1")
+        os.close(writer)
+        weakref.finalize(self, os.close, self._unused)
         self.ticket = secrets.token_urlsafe(SECRET_BYTES)
         # Cookies do not know ports: without the number, two servers on one machine would log each other's page out.
         self.cookie = f"satchel-{port}"
@@ -78,14 +84,15 @@ class Access:
         """
         pairs = (part.strip().partition("=") for part in cookies.split(";"))
         values = [value for name, _, value in pairs if name == self.cookie]
-        return self._is_used and any(secrets.compare_digest(one.encode(), self._session.encode()) for one in values)
+        return self._is_used[0] == 1 and any(
+            secrets.compare_digest(one.encode(), self._session.encode()) for one in values
+        )
 
     def redeem(self, ticket: str) -> str | None:
         """Return the `Set-Cookie` for the ticket of the link, once; None for another ticket and on later calls."""
-        with self._guard:
-            if self._is_used or not secrets.compare_digest(ticket.encode(), self.ticket.encode()):
-                return None
-            self._is_used = True
+        if not secrets.compare_digest(ticket.encode(), self.ticket.encode()) or not os.read(self._unused, 1):
+            return None
+        self._is_used[0] = 1
         return f"{self.cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
 
 

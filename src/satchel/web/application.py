@@ -1,13 +1,8 @@
-"""The HTTP application with MCP at `/mcp`, and its server."""
+"""The HTTP application with MCP at `/mcp`."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import errno
-import os
-import socket
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +12,6 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import anyio
-import uvicorn
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
@@ -28,16 +22,15 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from satchel.engine import Satchel
-from satchel.errors import UsageError
 from satchel.mcp.pipes import END_SECONDS
 from satchel.mcp.running import EngineRunner
 from satchel.mcp.server import build
 from satchel.system.threads import in_thread
 from satchel.web import routes as api
-from satchel.web.access import Access, Origins, bracketed, own_origins
+from satchel.web.access import Access, Origins
 from satchel.web.middleware import INTERNAL, UNKNOWN_PAGE, Middleware, answer, wrong_method
 from satchel.web.routes import openapi
-from satchel.web.state import RefusedError, ServerState, server_state
+from satchel.web.state import RefusedError, ServerState
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -75,13 +68,15 @@ def mcp_app(
     origins: Iterable[str] | None = None,
     *,
     body_bytes: int | None = None,
+    is_stateless: bool = False,
 ) -> Mounted:
     """Return the server around an engine that the caller closes.
 
     `hosts` are the allowed values of Host, `:*` for any port; `origins` those of Origin, by default the hosts with
-    `http://` before them. `body_bytes` is the largest body of a request.
+    `http://` before them. `body_bytes` is the largest body of a request. `is_stateless`: clients of the older protocol
+    get no session, so that any process may answer their next request.
     """
-    runner, host_names = EngineRunner(lambda: engine), sorted(hosts)
+    runner, host_names = EngineRunner(lambda: engine, engine.settings.serve_deadline_s), sorted(hosts)
     allowed = [f"http://{host}" for host in host_names] if origins is None else sorted(origins)
     manager = StreamableHTTPSessionManager(
         app=build(runner),
@@ -90,110 +85,9 @@ def mcp_app(
         ),
         max_request_body_size=body_bytes or engine.settings.serve_body_bytes,
         max_sessions=MOST_SESSIONS,
+        stateless=is_stateless,
     )
     return Mounted(StreamableHTTPASGIApp(manager), manager, runner)
-
-
-GRACE_SECONDS = 1
-"""Seconds for connections to end. Work was asked to stop before; a stream that stays open is cut."""
-
-IDLE_SECONDS = 30
-"""Seconds that a connection without a request is kept; the page opens a new one later."""
-
-EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not listened on
-"""Wildcard address -> the loopback address that a browser on this machine opens."""
-
-PORT_ERRORS = frozenset({errno.EADDRINUSE, errno.EACCES})
-"""Errors that another port avoids; all others concern the host."""
-
-BACKLOG = 512
-"""Connections that wait to be accepted: more than requests may wait, so that those get a 503."""
-
-
-def run(
-    engine: Satchel,
-    token: str,
-    host: str,
-    port: int,
-    others: Collection[str] = (),
-    *,
-    should_stop: Callable[[], bool],
-    announce: Callable[[str], None],
-) -> bool:
-    """Serve an engine until `should_stop`; `announce` gets the address of the page as soon as the server listens.
-
-    Returns whether all work ended in time, so that the engine can be closed. Raises UsageError for an address on which
-    it cannot listen.
-    """
-    with listening(host, port) as sock:
-        own_port = sock.getsockname()[1]
-        access = Access(token, own_port)
-        shared = server_state(engine)
-        app = application(shared, own_origins(host, own_port, others), access)
-        announce(f"http://{bracketed(reachable(host))}:{own_port}/?token={access.ticket}")
-        try:
-            serve(app, sock, should_stop, shared.stop)
-        finally:
-            is_ended = shared.close()
-    return is_ended
-
-
-def reachable(host: str) -> str:
-    """Return the host to open on this machine, also for a wildcard address."""
-    return EVERYWHERE.get(host.strip("[]"), host)
-
-
-def listening(host: str, port: int) -> socket.socket:
-    """Return a listening socket; `port` 0 means a free one. Raises UsageError on failure."""
-    plain = host.strip("[]")
-    try:
-        family, _, _, _, address = socket.getaddrinfo(plain, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server((address[0], port), family=family, backlog=BACKLOG)
-    except (OSError, OverflowError, UnicodeError) as error:
-        code = getattr(error, "errno", None)
-        # The system's own words: those of `create_server` name the address a second time.
-        reason = os.strerror(code) if code in PORT_ERRORS else getattr(error, "strerror", None) or str(error)
-        step = "`--port 0` takes a free port" if code in PORT_ERRORS else "--host has to be an address of this machine"
-        raise UsageError(f"cannot listen on {host!r} port {port}: {reason.partition(' (')[0]}; {step}") from error
-
-
-def serve(app: ASGIApp, sock: socket.socket, should_stop: Callable[[], bool], on_stop: Callable[[], None]) -> None:
-    """Answer on the socket until `should_stop`; `on_stop` is called before connections are closed."""
-    config = uvicorn.Config(
-        app,
-        http="h11",  # the one that is always there, so that odd requests are treated alike everywhere
-        ws="none",
-        loop="asyncio",
-        log_config=None,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=IDLE_SECONDS,
-        timeout_graceful_shutdown=GRACE_SECONDS,
-    )
-    asyncio.run(_Server(config, should_stop, on_stop).serve([sock]))
-
-
-class _Server(uvicorn.Server):
-    """Leaves signals to the command, which asks for the end through `should_stop`."""
-
-    def __init__(self, config: uvicorn.Config, should_stop: Callable[[], bool], on_stop: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._should_stop = should_stop
-        self._on_stop = on_stop
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Handle no signals."""
-        yield
-
-    async def on_tick(self, counter: int) -> bool:
-        """Return whether to end; called every 0.1 s."""
-        if self._should_stop() and not self.should_exit:
-            self.should_exit = True
-            self._on_stop()
-        return await super().on_tick(counter)
 
 
 WRONG_METHOD = 405
@@ -221,7 +115,9 @@ class Admitted:
 def application(shared: ServerState, origins: Origins, access: Access) -> ASGIApp:
     """Return the application of `satchel serve`. Its lifespan brings the index up to date once."""
     most_bytes = shared.engine.settings.serve_body_bytes
-    mcp = mcp_app(shared.engine, origins.hosts, origins.origins, body_bytes=most_bytes)
+    mcp = mcp_app(
+        shared.engine, origins.hosts, origins.origins, body_bytes=most_bytes, is_stateless=shared.has_siblings
+    )
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:

@@ -71,6 +71,7 @@ SLOW_BODY = Refusal(408, "SlowBody", "the body did not arrive in time", "send it
 BUSY = Refusal(503, "Busy", "too many requests are waiting already", "ask again in a second", {"Retry-After": "1"})
 STOPPING = Refusal(503, "Stopping", "the server is ending", "start `satchel serve` again", {"Retry-After": "5"})
 UNKNOWN_PAGE = Refusal(404, "NotFound", "there is nothing here", "GET /openapi.json lists every route")
+BUILDING = "the index is not built yet: `satchel status` and GET /api/status say how far it is"
 INTERNAL = Refusal(
     500, "InternalError", "something went wrong inside", "the messages of `satchel serve` say what; please report it"
 )
@@ -85,6 +86,13 @@ def too_large(limit: int) -> Refusal:
         "send less, or raise the setting serve.body_bytes",
         {"Connection": "close"},
     )
+
+
+def too_late(
+    seconds: float, hint: str = "ask for fewer types or tokens, or raise the setting serve.deadline_s"
+) -> Refusal:
+    """Return the refusal of a request that has no answer after its deadline."""
+    return Refusal(504, "DeadlineExceeded", f"there is no answer after {seconds:g} s", hint, {"Retry-After": "5"})
 
 
 def wrong_method(methods: Iterable[str]) -> Refusal:
@@ -116,6 +124,9 @@ def refusal_of(error: SatchelError | OSError) -> Refusal:
 
 BODY_SECONDS = 10.0
 """Seconds for a body to arrive: on one machine two megabytes take milliseconds."""
+
+SIGNED_IN = "satchel.signed_in"
+"""Entry in the state of a connection with the function to call when a request on it has a session or the token."""
 
 TICKET_PARAMETER = "token"
 """Query parameter of the printed link: `/?token=...`."""
@@ -170,7 +181,7 @@ class Middleware:
         if refusal is None and (ticket := _ticket(scope)) is not None:
             await self._signed_in(ticket, headers)(scope, receive, send_safely)
             return
-        refusal = refusal or self._unknown_person(headers) or _wrong_content(scope, headers)
+        refusal = refusal or self._unknown_person(scope, headers) or _wrong_content(scope, headers)
         if refusal is None and scope["method"] == "POST":
             body = await self._body(headers, receive)
             if isinstance(body, Refusal):
@@ -192,10 +203,13 @@ class Middleware:
             return WRONG_ORIGIN
         return None
 
-    def _unknown_person(self, headers: Headers) -> Refusal | None:
-        if self._access.is_bearer(headers.get("authorization", "")) or self._is_session(headers):
-            return None
-        return NOT_SIGNED_IN
+    def _unknown_person(self, scope: Scope, headers: Headers) -> Refusal | None:
+        if not self._access.is_bearer(headers.get("authorization", "")) and not self._is_session(headers):
+            return NOT_SIGNED_IN
+        signed_in = scope.get("state", {}).get(SIGNED_IN)
+        if signed_in is not None:
+            signed_in()
+        return None
 
     def _is_session(self, headers: Headers) -> bool:
         return any(self._access.is_session(cookies) for cookies in headers.getlist("cookie"))

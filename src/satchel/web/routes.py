@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NoReturn
 
 from starlette.datastructures import QueryParams
@@ -160,7 +160,28 @@ async def operate(request: Request) -> Response:
     if operation is None:
         return answer(_unknown(name))
     body = await request.body()
-    return await performed(request, operation, lambda: parsed(body))
+    shared: ServerState = request.app.state.served
+    return await performed(request, operation, lambda: parsed(body), key=lambda: same_request(shared, operation, body))
+
+
+MOST_COMPARED = 16_384
+"""Bytes of a body up to which equal requests are looked for."""
+
+
+def same_request(shared: ServerState, operation: Operation, body: bytes) -> Hashable:
+    """Return what equal requests have in common: operation, arguments and the revision of index and memory.
+
+    None for a request with effects: one that writes, or is for a session, which is sent nothing twice.
+    """
+    if not operation.hints.is_read_only or len(body) > MOST_COMPARED:
+        return None
+    try:
+        arguments = parsed(body)
+    except UsageError:
+        return None  # the operation reports it
+    if arguments.get("session") is not None:
+        return None
+    return operation.name, json.dumps(arguments, sort_keys=True), shared.revision()
 
 
 async def performed(
@@ -168,8 +189,11 @@ async def performed(
     operation: Operation,
     arguments: Callable[[], Mapping[str, Any]],
     more: Callable[[], Mapping[str, Any]] = dict,
+    key: Callable[[], Hashable] = lambda: None,
 ) -> Response:
-    """Return the answer of an operation, run in the request queue. `more` is added to its envelope.
+    """Return the answer of an operation, run in the request queue.
+
+    `more` is added to its envelope. Equal requests have the same `key`.
 
     Parsing the arguments and writing the answer run in the queue too, because both may be large.
     """
@@ -184,7 +208,7 @@ async def performed(
 
     try:
         with requests.admitted():
-            body = await requests.answer(work, request.receive, None if is_looking else shared.first)
+            body = await requests.answer(work, request.receive, None if is_looking else shared.first, key)
     except RefusedError as refused:
         return answer(refused.refusal)
     except (ClientGoneError, StoppedError):  # only a client of an ending server reads it
