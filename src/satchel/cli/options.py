@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from satchel.cli.streams import read_question
+from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.operations.operation import Operation, Parameter, Shape
 

@@ -6,7 +6,6 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
@@ -16,6 +15,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from satchel import __version__
+from satchel.dataclass import dataclass
 from satchel.errors import SatchelError, UsageError
 from satchel.mcp.running import Context, EngineRunner
 from satchel.operations.ask import (

@@ -11,11 +11,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 
 from starlette.types import Receive
 
+from satchel.dataclass import dataclass
 from satchel.engine import Satchel
 from satchel.errors import SatchelError
 from satchel.system import telemetry
