@@ -31,7 +31,7 @@ from satchel.engine import Satchel
 from satchel.errors import UsageError
 from satchel.mcp.pipes import END_SECONDS
 from satchel.mcp.running import EngineRunner
-from satchel.mcp.server import build
+from satchel.mcp.sdk import build
 from satchel.system.threads import in_thread
 from satchel.web import routes as api
 from satchel.web.access import Access, Origins, bracketed, own_origins
