@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -49,6 +50,9 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. Raises UsageError in the spelling of the options."""
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
         try:
             return super().invoke(ctx)
         except UsageError as error:
