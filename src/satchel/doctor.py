@@ -11,12 +11,12 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
 from satchel import config
+from satchel.dataclass import dataclass
 from satchel.errors import ConfigError, NoIndexError
 from satchel.system import hook_log, state_files
 from satchel.system.locations import Places, locate

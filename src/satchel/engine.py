@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, wraps
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, overload
 
 from satchel import config
+from satchel.dataclass import dataclass
 from satchel.open_root import INDEX_NAME as INDEX_NAME
 from satchel.open_root import REFRESH_PAUSE_SECONDS as REFRESH_PAUSE_SECONDS
 from satchel.open_root import AnyPath, OpenRoot, ShouldStop, never

@@ -8,9 +8,11 @@ is better.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
+
+from satchel.dataclass import dataclass
 
 
 class Kind(StrEnum):

@@ -279,3 +279,23 @@ def test_a_secret_in_the_question_comes_back_nowhere(command: str, satchel: Satc
 
 def test_the_same_question_prints_the_same_bytes(satchel: Satchel) -> None:
     assert satchel("context", QUESTION).out == satchel("context", QUESTION).out
+
+
+def test_a_question_over_an_unchanged_index_starts_no_child_process(
+    shop: TinyRepository, satchel: Satchel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert satchel("context", QUESTION).code == 0
+    calls = tmp_path / "calls"
+    (tmp_path / "bin").mkdir()
+    git = tmp_path / "bin" / "git"
+    git.write_text(f'#!/bin/sh\necho "$@" >> {calls}\nexit 1\n')
+    git.chmod(0o755)
+    path = os.environ["PATH"]
+    monkeypatch.setenv("PATH", f"{git.parent}:{path}")
+    assert satchel("context", QUESTION).out
+    assert not calls.exists()
+    monkeypatch.setenv("PATH", path)
+    shop.commit("Another state")
+    monkeypatch.setenv("PATH", f"{git.parent}:{path}")
+    satchel("context", QUESTION)
+    assert calls.exists(), "git is asked when HEAD moved"

@@ -56,12 +56,6 @@ def test_a_module_is_started_by_its_interpreter(tmp_path: Path) -> None:
     assert launched(tmp_path / "nowhere" / "satchel") == (sys.executable, "-m", "satchel")
 
 
-def test_a_missing_extra_is_said(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    result = find_launch(is_shared=False, started_as=str(script), prefix="/", environ={})
-    assert result.notes == ("the server needs an extra that is not installed here: pip install 'satchel[mcp]'",)
-
-
 def test_a_command_is_split_as_a_shell_does() -> None:
     assert parse_command("uvx --from 'satchel[mcp]' satchel").words == UVX
 

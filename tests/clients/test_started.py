@@ -43,7 +43,7 @@ async def tools(command: str, arguments: list[str], environment: dict[str, str],
      ("codex", ".codex/config.toml", "mcp_servers")],
 )  # fmt: skip
 def test_the_written_server_lists_its_tools(client: str, file: str, key: str, world: World, satchel: Satchel) -> None:
-    pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install 'satchel[mcp]'")
+    pytest.importorskip("mcp", reason="the official client, which asks here, comes with the extra mcp")
     assert satchel("setup", client, "--scope", "project", *OPTIONS).code == 0
     command, arguments, environment = server_of(world.root / file, key, world.root)
     variables = {name: os.environ[name] for name in ("SATCHEL_HOME", "HOME", "PATH", "SATCHEL_EMBED_PROVIDER")}

@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import anyio
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp import types
-from mcp.shared.message import SessionMessage
 
-from satchel.mcp.stdio import LineTransport, parsed, read_lines
-from tests.mcp.serving import PATIENCE_SECONDS
+from satchel.mcp.conversation import CAPABILITIES, VERSION
+from satchel.mcp.running import Report
+from satchel.mcp.server import Handlers, Result
+from satchel.mcp.stdio import LineServer, parsed, read_lines
+from tests.mcp.serving import ERAS, PATIENCE_SECONDS
+
+ENVELOPE = {VERSION: ERAS[1], CAPABILITIES: {}}
 
 
 @given(st.lists(st.binary(max_size=30).map(lambda raw: raw.replace(b"\n", b"")), max_size=6), st.integers(1, 20))
@@ -44,39 +45,57 @@ def test_whatever_a_line_holds_it_is_a_message_or_has_an_error(line: bytes) -> N
     assert (message is None) != (error is None)
 
 
+class Slow(Handlers):
+    """Answers a request when the test says so."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Semaphore(0)
+        self.answers = asyncio.Semaphore(0)
+
+    async def answer(self, method: str, params: Mapping[str, Any], report: Report | None) -> Result:  # noqa: ARG002
+        self.begun.release()
+        await self.answers.acquire()
+        if params.get("cursor"):
+            raise RuntimeError(params["cursor"])
+        return {"tools": []}
+
+
 @dataclass
 class Client:
     """The other side of the pipes."""
 
-    lines: LineTransport
+    handlers: Slow
     into: int
     out: int
 
     def write(self, **message: Any) -> None:
         os.write(self.into, json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
+    def close(self) -> None:
+        os.close(self.into)
+        self.into = -1
+
+    async def ask(self, **more: Any) -> None:
+        self.write(id=1, method="tools/list", params={"_meta": ENVELOPE, **more})
+        await self.handlers.begun.acquire()
+
     async def read(self) -> Any:
         raw = await asyncio.to_thread(os.read, self.out, 65_536)
         return json.loads(raw)
 
-    async def answer(self, identity: types.RequestId) -> None:
-        await self.lines.outgoing.send(SessionMessage(types.JSONRPCResponse(jsonrpc="2.0", id=identity, result={})))
-
 
 def speak(test: Callable[[Client], Awaitable[None]]) -> None:
-    """Run a test between two pipes."""
+    """Run a test between two pipes; at its end the server has to end as well."""
 
     async def run() -> None:
         (source, into), (out, sink) = os.pipe(), os.pipe()
-        client = Client(LineTransport(source, sink), into, out)
-        serving = asyncio.ensure_future(client.lines.serve())
+        client = Client(Slow(), into, out)
+        serving = asyncio.ensure_future(LineServer(client.handlers, source, sink).serve())
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await test(client)
-                await client.lines.outgoing.aclose()
                 await serving
         finally:
-            client.lines.incoming.close()
             for descriptor in (client.into, client.out, source, sink):
                 if descriptor >= 0:
                     os.close(descriptor)
@@ -86,50 +105,55 @@ def speak(test: Callable[[Client], Awaitable[None]]) -> None:
 
 def test_an_id_may_be_used_again_once_it_is_answered_or_cancelled() -> None:
     async def test(client: Client) -> None:
-        client.write(id=1, method="ping")
-        await client.lines.incoming.receive()
+        await client.ask()
         client.write(id=1, method="ping")
         assert "request 1 is still being answered" in (await client.read())["error"]["message"]
-        await client.answer(1)
+        client.handlers.answers.release()
         assert (await client.read())["id"] == 1
-        client.write(id=1, method="ping")
-        await client.lines.incoming.receive()
-        client.write(method="notifications/cancelled", params={"requestId": 1})
-        await client.lines.incoming.receive()
-        client.write(id=1, method="ping")
-        assert await client.lines.incoming.receive()
-        await client.answer(1)
-        await client.read()
-        os.close(client.into)
-        client.into = -1
+        await client.ask()
+        client.write(method="notifications/cancelled", params={"requestId": "1"})
+        await client.ask()
+        client.handlers.answers.release()
+        assert "result" in await client.read()
+        client.close()
 
     speak(test)
 
 
 def test_requests_under_way_are_answered_after_the_end_of_input() -> None:
     async def test(client: Client) -> None:
-        client.write(id=1, method="ping")
-        await client.lines.incoming.receive()
-        os.close(client.into)
-        client.into = -1
-        await client.answer(1)
-        assert (await client.read())["id"] == 1
-        with pytest.raises(anyio.EndOfStream):
-            await client.lines.incoming.receive()
+        await client.ask()
+        client.close()
+        client.handlers.answers.release()
+        assert (await client.read())["result"]["tools"] == []
+
+    speak(test)
+
+
+def test_a_request_that_takes_too_long_after_the_end_of_input_is_refused() -> None:
+    async def test(client: Client) -> None:
+        await client.ask()
+        client.close()
+        assert (await client.read())["error"] == {"code": -32000, "message": "Connection closed"}
+
+    speak(test)
+
+
+def test_a_fault_of_ours_says_nothing_of_what_is_inside() -> None:
+    async def test(client: Client) -> None:
+        await client.ask(cursor="secret")
+        client.handlers.answers.release()
+        assert (await client.read())["error"] == {"code": -32603, "message": "Internal server error"}
+        client.close()
 
     speak(test)
 
 
 def test_a_client_that_reads_no_more_ends_the_conversation() -> None:
     async def test(client: Client) -> None:
-        client.write(id=1, method="ping")
-        await client.lines.incoming.receive()
+        await client.ask()
         os.close(client.out)
         client.out = -1
-        await client.answer(1)
-        with pytest.raises(anyio.EndOfStream):
-            await client.lines.incoming.receive()
-        os.close(client.into)
-        client.into = -1
+        client.handlers.answers.release()
 
     speak(test)

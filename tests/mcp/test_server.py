@@ -19,7 +19,8 @@ from mcp.shared.exceptions import MCPError
 from satchel.engine import Satchel
 from satchel.errors import SatchelError
 from satchel.mcp.running import EngineRunner
-from satchel.mcp.server import INSTRUCTIONS, LISTING_TOKENS, MOST_TOKENS, bounded, build, cost, listed_tools, structured
+from satchel.mcp.sdk import build
+from satchel.mcp.server import INSTRUCTIONS, LISTING_TOKENS, MOST_TOKENS, bounded, cost, listed_tools, structured
 from satchel.operations.operation import Answered
 from satchel.operations.registry import TOOLS
 from satchel.testing import TinyRepository
@@ -81,6 +82,10 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     assert runner.close(PATIENCE_SECONDS)
 
 
+def listed() -> types.ListToolsResult:
+    return types.ListToolsResult.model_validate(listed_tools())
+
+
 def text_of(result: types.CallToolResult) -> str:
     (content,) = result.content
     assert isinstance(content, types.TextContent)
@@ -115,7 +120,7 @@ def test_the_text_is_that_of_python_and_is_sent_once(asked: Asked) -> None:
 
 
 def test_a_tool_tells_all_five_hints_an_output_schema_and_task_words_first() -> None:
-    for tool, operation in zip(listed_tools().tools, TOOLS, strict=True):
+    for tool, operation in zip(listed().tools, TOOLS, strict=True):
         hints = tool.annotations
         assert hints is not None
         assert hints.title == tool.title
@@ -129,7 +134,7 @@ def test_a_tool_tells_all_five_hints_an_output_schema_and_task_words_first() -> 
 
 
 def test_the_list_of_tools_is_small_and_changes_only_on_purpose() -> None:
-    raw = listed_tools().model_dump_json(by_alias=True, exclude_none=True)
+    raw = listed().model_dump_json(by_alias=True, exclude_none=True)
     assert counter("o200k_base").count(raw) <= MOST_LIST_TOKENS
     assert hashlib.sha256(raw.encode()).hexdigest() == TOOLS_HASH
 

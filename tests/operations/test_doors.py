@@ -132,7 +132,7 @@ def test_http_offers_the_options_of_an_operation(operation: Operation) -> None:
 
 @pytest.mark.parametrize("operation", TOOLS, ids=[one.name for one in TOOLS])
 def test_mcp_lists_the_options_of_an_operation_unless_they_are_rare(operation: Operation) -> None:
-    listed = set(tool(operation).input_schema["properties"])
+    listed = set(tool(operation)["inputSchema"]["properties"])
     assert listed == {one.name for one in operation.parameters if not one.is_rare}
 
 

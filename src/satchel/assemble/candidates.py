@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from satchel import text as words
@@ -21,6 +21,7 @@ from satchel.assemble.truncation import (
     matches,
     shortenings,
 )
+from satchel.dataclass import dataclass
 from satchel.types import Chunk, Detail, Hit, Kind, Range, Role, Trust
 
 SIGNATURE_SEARCH_LINES = 40

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from satchel.assemble.candidates import ITEM_KEY, Candidate, Step, declaration_steps, file_candidates, lines_size
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.assemble.truncation import TruncationStrategy
+from satchel.dataclass import dataclass
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.types import Detail, Failure, Freshness, Hit, Kind, Location, Part, ScoredSpan

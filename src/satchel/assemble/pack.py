@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from operator import attrgetter
 from typing import Any, Protocol
@@ -19,6 +19,7 @@ from satchel.assemble.render import RenderRequest, Stop, render, render_with_usa
 from satchel.assemble.render.frame import LIST_SHARE, OMISSIONS_SHOWN, shown_before_entry
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section, priority
+from satchel.dataclass import dataclass
 from satchel.safety import sanitize
 from satchel.safety.sanitize import marks
 from satchel.safety.trust import handle

@@ -8,7 +8,7 @@ keeps a share of the budget if there is any.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from satchel.assemble.candidates import Candidate, Step
@@ -18,6 +18,7 @@ from satchel.assemble.packer import FRAMES
 from satchel.assemble.pipeline import hit_candidates, searched_sections
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section, find_pins, with_pins
+from satchel.dataclass import dataclass
 from satchel.tokens import counter
 from satchel.types import CONTEXT_TYPES, Chunk, Context, Detail, Failure, Format, Hit, Kind, Signal, Trust
 

@@ -12,11 +12,12 @@ import time
 from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 
+from satchel.dataclass import dataclass
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_text, redact
 from satchel.system import files

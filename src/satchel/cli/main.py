@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import NoReturn
@@ -20,12 +21,15 @@ def main() -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if (event := hook_event(sys.argv[1:])) is not None:
         _answer_hook(event)
+    gc.disable()  # what is imported stays; a command turns it on again when it begins
     try:
         from satchel.cli.application import run
 
         return run(sys.argv[1:])
     except KeyboardInterrupt:
         return INTERRUPTED
+    finally:
+        gc.freeze()  # the system frees everything at once: the interpreter need not look for cycles before
 
 
 def hook_event(arguments: list[str]) -> list[str] | None:

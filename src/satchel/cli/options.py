@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from satchel.cli.streams import read_question
+from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.operations.operation import Operation, Parameter, Shape
 
@@ -49,6 +50,9 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. Raises UsageError in the spelling of the options."""
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
         try:
             return super().invoke(ctx)
         except UsageError as error:

@@ -7,7 +7,7 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from satchel.clients.edits import (
     without_toml_table,
 )
 from satchel.clients.targets import ClientFile, Want
+from satchel.dataclass import dataclass
 from satchel.errors import ClientFileError
 from satchel.system import state_files
 

@@ -7,16 +7,15 @@ start satchel without any, and treat the usage error as a refusal of the prompt.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 
 PROGRAM = "satchel"
@@ -104,21 +103,18 @@ def find_launch(
     shared with others gets a name that means the same for all of them, where there is one. `started_as` is the script
     that runs, `prefix` its environment.
     """
-    notes = () if importlib.util.find_spec("mcp") else (_WITHOUT_SERVER,)
     if _UVX_FOLDERS & set(Path(prefix or sys.prefix).parts):
-        return Launch(UVX, (*notes, *_missing_program(UVX, environ)))
+        return Launch(UVX, _missing_program(UVX, environ))
     script = Path(started_as if started_as is not None else sys.argv[0]).absolute()
     if script.stem != PROGRAM or not script.is_file():
-        return Launch((sys.executable, "-m", PROGRAM), (*notes, *((_OWN_PATH,) if is_shared else ())))
+        return Launch((sys.executable, "-m", PROGRAM), (_OWN_PATH,) if is_shared else ())
     on_path = shutil.which(PROGRAM, path=environ.get("PATH", os.defpath))
     is_same = on_path is not None and Path(on_path).resolve() == script.resolve()
     if is_shared and is_same:
-        return Launch((PROGRAM,), notes)
+        return Launch((PROGRAM,), ())
     path = str(Path(on_path).absolute()) if is_same and on_path is not None else str(script)
-    return Launch((path,), (*notes, *((_OWN_PATH,) if is_shared else ())))
+    return Launch((path,), (_OWN_PATH,) if is_shared else ())
 
-
-_WITHOUT_SERVER = "the server needs an extra that is not installed here: pip install 'satchel[mcp]'"
 
 _OWN_PATH = "the file is shared, but the command is a path of this machine: --command names one that works for all"
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from html import escape
 from typing import Any
 
 from satchel import __version__
+from satchel.dataclass import dataclass
 from satchel.evaluation.fixes import Estimate, Fix, estimate
 from satchel.evaluation.run import FEWEST_FIXES, EvaluationResult, FixAnswer, Proposal
 

@@ -14,7 +14,7 @@ import json
 import tempfile
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from hashlib import blake2b
 from pathlib import Path
 
@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from satchel import __version__
+from satchel.dataclass import dataclass
 from satchel.engine import Satchel
 from satchel.errors import NoIndexError
 from satchel.evaluation.fixes import Estimate, Fix, Mined, Snapshot, estimate, mine

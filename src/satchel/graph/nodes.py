@@ -13,12 +13,13 @@ so that it does not cost tokens twice and `include_fields=False` hides it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
 from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable
+from satchel.dataclass import dataclass
 from satchel.graph.request import Direction, GraphRequest, Lens
 from satchel.graph.walk import GraphWalk, Reached
 from satchel.safety import sanitize

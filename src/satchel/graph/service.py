@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from satchel.assemble.pack import omissions
 from satchel.assemble.packer import Fitted
 from satchel.assemble.section import Section
 from satchel.assemble.source_lines import Unreadable
+from satchel.dataclass import dataclass
 from satchel.graph.nodes import Nodes, Rated, Rating, rate
 from satchel.graph.render import NODE_FRAME, SUMMARY_BUDGET, GraphPage, fitted_page, references
 from satchel.graph.request import GraphRequest, make_graph_request

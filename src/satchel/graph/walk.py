@@ -16,13 +16,13 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, groupby
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from satchel.dataclass import dataclass
 from satchel.graph.request import NOTE_EDGES, Direction, Lens, Move
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray

@@ -18,11 +18,11 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, islice
 from pathlib import Path
 
+from satchel.dataclass import dataclass
 from satchel.errors import ContextFileError, UnsafePathError
 from satchel.guidance.context_files import CONTEXTS
 from satchel.guidance.injection import ActiveContext, Evaluated, Guides, JudgeAll, gather

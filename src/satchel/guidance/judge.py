@@ -16,13 +16,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from satchel.dataclass import dataclass
 from satchel.embed.providers import check_address, endpoint_key
 from satchel.errors import ConfigError, JudgeError, MissingExtraError
 from satchel.guidance.situation import Situation

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import blake2b
 from typing import Protocol
 
+from satchel.dataclass import dataclass
 from satchel.index.walk import WalkOptions
 from satchel.safety.sanitize import CLEANING_VERSION, REDACTION_VERSION
 from satchel.settings import Settings

@@ -6,11 +6,9 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
-
-from mcp.server.context import ServerRequestContext
 
 from satchel.operations.operation import Answered, Caller, Operation, StoppedError
 from satchel.system.threads import Calls
@@ -24,7 +22,8 @@ THREADS = 8
 REPORT_SECONDS = 0.1
 """Seconds between two progress messages: clients draw no faster, and a large tree has thousands of steps."""
 
-Context = ServerRequestContext[Any, Any]
+Report = Callable[[float, str], Awaitable[None]]
+"""Tells a client about progress: steps so far, and what is done."""
 
 
 class EngineRunner:
@@ -44,9 +43,9 @@ class EngineRunner:
                 self._engine = self._open()
             return self._engine
 
-    async def run(self, context: Context, operation: Operation, arguments: Mapping[str, Any]) -> Answered:
+    async def run(self, report: Report | None, operation: Operation, arguments: Mapping[str, Any]) -> Answered:
         """Return the answer of an operation, reporting progress to a client that asked for it."""
-        async with progress_reporter(context) as reporter:
+        async with progress_reporter(report) as reporter:
 
             def work(should_stop: Callable[[], bool]) -> Answered:
                 engine = self.engine()
@@ -108,12 +107,12 @@ class Reporter:
 
 
 @asynccontextmanager
-async def progress_reporter(context: Context) -> AsyncIterator[Reporter | None]:
-    """Yield a reporter whose messages reach the client before the block ends; None if it asked for no progress.
+async def progress_reporter(report: Report | None) -> AsyncIterator[Reporter | None]:
+    """Yield a reporter whose messages reach the client before the block ends; None if there is nothing to report to.
 
     Neither side waits for the other: a client that reads slowly must not delay an index that others wait for.
     """
-    if not context.meta or "progress_token" not in context.meta:
+    if report is None:
         yield None
         return
     loop = asyncio.get_running_loop()
@@ -125,7 +124,7 @@ async def progress_reporter(context: Context) -> AsyncIterator[Reporter | None]:
 
     async def forward() -> None:
         while (row := await waiting.get()) is not None:
-            await context.session.report_progress(float(row[0]), None, row[1])
+            await report(float(row[0]), row[1])
 
     forwarding = asyncio.ensure_future(forward())
     try:

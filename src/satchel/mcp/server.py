@@ -1,23 +1,22 @@
-"""The MCP server: tools, prompts and resources over one engine, in both eras of the protocol."""
+"""The MCP server: tools, prompts and resources over one engine. Loads nothing of the SDK.
+
+Results are what goes over the wire, their keys in alphabetical order. `satchel.mcp.stdio` serves them over lines,
+`satchel.mcp.sdk` over HTTP.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
 from urllib.parse import unquote
 
-from mcp import types
-from mcp.server.caching import CacheableMethod, CacheHint
-from mcp.server.lowlevel import Server
-from mcp.shared.exceptions import MCPError
-
 from satchel import __version__
+from satchel.dataclass import dataclass
 from satchel.errors import SatchelError, UsageError
-from satchel.mcp.running import Context, EngineRunner
+from satchel.mcp.running import EngineRunner, Report
 from satchel.operations.ask import (
     AFTER_FAILURE,
     CONTEXT_QUERY,
@@ -39,24 +38,39 @@ MIME_TYPE = "text/markdown"
 LONGEST_URI = 4_000
 """Characters of a URI: a path has at most 4,096 bytes, and hardly any comes near that."""
 
-TEMPLATES = types.ListResourceTemplatesResult(
-    resource_templates=[
-        types.ResourceTemplate(
-            name="document",
-            title="A document",
-            uri_template="satchel://document/{+id}",
-            description="All of a file, definition, commit, memory, experience or note, by the id that `search` gives.",
-            mime_type=MIME_TYPE,
-        ),
-        types.ResourceTemplate(
-            name="handle",
-            title="What a handle stands for",
-            uri_template="satchel://handle/{handle}",
-            description="All of what an answer showed in part or left out, by its 8-character handle.",
-            mime_type=MIME_TYPE,
-        ),
+Result = dict[str, Any]
+
+TEMPLATES: Result = {
+    "resourceTemplates": [
+        {
+            "description": (
+                "All of a file, definition, commit, memory, experience or note, by the id that `search` gives."
+            ),
+            "mimeType": MIME_TYPE,
+            "name": "document",
+            "title": "A document",
+            "uriTemplate": "satchel://document/{+id}",
+        },
+        {
+            "description": "All of what an answer showed in part or left out, by its 8-character handle.",
+            "mimeType": MIME_TYPE,
+            "name": "handle",
+            "title": "What a handle stands for",
+            "uriTemplate": "satchel://handle/{handle}",
+        },
     ]
-)
+}
+
+INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32600, -32601, -32602, -32603
+
+
+class ProtocolError(Exception):
+    """A request that is answered with an error: its code, its message, and data if it has any."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.data = code, message, data
+
 
 RESOURCE_TOKENS = 20_000
 """Largest resource: below the limit of hosts. Longer ones are cut, with a handle for the rest."""
@@ -78,13 +92,6 @@ def not_found(uri: str) -> str:
     """Return the message for missing, forbidden and unknown URIs, which must not differ."""
     shown = uri if len(uri) <= 100 else f"{uri[:100]}..."
     return f"there is no resource {shown!r}: `search` gives ids for satchel://document/ID, answers give handles"
-
-
-def contents(uri: str, text: str) -> types.ReadResourceResult:
-    """Return the text of a resource."""
-    return types.ReadResourceResult(
-        contents=[types.TextResourceContents(uri=uri, mime_type=MIME_TYPE, text=text)], ttl_ms=0, cache_scope="private"
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,22 +147,22 @@ PROMPTS: Mapping[str, Prompt] = {
 }
 
 
-def listed_prompts() -> types.ListPromptsResult:
+def listed_prompts() -> Result:
     """Return all prompts."""
-    return types.ListPromptsResult(
-        prompts=[
-            types.Prompt(
-                name=one.name,
-                title=one.title,
-                description=one.description,
-                arguments=[
-                    types.PromptArgument(name=name, description=meaning, required=number == 0)
+    return {
+        "prompts": [
+            {
+                "arguments": [
+                    {"description": meaning, "name": name, "required": number == 0}
                     for number, (name, meaning) in enumerate(one.arguments)
                 ],
-            )
+                "description": one.description,
+                "name": one.name,
+                "title": one.title,
+            }
             for one in PROMPTS.values()
         ]
-    )
+    }
 
 
 def arguments_of(prompt: Prompt, values: Mapping[str, str]) -> dict[str, Any]:
@@ -170,11 +177,14 @@ def arguments_of(prompt: Prompt, values: Mapping[str, str]) -> dict[str, Any]:
     return {**prompt.fixed, **filled}
 
 
-def message_of(prompt: Prompt, values: Mapping[str, str], answered: Answered) -> types.GetPromptResult:
+def message_of(prompt: Prompt, values: Mapping[str, str], answered: Answered) -> Result:
     """Return the prompt with the text of the answer, or its notes if the text is empty."""
     text = "\n\n".join([prompt.lead.format(**values), answered.text or "; ".join(answered.notes)])
-    message = types.PromptMessage(role="user", content=types.TextContent(text=text))
-    return types.GetPromptResult(description=prompt.description, messages=[message])
+    return {"description": prompt.description, "messages": [{"content": _text(text), "role": "user"}]}
+
+
+def _text(text: str) -> Result:
+    return {"text": text, "type": "text"}
 
 
 MOST_TOKENS = 300
@@ -273,31 +283,36 @@ OUTPUT_SCHEMA: Mapping[str, Any] = {
 """Schema of the structured content of every tool: ids and handles of the text, without the text itself."""
 
 
-def tool(operation: Operation) -> types.Tool:
+def tool(operation: Operation) -> Result:
     """Return an operation as a tool."""
     hints = operation.hints
-    return types.Tool(
-        name=operation.name,
-        title=operation.title,
-        description=operation.description,
-        input_schema=operation.json_schema(rare=False),
-        output_schema=dict(OUTPUT_SCHEMA),
-        annotations=types.ToolAnnotations(
-            title=operation.title,
-            read_only_hint=hints.is_read_only,
-            destructive_hint=hints.is_destructive,
-            idempotent_hint=hints.is_idempotent,
-            open_world_hint=False,
-        ),
-    )
+    return {
+        "annotations": {
+            "destructiveHint": hints.is_destructive,
+            "idempotentHint": hints.is_idempotent,
+            "openWorldHint": False,
+            "readOnlyHint": hints.is_read_only,
+            "title": operation.title,
+        },
+        "description": operation.description,
+        "inputSchema": operation.json_schema(rare=False),
+        "name": operation.name,
+        "outputSchema": dict(OUTPUT_SCHEMA),
+        "title": operation.title,
+    }
 
 
-def listed_tools() -> types.ListToolsResult:
+def listed_tools() -> Result:
     """Return all tools, in their fixed order, on one page."""
-    return types.ListToolsResult(tools=[tool(operation) for operation in TOOLS])
+    return {"tools": [tool(operation) for operation in TOOLS]}
 
 
-NAME = "satchel"
+SERVER_INFO: Result = {
+    "name": "satchel",
+    "title": "Satchel",
+    "version": __version__,
+    "description": "Everything your agent should know, packed to fit.",
+}
 
 INSTRUCTIONS = (
     "Satchel knows this project: its code, docs, commits, and what was remembered and tried in earlier sessions. "
@@ -318,14 +333,15 @@ LISTING_TOKENS = 8_000
 
 HOUR_MS = 3_600_000
 
-CACHE_HINTS: Mapping[CacheableMethod, CacheHint] = {
-    "tools/list": CacheHint(HOUR_MS, "public"),
-    "prompts/list": CacheHint(HOUR_MS, "public"),
-    "resources/list": CacheHint(HOUR_MS, "public"),
-    "resources/templates/list": CacheHint(HOUR_MS, "public"),
-    "server/discover": CacheHint(HOUR_MS, "public"),
+CACHE_HINTS: Mapping[str, tuple[int, Literal["public", "private"]]] = {
+    "tools/list": (HOUR_MS, "public"),
+    "prompts/list": (HOUR_MS, "public"),
+    "resources/list": (HOUR_MS, "public"),
+    "resources/templates/list": (HOUR_MS, "public"),
+    "resources/read": (0, "private"),
+    "server/discover": (HOUR_MS, "public"),
 }
-"""Lists stay the same until another version is installed; resources may change with every edit."""
+"""How long results hold. Lists stay the same until another version is installed; resources may change any time."""
 
 _BROKEN = "the call failed inside satchel: its log on standard error says why, `satchel doctor` checks the installation"
 
@@ -337,20 +353,27 @@ class Handlers:
         self._runner = runner
         self._session = session
 
-    async def list_tools(self, _context: Context, _params: Any) -> types.ListToolsResult:
-        """Return all tools, on one page."""
-        return listed_tools()
+    async def answer(self, method: str, params: Mapping[str, Any], report: Report | None) -> Result:
+        """Return the result of a request with valid parameters. Raises ProtocolError."""
+        if method in LISTS:
+            return LISTS[method]()
+        if method == "tools/call":
+            return await self._call_tool(params["name"], dict(params.get("arguments") or {}), report)
+        if method == "prompts/get":
+            return await self._get_prompt(params["name"], dict(params.get("arguments") or {}), report)
+        if method == "resources/read":
+            return await self._read_resource(params["uri"], report)
+        raise ProtocolError(METHOD_NOT_FOUND, "Method not found", method)
 
-    async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def _call_tool(self, name: str, arguments: dict[str, Any], report: Report | None) -> Result:
         """Return the answer of a tool; errors of the call are part of it, so that a model can correct them."""
-        operation = TOOLS_BY_NAME.get(params.name)
+        operation = TOOLS_BY_NAME.get(name)
         if operation is None:
-            raise _unknown("tool", params.name, TOOLS_BY_NAME)
-        arguments = dict(params.arguments or {})
+            raise _unknown("tool", name, TOOLS_BY_NAME)
         if self._session and SESSION in operation.parameters:
             arguments.setdefault("session", self._session)
         try:
-            answered = await self._runner.run(context, operation, arguments)
+            answered = await self._runner.run(report, operation, arguments)
         except (SatchelError, OSError) as error:
             return _failed(fault_text(error))
         except Exception:  # noqa: BLE001 - an internal error must not reach the client or end its other calls
@@ -358,71 +381,48 @@ class Handlers:
             return _failed(_BROKEN)
         return answer(answered)
 
-    async def list_prompts(self, _context: Context, _params: Any) -> types.ListPromptsResult:
-        """Return all prompts."""
-        return listed_prompts()
-
-    async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    async def _get_prompt(self, name: str, values: dict[str, str], report: Report | None) -> Result:
         """Return a prompt with its context."""
-        prompt, values = PROMPTS.get(params.name), dict(params.arguments or {})
+        prompt = PROMPTS.get(name)
         if prompt is None:
-            raise _unknown("prompt", params.name, PROMPTS)
+            raise _unknown("prompt", name, PROMPTS)
         try:
             arguments = arguments_of(prompt, values)
-            return message_of(prompt, values, await self._runner.run(context, prompt.operation, arguments))
+            return message_of(prompt, values, await self._runner.run(report, prompt.operation, arguments))
         except (SatchelError, OSError) as error:
-            raise MCPError(types.INVALID_PARAMS, fault_text(error)) from None
+            raise ProtocolError(INVALID_PARAMS, fault_text(error)) from None
 
-    async def list_resources(self, _context: Context, _params: Any) -> types.ListResourcesResult:
-        """Return no resources: there are as many as chunks, and `search` finds them."""
-        return types.ListResourcesResult(resources=[])
-
-    async def list_templates(self, _context: Context, _params: Any) -> types.ListResourceTemplatesResult:
-        """Return the URI templates of resources."""
-        return TEMPLATES
-
-    async def read_resource(
-        self, context: Context, params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
+    async def _read_resource(self, uri: str, report: Report | None) -> Result:
         """Return a document, or the content behind a handle."""
-        uri = str(params.uri)
         target = parsed(uri)
         try:
-            answered = await self._runner.run(context, *target) if target is not None else None
+            answered = await self._runner.run(report, *target) if target is not None else None
         except (SatchelError, OSError):  # the answer must not tell missing from forbidden
             answered = None
         if answered is None or not answered.text:
-            raise MCPError(types.INVALID_PARAMS, not_found(clean_field(uri)), {"uri": uri})
-        return contents(uri, answered.text)
+            raise ProtocolError(INVALID_PARAMS, not_found(clean_field(uri)), {"uri": uri})
+        return {"contents": [{"mimeType": MIME_TYPE, "text": answered.text, "uri": uri}]}
 
 
-def build(runner: EngineRunner, session: str = "") -> Server[Any]:
-    """Return the server. Several servers may share a runner."""
-    handlers = Handlers(runner, session)
-    return Server(
-        NAME,
-        version=__version__,
-        title="Satchel",
-        description="Everything your agent should know, packed to fit.",
-        instructions=INSTRUCTIONS,
-        cache_hints=CACHE_HINTS,
-        on_list_tools=handlers.list_tools,
-        on_call_tool=handlers.call_tool,
-        on_list_prompts=handlers.list_prompts,
-        on_get_prompt=handlers.get_prompt,
-        on_list_resources=handlers.list_resources,
-        on_list_resource_templates=handlers.list_templates,
-        on_read_resource=handlers.read_resource,
-    )
+def no_resources() -> Result:
+    """Return no resources: there are as many as chunks, and `search` finds them."""
+    return {"resources": []}
 
 
-def answer(answered: Answered) -> types.CallToolResult:
+LISTS: Mapping[str, Callable[[], Result]] = {
+    "tools/list": listed_tools,
+    "prompts/list": listed_prompts,
+    "resources/list": no_resources,
+    "resources/templates/list": TEMPLATES.copy,
+}
+"""Requests that are answered without the engine."""
+
+
+def answer(answered: Answered) -> Result:
     """Return the text once, byte for byte, or the notes if it is empty, and the structured content."""
     text = answered.text if "usage" in answered.envelope else bounded(answered.text)
     shown = text or without_home("; ".join(answered.notes)) or "done"
-    return types.CallToolResult(
-        content=[types.TextContent(text=shown)], structured_content=structured(answered), is_error=False
-    )
+    return {"content": [_text(shown)], "isError": False, "structuredContent": structured(answered)}
 
 
 def bounded(listing: str) -> str:
@@ -437,10 +437,10 @@ def bounded(listing: str) -> str:
     return "\n".join([*lines[:fits], more])
 
 
-def _failed(message: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=message)], is_error=True)
+def _failed(message: str) -> Result:
+    return {"content": [_text(message)], "isError": True}
 
 
-def _unknown(what: str, name: str, names: Iterable[str]) -> MCPError:
+def _unknown(what: str, name: str, names: Iterable[str]) -> ProtocolError:
     shown = clean_field(name, NAME_CHARACTERS)
-    return MCPError(types.INVALID_PARAMS, f"there is no {what} {shown!r}: choose from {', '.join(names)}")
+    return ProtocolError(INVALID_PARAMS, f"there is no {what} {shown!r}: choose from {', '.join(names)}")

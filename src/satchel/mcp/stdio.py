@@ -8,23 +8,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import json
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-import anyio
-import pydantic_core
-from mcp import types
-from mcp.server.lowlevel import Server
-from mcp.shared.message import SessionMessage
-from pydantic import ValidationError
-
+from satchel.mcp.conversation import Conversation
 from satchel.mcp.pipes import END_SECONDS, LAST_SECONDS, Output, Parent, Pipes, end_after, lines
-from satchel.mcp.running import EngineRunner
-from satchel.mcp.server import build
+from satchel.mcp.running import EngineRunner, Report
+from satchel.mcp.server import INTERNAL_ERROR, INVALID_REQUEST, Handlers, ProtocolError, Result
+from satchel.system import telemetry
 from satchel.system.threads import in_thread
 
 if TYPE_CHECKING:
@@ -36,33 +32,34 @@ LONGEST_LINE = 8_000_000
 DRAIN_SECONDS = 1.0
 """Wait for unfinished answers after the end of input: a script may close the pipe right after its requests."""
 
-Incoming = SessionMessage | Exception
+PARSE_ERROR, CONNECTION_CLOSED = -32700, -32000
+
+Identity = str | int
 
 
-class LineTransport:
-    """Both directions of one client. The reading thread is a daemon because it may be blocked in a read at the end."""
+class LineServer:
+    """Answers the lines of one client. The thread that reads is a daemon: it may be blocked in a read at the end."""
 
-    def __init__(self, source: int, sink: int) -> None:
+    def __init__(self, handlers: Handlers, source: int, sink: int) -> None:
+        self._conversation = Conversation(handlers)
         self._source = source
         self._output = Output(sink)
-        self._open: set[types.RequestId] = set()
-        self._drained = asyncio.Event()
-        self._send, self.incoming = anyio.create_memory_object_stream[Incoming](0)
-        self.outgoing, self._receive = anyio.create_memory_object_stream[SessionMessage](0)
+        self._writing = asyncio.Lock()
+        self._open: dict[Identity, asyncio.Task[None]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._over = asyncio.Event()
 
     async def serve(self) -> None:
-        """Transport messages until the client closed its side and has all answers, or stopped reading."""
+        """Serve until the client closed its side and has all answers, or stopped reading."""
         loop = asyncio.get_running_loop()
         thread = threading.Thread(target=self._read, args=(loop,), name="satchel-mcp-input", daemon=True)
         thread.start()
-        async with self._receive:
-            async for message in self._receive:
-                if isinstance(message.message, types.JSONRPCResponse | types.JSONRPCError):
-                    self._forget(message.message.id)
-                raw = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-                if not await in_thread(self._write, raw):
-                    break
-        await self._send.aclose()
+        try:
+            await self._over.wait()
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _read(self, loop: asyncio.AbstractEventLoop) -> None:
         """Read lines until the end of input, in a thread that waits while the server is busy."""
@@ -72,58 +69,105 @@ class LineTransport:
             asyncio.run_coroutine_threadsafe(self._end(), loop).result()
 
     async def _take(self, line: bytes | None) -> None:
-        """Pass a message on, or answer an invalid line with an error."""
+        """Begin to answer a request, or answer an invalid line with an error."""
         if line is not None and not line.strip():
             return
-        refused = _TOO_LONG if line is None else None
-        message = None
-        if line is not None:
-            message, refused = parsed(line)
-        if message is not None and isinstance(message, types.JSONRPCRequest):
-            if message.id in self._open:
-                refused = _error(message.id, types.INVALID_REQUEST, f"request {message.id!r} is still being answered")
-            else:
-                self._open.add(message.id)
-                self._drained.clear()
-        elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._forget((message.params or {}).get("requestId"))
+        message, refused = (None, _TOO_LONG) if line is None else parsed(line)
         if refused is not None:
-            raw = refused.model_dump_json(by_alias=True, exclude_unset=True)
-            await in_thread(self._write, raw)
-        elif message is not None:
-            with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                await self._send.send(SessionMessage(message))
+            await self._send(refused)
+        elif message is not None and "method" in message:
+            identity, method, params = message.get("id"), message["method"], message.get("params") or {}
+            if not _is_identity(identity):
+                if method == "notifications/cancelled":
+                    self._cancel(params.get("requestId"))
+            elif identity in self._open:
+                await self._send(_error(identity, INVALID_REQUEST, f"request {identity!r} is still being answered"))
+            else:
+                task = self._open[identity] = asyncio.ensure_future(self._answer(identity, method, params))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+    def _cancel(self, identity: Any) -> None:
+        """Stop answering a request; a client may send its number as text."""
+        for one in [one for one in self._open if str(one) == str(identity)]:
+            self._open.pop(one).cancel()
+
+    async def _answer(self, identity: Identity, method: str, params: Mapping[str, Any]) -> None:
+        """Write the answer of a request. Its id is free again as soon as the answer is on its way."""
+        try:
+            result = await self._conversation.answer(method, params, self._reporting(params))
+            message: Result = {"jsonrpc": "2.0", "id": identity, "result": result}
+        except ProtocolError as error:
+            message = _error(identity, error.code, error.message, error.data)
+        except Exception:  # noqa: BLE001 - an internal error must not reach the client or end its other calls
+            telemetry.warning("a request failed", method=method, exc_info=True)
+            message = _error(identity, INTERNAL_ERROR, "Internal server error")
+        self._open.pop(identity)
+        await self._send(message)
+
+    def _reporting(self, params: Mapping[str, Any]) -> Report | None:
+        """Return what reports progress to the client; None if it asked for none."""
+        meta = params.get("_meta")
+        token = meta.get("progressToken") if isinstance(meta, dict) else None
+        if not _is_identity(token):
+            return None
+
+        async def report(steps: float, text: str) -> None:
+            told = {"progressToken": token, "progress": steps, "message": text}
+            await self._send({"jsonrpc": "2.0", "method": "notifications/progress", "params": told})
+
+        return report
 
     async def _end(self) -> None:
-        """Wait for unfinished answers after the end of input, then close."""
-        if self._open:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._drained.wait(), DRAIN_SECONDS)
-        await self._send.aclose()
+        """Wait for unfinished answers after the end of input, and refuse those that take too long."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=DRAIN_SECONDS)
+        for identity in [*self._open]:
+            self._open.pop(identity).cancel()
+            await self._send(_error(identity, CONNECTION_CLOSED, "Connection closed"))
+        self._over.set()
 
-    def _forget(self, identity: Any) -> None:
-        if isinstance(identity, str | int):
-            self._open.discard(identity)
-        if not self._open:
-            self._drained.set()
-
-    def _write(self, message: str) -> bool:
-        """Write one line; False if the reader is gone."""
-        return self._output.write([f"{message}\n".encode()])
+    async def _send(self, message: Result) -> None:
+        """Write one line, after those before it; the end if the reader is gone."""
+        raw = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+        async with self._writing:
+            if not await in_thread(self._output.write, [raw + b"\n"]):
+                self._over.set()
 
 
-def parsed(line: bytes) -> tuple[types.JSONRPCMessage | None, types.JSONRPCError | None]:
+def parsed(line: bytes) -> tuple[Result | None, Result | None]:
     """Return the message in a line, or the error that answers it."""
     try:
-        value = pydantic_core.from_json(line)
-    except ValueError:
-        return None, _error(None, types.PARSE_ERROR, "the line is no JSON: send one message a line")
-    try:
-        return types.jsonrpc_message_adapter.validate_python(value, by_name=False), None
-    except ValidationError:
-        identity = value.get("id") if isinstance(value, dict) else None
-        answer_id = identity if isinstance(identity, str | int) and not isinstance(identity, bool) else None
-        return None, _error(answer_id, types.INVALID_REQUEST, "the line is no JSON-RPC 2.0 message (batches are none)")
+        value = json.loads(line.decode())
+        if b"\\ud" in line.lower():
+            json.dumps(value, ensure_ascii=False).encode()  # raises for half a surrogate pair
+    except (ValueError, RecursionError):
+        return None, _error(None, PARSE_ERROR, "the line is no JSON: send one message a line")
+    if isinstance(value, dict) and _is_message(value):
+        return value, None
+    identity = value.get("id") if isinstance(value, dict) else None
+    answered = identity if _is_identity(identity) else None
+    return None, _error(answered, INVALID_REQUEST, "the line is no JSON-RPC 2.0 message (batches are none)")
+
+
+def _is_message(value: Result) -> bool:
+    """Return whether a value is a request, a notification or an answer, in the fields that are looked at."""
+    if value.get("jsonrpc") != "2.0":
+        return False
+    if isinstance(value.get("method"), str):
+        return isinstance(value.get("params"), dict | None)
+    error = value.get("error")
+    is_error = isinstance(error, dict) and isinstance(error.get("code"), int) and isinstance(error.get("message"), str)
+    return "method" not in value and (isinstance(value.get("result"), dict) or is_error)
+
+
+def _is_identity(value: Any) -> TypeGuard[Identity]:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def _error(identity: Identity | None, code: int, message: str, data: Any = None) -> Result:
+    error = {"code": code, "message": message} | ({} if data is None else {"data": data})
+    return {"jsonrpc": "2.0", "id": identity, "error": error}
 
 
 def read_lines(source: int, longest: int) -> Iterator[bytes | None]:
@@ -133,11 +177,7 @@ def read_lines(source: int, longest: int) -> Iterator[bytes | None]:
         yield plain if isinstance(plain, bytes) and len(plain) <= longest else None
 
 
-def _error(identity: types.RequestId | None, code: int, message: str) -> types.JSONRPCError:
-    return types.JSONRPCError(jsonrpc="2.0", id=identity, error=types.ErrorData(code=code, message=message))
-
-
-_TOO_LONG = _error(None, types.INVALID_REQUEST, f"the line has more than {LONGEST_LINE:,} bytes: send less at once")
+_TOO_LONG = _error(None, INVALID_REQUEST, f"the line has more than {LONGEST_LINE:,} bytes: send less at once")
 
 
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
@@ -149,25 +189,20 @@ _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP
 def run(open_engine: Callable[[], Satchel], pipes: Pipes, environ: Mapping[str, str] = os.environ) -> bool:
     """Serve until the client closes its side or ends. Returns whether the engine was closed in time."""
     gc.freeze()  # loaded modules stay: collecting them again would slow every answer
-    gc.enable()
     runner = EngineRunner(open_engine)
+    handlers = Handlers(runner, environ.get(SESSION_VARIABLE, ""))
     last: list[threading.Timer] = []
     try:
-        server = build(runner, environ.get(SESSION_VARIABLE, ""))
-        asyncio.run(_serve(server, pipes, lambda: last.append(end_after(LAST_SECONDS))))
+        asyncio.run(_serve(handlers, pipes, lambda: last.append(end_after(LAST_SECONDS))))
         return runner.close(END_SECONDS)
     finally:
         for timer in last:
             timer.cancel()
 
 
-async def _serve(server: Server[Any], pipes: Pipes, ending: Callable[[], None]) -> None:
+async def _serve(handlers: Handlers, pipes: Pipes, ending: Callable[[], None]) -> None:
     loop = asyncio.get_running_loop()
-    transport = LineTransport(pipes.source, pipes.sink)
-    carrying = asyncio.ensure_future(transport.serve())
-    serving = asyncio.ensure_future(
-        server.run(transport.incoming, transport.outgoing, server.create_initialization_options())
-    )
+    serving = asyncio.ensure_future(LineServer(handlers, pipes.source, pipes.sink).serve())
     ended = asyncio.Event()
     parent = Parent(lambda: loop.call_soon_threadsafe(ended.set))
     parent.watch()
@@ -178,11 +213,8 @@ async def _serve(server: Server[Any], pipes: Pipes, ending: Callable[[], None]) 
     try:
         await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
         ending()
-        if serving.done():
-            await carrying  # the last messages have arrived
-            await serving
     finally:
         parent.stop()
-        for task in (serving, carrying, waiting):
-            task.cancel()
-        await asyncio.gather(serving, carrying, waiting, return_exceptions=True)
+        serving.cancel()
+        waiting.cancel()
+        await asyncio.gather(serving, waiting, return_exceptions=True)

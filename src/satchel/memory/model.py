@@ -7,12 +7,13 @@ for a record that belongs to all of them. The annotation of a field defines its 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Annotated, Any
 
 from satchel import codec
 from satchel import text as words
 from satchel.codec import Clean, Data
+from satchel.dataclass import dataclass
 from satchel.vocabulary import (
     ACTIVE,
     DEFAULT_IMPORTANCE,

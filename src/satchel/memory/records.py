@@ -10,12 +10,13 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any
 
 from satchel import codec
 from satchel import text as words
 from satchel.codec import Clean, Codec, Data, iso_time
+from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.memory.model import Experience, Memory, Value, dated
 from satchel.memory.scope import Notebook

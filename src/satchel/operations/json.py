@@ -8,12 +8,13 @@ Durations are in `meta.timings` only.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from satchel import __version__
+from satchel.dataclass import dataclass
 from satchel.types import Context, Failure, Hit, Location, Omission
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from satchel.dataclass import dataclass
 from satchel.errors import SatchelError, UsageError
 from satchel.safety.sanitize import clean_field
 

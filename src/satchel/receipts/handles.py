@@ -9,9 +9,10 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from satchel.dataclass import dataclass
 from satchel.system import files, state_files, telemetry
 from satchel.types import Context, ContextItem, Kind, Omission, Range, ShownBefore
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from satchel.assemble.request import AssembleRequest, start_of_day
 from satchel.assemble.section import Group, Section
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.assemble.truncation import SIGNATURE_FIRST, TruncationStrategy, excerpt, strategy
+from satchel.dataclass import dataclass
 from satchel.results.entities import (
     SOURCE,
     WHOLE_FILES,

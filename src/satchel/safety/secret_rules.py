@@ -10,8 +10,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
+
+from satchel.dataclass import dataclass
 
 _KEY_BLOCK_LIMIT = 16_000
 """Characters of a private key block; a 16,384 bit RSA key has 12,700."""

@@ -10,9 +10,10 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from satchel.dataclass import dataclass
 from satchel.search.chunks import chunks_of
 from satchel.store.records import StoredChunk
 from satchel.types import Hit, Role, ScoredSpan, Signal

@@ -11,10 +11,11 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
+from satchel.dataclass import dataclass
 from satchel.errors import UnsafePathError, UsageError
 from satchel.safety.sanitize import clean_field, redact
 from satchel.store.protocol import Store

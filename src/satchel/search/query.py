@@ -14,11 +14,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from itertools import groupby
 
 from satchel import text as words
+from satchel.dataclass import dataclass
 from satchel.search.trace import NO_TRACE, Trace, read_trace
 
 LONGEST_WRAPPER = 120

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from satchel.dataclass import dataclass
 from satchel.search import bm25, ranker
 from satchel.search.bm25 import FloatArray
 from satchel.search.filters import FILE_WEIGHTS as FILE_WEIGHTS

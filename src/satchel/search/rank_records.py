@@ -19,12 +19,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from satchel.dataclass import dataclass
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
 from satchel.search.chunks import ALSO, chunk_of, identity_of, stored_rows

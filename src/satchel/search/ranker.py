@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from satchel.dataclass import dataclass
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
 from satchel.search.query import QueryTerm

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 
 from satchel import text as words
+from satchel.dataclass import dataclass
 from satchel.search import bm25
 from satchel.search.bm25 import K1, FloatArray
 from satchel.search.query import Query, Zone

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
+
+from satchel.dataclass import dataclass
 
 LONGEST_LINE = 500
 """Most characters of a line that are compared with the forms. Frames are shorter; some forms try every position."""

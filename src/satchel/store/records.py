@@ -7,9 +7,10 @@ Every part is a chunk.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from satchel.dataclass import dataclass
 from satchel.types import Import, Kind, Part, Reference
 
 

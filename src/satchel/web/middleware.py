@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from satchel.codec import json_text
+from satchel.dataclass import dataclass
 from satchel.errors import LockedError, MissingExtraError, NoIndexError, SatchelError, UnsafePathError, UsageError
 from satchel.operations.operation import fault_text
 from satchel.web.access import Access, Origins

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
 from typing import Any
 
 from satchel.assemble.render.labels import SECTION_SEPARATOR, file_path, line_range, quote, quoted, record_title
 from satchel.assemble.truncation import CHARACTERS_PER_TOKEN
+from satchel.dataclass import dataclass
 from satchel.safety.sanitize import DATA_NOTICE, clean_field
 from satchel.tokens import TokenCounter
 from satchel.types import CONTEXT_TYPES, ContextItem, Cut, Detail, Failure, Kind, Omission, ShownBefore, View

@@ -25,12 +25,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby, takewhile
 from operator import itemgetter
 from typing import NamedTuple
 
+from satchel.dataclass import dataclass
 from satchel.sources import experiences
 from satchel.types import CONTEXT_TYPES, ContextItem, Detail, Kind, Piece, Trust, View
 

@@ -14,7 +14,7 @@ import click
 from satchel.cli import streams
 from satchel.cli.options import HELP_OPTIONS, Function, Invocation, command, group
 from satchel.cli.session import NOTHING_FOUND, collect_seldom
-from satchel.errors import MissingExtraError, NoIndexError, UsageError
+from satchel.errors import NoIndexError, UsageError
 
 if TYPE_CHECKING:
     from satchel.clients.setup import FileChange
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
 """Environment variable of the host with the folder in which its user works."""
-
-MISSING = "the MCP server needs the extra mcp: pip install 'satchel[mcp]'"
 
 EPILOG = """\b
 Set-up in clients (`satchel setup CLIENT` does it for you):
@@ -46,20 +44,12 @@ def mcp_command(invocation: Invocation) -> int:
     work tree around the current folder. Tools: context_query, graph_context, premortem, situation_context, search,
     expand, remember, experience.
     """
-    import gc
-
     from satchel.mcp.pipes import take_pipes
 
-    pipes = take_pipes()
-    gc.disable()  # until the SDK is loaded: it creates hundreds of thousands of objects that all stay
-    root = invocation.root
-    try:
-        from satchel.mcp.stdio import run
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("satchel"):
-            raise
-        raise MissingExtraError(MISSING) from error
+    pipes = take_pipes()  # before a library may write to standard output
+    from satchel.mcp.stdio import run
 
+    root = invocation.root
     around = os.environ.get(PROJECT_VARIABLE) or "."
     is_closed = run(lambda: _opened(around, root), pipes)
     if not is_closed:  # a running thread would keep the process alive; the store survives this

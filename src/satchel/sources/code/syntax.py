@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from satchel.dataclass import dataclass
 from satchel.sources.code.languages import Grammar, Mark
 from satchel.types import EdgeType
 
