@@ -2,8 +2,8 @@
 
     python benchmarks/index_stages.py TREE [TREE...] --out benchmarks/results/index_stages.json
 
-One lane reads everything, so that each stage is counted in this process; git is counted apart. The timers are exclusive:
-the time of an inner stage is not counted for the outer one. The trees are cloned, so nothing is written into them.
+One lane reads everything, so that each stage is counted in this process; git is counted apart. The timers are exclusive: the
+time of an inner stage is not counted for the outer one. The trees are cloned, so nothing is written into them.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ STAGES: Mapping[str, tuple[str, ...]] = {
     "outline": ("satchel.index.reading:outline_file",),
     "cut into spans": ("satchel.store.extract:cut_spans",),
     "count words": ("satchel.store.extract:count",),
-    "extraction": ("satchel.index.reading:extract",),
-    "other of a file": ("satchel.index.reading:read_file",),
+    "extraction": ("satchel.index.reading:extract_files",),
+    "other of a file": ("satchel.index.reading:read_files",),
     "rows": ("satchel.store.sqlite.writer:Writer.put",),
     "postings": ("satchel.store.sqlite.writer:Writer._write_segments",),
     "history": ("satchel.index.update:update_history",),
