@@ -15,7 +15,6 @@ import numpy as np
 from satchel.store.records import IN_LIST, NewDocument, SkippedFile, Stamp
 from satchel.store.segments import (
     HEADER_BYTES,
-    NO_POSTINGS,
     Columns,
     IntArray,
     SegmentDocument,
@@ -191,7 +190,7 @@ def _merge_postings(
             posted.append((numbers[owners[kept]], moved[kept], counts[kept]))
         connection.executemany(
             "INSERT INTO postings VALUES (?, ?, ?)",
-            ((term, target, blob) for term, blob in encode_postings(list(vocabulary), posted) if blob != NO_POSTINGS),
+            ((term, target, blob) for term, blob in encode_postings(list(vocabulary), posted)),
         )
         if last is None:
             return
