@@ -2,8 +2,8 @@
 
     python benchmarks/index_stages.py TREE [TREE...] --out benchmarks/results/index_stages.json
 
-One lane reads everything, so that each stage is counted in this process; git is counted apart. The timers are exclusive: the
-time of an inner stage is not counted for the outer one. The trees are cloned, so nothing is written into them.
+One lane reads everything, so that each stage is counted in this process; git is counted apart. Timers are exclusive:
+the time of an inner stage is not counted for the outer one. The trees are cloned, so nothing is written into them.
 """
 
 from __future__ import annotations

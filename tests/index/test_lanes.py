@@ -182,9 +182,8 @@ def test_a_worker_ignores_ctrl_c_because_its_parent_decides(worker: subprocess.P
     send(worker.stdin, [("f00.py", "")])
     answer = receive(worker.stdout, Shared)
     assert answer is not None
-    vocabulary, readings = answer
-    assert "function0" in " ".join(vocabulary)
-    assert readings[0].path == "f00.py"
+    assert "function" in answer.vocabulary
+    assert answer.readings[0].path == "f00.py"
 
 
 NEVER_READS = """

@@ -148,8 +148,14 @@ _PAUSE_SECONDS = 0.05  # between two checks for a stop
 Message = TypeVar("Message")
 Batch = tuple[int, list[File]]
 Result = tuple[int, list[Reading]]
-Shared = tuple[list[str], list[Reading]]
-"""The answer of a worker: the vocabulary that all readings share, sent once, and the readings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The answer of a worker: the vocabulary that all readings share, sent once, and the readings."""
+
+    vocabulary: list[str]
+    readings: list[Reading]
 
 
 class Lanes:
@@ -351,18 +357,17 @@ def _shared(readings: list[Reading]) -> Shared:
     for reading in readings:
         if reading.extraction is not None:
             vocabulary, reading.extraction.vocabulary = reading.extraction.vocabulary or vocabulary, []
-    return vocabulary, readings
+    return Shared(vocabulary, readings)
 
 
 def _readings(answer: Shared | None) -> list[Reading] | None:
     """Return the readings of an answer, each with the vocabulary."""
     if answer is None:
         return None
-    vocabulary, readings = answer
-    for reading in readings:
+    for reading in answer.readings:
         if reading.extraction is not None:
-            reading.extraction.vocabulary = vocabulary
-    return readings
+            reading.extraction.vocabulary = answer.vocabulary
+    return answer.readings
 
 
 def _ask(process: subprocess.Popen[bytes], message: object, kind: type[Message]) -> Message | None:
