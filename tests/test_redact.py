@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.errors import UsageError
-from satchel.safety.sanitize import redact
+from satchel.safety.sanitize import counted_text, counted_texts, line, lines, redact
 
 LETTERS = string.ascii_letters
 ALNUM = string.ascii_letters + string.digits
@@ -374,6 +374,21 @@ def test_lines_stay_and_doing_it_twice_changes_nothing_more(parts: list[str]) ->
     redacted, _ = redact(text)
     assert redacted.count("\n") == text.count("\n")
     assert redact(redacted) == (redacted, {})
+
+
+@given(texts=st.lists(st.lists(st.sampled_from(FRAGMENTS), max_size=6).map("".join), max_size=40))
+def test_texts_that_are_checked_together_come_out_as_each_alone(texts: list[str]) -> None:
+    assert counted_texts(texts) == [counted_text(text) for text in texts]
+    assert lines(texts) == [line(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    "before", ["next", "pragma: allowlist nextline secret", "-----BEGIN RSA PRIVATE KEY-----", "password =", "api"]
+)
+def test_a_text_before_it_does_not_hide_a_secret(before: str) -> None:
+    texts = [before, "token = 'ab3dEf6hIj9kLm2nOp5q'", "key = 'Zx9Yw8Vu7Ts6Rq5Po4Nm3'"]
+    assert counted_texts(texts) == [counted_text(text) for text in texts]
+    assert counted_texts(texts)[1][1] == {"redacted": 1}
 
 
 @given(before=st.text(max_size=20), after=st.text(max_size=20))

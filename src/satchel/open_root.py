@@ -234,7 +234,14 @@ class OpenRoot:
         from satchel.index.build import build
         from satchel.index.options import Quiet
 
-        return build(self.store, self.places.root, self._build_options(), progress or Quiet(), should_stop)
+        options, watcher = self._build_options(), progress or Quiet()
+        if self.store.revision == "0" and self.places.repository:
+            from satchel.index.siblings import build_from_sibling
+
+            report = build_from_sibling(self.store, self.places.root, options, watcher, should_stop)
+            if report is not None:
+                return report
+        return build(self.store, self.places.root, options, watcher, should_stop)
 
     def refresh(self, *, progress: Progress | None = None, should_stop: ShouldStop = never) -> list[Failure]:
         """Bring the index up to date before a question, unless that was just done. Returns notes for the answer.

@@ -171,9 +171,9 @@ class TestChangesThatHardlyShow:
         seen: list[str] = []
         read = reading.read_file
 
-        def watched(path: str, options: ReadingOptions) -> reading.Reading:
+        def watched(path: str, indexed: str, options: ReadingOptions) -> tuple[reading.Reading, str | None]:
             seen.append(path)
-            return read(path, options)
+            return read(path, indexed, options)
 
         monkeypatch.setattr(reading, "read_file", watched)
         assert index.run().is_fresh

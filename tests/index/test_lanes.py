@@ -9,14 +9,14 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from satchel.index import reading as lanes
 from satchel.index.options import ReadingOptions
-from satchel.index.reading import FAILED, Lanes, Reading, receive, send
+from satchel.index.reading import FAILED, Lanes, Reading, Shared, receive, send
 from tests.index.indexing import KEY, never
 
 FILES = 60
@@ -46,8 +46,13 @@ def paths_of(options: ReadingOptions) -> list[tuple[str, int]]:
     return sorted((path.name, path.stat().st_size) for path in Path(options.root).iterdir())
 
 
+def lanes_of(options: ReadingOptions, workers: int, should_stop: Callable[[], bool] = never) -> Lanes:
+    paths, sizes = zip(*paths_of(options), strict=True)
+    return Lanes([(path, "") for path in paths], sizes, options, workers, should_stop)
+
+
 def read_all(options: ReadingOptions, workers: int) -> list[Reading]:
-    with Lanes(paths_of(options), options, workers, never) as running:
+    with lanes_of(options, workers) as running:
         return [reading for batch in running for reading in batch]
 
 
@@ -63,10 +68,10 @@ DIES_OVER = """
 import os
 from satchel.index import reading
 read = reading.read_file
-def dying(path, options):
+def dying(path, indexed, options):
     if path in {dying}:
         os.kill(os.getpid(), 9)
-    return read(path, options)
+    return read(path, indexed, options)
 reading.read_file = dying
 """
 
@@ -120,7 +125,7 @@ def children() -> list[int]:
 
 def test_nobody_is_left_when_the_block_ends_early(options: ReadingOptions) -> None:
     before = children()
-    running = Lanes(paths_of(options), options, 3, never)
+    running = lanes_of(options, 3)
     with running:
         next(iter(running))
     assert children() == before
@@ -129,7 +134,7 @@ def test_nobody_is_left_when_the_block_ends_early(options: ReadingOptions) -> No
 def test_a_stop_keeps_what_was_read_and_leaves_nobody(options: ReadingOptions) -> None:
     before = children()
     seen: list[Reading] = []
-    with Lanes(paths_of(options), options, 3, lambda: len(seen) >= 10) as running:
+    with lanes_of(options, 3, lambda: len(seen) >= 10) as running:
         for batch in running:
             seen += batch
     assert 10 <= len(seen) < FILES
@@ -164,7 +169,7 @@ def test_a_worker_whose_answers_nobody_takes_ends_without_a_word(worker: subproc
     assert worker.stdout is not None
     assert worker.stderr is not None
     worker.stdout.close()
-    send(worker.stdin, ["f00.py"])
+    send(worker.stdin, [("f00.py", "")])
     worker.stdin.close()
     assert worker.wait(60) == 0
     assert worker.stderr.read() == b""
@@ -174,10 +179,11 @@ def test_a_worker_ignores_ctrl_c_because_its_parent_decides(worker: subprocess.P
     assert worker.stdin is not None
     assert worker.stdout is not None
     worker.send_signal(signal.SIGINT)
-    send(worker.stdin, ["f00.py"])
-    readings = receive(worker.stdout, list[Reading])
-    assert readings is not None
-    assert readings[0].path == "f00.py"
+    send(worker.stdin, [("f00.py", "")])
+    answer = receive(worker.stdout, Shared)
+    assert answer is not None
+    assert "function" in answer.vocabulary
+    assert answer.readings[0].path == "f00.py"
 
 
 NEVER_READS = """
@@ -193,7 +199,7 @@ from satchel.index.reading import receive, send
 process = subprocess.Popen([sys.executable, *sys.argv[2:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 send(process.stdin, ReadingOptions(sys.argv[1], b"k" * 32, 1000000))
 receive(process.stdout, str)
-send(process.stdin, ["f00.py"])
+send(process.stdin, [("f00.py", "")])
 print(process.pid, flush=True)
 sys.stdin.read()
 """

@@ -171,9 +171,9 @@ def commit_documents(commits: Sequence[Commit], plan: HistoryPlan) -> list[NewDo
     """Return commits as documents, their messages and subjects clean and without secrets."""
     options, allow = plan.options, plan.options.reading.allow
     # Shortened afterwards: half of a secret is not recognised.
-    read = [sanitize.counted_text(commit.message, allow) for commit in commits]
+    read = sanitize.counted_texts([commit.message for commit in commits], allow)
     messages = [message[: options.message_characters] for message, _ in read]
-    subjects = [sanitize.line(commit.subject, SUBJECT_CHARACTERS, allow) for commit in commits]
+    subjects = sanitize.lines([commit.subject for commit in commits], SUBJECT_CHARACTERS, allow)
     authors = {name: sanitize.line(name, allow=allow) for name in {commit.author for commit in commits}}
     searched = [
         message[: len(subject) + SEARCHED_CHARACTERS] for message, subject in zip(messages, subjects, strict=True)

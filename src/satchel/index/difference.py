@@ -60,6 +60,10 @@ class Difference:
         """Whether there are files to read or to forget."""
         return bool(self.read or self.gone or self.unskipped)
 
+    def indexed_hash(self, path: str) -> str:
+        """Return the content hash of a stored file; a file with these bytes is not extracted again. Empty if it is."""
+        return "" if self.is_rebuild or path not in self.stored else self.stored[path][1].content_hash
+
 
 def known_files(store: Store, *, folders: bool = False) -> dict[str, tuple[Kind, Stamp]]:
     """Return the files of the store by path; with `folders` also the notes that represent folders of a vault."""

@@ -23,7 +23,7 @@ from satchel.index.options import ReadingOptions
 from satchel.safety.sanitize import clean_text, redact
 from satchel.sources.notes import is_note
 from satchel.sources.outline import outline_file, unwanted
-from satchel.store.extract import extract
+from satchel.store.extract import extract_files
 from satchel.store.records import Extraction
 from satchel.system import files
 from satchel.types import Kind, Outline
@@ -38,8 +38,8 @@ class Reading:
     """The result for one file: `skipped` is the reason if it is not indexed.
 
     `text` is compressed; `redacted` and `cleaned` count removals. `changed_ns` is 0 for a file that may have changed
-    once more unnoticed: the next run reads it again. A skipped file has no `extraction`. `facts` are those of a note of
-    a vault.
+    once more unnoticed: the next run reads it again. A skipped file has no `extraction`, nor has an `unchanged` one,
+    whose bytes are those of the index. `facts` are those of a note of a vault.
     """
 
     path: str
@@ -48,6 +48,7 @@ class Reading:
     changed_ns: int = 0
     skipped: str = ""
     failed: bool = False
+    unchanged: bool = False
     content_hash: str = ""
     kind: str = ""
     text: bytes = b""
@@ -58,36 +59,60 @@ class Reading:
     extraction: Extraction | None = None
 
 
-def read_file(path: str, options: ReadingOptions) -> Reading:
-    """Read one file of the root. Never raises for its content: a file that cannot be indexed is returned as skipped."""
+File = tuple[str, str]
+"""The path of a file to read, and the content hash that the index has of it, which may be empty."""
+
+
+def read_files(batch: Sequence[File], options: ReadingOptions, should_stop: Callable[[], bool]) -> list[Reading]:
+    """Read files of the root until stopped. A file that cannot be indexed is returned as skipped, whatever it has."""
+    readings: list[Reading] = []
+    texts: list[tuple[Reading, str, Outline]] = []
+    for path, indexed in batch:
+        if should_stop():
+            break
+        reading, content = read_file(path, indexed, options)
+        if content is not None:
+            try:
+                texts.append((reading, *_parse(reading, content, options)))
+            except (RecursionError, MemoryError):  # nesting or size beyond anything written by hand
+                reading = Reading(path, skipped=FAILED, failed=True)
+        readings.append(reading)
+    extractions = extract_files([(text, outline) for _, text, outline in texts])
+    for (reading, *_), extraction in zip(texts, extractions, strict=True):
+        reading.extraction = extraction
+    return readings
+
+
+def read_file(path: str, indexed: str, options: ReadingOptions) -> tuple[Reading, str | None]:
+    """Read one file; its text is None if there is nothing to extract."""
     now = tick()
     try:
         content = files.read_text(Path(options.root), path, key=options.key, limit=options.limit)
     except files.Skipped as skip:
-        return Reading(path, skipped=str(skip.reason), failed=skip.is_error)
+        return Reading(path, skipped=str(skip.reason), failed=skip.is_error), None
     reading = Reading(
         path, content.size, content.mtime_ns, content.changed_ns if content.changed_ns < now else 0,
         content_hash=content.content_hash, lossy=content.lossy,
     )  # fmt: skip
+    reading.unchanged = content.content_hash == indexed
+    if reading.unchanged:
+        return reading, None
     reason = unwanted(path, content.text)
     if reason is not None:
         reading.skipped = str(reason)
-        return reading
-    try:
-        _parse(reading, content.text, options)
-    except (RecursionError, MemoryError):  # nesting or size beyond anything written by hand
-        return Reading(path, skipped=FAILED, failed=True)
-    return reading
+        return reading, None
+    return reading, content.text
 
 
-def _parse(reading: Reading, text: str, options: ReadingOptions) -> None:
+def _parse(reading: Reading, text: str, options: ReadingOptions) -> tuple[str, Outline]:
+    """Return the safe text of a file with its outline."""
     text, reading.cleaned = clean_text(text)
     text, secrets = redact(text, allow=options.allow)
     kind, outline = _outlined(reading, text, options)
     reading.kind = str(kind)
     reading.text = zlib.compress(text.encode("utf-8", "replace"), TEXT_COMPRESSION)
-    reading.extraction = extract(text, outline)
     reading.redacted = sum(secrets.values())
+    return text, outline
 
 
 def _outlined(reading: Reading, text: str, options: ReadingOptions) -> tuple[Kind, Outline]:
@@ -121,27 +146,36 @@ WORKER = ("-P", "-m", "satchel.index.reading")
 _PAUSE_SECONDS = 0.05  # between two checks for a stop
 
 Message = TypeVar("Message")
-Batch = tuple[int, list[str]]
+Batch = tuple[int, list[File]]
 Result = tuple[int, list[Reading]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The answer of a worker: the vocabulary that all readings share, sent once, and the readings."""
+
+    vocabulary: list[str]
+    readings: list[Reading]
 
 
 class Lanes:
     """Reads files in order, by batches. Use it in a `with` block, which starts and ends the workers.
 
-    `paths` are (path, size) pairs; `workers` is the total number of processes, 0 for one per core.
+    `sizes` are in bytes; `workers` is the total number of processes, 0 for one per core.
     """
 
     def __init__(
         self,
-        paths: Sequence[tuple[str, int]],
+        wanted: Sequence[File],
+        sizes: Sequence[int],
         options: ReadingOptions,
         workers: int,
         should_stop: Callable[[], bool],
     ) -> None:
         lanes = workers or min(_processors(), MOST_LANES)
-        extra = min(lanes - 1, sum(size for _, size in paths) // WORKER_WORTH_BYTES)
+        extra = min(lanes - 1, sum(sizes) // WORKER_WORTH_BYTES)
         self._options, self._should_stop = options, should_stop
-        self._batches: deque[Batch] = deque(enumerate(_batches(paths, extra + 1)))
+        self._batches: deque[Batch] = deque(enumerate(_batches(wanted, sizes, extra + 1)))
         self._results: queue.SimpleQueue[Result | None] = queue.SimpleQueue()
         self._threads = [_Lane(self._batches, self._results, options, should_stop) for _ in range(extra)]
 
@@ -174,7 +208,7 @@ class Lanes:
         while not self._should_stop():
             batch = _take(self._batches)
             if batch is not None:
-                yield batch[0], self._read(batch[1])
+                yield batch[0], read_files(batch[1], self._options, self._should_stop)
             elif not running:
                 return
             pause = None if batch is None else 0.0
@@ -187,14 +221,6 @@ class Lanes:
         while (result := self._next_result(0.0)) is not _NOTHING:  # after a stop, finished batches are kept
             if isinstance(result, tuple):
                 yield result
-
-    def _read(self, paths: list[str]) -> list[Reading]:
-        readings = []
-        for path in paths:
-            if self._should_stop():
-                break
-            readings.append(read_file(path, self._options))
-        return readings
 
     def _next_result(self, pause: float | None) -> Result | object | None:
         """Return a finished batch; None says that a lane ended. Waits a moment unless `pause` is 0."""
@@ -220,12 +246,12 @@ def _take(batches: deque[Batch]) -> Batch | None:
         return None
 
 
-def _batches(paths: Sequence[tuple[str, int]], lanes: int) -> Iterator[list[str]]:
-    remaining = sum(size for _, size in paths)
-    batch: list[str] = []
+def _batches(wanted: Sequence[File], sizes: Sequence[int], lanes: int) -> Iterator[list[File]]:
+    remaining = sum(sizes)
+    batch: list[File] = []
     size = 0
-    for path, length in paths:
-        batch.append(path)
+    for file, length in zip(wanted, sizes, strict=True):
+        batch.append(file)
         size += length
         if size >= min(BATCH_BYTES, max(LAST_BATCH_BYTES, remaining // (4 * lanes))):
             yield batch
@@ -281,23 +307,23 @@ class _Lane(threading.Thread):
             batch = _take(self._batches)
             if batch is None:
                 return True
-            number, paths = batch
-            readings = _ask(process, paths, list[Reading])
+            number, wanted = batch
+            readings = _readings(_ask(process, wanted, Shared))
             if readings is None:
                 self._end()
                 if not self._stopped and not self._should_stop():
-                    self._results.put((number, [self._read_alone(path) for path in paths]))
+                    self._results.put((number, [self._read_alone(file) for file in wanted]))
                 return False
             self._results.put((number, readings))
         return True
 
-    def _read_alone(self, path: str) -> Reading:
+    def _read_alone(self, file: File) -> Reading:
         """Read a file of a batch that killed the worker, in a worker on its own."""
         process = self._process or self._start()
-        readings = _ask(process, [path], list[Reading]) if process is not None else None
+        readings = _readings(_ask(process, [file], Shared)) if process is not None else None
         if readings is None:
             self._end()
-            return Reading(path, skipped=FAILED, failed=True)
+            return Reading(file[0], skipped=FAILED, failed=True)
         return readings[0]
 
     def stop(self) -> None:
@@ -323,6 +349,25 @@ class _Lane(threading.Thread):
                     stream.close()
                 except BrokenPipeError:  # a request that the worker did not read
                     continue
+
+
+def _shared(readings: list[Reading]) -> Shared:
+    """Return the answer of a worker: readings of one call of `read_files` have one vocabulary."""
+    vocabulary: list[str] = []
+    for reading in readings:
+        if reading.extraction is not None:
+            vocabulary, reading.extraction.vocabulary = reading.extraction.vocabulary or vocabulary, []
+    return Shared(vocabulary, readings)
+
+
+def _readings(answer: Shared | None) -> list[Reading] | None:
+    """Return the readings of an answer, each with the vocabulary."""
+    if answer is None:
+        return None
+    for reading in answer.readings:
+        if reading.extraction is not None:
+            reading.extraction.vocabulary = answer.vocabulary
+    return answer.readings
 
 
 def _ask(process: subprocess.Popen[bytes], message: object, kind: type[Message]) -> Message | None:
@@ -383,8 +428,8 @@ def main() -> int:
 
 def _serve(options: ReadingOptions, requests: IO[bytes], answers: IO[bytes]) -> None:
     send(answers, READY)
-    while (paths := receive(requests, list[str])) is not None:
-        send(answers, [read_file(path, options) for path in paths])
+    while (wanted := receive(requests, list[File])) is not None:
+        send(answers, _shared(read_files(wanted, options, lambda: False)))
 
 
 def _die_with_parent() -> None:

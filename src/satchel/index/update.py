@@ -63,8 +63,10 @@ class Task:
 
 def update(store: Store, task: Task) -> None:
     """Publish the changes in one or more transactions, and merge segments. The caller holds the index lock."""
-    paths = [(entry.path, entry.size) for entry in task.difference.read]
-    with _collector_off(), Lanes(paths, task.options.reading, task.options.workers, task.should_stop) as lanes:
+    difference, options = task.difference, task.options
+    wanted = [(entry.path, difference.indexed_hash(entry.path)) for entry in difference.read]
+    sizes = [entry.size for entry in difference.read]
+    with _collector_off(), Lanes(wanted, sizes, options.reading, options.workers, task.should_stop) as lanes:
         _publish_all(store, task, iter(lanes))
     with store.write() as writer:
         writer.merge(task.should_stop)
@@ -143,7 +145,7 @@ def _publish_some(writer: Writer, task: Task, readings: Iterator[list[Reading]])
     deadline = time.monotonic() + PUBLISH_SECONDS
     count = size = 0
     for batch in readings:
-        new = [reading for reading in batch if not reading.skipped and not _is_unchanged(reading, task.difference)]
+        new = [reading for reading in batch if not (reading.skipped or reading.unchanged)]
         _write(writer, task, batch, new)
         count += len(new)
         size += sum(reading.size for reading in new)
@@ -151,13 +153,6 @@ def _publish_some(writer: Writer, task: Task, readings: Iterator[list[Reading]])
         if size >= PUBLISH_BYTES or count >= PUBLISH_FILES or time.monotonic() > deadline:
             return False
     return True
-
-
-def _is_unchanged(reading: Reading, difference: Difference) -> bool:
-    """Return whether the store has these bytes, read by this version."""
-    kind, stamp = difference.stored.get(reading.path, (None, None))
-    same = stamp is not None and kind == reading.kind and stamp.content_hash == reading.content_hash
-    return same and not difference.is_rebuild
 
 
 def _write(writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[Reading]) -> None:
@@ -168,11 +163,12 @@ def _write(writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[R
     stored = difference.stored
     for kind in FILE_KINDS:
         # Skipped now, or of another kind now: `put` replaces within one kind only.
-        leaving = [r.path for r in batch if r.path in stored and stored[r.path][0] is kind and r.kind != kind]
+        replaced = [r for r in batch if r.path in stored and not r.unchanged]
+        leaving = [r.path for r in replaced if stored[r.path][0] is kind and r.kind != kind]
         writer.remove(kind, leaving)
     writer.unskip([reading.path for reading in batch if reading.path in difference.skipped])
     writer.skip([_skipped_file(reading, task) for reading in skipped if not reading.failed])
-    writer.restamp([_stamp(r, stored[r.path][1]) for r in batch if not r.skipped and r.path not in fresh])
+    writer.restamp([_stamp(r, stored[r.path][1]) for r in batch if r.unchanged])
     writer.put([new_document(reading) for reading in new])
     report.removed += sum(reading.path in stored for reading in skipped)
     report.added += sum(path not in stored for path in fresh)

@@ -294,6 +294,31 @@ def line(raw: str, limit: int = FIELD_LIMIT, allow: Sequence[str] = ()) -> str:
     return clean_field(redact(clean_field(raw, max(len(raw), 1)), allow)[0], limit)
 
 
+TEXTS_TOGETHER = 16
+"""Short texts that are checked at once: a tenth of the calls, and little to repeat if one of them has a secret."""
+
+
+def counted_texts(raws: Sequence[str], allow: Sequence[str] = ()) -> list[tuple[str, dict[str, int]]]:
+    """Return `counted_text` of each text, in less time for many short ones.
+
+    No expression of a secret matches across a line end, and no judge looks back over a blank line, so that texts which
+    are safe together are safe alone.
+    """
+    results: list[tuple[str, dict[str, int]]] = []
+    for start in range(0, len(raws), TEXTS_TOGETHER):
+        some = raws[start : start + TEXTS_TOGETHER]
+        joined = "\n\n".join(some)
+        is_safe = counted_text(joined, allow) == (joined, {})
+        results += [(raw, {}) if is_safe else counted_text(raw, allow) for raw in some]
+    return results
+
+
+def lines(raws: Sequence[str], limit: int = FIELD_LIMIT, allow: Sequence[str] = ()) -> list[str]:
+    """Return `line` of each text, in less time for many short ones."""
+    fields = [clean_field(raw, max(len(raw), 1)) for raw in raws]
+    return [clean_field(safe, limit) for safe, _ in counted_texts(fields, allow)]
+
+
 def value(data: Any, allow: Sequence[str] = (), depth: int = VALUE_DEPTH) -> Any:
     """Return a plain JSON value with every text in it made safe, also the keys of mappings."""
     if isinstance(data, str):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from array import array
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, chain, islice, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -89,11 +89,12 @@ class _Table(dict[str, int]):
             pieces = [run] if run.isidentifier() else words.words(run)
             terms = [term for word in pieces for term in words.terms_of(word)]
             self._spans.extend((len(self._terms), len(terms), len(pieces)))
+            numbers = self._numbers
             for term in terms:
-                number = self._numbers.setdefault(term, len(self._numbers))
-                if number == len(self.vocabulary):
+                if term not in numbers:
+                    numbers[term] = len(numbers)
                     self.vocabulary.append(term)
-                self._terms.append(number)
+                self._terms.append(numbers[term])
             number = len(self)
             self[run] = number
             return number
@@ -130,32 +131,28 @@ class TermCounts:
 def count(pieces: Sequence[str], measured: Sequence[str] = ()) -> TermCounts:
     """Count the terms of each piece. The `measured` pieces, numbered after them, only get totals."""
     table = _current()
-    numbers = array("I")
-    sizes = array("I")
-    number_of = table.__getitem__
-    for piece in (*pieces, *measured):
-        piece_runs = words.runs(piece)
-        numbers.extend(map(number_of, piece_runs))
-        sizes.append(len(piece_runs))
+    runs = [words.runs(piece) for piece in (*pieces, *measured)]
+    sizes = np.fromiter(map(len, runs), np.int64, len(runs))
+    numbers = np.fromiter(map(table.__getitem__, chain.from_iterable(runs)), np.int64, int(sizes.sum()))
     terms, spans = table.arrays()
-    runs = np.frombuffer(numbers, dtype=np.uint32).astype(np.int64)
-    owners = np.repeat(np.arange(len(sizes)), np.frombuffer(sizes, dtype=np.uint32))
-    begins, lengths, worth = (spans[:, column][runs].astype(np.int64) for column in range(3))
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    begins, lengths, worth = (spans[:, column].astype(np.int64)[numbers] for column in range(3))
     term_totals, word_totals = _totals(owners, lengths, len(sizes)), _totals(owners, worth, len(sizes))
-    listed = int(np.searchsorted(owners, len(pieces)))
+    listed = int(sizes[: len(pieces)].sum())
     begins, lengths, owners = begins[:listed], lengths[:listed], owners[:listed]
     ends = np.cumsum(lengths)
-    places = np.repeat(begins - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
-    used, first, local = np.unique(terms[places], return_index=True, return_inverse=True)
-    order = np.argsort(first)  # of first occurrence: the numbers of the table differ from process to process
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    keys, counts = np.unique(np.repeat(owners, lengths) * len(used) + rank[local], return_counts=True)
+    occurring = terms[np.repeat(begins - (ends - lengths), lengths) + np.arange(int(lengths.sum()))]
+    place = np.full(len(table.vocabulary), -1)
+    place[occurring[::-1]] = np.arange(len(occurring))[::-1]  # of the first occurrence, which is written last
+    used = np.flatnonzero(place >= 0)
+    used = used[np.argsort(place[used])]  # the numbers of the table differ from process to process
+    place[used] = np.arange(len(used))
+    keys, counts = np.unique(np.repeat(owners, lengths) * len(used) + place[occurring], return_counts=True)
     return TermCounts(
         terms=keys % max(len(used), 1),
         pieces=keys // max(len(used), 1),
         counts=np.minimum(counts, LARGEST_COUNT).astype(np.uint8),
-        vocabulary=[table.vocabulary[number] for number in used[order].tolist()],
+        vocabulary=[table.vocabulary[number] for number in used.tolist()],
         term_totals=term_totals,
         word_totals=word_totals,
     )
@@ -203,40 +200,69 @@ _NO_POSTINGS = Postings(b"", b"", b"")
 
 def extract(text: str, outline: Outline) -> Extraction:
     """Cut the parts of a file into spans and count their terms. `outline` must tile `text`."""
-    lines = text.split("\n")
-    starts = _line_starts(lines)
-    rows = [
-        (number, start, end)
-        for number, part in enumerate(outline.parts)
-        for start, end in cut_spans(lines, part.start, part.end)
-    ]
-    span_count, part_count = len(rows), len(outline.parts)
-    texts = [text[starts[start - 1] : starts[end]] for _, start, end in rows]
-    commented = _comments(text, starts, outline, rows)
-    counted = count(
-        [*texts, *(part.name for part in outline.parts), *(part.signature for part in outline.parts)],
-        list(commented.values()),
-    )
-    columns = np.zeros((SPAN_COLUMNS, span_count), dtype=np.uint32)
-    columns[:3] = np.array(rows, dtype=np.uint32).reshape(-1, 3).T
-    columns[3] = [starts[end] - starts[start - 1] for _, start, end in rows]
-    columns[4] = counted.term_totals[:span_count]
-    columns[5] = counted.word_totals[:span_count]
-    columns[6, list(commented)] = counted.word_totals[span_count + 2 * part_count :]
-    body, names, signatures = _fields(counted, [0, span_count, span_count + part_count])
-    return Extraction(
-        language=outline.language,
-        line_count=len(lines),
-        parsed=outline.parsed,
-        parts=outline.parts,
-        imports=outline.imports,
-        span_count=span_count,
-        span_columns=columns.tobytes(),
-        vocabulary=counted.vocabulary,
-        body=body,
-        names=names,
-        signatures=signatures,
-    )
+    return extract_files([(text, outline)])[0]
+
+
+def extract_files(files: Sequence[tuple[str, Outline]]) -> list[Extraction]:
+    """Extract several files, which share one vocabulary: they are counted at once, in less time."""
+    cuts = [_Cut(text, outline) for text, outline in files]
+    pieces = [cut.pieces for cut in cuts]
+    counted = count(list(chain.from_iterable(pieces)), [line for cut in cuts for line in cut.comments.values()])
+    bases = list(accumulate(map(len, pieces), initial=0))
+    comment_words = iter(counted.word_totals[bases[-1] :].tolist())
+    bounds = [start for base, cut in zip(bases, cuts, strict=False) for start in cut.bounds(base)]
+    fields = iter(_fields(counted, [*bounds, bases[-1]]))
+    extractions = []
+    for base, cut, (_, outline) in zip(bases, cuts, files, strict=False):
+        spans = slice(base, base + len(cut.rows))
+        columns = np.zeros((SPAN_COLUMNS, len(cut.rows)), dtype=np.uint32)
+        columns[:4] = np.array(cut.rows, dtype=np.uint32).reshape(-1, 4).T
+        columns[4] = counted.term_totals[spans]
+        columns[5] = counted.word_totals[spans]
+        columns[6, list(cut.comments)] = list(islice(comment_words, len(cut.comments)))
+        extractions.append(
+            Extraction(
+                language=outline.language,
+                line_count=cut.line_count,
+                parsed=outline.parsed,
+                parts=outline.parts,
+                imports=outline.imports,
+                span_count=len(cut.rows),
+                span_columns=columns.tobytes(),
+                vocabulary=counted.vocabulary,
+                body=next(fields),
+                names=next(fields),
+                signatures=next(fields),
+            )
+        )
+    return extractions
+
+
+class _Cut:
+    """The spans of a file as rows of part, first line, last line and characters, and the pieces of text to count."""
+
+    def __init__(self, text: str, outline: Outline) -> None:
+        lines = text.split("\n")
+        starts = _line_starts(lines)
+        spans = [
+            (number, start, end)
+            for number, part in enumerate(outline.parts)
+            for start, end in cut_spans(lines, part.start, part.end)
+        ]
+        self.line_count = len(lines)
+        self.part_count = len(outline.parts)
+        self.rows = [(number, start, end, starts[end] - starts[start - 1]) for number, start, end in spans]
+        self.comments = _comments(text, starts, outline, spans)
+        self.pieces = [
+            *(text[starts[start - 1] : starts[end]] for _, start, end in spans),
+            *(part.name for part in outline.parts),
+            *(part.signature for part in outline.parts),
+        ]
+
+    def bounds(self, base: int) -> tuple[int, int, int]:
+        """Return where the spans, names and signatures begin if the pieces are numbered from `base`."""
+        names = base + len(self.rows)
+        return base, names, names + self.part_count
 
 
 def extract_record(text: str, language: str) -> Extraction:
@@ -275,14 +301,14 @@ def extract_records(texts: Sequence[str], language: str) -> list[Extraction]:
     return [made.get(number) or extract(text, outlines[number]) for number, text in enumerate(texts)]
 
 
-def _fields(counted: TermCounts, bases: Sequence[int]) -> list[Postings]:
-    """Return postings of the fields whose pieces begin at `bases`; units are numbered from 0 in each."""
-    begins = np.searchsorted(counted.pieces, [*bases, len(counted.term_totals)]).tolist()
+def _fields(counted: TermCounts, bounds: Sequence[int]) -> list[Postings]:
+    """Return postings of the fields between these bounds of pieces; units are numbered from 0 in each."""
+    places = np.searchsorted(counted.pieces, bounds).tolist()
+    terms = counted.terms.astype(np.uint32)
     fields = []
-    for base, begin, end in zip(bases, begins, begins[1:], strict=False):
-        terms, units = counted.terms[begin:end], counted.pieces[begin:end] - base
-        columns = (terms.astype(np.uint32), units.astype(np.uint32), counted.counts[begin:end])
-        fields.append(Postings(*(column.tobytes() for column in columns)))
+    for base, (begin, end) in zip(bounds, pairwise(places), strict=False):
+        units = (counted.pieces[begin:end] - base).astype(np.uint32)
+        fields.append(Postings(terms[begin:end].tobytes(), units.tobytes(), counted.counts[begin:end].tobytes()))
     return fields
 
 

@@ -128,6 +128,17 @@ def repository_at(folder: Path) -> Repository | None:
     )
 
 
+def other_work_trees(repository: Repository) -> list[Path]:
+    """Return the other work trees of a repository. Each has to name this repository itself, too."""
+    common = repository.common_dir
+    folders = [common.parent]
+    with suppress(OSError):
+        pointers = [_small_text(entry, "gitdir") for entry in sorted((common / "worktrees").iterdir())]
+        folders += [Path(pointer.rstrip("\r\n")).parent for pointer in pointers if pointer]
+    candidates = (repository_at(folder.resolve()) for folder in folders if folder.resolve() != repository.work_tree)
+    return [one.work_tree for one in candidates if one is not None and one.common_dir == common]
+
+
 def shallow_boundary(repository: Repository) -> frozenset[str]:
     """Return the commits at which a shallow history was cut: without parents, their changes are unknown."""
     try:

@@ -95,6 +95,11 @@ def index_path(root: Path, folders: Folders) -> Path:
     return folders.cache / "index" / _own_name(root.name, root)
 
 
+def index_beside(folder: Path, root: Path) -> Path:
+    """Return the folder for the index of another root in the same cache."""
+    return folder.with_name(_own_name(root.name, root))
+
+
 def repository_name(common_directory: Path) -> str:
     """Return the name that all work trees of a repository share."""
     owner = common_directory.parent if common_directory.name == ".git" else common_directory

@@ -13,7 +13,14 @@ import apsw
 from satchel.errors import LockedError, StoreError
 from satchel.store.protocol import SET_ASIDE, Derived, Store
 from satchel.store.segments import DamagedWordsError
-from satchel.store.sqlite.connection import BUSY_TIMEOUT_MS, DamagedStoreError, identity, open_connection, put_aside
+from satchel.store.sqlite.connection import (
+    BUSY_TIMEOUT_MS,
+    STEPS,
+    DamagedStoreError,
+    identity,
+    open_connection,
+    put_aside,
+)
 from satchel.system.state_files import locked
 
 if TYPE_CHECKING:
@@ -178,6 +185,26 @@ class SqliteStore(Store):
             raise LockedError(f"another process holds {self.path}: try again when it is done") from error
         except (*_DAMAGE, apsw.SQLError, UnicodeDecodeError) as error:  # SQLError: the schema was changed
             raise self._damaged(error) from error
+
+    def replace_by(self, path: Path) -> None:
+        """Replace all contents by the published ones of another store file of this schema, in one transaction.
+
+        Raises LockedError when either file is locked, StoreError for a file that cannot be copied.
+        """
+        try:
+            source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+            try:
+                source.set_busy_timeout(self._timeout_ms)
+                if source.pragma("user_version") != len(STEPS):
+                    raise StoreError(f"the store {path} has another schema")
+                with self._connection().backup("main", source, "main") as backup:
+                    backup.step()
+            finally:
+                source.close()
+        except apsw.BusyError as error:
+            raise LockedError(f"another process holds {path} or {self.path}: try again when it is done") from error
+        except apsw.Error as error:
+            raise StoreError(f"cannot copy the store {path} to {self.path}: {error}") from error
 
     @contextmanager
     def write(self) -> Iterator[Writer]:

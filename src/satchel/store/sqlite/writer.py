@@ -16,7 +16,6 @@ from satchel.dataclass import dataclass
 from satchel.store.records import IN_LIST, NewDocument, SkippedFile, Stamp
 from satchel.store.segments import (
     HEADER_BYTES,
-    NO_POSTINGS,
     Columns,
     IntArray,
     SegmentDocument,
@@ -38,6 +37,12 @@ LARGEST_GONE_SHARE = 0.5
 
 LAST_SEGMENT = "last_segment"
 """`meta` key for the largest id that a segment ever had."""
+
+INHERITED = (
+    LAST_SEGMENT, "revision", "reading_version", "history", "history_form", "history_unknown", "renames",
+    "renames_by_commit",
+)  # fmt: skip
+"""`meta` keys that are true of a copy, too."""
 
 _FIELD_LEVEL = (0, 1, 1, 2)
 _RANGE = "term > ? AND term <= ?"
@@ -192,7 +197,7 @@ def _merge_postings(
             posted.append((numbers[owners[kept]], moved[kept], counts[kept]))
         connection.executemany(
             "INSERT INTO postings VALUES (?, ?, ?)",
-            ((term, target, blob) for term, blob in encode_postings(list(vocabulary), posted) if blob != NO_POSTINGS),
+            ((term, target, blob) for term, blob in encode_postings(list(vocabulary), posted)),
         )
         if last is None:
             return
@@ -329,6 +334,21 @@ class Writer:
             "UPDATE bundles SET size = ?, mtime_ns = ?, changed_ns = ? WHERE id = ?",
             ((stamp.size, stamp.mtime_ns, stamp.changed_ns, stamp.document) for stamp in stamps),
         )
+
+    def forget_stamps(self) -> None:
+        """Make a copy of another root's index the start of an own one: every file has to be read, and none is skipped.
+
+        Vectors and the other root's notes on itself go. From here on deleted rows are overwritten.
+        """
+        connection = self._connection
+        connection.pragma("secure_delete", 1)
+        connection.execute("UPDATE bundles SET changed_ns = 0 WHERE origin = 'file'")
+        connection.execute("DELETE FROM skipped; DELETE FROM vectors")
+        connection.execute(f"DELETE FROM meta WHERE key NOT {IN_LIST}", (json.dumps(INHERITED),))
+
+    def date_files(self) -> None:
+        """Set the date of every file to that of its stamp, also of those whose content was known."""
+        self._connection.execute("UPDATE bundles SET updated = mtime_ns / 1e9 WHERE origin = 'file'")
 
     def hide(self, kind: Kind, keys: Iterable[str]) -> None:
         """Hide exactly these documents of a kind from search; all others of the kind become visible."""

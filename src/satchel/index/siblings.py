@@ -1,0 +1,87 @@
+"""Start the index of a second work tree from that of another work tree of the same repository.
+
+The copy is brought up to date in a file of its own: every file of the new tree is read and compared by content hash,
+and what only the other tree has is removed. Then it is published at once, so that no reader sees the other tree.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+from satchel.errors import LockedError, StoreError
+from satchel.index.build import build
+from satchel.index.options import BuildOptions, IndexReport, Progress
+from satchel.store.protocol import SET_ASIDE, Store
+from satchel.store.sqlite import SqliteStore
+from satchel.store.sqlite.connection import remove_files
+from satchel.system import git
+from satchel.system.locations import index_beside
+from satchel.types import Kind
+
+COPY_NAME = "sibling.db"
+"""The unpublished copy, in the folder of the new index. One that a killed run left is replaced by the next."""
+
+
+def build_from_sibling(
+    store: SqliteStore, root: Path, options: BuildOptions, progress: Progress, should_stop: Callable[[], bool]
+) -> IndexReport | None:
+    """Build an empty index from the latest index of another work tree. None if there is none that can be used.
+
+    A run that is stopped publishes nothing. The caller holds the index lock.
+    """
+    if store.revision != "0" or store.meta(SET_ASIDE) or options.reading.vault or not root.is_dir():
+        return None
+    path = store.path.with_name(COPY_NAME)
+    for index in _by_last_use(store.path, root):
+        remove_files(path)
+        with contextlib.suppress(LockedError, StoreError), contextlib.closing(SqliteStore(path)) as copy:
+            # A file that is in use, of another version or damaged is no help: the index is built without it.
+            copy.replace_by(index)
+            if copy.meta("reading_version") == options.reading.version:
+                return _finished(store, copy, root, options, progress, should_stop)
+    return None
+
+
+def _finished(
+    store: SqliteStore,
+    copy: SqliteStore,
+    root: Path,
+    options: BuildOptions,
+    progress: Progress,
+    should_stop: Callable[[], bool],
+) -> IndexReport:
+    """Bring the copy up to date, publish it, and report what an index from nothing would report."""
+    try:
+        with copy.write() as writer:
+            writer.forget_stamps()
+        report = build(copy, root, options, progress, should_stop)
+        if not report.interrupted:
+            with copy.write() as writer:
+                writer.date_files()
+            _as_first(report, copy)
+            store.replace_by(copy.path)
+        return report
+    finally:
+        remove_files(copy.path)
+
+
+def _as_first(report: IndexReport, store: Store) -> None:
+    """Change the counts of a report to those of a first index."""
+    with store.snapshot() as state:
+        statistics = state.statistics()
+    report.added, report.changed, report.removed, report.unchanged = report.files, 0, 0, 0
+    report.commits_added, report.commits_hidden = statistics.documents.get(Kind.COMMIT, 0), 0
+    report.redacted, report.cleaned = statistics.redacted, statistics.cleaned
+
+
+def _by_last_use(index: Path, root: Path) -> list[Path]:
+    """Return the index files of the other work trees of the repository, the one that was written last first."""
+    repository = git.find_repository(root)
+    if repository is None:
+        return []
+    inside = root.resolve().relative_to(repository.work_tree)
+    files = [index_beside(index.parent, tree / inside) / index.name for tree in git.other_work_trees(repository)]
+    written = [(file.stat().st_mtime_ns, file) for file in files if file.is_file()]
+    return [file for _, file in sorted(written, reverse=True)]
