@@ -20,7 +20,6 @@ from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 from localization.dataset import load_instances, load_scorer
@@ -52,8 +51,7 @@ def signals_of(store: Store, instance: dict[str, Any]) -> dict[str, Any] | None:
         asked.append((signals, spans, values.copy()))
         return values
 
-    with mock.patch.object(ranker, "revalued", capture):
-        ranking = rank_files.rank(query, store, lexicon, Kind.CODE, Votes(query, store))
+    ranking = rank_files.rank(query, store, lexicon, Kind.CODE, Votes(query, store), revalue=capture)
     if not asked:
         return None
     signals, spans, values = asked[0]

@@ -8,7 +8,7 @@ token loses 20 points of file@4k. All constants: docs/decisions/0002, from 296 r
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
@@ -25,10 +25,12 @@ from satchel.search.filters import SearchStrategy
 from satchel.search.mentions import Mentions, TracedPlace, look_up
 from satchel.search.query import Query
 from satchel.search.strength import LARGEST_MENTION, RELEVANCE_EXPONENT, Evidence, aside, spans_share, title_share
-from satchel.search.votes import NO_MATCH, SEEDS, Votes, neighbours
+from satchel.search.votes import SEEDS, Votes, neighbours
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
 from satchel.types import Kind
+
+Revalue = Callable[[ranker.Signals, IntArray, FloatArray], FloatArray]
 
 RANKED_FILES = 60
 RANKED_SPANS = 1500
@@ -74,18 +76,13 @@ WHOLE_FUNCTION_LINES = 60
 """A framed function with fewer lines is lifted as a whole; of a longer one the spans next to the line."""
 
 
-LEARNED_EXPONENT = 0.8
-"""Exponent of the learned value in the relevance of a span. On issues of repositories that the trees have not seen it
-tells changed spans from others with an area under the curve of .75, with .5 of .73; the formula has .74."""
-
-
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """One value for each unit of the lexicon; `value` is of spans, on the log scale, -inf where unranked.
 
     `weights` are the weights of the signals of files. The relevance of documents marked `peripheral` is multiplied by
     `SECONDARY_FACTOR` too. `evidence` concerns the answer of the kind, `best` is the value of the best span before any
-    was demoted. `exponent` turns values into relevance.
+    was demoted.
     """
 
     scores: bm25.Scores
@@ -99,7 +96,6 @@ class Ranking:
     peripheral: npt.NDArray[np.bool_]
     evidence: Evidence
     best: float
-    exponent: float
 
     def frame_strength(self, chunk: int) -> float:
         """Return how strongly a frame of a pasted trace leads to a chunk, 0 where none does."""
@@ -115,11 +111,13 @@ def rank(
     silent: AbstractSet[SearchStrategy] = frozenset(),
     similar: FloatArray | None = None,
     weights: FileWeights = (),
+    revalue: Revalue | None = None,
 ) -> Ranking:
     """Score all files and spans of the lexicon of one kind of files; `silent` strategies take no part.
 
     `similar` is the similarity of meaning of each chunk to the question (0 for none), on any scale. `weights` replace
-    those of the signals that they name.
+    those of the signals that they name. `revalue` replaces the values of the formula
+    (`ranker.revalued`); no answer uses it yet (docs/decisions/0037).
     """
     scores = bm25.score(lexicon, query.terms)
     mentions = look_up(query, store, lexicon)
@@ -152,49 +150,29 @@ def rank(
     named = mentions.symbol[lexicon.columns.span_chunk[spans]] >= CLEARLY_NAMED
     stepped_back = demoted[lexicon.span_document[spans]] & ~named
     value[spans] += np.where(stepped_back, math.log(SECONDARY_FACTOR), 0.0)
-    is_learned = kind is Kind.CODE and not silent and len(spans) > 0
-    if is_learned:
-        learnable = ranker.Signals(
-            lexicon,
-            query.terms,
-            scores,
-            _ranker_files(lexicon, file_score, file_rank, signals, votes, kind),
-            mentions.symbol,
-            primary.chunk,
-            primary.span,
-            partial(_folders, store, lexicon),
-        )
-        value[spans] = ranker.revalued(learnable, spans, value[spans])
+    if revalue is not None and len(spans):
+        commits = votes.matches(kind, lexicon)
+        files = ranker.FileSignals(file_score, file_rank, signals["best part"], signals["whole file"], commits)
+        masks, folders = (primary.chunk, primary.span), partial(_folders, store, lexicon)
+        asked = ranker.Signals(lexicon, query.terms, scores, files, mentions.symbol, *masks, folders)
+        value[spans] = revalue(asked, spans, value[spans])
         best = float(value[spans].max())
     _lift_frames(value, mentions.places, lexicon)
     return Ranking(
-        scores, file_score, signals, file_rank, value, support, mentions, weighted, peripheral, evidence, best,
-        LEARNED_EXPONENT if is_learned else RELEVANCE_EXPONENT,
-    )  # fmt: skip
+        scores, file_score, signals, file_rank, value, support, mentions, weighted, peripheral, evidence, best
+    )
 
 
 def relevance(ranking: Ranking, lexicon: Lexicon, spans: Sequence[int], strength: float) -> FloatArray:
     """Return the relevance (0 to 1) of these spans: the strength of the answer, less for spans of less value."""
     listed = np.fromiter(spans, dtype=np.int64)
-    worth = np.exp(np.minimum(ranking.exponent * (ranking.value[listed] - ranking.best), 0.0))
+    worth = np.exp(np.minimum(RELEVANCE_EXPONENT * (ranking.value[listed] - ranking.best), 0.0))
     # The value of a peripheral file has the factor with the exponent; its relevance has the full factor.
-    aside = np.where(ranking.peripheral[lexicon.span_document[listed]], SECONDARY_FACTOR ** (1 - ranking.exponent), 1.0)
+    aside = np.where(
+        ranking.peripheral[lexicon.span_document[listed]], SECONDARY_FACTOR ** (1 - RELEVANCE_EXPONENT), 1.0
+    )
     relevant: FloatArray = strength * worth * aside
     return relevant
-
-
-def _ranker_files(
-    lexicon: Lexicon,
-    score: FloatArray,
-    rank: IntArray,
-    signals: Mapping[str, FloatArray],
-    votes: Votes,
-    kind: Kind,
-) -> ranker.FileSignals:
-    best, first = np.zeros(len(score)), np.full(len(score), float(NO_MATCH.first))
-    for position, match in votes.matches(kind, lexicon).items():
-        best[position], first[position] = match.best, match.first
-    return ranker.FileSignals(score, rank, signals["best part"], signals["whole file"], best, first)
 
 
 def _folders(store: Store, lexicon: Lexicon, documents: IntArray) -> IntArray:

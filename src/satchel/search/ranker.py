@@ -1,6 +1,7 @@
 """A learned value of spans of code: an ensemble of small regression trees over the signals of the search.
 
-It replaces the formula of `rank_files`, whose value is one of its features. The trees were trained on the fixes of some
+It is to replace the value of the formula of `rank_files`, which is one of its features; no answer uses it yet
+(docs/decisions/0037). The trees were trained on the fixes of some
 fifty public repositories (`benchmarks/ranker`): a span is relevant if the fix of an issue changed a line of it. They
 are evaluated together with bit masks instead of one after the other. Source: Lucchese et al. 2015, "QuickScorer: a fast
 algorithm to rank documents with additive ensembles of regression trees".
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from satchel.dataclass import dataclass
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
 from satchel.search.query import QueryTerm
+from satchel.search.votes import NO_MATCH, CommitMatch
 from satchel.store.segments import IntArray, Lexicon
 
 CANDIDATES = 400
@@ -44,16 +46,14 @@ EARLY_LINES = 6
 class FileSignals:
     """Signals of files that the features read, one value a document of the lexicon.
 
-    `score` and `rank` are those of the formula. `best_commit` is the largest score of a commit that touched the file,
-    as a share of the best commit's; `first_commit` is the rank of that commit among the matching ones.
+    `score` and `rank` are those of the formula, `commits` the matching commits of the documents that have any.
     """
 
     score: FloatArray
     rank: IntArray
     best_part: FloatArray
     whole: FloatArray
-    best_commit: FloatArray
-    first_commit: FloatArray
+    commits: Mapping[int, CommitMatch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,7 @@ def features(signals: Signals, spans: IntArray, values: FloatArray) -> dict[str,
     documents, owner = np.unique(columns.chunk_document[chunks], return_inverse=True)
     document = owner[chunk]
     count = len(spans)
+    commits = [file.commits.get(position, NO_MATCH) for position in documents.tolist()]
     best_files = np.sort(file.score)[::-1]
     log_length, log_spans = (
         np.log1p(lexicon.document_length[documents]),
@@ -148,8 +149,8 @@ def features(signals: Signals, spans: IntArray, values: FloatArray) -> dict[str,
         "file candidates": np.log1p(np.bincount(document[:100], minlength=len(documents))),
         "file first spans": np.log1p(np.bincount(document[span_rank < np.log(11.0)], minlength=len(documents))),
         "folder mean": by_folder / beside,
-        "commit best": file.best_commit[documents],
-        "commit first": np.log1p(file.first_commit[documents]),
+        "commit best": np.array([commit.best for commit in commits]),
+        "commit first": np.log1p(np.array([commit.first for commit in commits])),
     }
     of_chunk: dict[str, npt.NDArray[Any]] = {
         "chunk": _shares(scores.chunk, signals.primary_chunk, chunks),
