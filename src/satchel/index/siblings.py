@@ -1,7 +1,7 @@
 """Start the index of a second work tree from that of another work tree of the same repository.
 
-The copy is brought up to date in a file of its own: every file of the new tree is read and compared by content hash, and
-what only the other tree has is removed. Then it is published at once, so that no reader sees the other tree.
+The copy is brought up to date in a file of its own: every file of the new tree is read and compared by content hash,
+and what only the other tree has is removed. Then it is published at once, so that no reader sees the other tree.
 """
 
 from __future__ import annotations
