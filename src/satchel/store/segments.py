@@ -217,7 +217,7 @@ def encode_postings(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield (term, blob) of each term with postings.
 
-    `posted` has a (terms, units, counts) triple for each field, units ascending by term.
+    `posted` has (terms, units, counts) of each field, units ascending by term.
     """
     blobs = [_encode_field(len(vocabulary), *field) for field in posted]
     for number in sorted(set().union(*blobs)):
@@ -228,7 +228,8 @@ def _encode_field(term_count: int, terms: IntArray, units: IntArray, counts: Int
     """Return the encoded postings of one field by term number; terms that the field lacks are absent."""
     if not len(terms):
         return {}
-    order = _by_number(terms)
+    # Term and place are sorted as one value, in a third of the time of a stable sort.
+    order = np.sort((terms << 32) | np.arange(len(terms))) & 0xFFFFFFFF
     terms, units = terms[order], units[order]
     sizes = np.bincount(terms, minlength=term_count)
     present = np.flatnonzero(sizes)
@@ -247,14 +248,6 @@ def _encode_field(term_count: int, terms: IntArray, units: IntArray, counts: Int
         head = bytes((width,)) + _COUNT.pack(end - begin)
         encoded[number] = head + raw[width][begin * width : end * width] + tallies[begin:end]
     return encoded
-
-
-def _by_number(numbers: IntArray) -> IntArray:
-    """Return the permutation that sorts these numbers below 2**31, equal ones in order.
-
-    Number and place are sorted as one value, in a third of the time of a stable sort.
-    """
-    return np.sort((numbers << 32) | np.arange(len(numbers))) & 0xFFFFFFFF
 
 
 def decode_postings(blob: bytes) -> list[tuple[IntArray, IntArray] | None]:
