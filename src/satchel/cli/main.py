@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 and the number of the signal, as shells have it."""
@@ -12,6 +15,8 @@ INTERRUPTED = 130
 HELP = frozenset({"-h", "--help"})
 PEOPLE = frozenset({"log", "on", "off"})
 """Sub-commands of `satchel hook` for people; every other word after it is an event of a host."""
+RESIDENT = frozenset({"context", "search"})
+"""Commands that a resident process of the same root can answer."""
 
 
 def main() -> int:
@@ -21,6 +26,8 @@ def main() -> int:
     if (event := hook_event(sys.argv[1:])) is not None:
         _answer_hook(event)
     try:
+        if (code := _resident_code(sys.argv[1:])) is not None:
+            return code
         from satchel.cli.application import run
 
         return run(sys.argv[1:])
@@ -33,13 +40,31 @@ def hook_event(arguments: list[str]) -> list[str] | None:
 
     A host reads exit code 2 as a refusal, so an event is answered before loading any code that may end with it.
     """
+    before, arguments = _split(arguments)
+    if arguments[:1] != ["hook"] or HELP.intersection(arguments) or PEOPLE.intersection(arguments[1:]):
+        return None
+    return [*arguments[1:], *before]
+
+
+def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Return the options before the command, and the rest."""
     before: list[str] = []
     while arguments and arguments[0].startswith("--"):
         count = 1 if "=" in arguments[0] else 2
         before, arguments = [*before, *arguments[:count]], arguments[count:]
-    if arguments[:1] != ["hook"] or HELP.intersection(arguments) or PEOPLE.intersection(arguments[1:]):
+    return before, arguments
+
+
+def _resident_code(arguments: list[str]) -> int | None:
+    """Return the exit code of a command that a resident process answered, None if none did.
+
+    Help comes faster without one, and `-` reads a question from standard input, which only this process has.
+    """
+    if not RESIDENT.intersection(_split(arguments)[1][:1]) or {*HELP, "-"}.intersection(arguments):
         return None
-    return [*arguments[1:], *before]
+    from satchel.system import resident
+
+    return resident.run(arguments)
 
 
 def _answer_hook(arguments: list[str]) -> NoReturn:

@@ -1,8 +1,8 @@
 """The process that a host starts for an event: it waits for a worker until a deadline, and exits with 0.
 
 The worker is a fork. Its faults (an exception, output of a library, a crash in machine code, a loop) cannot reach the
-host: only a complete answer is passed on. No module of satchel is imported before the worker runs, so that a broken
-installation also ends quietly.
+host: only a complete answer is passed on. Before the worker runs, only the module that asks a resident process is
+imported, so that a broken installation also ends quietly. If a resident process answers, there is no worker.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+
+from satchel.system import resident
+
+TYPE_CHECKING = False  # the module `typing` would take longer to import than all others here together
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeAlias
 
 DEADLINE_SECONDS = 2.0
 """Time from the start of the process to its end. Hosts wait longer, but so does a person."""
@@ -28,8 +34,21 @@ SWITCH = "SATCHEL_HOOKS"
 _OFF = frozenset({"0", "false", "no", "off"})
 _UNKNOWN_START = 0.05  # seconds that the interpreter took to get here, where the system does not say
 _CHUNK = 65_536
+_EVENT_CHUNK = 1 << 20
 
-Work = Callable[[Sequence[str], float], tuple[str, bytes]]
+MOST_BYTES = 16_000_000
+"""Size limit of an event: a tool that wrote a large file sends all of it."""
+
+SILENCE_SECONDS = 0.3
+"""Time after which the event of a silent host is complete."""
+
+PAUSE_SECONDS = 0.01
+"""Pause of the host after which the object may be complete and is checked."""
+
+RESIDENT_SECONDS = 0.8
+"""Time from the start of the process until a resident process must have answered; a worker needs the rest."""
+
+Work: TypeAlias = "Callable[[Sequence[str], float], tuple[str, bytes]]"
 """A function of the arguments and the deadline (monotonic) that returns a note for standard error and an answer."""
 
 
@@ -50,10 +69,21 @@ def main(arguments: Sequence[str], work: Work | None = None) -> int:
         _arm(began + DEADLINE_SECONDS)
         if is_off(os.environ.get(SWITCH)):
             return 0
+        if work is None:
+            raw = receive(0, began + WORKER_SECONDS)
+            reply = _resident_reply(arguments, raw, began + RESIDENT_SECONDS)
+            if reply.parts:
+                _write(*reply.parts)
+                return 0
+            since = time.time() - (time.monotonic() - began) if reply.has_begun else None
+
+            def work(words: Sequence[str], deadline: float) -> tuple[str, bytes]:
+                return _work(words, deadline, raw, since)
+
         if not hasattr(os, "fork"):
-            _alone(arguments, began, work or _work)
+            _alone(arguments, began, work)
             return 0
-        child, source = _start(arguments, began, work or _work)
+        child, source = _start(arguments, began, work)
         received = _collected(source, began + WORKER_SECONDS)
         _end(child)
         child = 0
@@ -66,10 +96,16 @@ def main(arguments: Sequence[str], work: Work | None = None) -> int:
     return 0
 
 
-def _work(arguments: Sequence[str], deadline: float) -> tuple[str, bytes]:
+def _work(arguments: Sequence[str], deadline: float, raw: bytes, since: float | None) -> tuple[str, bytes]:
     from satchel.hooks.worker import work
 
-    return work(arguments, deadline)
+    return work(arguments, deadline, raw, since)
+
+
+def _resident_reply(arguments: Sequence[str], raw: bytes, deadline: float) -> resident.Reply:
+    """Ask a resident process, if there is one and time for it."""
+    place = resident.address(resident.root_of(arguments)) if time.monotonic() < deadline else ""
+    return resident.ask(place, resident.HOOK, arguments, raw, deadline) if place else resident.Reply()
 
 
 def _age() -> float:
@@ -177,10 +213,7 @@ def _pass_on(received: bytes, arguments: Sequence[str], began: float) -> None:
     head, newline, answer = received.partition(b"\n")
     size, _, note = head.partition(b" ")
     if newline and size.isdigit() and int(size) == len(answer):
-        if note:
-            _say(note.decode("utf-8", "replace"))
-        while answer:
-            answer = answer[os.write(1, answer) :]
+        _write(note, answer)
         return
     is_late = time.monotonic() - began >= WORKER_SECONDS
     reason = f"no answer within {WORKER_SECONDS:g} s" if is_late else "the worker died"
@@ -204,8 +237,13 @@ def _alone(arguments: Sequence[str], began: float, work: Work) -> None:
     os.dup2(out, 1)
     os.dup2(err, 2)
     timer.cancel()
+    _write(note.encode("utf-8", "replace"), answer)
+
+
+def _write(note: bytes, answer: bytes) -> None:
+    """Write the note for people, and the answer for the host."""
     if note:
-        _say(note)
+        _say(note.decode("utf-8", "replace"))
     while answer:
         answer = answer[os.write(1, answer) :]
 
@@ -218,6 +256,49 @@ def _say(text: str) -> None:
 
 def _line(text: str) -> str:
     return " ".join(text.split())[:300]
+
+
+def receive(descriptor: int, deadline: float) -> bytes:
+    """Read to the end of the stream, or of a JSON object that nothing follows; at most `MOST_BYTES`.
+
+    Stops at the deadline (monotonic seconds). Standard input that is closed or a terminal is empty.
+    """
+    try:
+        if os.isatty(descriptor):
+            return b""
+        return _received(descriptor, deadline)
+    except OSError:
+        return b""
+
+
+def _received(descriptor: int, deadline: float) -> bytes:
+    received = bytearray()
+    quiet_since = time.monotonic()
+    while time.monotonic() < deadline and len(received) < MOST_BYTES:
+        if select.select([descriptor], [], [], PAUSE_SECONDS)[0]:
+            chunk = os.read(descriptor, _EVENT_CHUNK)
+            if not chunk:
+                break
+            received += chunk
+            quiet_since = time.monotonic()
+        elif _is_object(received) or time.monotonic() - quiet_since > SILENCE_SECONDS:
+            break
+    return bytes(received)
+
+
+def _is_object(received: bytearray) -> bool:
+    return received.rstrip().endswith(b"}") and bool(parse(bytes(received)))
+
+
+def parse(received: bytes) -> dict[str, Any]:
+    """Return the object that was sent; empty for anything else."""
+    import json  # here, because a resident process reads the event
+
+    try:
+        value = json.loads(received.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 if __name__ == "__main__":

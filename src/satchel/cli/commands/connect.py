@@ -60,8 +60,11 @@ def mcp_command(invocation: Invocation) -> int:
             raise
         raise MissingExtraError(MISSING) from error
 
+    from satchel.cli.resident import Resident
+
     around = os.environ.get(PROJECT_VARIABLE) or "."
-    is_closed = run(lambda: _opened(around, root), pipes)
+    with Resident(lambda: _opened(around, root), around, root) as resident:
+        is_closed = run(resident.engine, pipes, before_close=resident.close)
     if not is_closed:  # a running thread would keep the process alive; the store survives this
         streams.note("ended while a call was at work", color=invocation.color)
         os._exit(0)
@@ -172,7 +175,13 @@ def serve_command(
         from satchel.web import application
     except ImportError as error:
         raise MissingExtraError(f"`satchel serve` needs {error.name}: pip install 'satchel[mcp]'") from error
-    with Interrupt() as interrupt, opened(invocation) as satchel:
+    from satchel.cli.resident import END_SECONDS, Resident
+
+    with (
+        Interrupt() as interrupt,
+        opened(invocation) as satchel,
+        Resident(lambda: satchel, ".", satchel.places.root) as resident,
+    ):
         is_ended = application.run(
             satchel,
             token,
@@ -182,7 +191,7 @@ def serve_command(
             should_stop=interrupt.requested,
             announce=announcer(is_opened=is_opened),
         )
-        if not is_ended:
+        if not (resident.close(END_SECONDS) and is_ended):
             give_up(interrupt.exit_code, invocation.color)
     return interrupt.exit_code
 
