@@ -33,17 +33,28 @@ from tests.hooks.recorded import RECORDED, event_word, recorded
 PROMPT = "where is an order sent again when the connection drops?"
 QUESTIONS = (PROMPT, "how is a discount computed?", "what does backoff return?", "RetryError of the client")
 
+PATIENT = (
+    "import sys, satchel.system.resident as r, satchel.hooks.supervise as s; "
+    "s.WORKER_SECONDS = s.DEADLINE_SECONDS = 60.0; s.RESIDENT_SECONDS = r.ACCEPT_SECONDS = r.ANSWER_SECONDS = 30.0; "
+)
+"""A machine that is busy with other tests: most tests here are not about speed."""
 RUN = "from satchel.cli.main import main; sys.exit(main())"
-PLAIN = (sys.executable, "-P", "-c", f"import sys; {RUN}")
-ALONE = (sys.executable, "-P", "-c", f"import sys, satchel.system.resident as r; r.address = lambda _: ''; {RUN}")
+
+
+def program(before: str = "", patience: str = PATIENT) -> tuple[str, ...]:
+    """The command after other statements."""
+    return (sys.executable, "-P", "-c", f"{patience}{before}{RUN}")
+
+
+PLAIN = program()
+ALONE = program("r.address = lambda _: ''; ")
 """The command without the resident process."""
-ONLY = (
-    sys.executable, "-P", "-c",
-    f"import sys; sys.modules['satchel.hooks.worker'] = sys.modules['satchel.cli.application'] = None; {RUN}",
-)  # fmt: skip
+ONLY = program("sys.modules['satchel.hooks.worker'] = sys.modules['satchel.cli.application'] = None; ")
 """The command that cannot answer by itself."""
-OTHER = (sys.executable, "-P", "-c", f"import sys, satchel; satchel.__version__ = '0.0.9'; {RUN}")
+OTHER = program("r.__version__ = '0.0.9'; ")
 """The command of another version."""
+QUICK = program(patience="import sys; ")
+"""The command with its own deadlines."""
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="there are no Unix sockets here")
 
@@ -74,8 +85,7 @@ class Place:
 
     def resident(self) -> subprocess.Popen[bytes]:
         process = self.start()
-        until(self.socket.exists)
-        self(*ONLY, "search", PROMPT)  # the engine is open
+        until(lambda: self(*ONLY, "search", PROMPT).code == 0)
         return process
 
     def __call__(
@@ -174,7 +184,6 @@ def test_every_event_gets_the_same_bytes(served: Place) -> None:
         ["context", PROMPT, "--json"],
         ["context", PROMPT, "--explain", "--max-tokens", "500"],
         ["--color", "always", "context", "how is a discount computed?", "--explain", "--format", "xml"],
-        ["context", "--diff"],
         ["search", "discount"],
         ["search", "discount", "--json", "--limit", "2"],
         ["search", "nothing of the kind anywhere zzz"],
@@ -189,13 +198,13 @@ def test_commands_write_the_same_bytes(served: Place, words: Sequence[str]) -> N
 
 
 def test_a_question_from_a_subfolder_has_the_same_answer(served: Place) -> None:
-    inside = served.root / "src"
+    inside = served.root / "shop"
     assert served(*ONLY, "search", "discount", "--root", "..", root=inside) == served(*ALONE, "search", "discount")
     assert served(*ONLY, "search", "discount", root=inside) == served(*ALONE, "search", "discount", root=inside)
 
 
 def test_an_edit_is_seen_at_once(served: Place) -> None:
-    file = served.root / "src" / "shop" / "fresh.py"
+    file = served.root / "shop" / "fresh.py"
     for number in range(3):
         file.write_text(f"def gearbox_{number}() -> int:\n    return {number}\n", encoding="utf-8")
         assert f"gearbox_{number}" in served(*ONLY, "search", f"gearbox_{number}").out
@@ -221,17 +230,17 @@ def test_another_version_or_setting_is_answered_directly(
     served: Place, command: Sequence[str], variables: dict[str, str]
 ) -> None:
     session = f"other-{len(variables)}-{variables}"
-    blocked = served(*ONLY, "hook", "prompt", event=served.prompt(session), **variables)
+    blocked = served(*ONLY, "hook", "prompt", event=served.prompt(session), root=None, **variables)
     assert (blocked.out == "") is bool(variables)
-    ran = served(*command, "hook", "prompt", event=served.prompt(f"again {session}"), **variables)
-    expected = served(*ALONE, "hook", "prompt", event=served.prompt(f"alone {session}"), **variables)
+    ran = served(*command, "hook", "prompt", event=served.prompt(f"again {session}"), root=None, **variables)
+    expected = served(*ALONE, "hook", "prompt", event=served.prompt(f"alone {session}"), root=None, **variables)
     assert ran == expected
     assert "send_order" in ran.out
 
 
 def test_a_settings_file_that_changed_is_not_answered_from_the_old_one(served: Place) -> None:
     file = served.root / ".satchel.toml"
-    file.write_text("[budget]\ndefault = 300\n", encoding="utf-8")
+    file.write_text("[context]\nsources = true\n", encoding="utf-8")
     try:
         assert served(*ONLY, "search", "discount").code != 0
         assert served(*PLAIN, "context", PROMPT) == served(*ALONE, "context", PROMPT)
@@ -268,20 +277,20 @@ def test_a_killed_process_is_not_missed_and_its_socket_replaced(served: Place) -
     assert served.socket.exists()
     assert served(*ONLY, "search", "discount").code != 0
     assert served(*PLAIN, "search", "discount").code == 0
-    dead = served.socket.stat().st_ino
     served.start()
-    until(lambda: served.socket.exists() and served.socket.stat().st_ino != dead)
     until(lambda: served(*ONLY, "search", "discount").code == 0)
 
 
 def test_a_process_that_hangs_delays_a_hook_only_a_little(served: Place) -> None:
     served.running[0].send_signal(signal.SIGSTOP)
     began = time.monotonic()
-    ran = served(*PLAIN, "hook", "prompt", event=served.prompt("hanging"))
-    seconds = time.monotonic() - began
-    assert ran.code == 0
-    assert seconds < 2.5
-    assert served(*PLAIN, "search", "discount") == served(*ALONE, "search", "discount")
+    assert served(*QUICK, "hook", "prompt", event=served.prompt("hanging")).code == 0
+    assert time.monotonic() - began < 3.0
+    assert served(*QUICK, "search", "discount") == served(*ALONE, "search", "discount")
+    assert (
+        "send_order"
+        in served(*program("r.ACCEPT_SECONDS = 0.25; "), "hook", "prompt", event=served.prompt("hanging 2")).out
+    )
     served.running[0].send_signal(signal.SIGCONT)
 
 
@@ -325,8 +334,8 @@ def test_what_an_unfinished_answer_has_claimed_is_answered_all_the_same(place: P
 
     place(*ALONE, "hook", "prompt", event=place.prompt("model session"))
     with listener(place, claim_and_hang):
-        ran = place(*PLAIN, "hook", "prompt", event=event)
-    assert "send_order" in ran.out or "no answer within" in ran.err
+        ran = place(*program("s.RESIDENT_SECONDS = 0.8; "), "hook", "prompt", event=event)
+    assert "send_order" in ran.out
     assert len(hook_log.entries(place.state)) == log + 2
     assert place(*PLAIN, "hook", "prompt", event=event).out == ""
 
@@ -453,19 +462,13 @@ def test_a_frame_has_its_parts_or_none(parts: list[bytes]) -> None:
 
 
 def test_the_client_loads_next_to_nothing(served: Place) -> None:
-    script = f"import sys; before = set(sys.modules)\ndef end(_):\n print(*set(sys.modules) - before); sys.stdout.flush()\nimport os; os._exit = end; sys.argv = ['satchel', 'hook', 'prompt']\n{RUN.replace('sys.exit', '')}"
-    ran = served(
-        sys.executable, "-S", "-P", "-c", script, event=served.prompt("imports"), PYTHONPATH=os.pathsep.join(sys.path)
+    script = (
+        "import os, sys; before = set(sys.modules); "
+        "os._exit = lambda _: os.write(2, ' '.join(set(sys.modules) - before).encode()); "
+        "from satchel.cli.main import main; sys.argv = ['satchel', 'hook', 'prompt']; main()"
     )
-    loaded = ran.out.splitlines()[-1].split()
+    command = (sys.executable, "-S", "-P", "-c", script)  # packages of the tests would load more at the start
+    ran = served(*command, event=served.prompt("imports"), PYTHONPATH=os.pathsep.join(sys.path))
+    loaded = set(ran.err.split())
     assert "satchel.hooks.supervise" in loaded
-    assert not {
-        "typing",
-        "json",
-        "socket",
-        "click",
-        "numpy",
-        "pathlib",
-        "satchel.config",
-        "satchel.hooks.worker",
-    } & set(loaded)
+    assert not loaded & {"typing", "json", "socket", "click", "numpy", "pathlib", "satchel.config"}

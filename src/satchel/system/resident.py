@@ -123,7 +123,7 @@ def parts_of(frame: bytes) -> list[bytes]:
         end = body.index(b"\n", start)
         start = end + 1 + int(body[start:end])
         parts.append(body[end + 1 : start])
-    return parts
+    return parts if start == len(body) else []
 
 
 def ask(place: str, kind: bytes, words: Sequence[str], event: bytes, deadline: float) -> Reply:
