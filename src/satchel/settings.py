@@ -407,7 +407,7 @@ class Settings:
     hooks_resident: bool = setting(
         "hooks.resident", True,  # noqa: FBT003 - the column of defaults
         "whether a running `satchel mcp` or `satchel serve` answers hooks, `context` and `search` of its root",
-        "an answer takes a tenth of the processor time; without such a process they answer by themselves",
+        "an answer takes an eighth of the processor time; without such a process they answer by themselves",
     )  # fmt: skip
     hooks_start_tokens: int = setting(
         "hooks.start_tokens", 1_000,

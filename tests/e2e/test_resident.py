@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.cli.resident import Resident, _is_own
+from satchel.cli.resident import Resident, _is_own, _listening
 from satchel.config import Folders
 from satchel.hooks.event_context import SessionState
 from satchel.system import hook_log, resident
@@ -114,7 +114,7 @@ def until(is_true: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not is_true():
         assert time.monotonic() < deadline
-        time.sleep(0.02)
+        threading.Event().wait(0.02)
 
 
 @pytest.fixture(scope="module")
@@ -395,15 +395,13 @@ def test_eight_hooks_at_once_get_their_own_answers(served: Place) -> None:
 
 def test_the_first_process_stays_and_the_second_takes_its_place(served: Place) -> None:
     first = served.socket.stat().st_ino
+    assert _listening(served.socket) is None
     second = served.start()
-    second_root = served.start("serve", "--port", "0")
-    time.sleep(1.5)  # both would have listened by now
     assert served.socket.stat().st_ino == first
     served.running[0].communicate(timeout=PATIENCE_SECONDS)
-    until(served.socket.exists)
     until(lambda: served(*ONLY, "search", "discount").code == 0)
     assert second.poll() is None
-    assert second_root.poll() is None
+    assert _listening(served.socket) is None
 
 
 def test_serve_listens_too(place: Place) -> None:
@@ -415,11 +413,14 @@ def test_serve_listens_too(place: Place) -> None:
     assert not place.socket.exists()
 
 
-def test_the_setting_switches_it_off(place: Place) -> None:
-    place.start(SATCHEL_HOOKS_RESIDENT="0").communicate(timeout=PATIENCE_SECONDS)
-    process = place.start("serve", "--port", "0", SATCHEL_HOOKS_RESIDENT="0")
-    time.sleep(1.5)
-    assert process.poll() is None
+@pytest.mark.parametrize("is_on", [True, False])
+def test_the_setting_switches_it_off(place: Place, monkeypatch: pytest.MonkeyPatch, is_on: bool) -> None:
+    for name, value in (place.environ | {"SATCHEL_HOOKS_RESIDENT": str(int(is_on))}).items():
+        monkeypatch.setenv(name, value)
+    place.socket.unlink(missing_ok=True)
+    with Resident(lambda: pytest.fail("it is not opened"), str(place.root)) as one:
+        until(lambda: place.socket.exists() or not one._listener.is_alive())
+        assert place.socket.exists() is is_on
     assert not place.socket.exists()
 
 

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from satchel.hooks import supervise as receive
-from satchel.hooks.supervise import parse
+from satchel.hooks import event_input as receive
+from satchel.hooks.event_input import parse
 
 
 @contextmanager
@@ -68,7 +68,7 @@ def test_nothing_is_read_beyond_the_deadline_or_from_a_stream_that_is_closed() -
 
 def test_more_than_any_event_needs_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(receive, "MOST_BYTES", 1_000)
-    monkeypatch.setattr(receive, "_EVENT_CHUNK", 400)
+    monkeypatch.setattr(receive, "_CHUNK", 400)
     with sent(b"x" * 5_000, closed=True) as source:
         assert len(receive.receive(source, soon())) == 1_200
 

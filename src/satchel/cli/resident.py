@@ -25,7 +25,7 @@ from satchel.cli.options import Invocation
 from satchel.config import Folders, LoadedSettings, load_settings
 from satchel.errors import SatchelError
 from satchel.hooks.event_context import AnsweringProcess
-from satchel.hooks.supervise import MOST_BYTES
+from satchel.hooks.event_input import MOST_BYTES
 from satchel.system import resident, state_files, telemetry
 from satchel.system.locations import Places, Registry, WorkspaceType, locate
 from satchel.system.threads import Threads
@@ -52,7 +52,7 @@ _LOOK_SECONDS = 0.05
 _CHUNK = 1 << 16
 
 
-class RefusedError(Exception):
+class UnfitRequestError(Exception):
     """The request cannot be answered here as its own process would; nothing was done for it."""
 
 
@@ -237,7 +237,7 @@ class _Requests:
                 connection.sendall(resident.ACCEPTED)
                 try:
                     reply = self._reply(parts, partial(_is_gone, connection))
-                except RefusedError:
+                except UnfitRequestError:
                     connection.sendall(resident.REFUSED)
                 else:
                     connection.sendall(resident.framed(reply))
@@ -270,18 +270,18 @@ class _Requests:
             ):
                 code = application.application.invoke(context)
         except (SatchelError, ClickException, Exit) as error:
-            raise RefusedError from error
+            raise UnfitRequestError from error
         return [b"%d" % (code or 0), *(part for stream, text in rows for part in (b"%d" % stream, text))]
 
     def _opened(self, folder: Path, path: str, root: Path | None) -> AbstractContextManager[Satchel]:
         """Return the engine for a command that would open this root."""
         places = locate(folder / path, root and folder / root.expanduser(), self.folders)
         if places != self.places or load_settings(places.root, os.environ, {}, self.folders) != self.loaded:
-            raise RefusedError
+            raise UnfitRequestError
         engine = self.process.engine()
         is_vault = Registry(self.folders).type_of(places.root) is WorkspaceType.VAULT
         if engine.loaded != self.loaded or engine.is_vault != is_vault:
-            raise RefusedError
+            raise UnfitRequestError
         return nullcontext(engine)
 
 
@@ -293,10 +293,10 @@ class _HookProcess(AnsweringProcess):
     is_gone: Callable[[], bool]
 
     def check(self, places: Places, loaded: LoadedSettings) -> None:
-        """Raise RefusedError for another root or other settings."""
+        """Raise UnfitRequestError for another root or other settings."""
         settings = replace(self.requests.loaded.settings, embed_provider="off")
         if places != self.requests.places or loaded.settings != settings:
-            raise RefusedError
+            raise UnfitRequestError
 
     def engine(self) -> Satchel:
         """Return the engine that stays open. Raises UnfinishedError if its index was replaced."""

@@ -1,8 +1,9 @@
 """The process that a host starts for an event: it waits for a worker until a deadline, and exits with 0.
 
 The worker is a fork. Its faults (an exception, output of a library, a crash in machine code, a loop) cannot reach the
-host: only a complete answer is passed on. Before the worker runs, only the module that asks a resident process is
-imported, so that a broken installation also ends quietly. If a resident process answers, there is no worker.
+host: only a complete answer is passed on. Before the worker runs, only the event is read and a resident process asked:
+that imports next to nothing, so that a broken installation also ends quietly. If the resident process answers, there is
+no worker.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ import signal
 import sys
 import time
 
+from satchel.hooks.event_input import receive
 from satchel.system import resident
 
 TYPE_CHECKING = False  # the module `typing` would take longer to import than all others here together
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, TypeAlias
+    from typing import TypeAlias
 
 DEADLINE_SECONDS = 2.0
 """Time from the start of the process to its end. Hosts wait longer, but so does a person."""
@@ -34,16 +36,6 @@ SWITCH = "SATCHEL_HOOKS"
 _OFF = frozenset({"0", "false", "no", "off"})
 _UNKNOWN_START = 0.05  # seconds that the interpreter took to get here, where the system does not say
 _CHUNK = 65_536
-_EVENT_CHUNK = 1 << 20
-
-MOST_BYTES = 16_000_000
-"""Size limit of an event: a tool that wrote a large file sends all of it."""
-
-SILENCE_SECONDS = 0.3
-"""Time after which the event of a silent host is complete."""
-
-PAUSE_SECONDS = 0.01
-"""Pause of the host after which the object may be complete and is checked."""
 
 RESIDENT_SECONDS = 0.8
 """Time from the start of the process until a resident process must have answered; a worker needs the rest."""
@@ -256,49 +248,6 @@ def _say(text: str) -> None:
 
 def _line(text: str) -> str:
     return " ".join(text.split())[:300]
-
-
-def receive(descriptor: int, deadline: float) -> bytes:
-    """Read to the end of the stream, or of a JSON object that nothing follows; at most `MOST_BYTES`.
-
-    Stops at the deadline (monotonic seconds). Standard input that is closed or a terminal is empty.
-    """
-    try:
-        if os.isatty(descriptor):
-            return b""
-        return _received(descriptor, deadline)
-    except OSError:
-        return b""
-
-
-def _received(descriptor: int, deadline: float) -> bytes:
-    received = bytearray()
-    quiet_since = time.monotonic()
-    while time.monotonic() < deadline and len(received) < MOST_BYTES:
-        if select.select([descriptor], [], [], PAUSE_SECONDS)[0]:
-            chunk = os.read(descriptor, _EVENT_CHUNK)
-            if not chunk:
-                break
-            received += chunk
-            quiet_since = time.monotonic()
-        elif _is_object(received) or time.monotonic() - quiet_since > SILENCE_SECONDS:
-            break
-    return bytes(received)
-
-
-def _is_object(received: bytearray) -> bool:
-    return received.rstrip().endswith(b"}") and bool(parse(bytes(received)))
-
-
-def parse(received: bytes) -> dict[str, Any]:
-    """Return the object that was sent; empty for anything else."""
-    import json  # here, because a resident process reads the event
-
-    try:
-        value = json.loads(received.decode("utf-8-sig", "replace"))
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 if __name__ == "__main__":

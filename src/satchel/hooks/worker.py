@@ -11,8 +11,8 @@ from satchel.config import Folders, load_settings
 from satchel.errors import NoIndexError, SatchelError
 from satchel.hooks import answers, hosts
 from satchel.hooks.event_context import Answer, AnsweringProcess, EventContext, nothing, session_mark, written
+from satchel.hooks.event_input import parse, receive
 from satchel.hooks.hosts import Event, HookEvent
-from satchel.hooks.supervise import parse, receive
 from satchel.safety import sanitize
 from satchel.system import hook_log
 from satchel.system.locations import locate
