@@ -9,9 +9,10 @@ with Satchel.open(".") as satchel:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # `typing` takes longer to import than a hook that a resident process answers
 if TYPE_CHECKING:
+    from typing import Any
+
     from satchel.assemble.shapes import as_blocks, as_sources
     from satchel.engine import Satchel
     from satchel.errors import ContextAssemblyError, InvalidContextTypeError

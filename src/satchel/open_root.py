@@ -243,8 +243,12 @@ class OpenRoot:
                 return report
         return build(self.store, self.places.root, options, watcher, should_stop)
 
-    def refresh(self, *, progress: Progress | None = None, should_stop: ShouldStop = never) -> list[Failure]:
+    def refresh(
+        self, *, progress: Progress | None = None, should_stop: ShouldStop = never, at_once: bool = False
+    ) -> list[Failure]:
         """Bring the index up to date before a question, unless that was just done. Returns notes for the answer.
+
+        With `at_once` the tree is scanned in any case, as by a new process.
 
         When another process is building for longer than `patience`, an index that was published before still answers,
         with a note.
@@ -253,6 +257,8 @@ class OpenRoot:
         from satchel.system.state_files import thread_lock
 
         with thread_lock(self._refreshing, should_stop) as is_ours:
+            if is_ours and at_once:
+                self._refreshed = -REFRESH_PAUSE_SECONDS
             return self._refresh(progress, should_stop) if is_ours else list(self._notes)
 
     def wait_for_siblings(self, seconds: float) -> None:

@@ -417,6 +417,11 @@ class Settings:
         "whether editor hooks answer",
         "who set them up wants them; `satchel hook off` writes false",
     )  # fmt: skip
+    hooks_resident: bool = setting(
+        "hooks.resident", True,  # noqa: FBT003 - the column of defaults
+        "whether a running `satchel mcp` or `satchel serve` answers hooks, `context` and `search` of its root",
+        "an answer takes an eighth of the processor time; without such a process they answer by themselves",
+    )  # fmt: skip
     hooks_start_tokens: int = setting(
         "hooks.start_tokens", 1_000,
         "tokens of the brief at the start of a session; 0 gives none",

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from satchel.hooks import event_context
-from satchel.hooks.event_context import MOST_CHARACTERS, Answer, EventContext, written
+from satchel.hooks.event_context import MOST_CHARACTERS, Answer, AnsweringProcess, EventContext, written
 from satchel.hooks.hosts import Event, HookEvent
 from tests.hooks.conftest import Host
 
@@ -32,7 +32,7 @@ class FakePacker:
 def test_an_answer_is_packed_smaller_until_it_fits(unit: str, times: int, tokens: int, host: str) -> None:
     event = HookEvent(Event.SESSION_START, host, "SessionStart", injects=True)
     hook = EventContext.__new__(EventContext)
-    hook.event = event
+    hook.event, hook._process = event, AnsweringProcess()
     packer = FakePacker(unit, times)
     answer = hook.packed(packer, tokens)
     text = written(event, answer)

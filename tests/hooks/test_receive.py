@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from satchel.hooks import worker as receive
-from satchel.hooks.worker import parse
+from satchel.hooks import event_input as receive
+from satchel.hooks.event_input import parse
 
 
 @contextmanager

@@ -5,7 +5,10 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 and the number of the signal, as shells have it."""
@@ -13,6 +16,8 @@ INTERRUPTED = 130
 HELP = frozenset({"-h", "--help"})
 PEOPLE = frozenset({"log", "on", "off"})
 """Sub-commands of `satchel hook` for people; every other word after it is an event of a host."""
+RESIDENT = frozenset({"context", "search"})
+"""Commands that a resident process of the same root can answer."""
 
 
 def main() -> int:
@@ -23,6 +28,8 @@ def main() -> int:
         _answer_hook(event)
     gc.disable()  # what is imported stays; a command turns it on again when it begins
     try:
+        if (code := _resident_code(sys.argv[1:])) is not None:
+            return code
         from satchel.cli.application import run
 
         return run(sys.argv[1:])
@@ -37,13 +44,31 @@ def hook_event(arguments: list[str]) -> list[str] | None:
 
     A host reads exit code 2 as a refusal, so an event is answered before loading any code that may end with it.
     """
+    before, arguments = _split(arguments)
+    if arguments[:1] != ["hook"] or HELP.intersection(arguments) or PEOPLE.intersection(arguments[1:]):
+        return None
+    return [*arguments[1:], *before]
+
+
+def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Return the options before the command, and the rest."""
     before: list[str] = []
     while arguments and arguments[0].startswith("--"):
         count = 1 if "=" in arguments[0] else 2
         before, arguments = [*before, *arguments[:count]], arguments[count:]
-    if arguments[:1] != ["hook"] or HELP.intersection(arguments) or PEOPLE.intersection(arguments[1:]):
+    return before, arguments
+
+
+def _resident_code(arguments: list[str]) -> int | None:
+    """Return the exit code of a command that a resident process answered, None if none did.
+
+    Help comes faster without one, and `-` reads a question from standard input, which only this process has.
+    """
+    if not RESIDENT.intersection(_split(arguments)[1][:1]) or {*HELP, "-"}.intersection(arguments):
         return None
-    return [*arguments[1:], *before]
+    from satchel.system import resident
+
+    return resident.run(arguments)
 
 
 def _answer_hook(arguments: list[str]) -> NoReturn:

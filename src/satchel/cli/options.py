@@ -6,8 +6,9 @@ import gc
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -15,6 +16,9 @@ from satchel.cli.streams import read_question
 from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.operations.operation import Operation, Parameter, Shape
+
+if TYPE_CHECKING:
+    from satchel.engine import Satchel
 
 HELP_OPTIONS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
@@ -27,6 +31,7 @@ class Invocation:
     """The common options, from before or after the command. An empty `color` is decided by the stream.
 
     `given_root` is the path of `--root`; `workspaces` are the roots of `--workspace`, whose text is `workspace`.
+    A resident process sets `open_engine`, which is called as `Satchel.open`, and `should_stop`.
     """
 
     given_root: Path | None = None
@@ -34,6 +39,8 @@ class Invocation:
     as_json: bool = False
     workspace: str = ""
     workspaces: tuple[Path, ...] = ()
+    open_engine: Callable[..., AbstractContextManager[Satchel]] | None = None
+    should_stop: Callable[[], bool] | None = None
 
     @property
     def root(self) -> Path | None:

@@ -107,8 +107,8 @@ class Terminal(Caller):
     def refresh(self, engine: Satchel) -> list[Failure]:
         """Bring the index up to date; returns the failures for the answer. Raises click's Exit if interrupted."""
         started = time.monotonic()
-        with watch(color=self.color) as progress:
-            notes = engine.refresh(progress=progress, should_stop=self.interrupt.requested)
+        with watch(quiet=streams.is_recorded(), color=self.color) as progress:
+            notes = engine.refresh(progress=progress, should_stop=self.should_stop, at_once=True)
         seconds = time.monotonic() - started
         if seconds > PATIENCE_SECONDS:
             done = (
@@ -116,13 +116,15 @@ class Terminal(Caller):
             )
             streams.say(f"{done} {seconds:.1f} s", color=self.color, dim=True)
         self.interrupt.end()
+        if self.should_stop():
+            raise StoppedError("nobody waits for the answer any more")
         return notes
 
 
 @contextmanager
 def opened(invocation: Invocation, path: str = ".", *, quiet: bool = False) -> Iterator[Satchel]:
     """Yield the engine for `--root` or the root around `path`. Problems of settings are noted unless `quiet`."""
-    with _engine().open(path, root=invocation.root) as satchel:
+    with (invocation.open_engine or _engine().open)(path, root=invocation.root) as satchel:
         invocation.color = invocation.color or satchel.settings.ui_color
         if not quiet:
             for failure in satchel.loaded.notes:
@@ -160,7 +162,8 @@ def asking(invocation: Invocation) -> Iterator[tuple[Satchel, Terminal]]:
     """Yield the engine, and this terminal as the caller of operations; the first Ctrl-C stops resumable work."""
     with Interrupt() as interrupt, opened(invocation) as satchel:
         try:
-            yield satchel, Terminal(None, interrupt.requested, SPELLING, interrupt, invocation.color)
+            should_stop = invocation.should_stop or interrupt.requested
+            yield satchel, Terminal(None, should_stop, SPELLING, interrupt, invocation.color)
         except StoppedError:
             interrupt.end()
             raise

@@ -9,7 +9,8 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -34,8 +35,30 @@ class OutputError(SatchelError):
     """The answer could not be written to standard output."""
 
 
+_recorded: ContextVar[list[tuple[int, bytes]] | None] = ContextVar("recorded", default=None)
+
+
+@contextlib.contextmanager
+def recorded() -> Iterator[list[tuple[int, bytes]]]:
+    """Collect what this thread writes while the block runs: (1 or 2, bytes), for a process that is not a terminal."""
+    rows: list[tuple[int, bytes]] = []
+    token = _recorded.set(rows)
+    try:
+        yield rows
+    finally:
+        _recorded.reset(token)
+
+
+def is_recorded() -> bool:
+    """Return whether this thread writes for another process."""
+    return _recorded.get() is not None
+
+
 def write(text: str) -> None:
     """Write text to standard output as UTF-8, whatever the locale. Raises OutputError or BrokenPipeError."""
+    if (rows := _recorded.get()) is not None:
+        rows.append((1, text.encode("utf-8", "replace")))
+        return
     if sys.stdout is None:
         raise OutputError("cannot write the answer: standard output is closed")
     flush(text.encode("utf-8", "replace"))
@@ -88,10 +111,14 @@ def abandon() -> int:
 def say(text: str, *, color: str = "", **style: Any) -> None:
     """Write one line to standard error, coloured if enabled."""
     stream = sys.stderr
-    if stream is None:
+    rows = _recorded.get()
+    if stream is None and rows is None:
         return
     if style and wants_color(stream, color):
         text = click.style(text, **style)
+    if rows is not None:
+        rows.append((2, f"{text}\n".encode("utf-8", "backslashreplace")))
+        return
     with contextlib.suppress(OSError, ValueError):
         stream.write(f"{text}\n")
         stream.flush()
@@ -119,7 +146,7 @@ def failure(what: Failure, *, color: str = "") -> None:
 def is_terminal(stream: IO[str] | None) -> bool:
     """Return whether this stream is a terminal."""
     try:
-        return stream is not None and stream.isatty()
+        return stream is not None and not is_recorded() and stream.isatty()
     except ValueError:  # closed
         return False
 

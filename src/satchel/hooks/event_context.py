@@ -59,14 +59,18 @@ class SessionState:
     def __init__(self, state: Path, session: str) -> None:
         self._path = state / "hooks" / "sessions" / f"{session_mark(session)}.json"
 
-    def claim(self, what: str, seconds: float | None = None) -> bool:
-        """Return true if nobody has claimed this in the session before, or not for so many seconds."""
+    def claim(self, what: str, seconds: float | None = None, since: float | None = None) -> bool:
+        """Return true if nobody has claimed this in the session before, or not for so many seconds.
+
+        A claim that is not older than `since` was made for the same event, and is made again.
+        """
 
         def change(state: State) -> bool:
             claims: dict[str, float] = state["claims"]
             now = time.time()
             before = claims.get(what)
-            if before is not None and (seconds is None or 0 <= now - before < seconds):
+            is_earlier = since is None or (before is not None and before < since)
+            if before is not None and is_earlier and (seconds is None or 0 <= now - before < seconds):
                 return False
             claims.pop(what, None)
             claims[what] = now
@@ -221,11 +225,38 @@ def counted(items: int) -> str:
     return f"{items} item" if items == 1 else f"{items} items"
 
 
+@dataclass(frozen=True, slots=True)
+class AnsweringProcess:
+    """The process that answers an event: that of the hook, or a resident one with an engine that stays open.
+
+    `folder` is the current one of the hook. `since` is when the event began, if another process began to answer it.
+    """
+
+    folder: Path = Path()
+    since: float | None = None
+
+    def check(self, places: Places, loaded: LoadedSettings) -> None:
+        """Raise an error if this process cannot answer for a root with these settings."""
+
+    def engine(self) -> Satchel | None:
+        """Return the engine that stays open, if there is one."""
+        return None
+
+    def check_wanted(self) -> None:
+        """Raise an error if nobody waits for the answer any more."""
+
+
 class EventContext:
     """The root of an event, its settings, the state of its session, and the engine, opened on first use."""
 
     def __init__(
-        self, event: HookEvent, folders: Folders, loaded: LoadedSettings, places: Places, environ: Mapping[str, str]
+        self,
+        event: HookEvent,
+        folders: Folders,
+        loaded: LoadedSettings,
+        places: Places,
+        environ: Mapping[str, str],
+        process: AnsweringProcess,
     ) -> None:
         self.event = event
         self.places = places
@@ -234,11 +265,14 @@ class EventContext:
         self.session = SessionState(folders.state, event.session) if event.session else None
         self.folder = Path(event.folder) if event.folder else places.root
         self._environ = environ
+        self._process = process
         self._engine: Satchel | None = None
 
     @property
     def engine(self) -> Satchel:
         """The engine, opened on first use."""
+        if (resident := self._process.engine()) is not None:
+            return resident
         if self._engine is None:
             from satchel.engine import Satchel
 
@@ -281,7 +315,7 @@ class EventContext:
 
     def claim(self, what: str, seconds: float | None = None) -> bool:
         """Return true once per session (or once in so many seconds); always for a session without a name."""
-        return self.session is None or self.session.claim(what, seconds)
+        return self.session is None or self.session.claim(what, seconds, self._process.since)
 
     def options(self, **options: Any) -> dict[str, Any]:
         """Add the session to the options of a request."""
@@ -303,6 +337,7 @@ class EventContext:
         for _ in range(MOST_TRIES):
             answer = pack(tokens)
             if len(written(self.event, answer)) <= MOST_CHARACTERS:
+                self._process.check_wanted()
                 for deliver in answer.deliver:
                     deliver()
                 return answer

@@ -1,8 +1,9 @@
 """The process that a host starts for an event: it waits for a worker until a deadline, and exits with 0.
 
 The worker is a fork. Its faults (an exception, output of a library, a crash in machine code, a loop) cannot reach the
-host: only a complete answer is passed on. No module of satchel is imported before the worker runs, so that a broken
-installation also ends quietly.
+host: only a complete answer is passed on. Before the worker runs, only the event is read and a resident process asked:
+that imports next to nothing, so that a broken installation also ends quietly. If the resident process answers, there is
+no worker.
 """
 
 from __future__ import annotations
@@ -14,7 +15,14 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+
+from satchel.hooks.event_input import receive
+from satchel.system import resident
+
+TYPE_CHECKING = False  # the module `typing` would take longer to import than all others here together
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
 
 DEADLINE_SECONDS = 2.0
 """Time from the start of the process to its end. Hosts wait longer, but so does a person."""
@@ -29,7 +37,10 @@ _OFF = frozenset({"0", "false", "no", "off"})
 _UNKNOWN_START = 0.05  # seconds that the interpreter took to get here, where the system does not say
 _CHUNK = 65_536
 
-Work = Callable[[Sequence[str], float], tuple[str, bytes]]
+RESIDENT_SECONDS = 0.8
+"""Time from the start of the process until a resident process must have answered; a worker needs the rest."""
+
+Work: TypeAlias = "Callable[[Sequence[str], float], tuple[str, bytes]]"
 """A function of the arguments and the deadline (monotonic) that returns a note for standard error and an answer."""
 
 
@@ -50,10 +61,21 @@ def main(arguments: Sequence[str], work: Work | None = None) -> int:
         _arm(began + DEADLINE_SECONDS)
         if is_off(os.environ.get(SWITCH)):
             return 0
+        if work is None:
+            raw = receive(0, began + WORKER_SECONDS)
+            reply = _resident_reply(arguments, raw, began + RESIDENT_SECONDS)
+            if reply.parts:
+                _write(*reply.parts)
+                return 0
+            since = time.time() - (time.monotonic() - began) if reply.has_begun else None
+
+            def work(words: Sequence[str], deadline: float) -> tuple[str, bytes]:
+                return _work(words, deadline, raw, since)
+
         if not hasattr(os, "fork"):
-            _alone(arguments, began, work or _work)
+            _alone(arguments, began, work)
             return 0
-        child, source = _start(arguments, began, work or _work)
+        child, source = _start(arguments, began, work)
         received = _collected(source, began + WORKER_SECONDS)
         _end(child)
         child = 0
@@ -66,10 +88,16 @@ def main(arguments: Sequence[str], work: Work | None = None) -> int:
     return 0
 
 
-def _work(arguments: Sequence[str], deadline: float) -> tuple[str, bytes]:
+def _work(arguments: Sequence[str], deadline: float, raw: bytes, since: float | None) -> tuple[str, bytes]:
     from satchel.hooks.worker import work
 
-    return work(arguments, deadline)
+    return work(arguments, deadline, raw, since)
+
+
+def _resident_reply(arguments: Sequence[str], raw: bytes, deadline: float) -> resident.Reply:
+    """Ask a resident process, if there is one and time for it."""
+    place = resident.address(resident.root_of(arguments)) if time.monotonic() < deadline else ""
+    return resident.ask(place, resident.HOOK, arguments, raw, deadline) if place else resident.Reply()
 
 
 def _age() -> float:
@@ -177,10 +205,7 @@ def _pass_on(received: bytes, arguments: Sequence[str], began: float) -> None:
     head, newline, answer = received.partition(b"\n")
     size, _, note = head.partition(b" ")
     if newline and size.isdigit() and int(size) == len(answer):
-        if note:
-            _say(note.decode("utf-8", "replace"))
-        while answer:
-            answer = answer[os.write(1, answer) :]
+        _write(note, answer)
         return
     is_late = time.monotonic() - began >= WORKER_SECONDS
     reason = f"no answer within {WORKER_SECONDS:g} s" if is_late else "the worker died"
@@ -204,8 +229,13 @@ def _alone(arguments: Sequence[str], began: float, work: Work) -> None:
     os.dup2(out, 1)
     os.dup2(err, 2)
     timer.cancel()
+    _write(note.encode("utf-8", "replace"), answer)
+
+
+def _write(note: bytes, answer: bytes) -> None:
+    """Write the note for people, and the answer for the host."""
     if note:
-        _say(note)
+        _say(note.decode("utf-8", "replace"))
     while answer:
         answer = answer[os.write(1, answer) :]
 

@@ -1,22 +1,17 @@
-"""Reads one event, answers it and logs it; errors give no answer.
-
-Not every host closes standard input, so a complete object ends an event.
-"""
+"""Answers one event and logs it; errors give no answer."""
 
 from __future__ import annotations
 
-import json
 import os
-import select
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from satchel.config import Folders, load_settings
 from satchel.errors import NoIndexError, SatchelError
 from satchel.hooks import answers, hosts
-from satchel.hooks.event_context import Answer, EventContext, nothing, session_mark, written
+from satchel.hooks.event_context import Answer, AnsweringProcess, EventContext, nothing, session_mark, written
+from satchel.hooks.event_input import parse, receive
 from satchel.hooks.hosts import Event, HookEvent
 from satchel.safety import sanitize
 from satchel.system import hook_log
@@ -37,22 +32,14 @@ HANDLERS: Mapping[Event, Callable[[EventContext], Answer]] = {
     Event.SESSION_END: answers.at_end,
 }
 
-MOST_BYTES = 16_000_000
-"""Size limit of an event: a tool that wrote a large file sends all of it."""
 
-SILENCE_SECONDS = 0.3
-"""Time after which the event of a silent host is complete."""
+def work(
+    arguments: Sequence[str], deadline: float, raw: bytes | None = None, since: float | None = None
+) -> tuple[str, bytes]:
+    """Answer the event `raw`, or that on standard input. Returns a line for standard error, and the text for the host.
 
-PAUSE_SECONDS = 0.01
-"""Pause of the host after which the object may be complete and is checked."""
-
-_CHUNK = 1 << 20
-
-
-def work(arguments: Sequence[str], deadline: float) -> tuple[str, bytes]:
-    """Answer the event on standard input. Returns a line for standard error, and what to write for the host.
-
-    `arguments` are the event, and options of the command line. Errors are logged, not raised.
+    `arguments` are the event, and options of the command line. Errors are logged, not raised. `since` is set if another
+    process has begun to answer and did not finish: when this event began (seconds since the epoch).
     """
     began = time.monotonic()
     word, root = _words(arguments)
@@ -62,8 +49,8 @@ def work(arguments: Sequence[str], deadline: float) -> tuple[str, bytes]:
         return f"unknown event {word!r}: {message}" if word else message, b""
     event = HookEvent(kind, "", "")
     try:
-        event = hosts.read(parse(receive(0, deadline)), kind)
-        answer, text = answered(event, root, os.environ)
+        event = hosts.read(parse(receive(0, deadline) if raw is None else raw), kind)
+        answer, text = answered(event, root, os.environ, AnsweringProcess(since=since))
     except Exception as error:  # noqa: BLE001 - an error must not block the prompt; it is logged
         reason = sanitize.line(_description(error), hook_log.REASON_CHARACTERS)
         _log(event, Answer(hook_log.FAILED, reason), 0, began)
@@ -71,10 +58,29 @@ def work(arguments: Sequence[str], deadline: float) -> tuple[str, bytes]:
     return _log(event, answer, len(text), began), text.encode("utf-8")
 
 
-def answered(event: HookEvent, root: str | None, environ: Mapping[str, str]) -> tuple[Answer, str]:
+def resident_work(arguments: Sequence[str], raw: bytes, process: AnsweringProcess) -> list[bytes]:
+    """Answer an event in a resident process, as `work` does. Errors are raised: the client then works itself."""
+    began = time.monotonic()
+    word, root = _words(arguments)
+    kind = hosts.event_of(word)
+    if kind is None:
+        raise ValueError(f"unknown event {word!r}")
+    event = hosts.read(parse(raw), kind)
+    if event.folder and not Path(event.folder).is_absolute():
+        raise ValueError("the folder of the event depends on the process")
+    if root is not None:
+        root = str(process.folder / Path(root).expanduser())
+    answer, text = answered(event, root, os.environ, process)
+    return [_log(event, answer, len(text), began).encode("utf-8", "replace"), text.encode("utf-8")]
+
+
+def answered(
+    event: HookEvent, root: str | None, environ: Mapping[str, str], process: AnsweringProcess | None = None
+) -> tuple[Answer, str]:
     """Return the answer to an event, and the text for the host."""
+    process = process or AnsweringProcess()
     folders = Folders.from_environment(environ)
-    folder = Path(event.folder) if event.folder else Path.cwd()
+    folder = process.folder / event.folder
     try:
         places = locate(folder, root, folders)
     except NoIndexError as error:
@@ -83,7 +89,8 @@ def answered(event: HookEvent, root: str | None, environ: Mapping[str, str]) -> 
     loaded = load_settings(places.root, environ, {"embed.provider": "off"}, folders)
     if not loaded.settings.hooks_enabled:
         return nothing("hooks are switched off (satchel hook on)"), ""
-    hook = EventContext(event, folders, loaded, places, environ)
+    process.check(places, loaded)
+    hook = EventContext(event, folders, loaded, places, environ, process)
     try:
         answer = HANDLERS[event.kind](hook)
         return answer, written(event, answer)
@@ -135,44 +142,3 @@ def log_failure(arguments: Sequence[str], reason: str, milliseconds: float) -> N
     event = hosts.event_of(_words(arguments)[0])
     name = str(event) if event is not None else " ".join(arguments)[:40]
     hook_log.record_event(name, hook_log.FAILED, reason, milliseconds)
-
-
-def receive(descriptor: int, deadline: float) -> bytes:
-    """Read to the end of the stream, or of a JSON object that nothing follows; at most `MOST_BYTES`.
-
-    Stops at the deadline (monotonic seconds). Standard input that is closed or a terminal is empty.
-    """
-    try:
-        if os.isatty(descriptor):
-            return b""
-        return _received(descriptor, deadline)
-    except OSError:
-        return b""
-
-
-def _received(descriptor: int, deadline: float) -> bytes:
-    received = bytearray()
-    quiet_since = time.monotonic()
-    while time.monotonic() < deadline and len(received) < MOST_BYTES:
-        if select.select([descriptor], [], [], PAUSE_SECONDS)[0]:
-            chunk = os.read(descriptor, _CHUNK)
-            if not chunk:
-                break
-            received += chunk
-            quiet_since = time.monotonic()
-        elif _is_object(received) or time.monotonic() - quiet_since > SILENCE_SECONDS:
-            break
-    return bytes(received)
-
-
-def _is_object(received: bytearray) -> bool:
-    return received.rstrip().endswith(b"}") and bool(parse(bytes(received)))
-
-
-def parse(received: bytes) -> dict[str, Any]:
-    """Return the object that was sent; empty for anything else."""
-    try:
-        value = json.loads(received.decode("utf-8-sig", "replace"))
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -186,15 +186,23 @@ SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
-def run(open_engine: Callable[[], Satchel], pipes: Pipes, environ: Mapping[str, str] = os.environ) -> bool:
-    """Serve until the client closes its side or ends. Returns whether the engine was closed in time."""
+def run(
+    open_engine: Callable[[], Satchel],
+    pipes: Pipes,
+    environ: Mapping[str, str] = os.environ,
+    before_close: Callable[[float], bool] = lambda _seconds: True,
+) -> bool:
+    """Serve until the client closes its side or ends. Returns whether the engine was closed in time.
+
+    `before_close` ends other users of the engine in so many seconds, and returns whether it did.
+    """
     gc.freeze()  # loaded modules stay: collecting them again would slow every answer
     runner = EngineRunner(open_engine)
     handlers = Handlers(runner, environ.get(SESSION_VARIABLE, ""))
     last: list[threading.Timer] = []
     try:
         asyncio.run(_serve(handlers, pipes, lambda: last.append(end_after(LAST_SECONDS))))
-        return runner.close(END_SECONDS)
+        return before_close(END_SECONDS) and runner.close(END_SECONDS)
     finally:
         for timer in last:
             timer.cancel()

@@ -132,7 +132,6 @@ def features(signals: Signals, spans: IntArray, values: FloatArray) -> dict[str,
     )
     folder = signals.folders(documents)
     by_folder = np.bincount(folder, file.score[documents])[folder] - file.score[documents]
-    beside = np.maximum(np.bincount(folder)[folder] - 1, 1)
     span_rank = _ranks(np.where(signals.primary_span, scores.span, 0.0), scores.span[spans])
     chunk_rank = _ranks(np.where(signals.primary_chunk, scores.chunk, 0.0), scores.chunk[chunks])
     length = columns.span_end[spans].astype(np.float64) - columns.span_start[spans] + 1
@@ -148,7 +147,7 @@ def features(signals: Signals, spans: IntArray, values: FloatArray) -> dict[str,
         "file spans": log_spans,
         "file candidates": np.log1p(np.bincount(document[:100], minlength=len(documents))),
         "file first spans": np.log1p(np.bincount(document[span_rank < np.log(11.0)], minlength=len(documents))),
-        "folder mean": by_folder / beside,
+        "folder mean": by_folder / np.maximum(np.bincount(folder)[folder] - 1, 1),
         "commit best": np.array([commit.best for commit in commits]),
         "commit first": np.log1p(np.array([commit.first for commit in commits])),
     }

@@ -47,11 +47,13 @@ def mcp_command(invocation: Invocation) -> int:
     from satchel.mcp.pipes import take_pipes
 
     pipes = take_pipes()  # before a library may write to standard output
+    from satchel.cli.resident import Resident
     from satchel.mcp.stdio import run
 
     root = invocation.root
     around = os.environ.get(PROJECT_VARIABLE) or "."
-    is_closed = run(lambda: _opened(around, root), pipes)
+    with Resident(lambda: _opened(around, root), around, root) as resident:
+        is_closed = run(resident.engine, pipes, before_close=resident.close)
     if not is_closed:  # a running thread would keep the process alive; the store survives this
         streams.note("ended while a call was at work", color=invocation.color)
         os._exit(0)

@@ -85,6 +85,8 @@ def serve_command(
         from satchel.web.workers import Workers, shared_loads
     except ImportError as error:
         raise MissingExtraError(f"`satchel serve` needs {error.name}: pip install 'satchel[mcp]'") from error
+    from satchel.cli.resident import Resident
+
     with Interrupt() as interrupt, listening(host, port) as sock:
         own_port = sock.getsockname()[1]
         access, origins = Access(token, own_port), own_origins(host, own_port, others)
@@ -102,7 +104,11 @@ def serve_command(
         with opened(invocation) as satchel:
             if workers == 1:
                 start()
-                return serve(satchel, interrupt.requested)
+                with Resident(lambda: satchel, ".", satchel.places.root) as resident:
+                    code = serve(satchel, interrupt.requested)
+                    if not resident.close(END_SECONDS):
+                        give_up(code, invocation.color)
+                return code
             patience = satchel.settings.serve_drain_s + END_SECONDS
         supervisor = Workers(
             workers,

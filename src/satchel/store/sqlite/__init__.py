@@ -167,9 +167,14 @@ class SqliteStore(Store):
                 if identity(self.path) == self._identity:
                     self._begin_empty().close()
             self.damage = ""
-        elif identity(self.path) != self._identity:
+        elif self.is_replaced:
             self.close()
         self._connection()
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether the file was removed or replaced since it was opened; `settle` opens it again."""
+        return identity(self.path) != self._identity
 
     def _damaged(self, error: Exception) -> DamagedStoreError:
         self.damage = f"{type(error).__name__}: {error}"

@@ -1,0 +1,319 @@
+"""Answers hooks, `context` and `search` of other processes while `satchel mcp` or `satchel serve` runs.
+
+`satchel.system.resident` is the client and describes the protocol. An answer is the one that the command would give by
+itself, byte for byte; where that is not certain the request is refused, and the command works by itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+import struct
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from satchel.cli import application, streams
+from satchel.cli.options import Invocation
+from satchel.config import Folders, LoadedSettings, load_settings
+from satchel.dataclass import dataclass
+from satchel.errors import SatchelError
+from satchel.hooks.event_context import AnsweringProcess
+from satchel.hooks.event_input import MOST_BYTES
+from satchel.system import resident, state_files, telemetry
+from satchel.system.locations import Places, Registry, WorkspaceType, locate
+from satchel.system.threads import Threads
+
+if TYPE_CHECKING:
+    from satchel.engine import Satchel
+
+THREADS = 8
+"""Requests that are answered at once; one that waits too long for its turn is answered by its own process."""
+
+WAITING = 64
+"""Connections that may wait to be accepted."""
+
+TURN_SECONDS = 5.0
+"""Pause of a second process for the same root before it looks whether the first one has ended."""
+
+REQUEST_SECONDS = 1.0
+"""Longest wait for the rest of a request, or for a client to take its answer."""
+
+END_SECONDS = 0.5
+"""Time for answers to end before the engine is closed."""
+
+_LOOK_SECONDS = 0.05
+_CHUNK = 1 << 16
+
+
+class UnfitRequestError(Exception):
+    """The request cannot be answered here as its own process would; nothing was done for it."""
+
+
+class UnfinishedError(Exception):
+    """The client has gone, or the engine does not fit the request any more."""
+
+
+class Resident:
+    """Listens for other processes of a root while the block runs. `open_engine` is called once, on first use.
+
+    The first process of a root listens; another one takes its place when it ends.
+    """
+
+    def __init__(self, open_engine: Callable[[], Satchel], path: str = ".", root: Path | None = None) -> None:
+        self._open, self._path, self._root = open_engine, path, root
+        self._engine: Satchel | None = None
+        self._hook_engine: Satchel | None = None
+        self._guard = threading.Lock()
+        self._threads = Threads(THREADS)
+        self._ending = threading.Event()
+        self._listener = threading.Thread(target=self._run, name="satchel-resident", daemon=True)
+        self._address = ""
+
+    def engine(self) -> Satchel:
+        """Return the engine. Raises what opening it raises."""
+        with self._guard:
+            if self._engine is None:
+                self._engine = self._open()
+            return self._engine
+
+    def __enter__(self) -> Self:
+        if hasattr(socket, "AF_UNIX"):
+            self._listener.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(0.0)
+
+    def close(self, seconds: float) -> bool:
+        """Stop listening, and wait for the answers; returns whether they ended in time."""
+        self._ending.set()
+        if self._address:
+            with contextlib.suppress(OSError):
+                _connected(self._address).close()  # `accept` returns
+        if self._listener.ident is not None:
+            self._listener.join(seconds + _LOOK_SECONDS)
+        is_idle = self._threads.wait(seconds)
+        if is_idle and self._hook_engine is not None:
+            self._hook_engine.close()
+            self._hook_engine = None
+        return is_idle
+
+    def _run(self) -> None:
+        """Listen, now or as soon as no other process does, unless the settings forbid it."""
+        try:
+            folders = Folders.from_environment(os.environ)
+            places = locate(self._path, self._root, folders)
+            loaded = load_settings(places.root, os.environ, {}, folders)
+            if not loaded.settings.hooks_resident:
+                return
+            folder = Path(resident.socket_folder())
+            state_files.make_folder(folder)
+            path = folder / resident.socket_name(os.fspath(places.root))
+            if len(os.fsencode(path)) > resident.LONGEST_ADDRESS or folder.stat().st_mode & 0o077:
+                return
+            while not self._ending.is_set():
+                door = _listening(path)
+                if door is None:
+                    self._ending.wait(TURN_SECONDS)
+                    continue
+                with door:
+                    self._accept(door, path, _Requests(self, folders, places, loaded))
+        except (SatchelError, OSError) as error:
+            telemetry.warning("other processes are not answered", reason=str(error))
+
+    def _accept(self, door: socket.socket, path: Path, requests: _Requests) -> None:
+        own = path.stat()
+        self._address = os.fspath(path)
+        try:
+            while not self._ending.is_set():
+                connection, _ = door.accept()
+                self._threads.submit(requests.answer, connection)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(own, path.stat()):
+                    path.unlink()
+
+    def hook_engine(self, requests: _Requests) -> Satchel:
+        """Return the engine for hooks, which compare words alone: this one if it has no vectors either."""
+        engine = self.engine()
+        if engine.loaded != requests.loaded:
+            raise UnfinishedError
+        if engine.embedder or engine.vectors.choice.failure:
+            with self._guard:
+                if self._hook_engine is None:
+                    settings = replace(requests.loaded.settings, embed_provider="off")
+                    loaded = replace(requests.loaded, settings=settings)
+                    self._hook_engine = type(engine).open_at(requests.places, loaded, requests.folders, os.environ)
+                return self._hook_engine
+        return engine
+
+
+def _connected(address: str) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.settimeout(resident.CONNECT_SECONDS)
+        connection.connect(address)
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def _listening(path: Path) -> socket.socket | None:
+    """Return a listening socket, None while another process listens. The socket of a dead process is replaced."""
+    with state_files.locked(path.parent):
+        try:
+            _connected(os.fspath(path)).close()
+        except (ConnectionRefusedError, FileNotFoundError):
+            path.unlink(missing_ok=True)
+        except OSError:  # a process that is alive, and busy
+            return None
+        else:
+            return None
+        door = socket.socket(socket.AF_UNIX)
+        try:
+            door.bind(os.fspath(path))
+            path.chmod(0o600)
+            door.listen(WAITING)
+        except OSError:
+            door.close()
+            raise
+        return door
+
+
+def _is_own(connection: socket.socket) -> bool:
+    """Return whether the client is a process of this user, where the system says so; else the folder guards it."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return True
+    size = struct.calcsize("3i")
+    _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+    return bool(user == os.getuid())
+
+
+def _received(connection: socket.socket) -> list[bytes]:
+    """Return the parts of the request, none of an incomplete one."""
+    head = b""
+    while not head.endswith(b"\n") and len(head) < 12:
+        byte = connection.recv(1)
+        if not byte:
+            return []
+        head += byte
+    left = int(head)
+    chunks = [head]
+    while 0 < left <= 2 * MOST_BYTES:
+        chunks.append(connection.recv(min(left, _CHUNK)))
+        if not chunks[-1]:
+            return []
+        left -= len(chunks[-1])
+    return resident.parts_of(b"".join(chunks))
+
+
+@dataclass(frozen=True, slots=True)
+class _Requests:
+    """Answers the requests to one root."""
+
+    process: Resident
+    folders: Folders
+    places: Places
+    loaded: LoadedSettings
+
+    def answer(self, connection: socket.socket) -> None:
+        """Answer one connection. After a fault it is closed, and the client works by itself."""
+        with connection:
+            connection.settimeout(REQUEST_SECONDS)
+            try:
+                parts = _received(connection) if _is_own(connection) else []
+                if len(parts) != 7 or parts[:3] != resident.identity():
+                    return
+                connection.sendall(resident.ACCEPTED)
+                try:
+                    reply = self._reply(parts, partial(_is_gone, connection))
+                except UnfitRequestError:
+                    connection.sendall(resident.REFUSED)
+                else:
+                    connection.sendall(resident.framed(reply))
+            except (OSError, UnfinishedError):
+                pass  # the client has gone, or works by itself
+            except Exception:  # noqa: BLE001 - the client works by itself, and reports its own faults
+                telemetry.warning("another process was not answered", exc_info=True)
+
+    def _reply(self, parts: list[bytes], is_gone: Callable[[], bool]) -> list[bytes]:
+        folder = Path(os.fsdecode(parts[3]))
+        words = [os.fsdecode(word) for word in parts[5].split(b"\0")]
+        if parts[4] == resident.HOOK:
+            from satchel.hooks.worker import resident_work
+
+            return resident_work(words, parts[6], _HookProcess(folder=folder, requests=self, is_gone=is_gone))
+        return self._command(words, folder, is_gone)
+
+    def _command(self, words: list[str], folder: Path, is_gone: Callable[[], bool]) -> list[bytes]:
+        """Run a command. One that fails, or only shows help, is run again by its own process."""
+        from click import ClickException
+        from click.exceptions import Exit
+
+        invocation = Invocation(
+            as_json=application.wants_json(words), open_engine=partial(self._opened, folder), should_stop=is_gone
+        )
+        try:
+            with (
+                streams.recorded() as rows,
+                application.application.make_context(application.PROGRAM, words, obj=invocation) as context,
+            ):
+                code = application.application.invoke(context)
+        except (SatchelError, ClickException, Exit) as error:
+            raise UnfitRequestError from error
+        return [b"%d" % (code or 0), *(part for stream, text in rows for part in (b"%d" % stream, text))]
+
+    def _opened(self, folder: Path, path: str, root: Path | None) -> AbstractContextManager[Satchel]:
+        """Return the engine for a command that would open this root."""
+        places = locate(folder / path, root and folder / root.expanduser(), self.folders)
+        if places != self.places or load_settings(places.root, os.environ, {}, self.folders) != self.loaded:
+            raise UnfitRequestError
+        engine = self.process.engine()
+        is_vault = Registry(self.folders).type_of(places.root) is WorkspaceType.VAULT
+        if engine.loaded != self.loaded or engine.is_vault != is_vault:
+            raise UnfitRequestError
+        return nullcontext(engine)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _HookProcess(AnsweringProcess):
+    """The resident process as the one that answers a hook."""
+
+    requests: _Requests
+    is_gone: Callable[[], bool]
+
+    def check(self, places: Places, loaded: LoadedSettings) -> None:
+        """Raise UnfitRequestError for another root or other settings."""
+        settings = replace(self.requests.loaded.settings, embed_provider="off")
+        if places != self.requests.places or loaded.settings != settings:
+            raise UnfitRequestError
+
+    def engine(self) -> Satchel:
+        """Return the engine that stays open. Raises UnfinishedError if its index was replaced."""
+        engine = self.requests.process.hook_engine(self.requests)
+        if engine.store.is_replaced:
+            raise UnfinishedError
+        return engine
+
+    def check_wanted(self) -> None:
+        """Raise UnfinishedError if the client has gone."""
+        if self.is_gone():
+            raise UnfinishedError
+
+
+def _is_gone(connection: socket.socket) -> bool:
+    """Return whether the client has closed the connection: it sends nothing after its request."""
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    return bool(poll.poll(0))

@@ -1,0 +1,188 @@
+"""Questions to a resident `satchel mcp` or `satchel serve` of the same root, over a private Unix socket.
+
+The client runs before anything else of satchel is loaded, so this module imports only what the interpreter has at hand.
+Every fault means that the command answers by itself.
+
+A frame is its size in decimal, a line break, and its parts, each with its own size in the same way. The client sends a
+frame with version, location, environment, folder, kind, words and event. A resident that may answer sends `ACCEPTED`,
+then the frame of the answer, or `REFUSED` if it did nothing. Then it closes the connection.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from satchel import __version__
+
+TYPE_CHECKING = False  # the module `typing` takes as long to import as everything else here together
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+CONNECT_SECONDS = 0.05
+"""Longest wait for a connection: the kernel makes it, unless hundreds of others wait."""
+
+ACCEPT_SECONDS = 0.25
+"""Longest wait for a sign of life: a process that was stopped has none."""
+
+ANSWER_SECONDS = 5.0
+"""Longest wait for the answer to a command. An index that needs longer is brought up to date by the command itself."""
+
+HOOK, COMMAND = b"hook", b"command"
+ACCEPTED, REFUSED = b"+", b"-"
+
+LONGEST_ADDRESS = 100
+"""Bytes of a socket's path: systems allow 104 or 108."""
+
+_MATTERING = frozenset({
+    b"HOME", b"XDG_CONFIG_HOME", b"XDG_DATA_HOME", b"XDG_STATE_HOME", b"XDG_CACHE_HOME", b"NO_COLOR", b"FORCE_COLOR",
+})  # fmt: skip
+"""Variables, beside `SATCHEL_*`, that decide about an answer: both processes must have the same values."""
+
+_CHUNK = 65_536
+
+
+class Reply:
+    """The answer of a resident. Without `parts` there is none; `has_begun` is then true if it may have begun one."""
+
+    def __init__(self, parts: Sequence[bytes] = (), *, has_begun: bool = False) -> None:
+        self.parts = parts
+        self.has_begun = has_begun
+
+
+def identity() -> list[bytes]:
+    """Return what client and resident must have in common: version, location of the package, and environment."""
+    rows = [b"%b=%b" % row for row in os.environb.items() if row[0].startswith(b"SATCHEL_") or row[0] in _MATTERING]
+    return [__version__.encode(), os.fsencode(os.path.dirname(__file__)), b"\0".join(sorted(rows))]  # noqa: PTH120
+
+
+def socket_folder(environ: Mapping[str, str] = os.environ) -> str:
+    """Return the folder of the sockets, as `Folders` decides about it; empty without a home folder."""
+    home, own = environ.get("HOME", ""), environ.get("SATCHEL_HOME", "")
+    if own:
+        base = home + own[1:] if own.startswith("~/") else os.path.abspath(own)  # noqa: PTH100 - no pathlib here
+        return f"{base}/state/resident"
+    state = environ.get("XDG_STATE_HOME", "")
+    base = state if state.startswith("/") else home and f"{home}/.local/state"
+    return base and f"{base}/satchel/resident"
+
+
+def socket_name(root: str) -> str:
+    """Return the name of the socket of a root, the same by every path to it. Raises OSError if it does not exist."""
+    status = os.stat(root)  # noqa: PTH116
+    return f"{status.st_dev:x}-{status.st_ino:x}"
+
+
+def address(start: str) -> str:
+    """Return the socket of the nearest folder above or at `start` that has one, empty if there is none.
+
+    Only a folder of sockets that nobody else can enter is used. The resident checks whether the root is really its own.
+    """
+    folder = socket_folder()
+    try:
+        status = os.stat(folder)  # noqa: PTH116
+        if status.st_uid != os.getuid() or status.st_mode & 0o077:
+            return ""
+        names = set(os.listdir(folder))  # noqa: PTH208
+        current = os.path.realpath(start) if names else ""
+        while current:
+            if (name := socket_name(current)) in names:
+                return f"{folder}/{name}"
+            above = os.path.dirname(current)  # noqa: PTH120
+            current = above if above != current else ""
+    except (OSError, AttributeError):  # no such folder, or a system without users
+        pass
+    return ""
+
+
+def root_of(words: Sequence[str]) -> str:
+    """Return the folder that a command line is about: that of `--root`, else the current one."""
+    for number, word in enumerate(words):
+        if word.startswith("--root="):
+            return word[7:]
+        if word == "--root" and number + 1 < len(words):
+            return words[number + 1]
+    return os.curdir
+
+
+def framed(parts: Sequence[bytes]) -> bytes:
+    """Return the frame of these parts."""
+    body = b"".join(b"%d\n%b" % (len(part), part) for part in parts)
+    return b"%d\n%b" % (len(body), body)
+
+
+def parts_of(frame: bytes) -> list[bytes]:
+    """Return the parts of a complete frame, none of an incomplete one."""
+    size, _, body = frame.partition(b"\n")
+    parts: list[bytes] = []
+    if not size.isdigit() or int(size) != len(body):
+        return parts
+    start = 0
+    while start < len(body):
+        end = body.index(b"\n", start)
+        start = end + 1 + int(body[start:end])
+        parts.append(body[end + 1 : start])
+    return parts if start == len(body) else []
+
+
+def ask(place: str, kind: bytes, words: Sequence[str], event: bytes, deadline: float) -> Reply:
+    """Ask the resident at a socket, until the deadline (monotonic seconds)."""
+    # Not `socket`: it takes five milliseconds to import, a third of what the whole client does.
+    from _socket import AF_UNIX, SOCK_STREAM, socket
+
+    reply = Reply()
+    peer = socket(AF_UNIX, SOCK_STREAM)
+    try:
+        peer.settimeout(CONNECT_SECONDS)
+        peer.connect(place)
+        peer.settimeout(ACCEPT_SECONDS)
+        folder = os.fsencode(os.getcwd())  # noqa: PTH109
+        peer.sendall(framed([*identity(), folder, kind, b"\0".join(map(os.fsencode, words)), event]))
+        reply.has_begun = peer.recv(1) == ACCEPTED
+        received = b""
+        while reply.has_begun:
+            peer.settimeout(max(deadline - time.monotonic(), 0.001))
+            chunk = peer.recv(_CHUNK)
+            if not chunk:
+                break
+            received += chunk
+        reply.has_begun = reply.has_begun and received != REFUSED
+        reply.parts = parts_of(received)
+    except (OSError, ValueError):
+        pass
+    finally:
+        peer.close()
+    return reply
+
+
+def run(words: Sequence[str]) -> int | None:
+    """Let a resident answer a command, write what it wrote, and return the exit code; None if there is no answer.
+
+    A terminal gets progress and colours, and messages are in its encoding, so only others are sent.
+    """
+    try:
+        is_plain = sys.stderr is not None and sys.stderr.encoding == "utf-8"
+        if not is_plain or os.isatty(1) or os.isatty(2) or not all(map(os.fstat, (1, 2))):
+            return None
+        place = address(root_of(words))
+    except OSError:  # a closed stream: its number would be that of the connection
+        return None
+    parts = ask(place, COMMAND, words, b"", time.monotonic() + ANSWER_SECONDS).parts if place else ()
+    if not parts:
+        return None
+    is_written = False
+    try:
+        for stream, text in zip(parts[1::2], parts[2::2], strict=True):
+            rest = text
+            while rest:
+                rest = rest[os.write(int(stream), rest) :]
+                is_written = True
+    except BrokenPipeError:
+        return 0  # the reader has enough
+    except OSError as error:
+        if not is_written:
+            return None  # the command meets the same fault and says so
+        sys.stderr.write(f"error: cannot write the answer: {error.strerror}\n")
+        return 1
+    return int(parts[0])
