@@ -85,8 +85,6 @@ def serve_command(
         from satchel.web.workers import Workers, shared_loads
     except ImportError as error:
         raise MissingExtraError(f"`satchel serve` needs {error.name}: pip install 'satchel[mcp]'") from error
-    from satchel.cli.resident import Resident
-
     with Interrupt() as interrupt, listening(host, port) as sock:
         own_port = sock.getsockname()[1]
         access, origins = Access(token, own_port), own_origins(host, own_port, others)
@@ -104,11 +102,7 @@ def serve_command(
         with opened(invocation) as satchel:
             if workers == 1:
                 start()
-                with Resident(lambda: satchel, ".", satchel.places.root) as resident:
-                    code = serve(satchel, interrupt.requested)
-                    if not resident.close(END_SECONDS):
-                        give_up(code, invocation.color)
-                return code
+                return _alone(satchel, lambda: serve(satchel, interrupt.requested), invocation.color)
             patience = satchel.settings.serve_drain_s + END_SECONDS
         supervisor = Workers(
             workers,
@@ -119,6 +113,17 @@ def serve_command(
         supervisor.start()
         start()
         return supervisor.watch(interrupt.received, patience)
+
+
+def _alone(satchel: Satchel, serve: Callable[[], int], color: str) -> int:
+    """Serve in this process, which answers hooks and commands of its root too."""
+    from satchel.cli.resident import Resident
+
+    with Resident(lambda: satchel, ".", satchel.places.root) as resident:
+        code = serve()
+        if not resident.close(END_SECONDS):
+            give_up(code, color)
+    return code
 
 
 def _worker(
