@@ -19,12 +19,12 @@ from mcp.shared.exceptions import MCPError
 from satchel.engine import Satchel
 from satchel.errors import SatchelError
 from satchel.mcp.running import EngineRunner
-from satchel.mcp.sdk import build
 from satchel.mcp.server import INSTRUCTIONS, LISTING_TOKENS, MOST_TOKENS, bounded, cost, listed_tools, structured
 from satchel.operations.operation import Answered
 from satchel.operations.registry import TOOLS
 from satchel.testing import TinyRepository
 from satchel.tokens import counter
+from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from satchel.web.workers import MOST_RESTARTS
+from satchel.web.server import MOST_RESTARTS
 from tests.e2e.sample import sample_repository
 from tests.web.process import PATIENCE_SECONDS, Server, serving
 from tests.web.test_mcp import ERAS, NOW, connected, text_of

@@ -12,7 +12,7 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -65,8 +65,8 @@ class LineServer:
         """Read lines until the end of input, in a thread that waits while the server is busy."""
         with contextlib.suppress(RuntimeError, CancelledError):  # the loop was closed: the server has ended
             for line in read_lines(self._source, LONGEST_LINE):
-                asyncio.run_coroutine_threadsafe(self._take(line), loop).result()
-            asyncio.run_coroutine_threadsafe(self._end(), loop).result()
+                _run(self._take(line), loop)
+            _run(self._end(), loop)
 
     async def _take(self, line: bytes | None) -> None:
         """Begin to answer a request, or answer an invalid line with an error."""
@@ -133,6 +133,16 @@ class LineServer:
         async with self._writing:
             if not await in_thread(self._output.write, [raw + b"\n"]):
                 self._over.set()
+
+
+def _run(work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop) -> None:
+    """Run a coroutine on the loop of another thread, and wait for it. Raises RuntimeError if the loop is closed."""
+    try:
+        future = asyncio.run_coroutine_threadsafe(work, loop)
+    except RuntimeError:
+        work.close()
+        raise
+    future.result()
 
 
 def parsed(line: bytes) -> tuple[Result | None, Result | None]:

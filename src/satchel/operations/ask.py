@@ -15,8 +15,8 @@ from satchel.assemble.truncation import strategy_names
 from satchel.errors import UsageError
 from satchel.graph.request import DEFAULT_DEPTH, DEFAULT_LENS, LEAST_DEPTH, LENSES, MOST_DEPTH
 from satchel.operations import json
+from satchel.operations.json import NO_GUIDE, hit_line, no_answer, no_items, no_walk
 from satchel.operations.operation import Answered, Operation, OperationCall, Parameter, Shape, text
-from satchel.operations.prose import NO_GUIDE, hit_line, no_answer, no_items, no_walk
 from satchel.search.filters import SearchStrategy
 from satchel.tokens import TOKENIZERS
 from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, Format, View

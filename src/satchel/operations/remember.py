@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.errors import UsageError
 from satchel.operations import json
+from satchel.operations.json import experience_line, experience_text, memory_line, remark_line
 from satchel.operations.operation import Answered, Hints, Operation, OperationCall, Parameter, Shape, Spelling, text
-from satchel.operations.prose import experience_line, experience_text, memory_line, remark_line
 from satchel.vocabulary import (
     ACTIVE,
     Axis,

@@ -8,11 +8,16 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import Any
 
 import anyio
+from mcp import types
+from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -23,17 +28,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from satchel.dataclass import dataclass
 from satchel.engine import Satchel
 from satchel.mcp.pipes import END_SECONDS
-from satchel.mcp.running import EngineRunner
-from satchel.mcp.sdk import build
+from satchel.mcp.running import EngineRunner, Report
+from satchel.mcp.server import CACHE_HINTS, INSTRUCTIONS, SERVER_INFO, Handlers, ProtocolError, Result
 from satchel.system.threads import in_thread
 from satchel.web import routes as api
 from satchel.web.access import Access, Origins
 from satchel.web.middleware import INTERNAL, UNKNOWN_PAGE, Middleware, answer, wrong_method
 from satchel.web.routes import openapi
 from satchel.web.state import RefusedError, ServerState
-
-if TYPE_CHECKING:
-    from satchel.engine import Satchel
 
 LOOPBACK_HOSTS = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 """Allowed values of Host by default, on any port."""
@@ -202,3 +204,52 @@ def page_response(name: str) -> Response:
 async def page_file(request: Request) -> Response:
     """`/` and `/page/NAME`."""
     return page_response(request.path_params.get("name", INDEX))
+
+
+Context = ServerRequestContext[Any, Any]
+
+METHODS: Mapping[str, type[types.RequestParams]] = {
+    "tools/list": types.PaginatedRequestParams,
+    "tools/call": types.CallToolRequestParams,
+    "prompts/list": types.PaginatedRequestParams,
+    "prompts/get": types.GetPromptRequestParams,
+    "resources/list": types.PaginatedRequestParams,
+    "resources/templates/list": types.PaginatedRequestParams,
+    "resources/read": types.ReadResourceRequestParams,
+}
+"""The requests that are answered, with the model that checks their parameters."""
+
+
+def build(runner: EngineRunner, session: str = "") -> Server[Any]:
+    """Return the server. Several servers may share a runner."""
+    handlers = Handlers(runner, session)
+
+    async def handle(context: Context, _params: types.RequestParams) -> Result:
+        try:
+            result = await handlers.answer(context.method, context.params or {}, reporting(context))
+        except ProtocolError as error:
+            raise MCPError(error.code, error.message, error.data) from None
+        return {"resultType": "complete", **result}  # the SDK drops what a version of the protocol does not have
+
+    server: Server[Any] = Server(
+        SERVER_INFO["name"],
+        version=SERVER_INFO["version"],
+        title=SERVER_INFO["title"],
+        description=SERVER_INFO["description"],
+        instructions=INSTRUCTIONS,
+        cache_hints={method: CacheHint(*hint) for method, hint in CACHE_HINTS.items()},  # type: ignore[misc]
+    )
+    for method, params in METHODS.items():
+        server.add_request_handler(method, params, handle)
+    return server
+
+
+def reporting(context: Context) -> Report | None:
+    """Return what reports progress to the client of a request; None if it asked for none."""
+    if not context.meta or "progress_token" not in context.meta:
+        return None
+
+    async def report(steps: float, message: str) -> None:
+        await context.session.report_progress(steps, None, message)
+
+    return report

@@ -14,9 +14,19 @@ from satchel.cli import streams
 from satchel.cli.options import HELP_OPTIONS, Command, Invocation, command, group, operation_command
 from satchel.cli.progress import watch
 from satchel.cli.session import Interrupt, ask, opened, report, show
-from satchel.operations.json import GROUPING, MEMBER, VALIDATION, VALUE, many, memory_json, minute, safe
+from satchel.operations.json import (
+    GROUPING,
+    MEMBER,
+    VALIDATION,
+    VALUE,
+    line,
+    many,
+    memory_json,
+    memory_text,
+    minute,
+    safe,
+)
 from satchel.operations.operation import Answered, Parameter
-from satchel.operations.prose import line, memory_text
 from satchel.operations.remember import (
     EXPERIENCE,
     EXPERIENCE_ACTIONS,

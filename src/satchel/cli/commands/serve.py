@@ -81,8 +81,7 @@ def serve_command(
     check_reach(host, os.environ, allow_remote=allow_remote)
     try:
         from satchel.web.access import Access, bracketed, own_origins
-        from satchel.web.server import listening, reachable, run
-        from satchel.web.workers import Workers, shared_loads
+        from satchel.web.server import Workers, listening, reachable, run, shared_loads
     except ImportError as error:
         raise MissingExtraError(f"`satchel serve` needs {error.name}: pip install 'satchel[mcp]'") from error
     with Interrupt() as interrupt, listening(host, port) as sock:
