@@ -3,7 +3,7 @@
     python benchmarks/fresh_edits.py --repos REPO... --edits 2000 --out benchmarks/results/fresh_edits.json
 
 Each repository is cloned and indexed once. A round makes some edits (or moves to another commit, or replaces files by
-what is no file), asks about each edited file without refreshing the index, checks every piece of every answer, and
+what is not a file), asks about each edited file without refreshing the index, checks every piece of every answer, and
 puts the tree back. The checks know the text of every file at the time of the index and read the live files
 themselves; of satchel they use only the part table of the index and the cleaning and redaction of text:
 

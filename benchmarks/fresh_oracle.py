@@ -24,7 +24,7 @@ Lines = list[str]
 
 
 def text_of(raw: bytes) -> str | None:
-    """What satchel may show of these bytes at most, None for what is no text."""
+    """What satchel may show of these bytes at most, None for what is not a text."""
     if b"\0" in raw:
         return None
     text = raw.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
@@ -135,7 +135,7 @@ class Oracle:
             old = self.old.get(path, [])
             return "" if old[piece.start - 1 : piece.end] == shown else "stale, but never was in the index"
         if live is None:
-            return "the file is no text any more, and the piece is not stale"
+            return "the file is not a text any more, and the piece is not stale"
         return "" if live[piece.start - 1 : piece.end] == shown else "not what the file has at these lines"
 
     def _label_fault(self, path: str, piece: Piece, live: Lines) -> str:

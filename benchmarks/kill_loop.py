@@ -125,7 +125,7 @@ def read(root: Path) -> None:
                 context = satchel.assemble(f"where is {word} handled in module_3.py", refresh=False, max_tokens=2000)
                 questions += 1
                 for failure in context.failures:
-                    # A file that changed since it was indexed is left out and said so; that is no error.
+                    # A file that changed since it was indexed is left out and said so; that is not an error.
                     if "changed since" not in failure.message and "vanished" not in failure.message:
                         print("error:", failure, flush=True)
     print(questions, flush=True)

@@ -66,7 +66,7 @@ def main() -> None:
     if "def invoice_total" not in answer["text"] or not 0 < answer["usage"]["used"] <= 500:
         sys.exit(f"the context misses the function that was asked for:\n{answer['text']}")
     if vectors != {"made": 0, "kinds": {}, "failure": None}:
-        sys.exit(f"without the extras nothing makes vectors, and that is no failure: {vectors}")
+        sys.exit(f"without the extras nothing makes vectors, and that is not a failure: {vectors}")
     print(f"{version}: base install answers, {answer['usage']['used']} of 500 tokens used")
 
 

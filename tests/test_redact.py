@@ -308,7 +308,7 @@ def test_an_allowed_pattern_keeps_the_secret_in_which_it_is_found() -> None:
 
 
 def test_an_allowed_pattern_that_is_none_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match=r"'\(' is no regular expression"):
+    with pytest.raises(UsageError, match=r"'\(' is not a regular expression"):
         redact("x", allow=["("])
 
 

@@ -256,7 +256,7 @@ def check_folder(name: str, folder: Path) -> Check:
         fix = f"set SATCHEL_HOME, or {variable}, to a folder that you can write"
         return fail(name, f"{folder} cannot be made: {above} is not writable", fix)
     if not folder.is_dir():
-        return fail(name, f"{folder} is no folder", f"move it away: mv {folder} {folder}.old")
+        return fail(name, f"{folder} is not a folder", f"move it away: mv {folder} {folder}.old")
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         return fail(name, f"{folder} cannot be written", f"chmod u+rwx {folder}")
     mode = stat.S_IMODE(folder.stat().st_mode)

@@ -169,14 +169,14 @@ def test_a_memory_file_that_cannot_be_used_is_an_error_and_a_note_in_an_answer(s
     kept = path.read_bytes()
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
-    path.write_bytes(b"this is no database, but it is long enough to look like one" * 100)
+    path.write_bytes(b"this is not a database, but it is long enough to look like one" * 100)
     ran = satchel("remember", "something new")
     assert ran.code == 1
     assert "memory.db" in ran.err
     answer = satchel("context", "how long does backoff wait", "--json").json
     assert "memory.db" in answer["failures"][0]["message"]
     assert answer["items"], "the rest answers"
-    assert path.read_bytes().startswith(b"this is no database"), "nothing is put aside or overwritten"
+    assert path.read_bytes().startswith(b"this is not a database"), "nothing is put aside or overwritten"
     path.write_bytes(kept)
 
 

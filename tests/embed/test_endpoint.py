@@ -153,7 +153,7 @@ def test_an_answer_that_is_wrong_is_refused_with_its_reason(response: httpx.Resp
 
 
 def test_an_address_that_is_none_is_named() -> None:
-    with pytest.raises(EmbeddingError, match="is no address"):
+    with pytest.raises(EmbeddingError, match="is not an address"):
         Server(good, url="http://a:b").endpoint.embed_documents(["a"])
 
 

@@ -76,16 +76,16 @@ def test_nothing_holds_of_what_the_situation_does_not_say(when: dict[str, Any]) 
 @pytest.mark.parametrize(
     ("when", "message", "place"),
     [
-        ({}, "is no condition", ()),
-        ("tool", "is no condition", ()),
+        ({}, "is not a condition", ()),
+        ("tool", "is not a condition", ()),
         ({"tol": "x"}, "there is no condition 'tol': choose from tool, paths", ("tol",)),
         ({"tool": 3}, "tool needs a text", ("tool",)),
         ({"tool": []}, "tool needs a text", ("tool",)),
         ({"any": {"tool": "x"}}, "any needs a list", ("any",)),
         ({"any": [{"tool": "x"}, {"x": 1}]}, "there is no condition 'x'", ("any", 1, "x")),
         ({"paths": "../x"}, "leads outside its folder", ("paths",)),
-        ({"time": "25:00-26:00"}, "is no span of the day", ("time",)),
-        ({"task_matches": "("}, "is no regular expression", ("task_matches",)),
+        ({"time": "25:00-26:00"}, "is not a span of the day", ("time",)),
+        ({"task_matches": "("}, "is not a regular expression", ("task_matches",)),
         ({"task_matches": r"(a)\1"}, r"that RE2 accepts: invalid escape sequence: \1", ("task_matches",)),
         ({"task_matches": ["a", "(?=a)"]}, "that RE2 accepts: invalid perl operator: (?=", ("task_matches",)),
     ],
@@ -127,8 +127,8 @@ def test_a_hostile_pattern_runs_in_bounded_memory(expression: str) -> None:
     ("expression", "message"),
     [("a" * 500, "has 500 characters"), ("(a{100}){100}", "repetition size"), (r"\pL{1000}", "too large"),
      ("(){4000000000}", "repeat {4000000000}"), ("a{1,99999}", "repeat {1,99999}"), ("a{,3}", "repeat {,3}"),
-     ("a{2000}", "repetition size"), ("(?=a)", "no regular"), ("(?<!a)b", "no regular"),
-     ("a" + "(" * 200, "no regular"), ("(((a{9}){9}){9}){9}", "repetition size")],
+     ("a{2000}", "repetition size"), ("(?=a)", "not a regular"), ("(?<!a)b", "not a regular"),
+     ("a" + "(" * 200, "not a regular"), ("(((a{9}){9}){9}){9}", "repetition size")],
 )  # fmt: skip
 def test_a_pattern_that_cannot_be_used_says_why(expression: str, message: str) -> None:
     assert message in pattern_problem(expression)

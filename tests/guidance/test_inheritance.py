@@ -216,7 +216,7 @@ def test_what_is_no_context_says_so(tree: Tree) -> None:
     contexts = tree({"a": "- just\n- a list\n", "b": "\0"})
     with pytest.raises(ContextFileError, match=r"a/context.yaml:1: says list"):
         contexts.load("a")
-    with pytest.raises(ContextFileError, match="is no text"):
+    with pytest.raises(ContextFileError, match="is not a text"):
         contexts.load("b")
     with pytest.raises(MissingContextError, match=r"nowhere/context.yaml: there is no such context"):
         contexts.load("nowhere")

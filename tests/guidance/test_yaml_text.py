@@ -44,7 +44,7 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("a: {b: 1\nc: 2\n", "f.yaml:"),
         ("a: 1\n---\nb: 2\n", "f.yaml:2: holds a second document"),
         ("base: &b {x: 1}\nc:\n  <<: *b\n", "f.yaml:3: has a merge key"),
-        ("? [a]\n: 1\n", "f.yaml:1: has a key that is no plain text"),
+        ("? [a]\n: 1\n", "f.yaml:1: has a key that is not a plain text"),
         ("a: *b\n", "f.yaml:1"),
         ("a: \x01\n", "f.yaml"),
         ("a:\n\t- b\n", "f.yaml:2"),

@@ -85,7 +85,7 @@ def test_a_folder_that_is_no_project_is_not_indexed_unasked(new_host: Host) -> N
     folder = new_host.root.parent / "downloads"
     folder.mkdir()
     answer = new_host.tell("claude-code/prompt", prompt=QUESTION, cwd=str(folder))
-    assert "no project" in answer.reason
+    assert "not a project" in answer.reason
     assert new_host.started == []
 
 

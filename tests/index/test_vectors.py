@@ -159,13 +159,13 @@ def test_a_store_that_cannot_be_read_is_named_in_the_state(satchel: Satchel) -> 
     path = satchel.places.memory
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
-    path.write_bytes(b"this is no database" * 300)
+    path.write_bytes(b"this is not a database" * 300)
     state = satchel.vectors.state()
     assert state.failure is not None
     assert "memory.db" in state.failure.message
     report = satchel.embed()
     assert report.failure is not None
-    assert path.read_bytes().startswith(b"this is no database")
+    assert path.read_bytes().startswith(b"this is not a database")
 
 
 def test_memories_are_searched_by_meaning_too(root: Path) -> None:

@@ -126,7 +126,7 @@ def test_other_notes_and_other_bytes_are_named(satchel: Satchel) -> None:
     ],
 )
 def test_anything_else_is_no_saved_context(satchel: Satchel, damaged: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="this is no saved context"):
+    with pytest.raises(UsageError, match="this is not a saved context"):
         satchel.replay(damaged)
 
 
@@ -136,7 +136,7 @@ def test_anything_else_is_no_saved_context(satchel: Satchel, damaged: dict[str, 
         ("max_tokens", "many", "max_tokens is 'many'"),
         ("max_tokens", -1, "-1"),
         ("types", ["moons"], "unknown context type"),
-        ("query", 3, "query is no text"),
+        ("query", 3, "query is not a text"),
         ("limit", "3", "limit is '3'"),
         ("format", "yaml", "damaged"),
         ("weights", {"moons": 1}, "damaged"),

@@ -335,7 +335,7 @@ def request_from(data: Mapping[str, Any]) -> AssembleRequest:
         raise UsageError(f"the saved request has {', '.join(map(clean_field, unknown))}, which this version lacks")
     try:
         if not isinstance(data["query"], str):
-            raise TypeError("query is no text")
+            raise TypeError("query is not a text")
         named = {"types": data["types"], **data}
         return AssembleRequest(**{row.name: _loaded(row, named[name]) for name, row in rows.items() if name in named})
     except (KeyError, TypeError, ValueError, AttributeError) as error:

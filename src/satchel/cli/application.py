@@ -47,7 +47,7 @@ COMMANDS: Mapping[str, str] = {
     "export": "Write everything that is remembered as JSON Lines.",
     "import": "Import memories, experiences and conversations from JSON Lines.",
     "status": "Show what is indexed, how fresh it is and what was left out.",
-    "doctor": "Check that everything satchel needs works, and say how to mend it.",
+    "doctor": "Check that everything satchel needs works, and say how to fix it.",
     "config": "Show the settings in force and where they come from.",
     "trust": "Trust the instruction files of a folder.",
     "proxy": "Run another MCP server, with context in the results of the tools you choose.",
@@ -128,7 +128,7 @@ def unknown_command(name: str) -> str:
     if close:
         return f"there is no command {name!r}: did you mean {' or '.join(close)}?"
     if " " in name:
-        return f"{name!r} is no command: to ask a question, write `{PROGRAM} context {name!r}`"
+        return f"{name!r} is not a command: to ask a question, write `{PROGRAM} context {name!r}`"
     return f"there is no command {name!r}: the commands are {', '.join(COMMANDS)}"
 
 

@@ -210,10 +210,10 @@ def report(
     lines: Iterable[str] = (),
     *,
     nothing: str = "",
-    said: str = "",
+    message: str = "",
     failures: Iterable[Failure] = (),
 ) -> None:
-    """Print `data` with --json; else the lines, and on standard error what is `said` and the failures.
+    """Print `data` with --json; else the lines, and on standard error `message` and the failures.
 
     `nothing` is a note for an answer without lines.
     """
@@ -225,7 +225,7 @@ def report(
         streams.write_line("\n".join(rows))
     elif nothing:
         streams.note(nothing, color=invocation.color)
-    if said:
-        streams.say(said, color=invocation.color)
+    if message:
+        streams.say(message, color=invocation.color)
     for failure in failures:
         streams.failure(failure, color=invocation.color)

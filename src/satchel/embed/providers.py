@@ -140,7 +140,7 @@ class Endpoint:
                     headers={"Authorization": f"Bearer {self._options.key}"} if self._options.key else {},
                 )
             except httpx.InvalidURL as error:
-                raise EmbeddingError(f"embed.endpoint {self._options.url} is no address: {error}") from error
+                raise EmbeddingError(f"embed.endpoint {self._options.url} is not an address: {error}") from error
             except httpx.HTTPError as error:
                 if not remaining:
                     reason = str(error) or type(error).__name__

@@ -67,7 +67,7 @@ MOST_LINES = 100
 """Limits of the source files and changed lines of a fix; larger ones have several answers and fit no budget."""
 
 FEWEST_WORDS = 4
-"""Significant words that a message needs; `fix bug` is no question."""
+"""Significant words that a message needs; `fix bug` is not a question."""
 
 MOST_CHARACTERS = 2_000
 """Length limit of the question: longer messages contain pasted discussions."""

@@ -132,7 +132,7 @@ class _Reader:
         values: dict[str, Any] = {}
         while (kind := type(event := next(events)).__name__) != "MappingEndEvent":
             if kind != "ScalarEvent" or event.tag is not None:
-                raise self._error(event, "has a key that is no plain text")
+                raise self._error(event, "has a key that is not a plain text")
             key = event.value
             if key == "<<" and event.implicit[0]:
                 raise self._error(event, "has a merge key (<<): name the other context with `extends` instead")
@@ -313,7 +313,7 @@ class _RuleReader:
             if base != name:
                 continue
             if not isinstance(listed, list):
-                self.note((key,), f"{key} is no list: write one rule after each dash")
+                self.note((key,), f"{key} is not a list: write one rule after each dash")
                 continue
             if mode:
                 self.modes[name] = mode
@@ -334,7 +334,7 @@ class _RuleReader:
             self.note((*place, "when", *error.place), f"when: {error}")
             is_usable = False
         if not isinstance(condition, str):
-            self.note((*place, "condition"), "condition is no text: conditions that can be decided go under when")
+            self.note((*place, "condition"), "condition is not a text: conditions that can be decided go under when")
             return None
         text = json.dumps(written, sort_keys=True, ensure_ascii=False, default=str)
         return (self._path, self._line(place), condition.strip(), when, text) if is_usable else None

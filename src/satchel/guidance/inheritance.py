@@ -141,7 +141,7 @@ class ContextTree:
         except files.Skipped as skipped:
             raise ContextFileError(f"{sanitize.line(name)}: cannot be read: {skipped}") from None
         if decoded is None:
-            raise ContextFileError(f"{sanitize.line(name)}: is no text")
+            raise ContextFileError(f"{sanitize.line(name)}: is not a text")
         context = read_context(decoded[0], path, self._allow)
         with self._guard:
             if len(self._cache) >= MOST_REMEMBERED:

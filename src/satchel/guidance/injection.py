@@ -264,7 +264,7 @@ class KeyRegistry:
         if key in RECORD_KEYS or key == FILES:
             raise UsageError(f"{key!r} is built in: choose another name")
         if not key.strip() or any(character in key for character in "/: \\") or key.startswith("."):
-            raise UsageError(f"{key!r} is no name for a key: write words and dots, as in team.contacts")
+            raise UsageError(f"{key!r} is not a name for a key: write words and dots, as in team.contacts")
         with self._guard:
             self._providers[key] = provider
 

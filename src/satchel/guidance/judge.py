@@ -275,7 +275,7 @@ class ModelJudge:
             with httpx.Client(timeout=self._options.timeout_seconds, follow_redirects=False) as client:
                 return client.post(url, json=body, headers=headers)
         except httpx.InvalidURL as error:
-            raise JudgeError(f"judge.endpoint {self._options.url} is no address: {error}") from error
+            raise JudgeError(f"judge.endpoint {self._options.url} is not an address: {error}") from error
         except httpx.HTTPError as error:
             reason = str(error) or type(error).__name__
             raise JudgeError(f"{self._options.url} cannot be reached: {reason}") from error

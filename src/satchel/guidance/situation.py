@@ -347,7 +347,7 @@ def parse_condition(written: object, place: tuple[str | int, ...] = ()) -> Condi
     if len(place) > DEEPEST * 2:
         raise ConditionError(f"is nested deeper than {DEEPEST} levels", place)
     if not isinstance(written, Mapping) or not written:
-        raise ConditionError(f"is no condition: give some of {', '.join([*_FIELDS, *_JOINS])}", place)
+        raise ConditionError(f"is not a condition: give some of {', '.join([*_FIELDS, *_JOINS])}", place)
     parts = [_parse_part(str(name), value, (*place, str(name))) for name, value in written.items()]
     return parts[0] if len(parts) == 1 else Condition("all", parts=tuple(parts))
 
@@ -382,14 +382,14 @@ def pattern(text: str) -> Any:
         raise ConditionError(f"has {len(text)} characters: at most {LONGEST_PATTERN}")
     literal = _LITERAL_REPEAT.search(text)
     if literal is not None:
-        raise ConditionError(f"is no regular expression: repeat {literal[0]} has no lower bound, or one above 1,000")
+        raise ConditionError(f"is not a regular expression: repeat {literal[0]} has no lower bound, or one above 1,000")
     options = re2.Options()
     options.case_sensitive, options.log_errors, options.max_mem = False, False, PATTERN_MEMORY
     try:
         return re2.compile(text, options)
     except re2.error as error:
         reason = error.args[0].decode("utf-8", "replace") if isinstance(error.args[0], bytes) else str(error)
-        raise ConditionError(f"is no regular expression that RE2 accepts: {reason}") from None
+        raise ConditionError(f"is not a regular expression that RE2 accepts: {reason}") from None
 
 
 def pattern_problem(text: str) -> str:
@@ -471,6 +471,6 @@ _FIELDS: Mapping[str, _Field] = {
     "tags": _Field(lambda entries, now: _check_names("the tag", now.tags, entries)),
     "time": _Field(
         _check_time,
-        lambda entry: "" if _SPAN.fullmatch(entry) else "is no span of the day (UTC): write it as 22:00-06:00",
+        lambda entry: "" if _SPAN.fullmatch(entry) else "is not a span of the day (UTC): write it as 22:00-06:00",
     ),
 }

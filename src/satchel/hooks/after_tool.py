@@ -90,7 +90,7 @@ def _edited(hook: EventContext) -> Answer:
     if hook.session is not None:
         hook.session.note_files([hook.relative(path) for path in hook.event.files])
     if not hook.is_project:
-        return nothing("this folder is no project: nothing is indexed unasked")
+        return nothing("this folder is not a project: nothing is indexed unasked")
     hook.refresh()
     return Answer(hook_log.SAVED, "the index is brought up to date")
 

@@ -129,7 +129,7 @@ def is_stale(hook: EventContext) -> bool:
 
 def _without_index(hook: EventContext) -> Answer:
     if not hook.is_project:
-        return nothing("this folder is no project: it is indexed when somebody asks (satchel index)")
+        return nothing("this folder is not a project: it is indexed when somebody asks (satchel index)")
     is_first = hook.refresh()
     notice = "satchel is indexing this folder; prompts get context as soon as it is done"
     return nothing(f"the index is being built ({INDEX_NAME} is not there yet)", notice if is_first else "")

@@ -73,7 +73,7 @@ def _state(path: Path, options: BuildOptions) -> str:
     """Return the stamp of the file, and the versions that read it."""
     stamp = files.stamp(path.parent, path.name)
     if stamp is None:
-        raise NoIndexError(f"{path} is no file any more: export it again, or `satchel workspace remove` its name")
+        raise NoIndexError(f"{path} is not a file any more: export it again, or `satchel workspace remove` its name")
     return json.dumps([stamp, NOTES_VERSION, options.reading.version])
 
 

@@ -110,7 +110,7 @@ STATUS = Operation(
 DOCTOR = Operation(
     "doctor",
     "Check the installation",
-    "Check that everything satchel needs works, and say how to mend it.",
+    "Check that everything satchel needs works, and say how to fix it.",
     (),
     _doctor,
     json.CHECKS.schema,

@@ -279,7 +279,7 @@ def saved_request(saved: Mapping[str, Any]) -> AssembleRequest:
     meta = saved.get("meta")
     data = meta.get("request") if isinstance(meta, Mapping) else None
     if not isinstance(data, Mapping) or not isinstance(saved.get("text"), str) or "items" not in saved:
-        raise UsageError("this is no saved context: save one with `satchel context QUESTION --json > FILE`")
+        raise UsageError("this is not a saved context: save one with `satchel context QUESTION --json > FILE`")
     if "lens" in data:
         raise UsageError("this is a saved graph context: it is not replayed, ask again with `satchel graph`")
     request = request_from(data)

@@ -26,7 +26,7 @@ SOURCE = "given results"
 """The source of notes about results."""
 
 ASSUMED_LINES = 50
-"""Lines of an entity without an end that is no definition, from the specification."""
+"""Lines of an entity without an end that is not a definition, from the specification."""
 
 LEAST_MATCHED = 30
 """Fewest characters of a text of one line that is searched elsewhere in the file: `}` is everywhere."""

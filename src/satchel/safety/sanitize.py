@@ -107,7 +107,7 @@ def _compiled(allow: tuple[str, ...]) -> Sequence[re.Pattern[str]]:
         try:
             patterns.append(re.compile(pattern))
         except re.error as error:
-            raise UsageError(f"allowed secret {pattern!r} is no regular expression: {error}") from error
+            raise UsageError(f"allowed secret {pattern!r} is not a regular expression: {error}") from error
     return patterns
 
 

@@ -85,7 +85,7 @@ def _looks_random(value: str) -> bool:
     core = "".join(chunks)
     if len(core) < _RANDOM_LENGTH or core.isalpha() or core.isdigit():
         return False
-    # A separator is no change of kind: `2.5-pro-exp-03-25` is as readable as words are.
+    # A separator is not a change of kind: `2.5-pro-exp-03-25` is as readable as words are.
     changes = sum(len(_PIECE.findall(chunk)) - 1 for chunk in chunks)
     least = _RANDOM_CHANGES_CAPITALS if core.isupper() else _RANDOM_CHANGES
     return changes / len(core) >= least and _bits(core) >= _RANDOM_BITS

@@ -187,7 +187,7 @@ def _list(value: Any, name: str) -> list[Any] | None:
 
 
 def read_nodes(raw: bytes) -> dict[str, Node]:
-    """Return the nodes of an export by id, in its order. Raises UsageError for what is no export.
+    """Return the nodes of an export by id, in its order. Raises UsageError for what is not an export.
 
     What is damaged in a single node is left out: a node needs nothing but an id.
     """
@@ -232,7 +232,7 @@ def _text(value: Any) -> str | None:
 
 
 def _seconds(value: Any) -> float:
-    """Milliseconds as seconds, 0 for what is no time."""
+    """Milliseconds as seconds, 0 for what is not a time."""
     return value / 1000 if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e14 else 0.0
 
 
@@ -427,7 +427,7 @@ class TanaWorkspace:
         return fields, links
 
     def _label(self, row: Node) -> str:
-        """Return the name of the field that a tuple is, empty for what is no field of the user."""
+        """Return the name of the field that a tuple is, empty for what is not a field of the user."""
         label = row.children[0] if row.children else ""
         return SYSTEM_FIELDS.get(label, "") if label.startswith("SYS") else self.text(label)
 

@@ -63,7 +63,7 @@ def front_matter(lines: Sequence[str]) -> FrontMatter:
         reason = getattr(error, "problem", None) or str(error) or type(error).__name__
         return FrontMatter(lines=end + 1, problem=f"front matter{where}: {reason}")
     if values is not None and not isinstance(values, dict):
-        return FrontMatter(lines=end + 1, problem="front matter is no list of keys with values")
+        return FrontMatter(lines=end + 1, problem="front matter is not a list of keys with values")
     plain = {str(key): _plain(value) for key, value in (values or {}).items()}
     return FrontMatter(plain, end + 1)
 

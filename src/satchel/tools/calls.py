@@ -120,7 +120,7 @@ def context_used(context: object) -> dict[str, Any]:
 def with_used(result: object, used: Mapping[str, Any]) -> object:
     """Return a mapping with `_meta.contextUsed`, as a copy; any other result as it is.
 
-    A mapping whose `_meta` has that key already or is no mapping, or that cannot be copied, does not change.
+    A mapping whose `_meta` has that key already or is not a mapping, or that cannot be copied, does not change.
     """
     if not isinstance(result, Mapping):
         return result

@@ -130,7 +130,7 @@ def own_origins(host: str, port: int, others: Collection[str] = ()) -> Origins:
     for other in others:
         if not _HOST.fullmatch(other):
             raise UsageError(
-                f"--allow-host {other!r} is no host: write it as in context.example.org or 192.168.1.5:8123"
+                f"--allow-host {other!r} is not a host: write it as in context.example.org or 192.168.1.5:8123"
             )
     names = {*LOOPBACK_NAMES, bracketed(host).lower()}
     ours = {f"{name}:{port}" for name in names} | (names if port == DEFAULT_PORT else set())

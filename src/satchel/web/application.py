@@ -132,7 +132,7 @@ def application(shared: ServerState, origins: Origins, access: Access) -> ASGIAp
 
     handlers = {HTTPException: _said, Exception: _failed}
     routed = Starlette(routes=routes(Admitted(mcp.app, shared)), lifespan=lifespan, exception_handlers=handlers)
-    routed.router.redirect_slashes = False  # another spelling of a route is no route
+    routed.router.redirect_slashes = False  # another spelling of a route is not a route
     routed.state.served = shared
     return Middleware(routed, origins, access, most_bytes)
 

@@ -246,7 +246,7 @@ def _whole(value: Any) -> Any:
 
 
 def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _without_places(value: Any) -> Any:

@@ -111,7 +111,7 @@ def test_names_come_from_front_matter() -> None:
     [
         ("a: [", "line 2"),
         ("a: &x 1\nb: *x", "alias"),
-        ("- a", "no list of keys"),
+        ("- a", "not a list of keys"),
         ("a: !!python/object/apply:os.system [ls]", "line 2"),
         ("{{title}}: x", ""),
         ("a: 2026-13-45", ""),

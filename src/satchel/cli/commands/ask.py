@@ -291,7 +291,7 @@ def rules_command() -> None:
     "--task", default="", metavar="TEXT", help="What is to be done, for files that say in words when to apply."
 )
 @refresh_option
-@click.option("--strict", is_flag=True, help="End with 1 if there is something to mend.")
+@click.option("--strict", is_flag=True, help="End with 1 if there is something to fix.")
 def check(invocation: Invocation, *, files: Sequence[str], task: str, refresh: bool, strict: bool) -> int:
     """Say which instruction files apply to FILEs and why, and what is wrong with any of them.
 
@@ -406,16 +406,16 @@ def trust_command(invocation: Invocation, *, path: Path | None, listed: bool, re
     if listed:
         marks = trust.trusted_roots(state)
         lines = [f"{escape_name(mark.root)}  since {day(mark.since)}" for mark in marks]
-        said = "" if marks else "no folder is trusted: `satchel trust PATH` trusts one"
-        report(invocation, {"trusted": [mark_data(mark) for mark in marks]}, lines, said=said)
+        message = "" if marks else "no folder is trusted: `satchel trust PATH` trusts one"
+        report(invocation, {"trusted": [mark_data(mark) for mark in marks]}, lines, message=message)
         return
     root = _root(path, invocation.root, must_exist=not remove)
     if remove:
         gone = trust.distrust(root, state)
         name = escape_name(gone[0].root if gone else str(root.resolve()))
         lines = [f"{name}: trusted no more"] if gone else []
-        said = "" if gone else f"{name} was not trusted; `satchel trust --list` shows what is"
-        report(invocation, {"removed": [mark_data(mark) for mark in gone]}, lines, said=said)
+        message = "" if gone else f"{name} was not trusted; `satchel trust --list` shows what is"
+        report(invocation, {"removed": [mark_data(mark) for mark in gone]}, lines, message=message)
         return
     is_new = not trust.is_trusted(root, state)
     if is_new:

@@ -189,7 +189,7 @@ COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 @command("doctor", shows="the checks")
 def doctor_command(invocation: Invocation) -> int:
-    """Check that everything satchel needs works, and say how to mend it.
+    """Check that everything satchel needs works, and say how to fix it.
 
     Changes nothing. Ends with 1 when a check fails; a warning costs something, but answers are right.
     """

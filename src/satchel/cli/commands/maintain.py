@@ -110,7 +110,7 @@ def clean_command(invocation: Invocation, *, everything: bool) -> None:
 
     removed = clean(root=invocation.root, everything=everything)
     size = f"removed {size_text(removed.size)} from" if removed.size else "there is nothing in"
-    report(invocation, {"removed": str(removed.folder), "bytes": removed.size}, said=f"{size} {removed.folder}")
+    report(invocation, {"removed": str(removed.folder), "bytes": removed.size}, message=f"{size} {removed.folder}")
 
 
 STANDARD_OUTPUT = "-"
@@ -265,7 +265,9 @@ def add(invocation: Invocation, *, name: str, path: Path, kind: str | None) -> N
     from satchel.system.locations import WorkspaceType
 
     added = _registry().add(name, path, WorkspaceType(kind) if kind is not None else None)
-    report(invocation, {"workspace": _WORKSPACE.data(added)}, said=f"{added.name} is the {added.type} {_place(added)}")
+    report(
+        invocation, {"workspace": _WORKSPACE.data(added)}, message=f"{added.name} is the {added.type} {_place(added)}"
+    )
 
 
 @command("list", workspace_command, shows="the workspaces")
@@ -275,8 +277,8 @@ def listed(invocation: Invocation) -> None:
     width = max((len(one.name) for one in workspaces), default=0)
     gone = {one: "" if one.path.exists() else "  (gone)" for one in workspaces}
     lines = [f"{one.name:<{width}}  {one.type:<10}  {_place(one)}{gone[one]}" for one in workspaces]
-    said = "" if lines else "there is no workspace: `satchel workspace add NAME PATH` adds one"
-    report(invocation, {"workspaces": many(_WORKSPACE).data(workspaces)}, lines, said=said)
+    message = "" if lines else "there is no workspace: `satchel workspace add NAME PATH` adds one"
+    report(invocation, {"workspaces": many(_WORKSPACE).data(workspaces)}, lines, message=message)
 
 
 @command("remove", workspace_command, shows="the workspace")
@@ -284,7 +286,7 @@ def listed(invocation: Invocation) -> None:
 def remove(invocation: Invocation, *, name: str) -> None:
     """Forget a name. Its files and its index stay; `satchel clean --root PATH` removes the index."""
     gone = _registry().remove(name)
-    report(invocation, {"removed": _WORKSPACE.data(gone)}, said=f"{gone.name} was the {gone.type} {_place(gone)}")
+    report(invocation, {"removed": _WORKSPACE.data(gone)}, message=f"{gone.name} was the {gone.type} {_place(gone)}")
 
 
 def _place(workspace: Workspace) -> str:

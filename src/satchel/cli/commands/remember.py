@@ -172,7 +172,7 @@ def forget(invocation: Invocation, arguments: dict[str, Any]) -> None:
         answered.envelope,
         map(clean_field, ids if is_done else ()),
         nothing=nothing if ids else "nothing was chosen, nothing is forgotten",
-        said=f"forgot {len(ids)}" if ids and is_done else "",
+        message=f"forgot {len(ids)}" if ids and is_done else "",
     )
 
 

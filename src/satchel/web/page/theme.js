@@ -1,4 +1,4 @@
-// Runs before the first paint, so it is no module: a chosen theme must not flash in the other one.
+// Runs before the first paint, so it is not a module: a chosen theme must not flash in the other one.
 (() => {
   let chosen = null;
   try {
