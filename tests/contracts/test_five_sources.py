@@ -147,11 +147,16 @@ def test_a_record_that_is_cut_says_where_all_of_it_is(tmp_path: Path) -> None:
         assert context.usage.used <= 900
 
 
-def test_case_4_a_first_item_larger_than_the_budget_starves_no_smaller_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("most", "least"), [(180, 1), (230, 2), (250, 2), (280, 3), (320, 3)])
+def test_case_4_a_first_item_larger_than_the_budget_starves_no_smaller_one(
+    tmp_path: Path, most: int, least: int
+) -> None:
     with Satchel.open(repository(tmp_path / "shop").root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as opened:
         opened.memories.add("heron server restart " * 300)
         for number in range(4):
             opened.memories.add(f"The heron server {number} has its restart at {number} in the morning")
-        context = opened.assemble("heron server restart", types=["memories"], max_tokens=255)
-        assert sorted(item.detail for item in context.items) == ["full", "full", "window"]
-        assert context.usage.used <= 255
+        context = opened.assemble("heron server restart", types=["memories"], max_tokens=most)
+        details = sorted(item.detail for item in context.items)
+        assert details.count("full") >= least
+        assert details[-1] == "window"
+        assert context.usage.used <= most

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -347,9 +348,16 @@ def signature_range(chunk: Chunk, lines: Lines) -> Range | None:
 
 
 def record_candidate(
-    hit: Hit, body: str, cap: float, terms: AbstractSet[str] = frozenset(), shorter: str = ""
+    hit: Hit,
+    body: str,
+    cap: float,
+    terms: AbstractSet[str] = frozenset(),
+    shorter: str = "",
+    passage_cap: float = math.inf,
 ) -> Candidate:
-    """Return a record (commit, memory): its full body if that is short, else its best passage.
+    """Return a record (commit, memory): its full body if that has at most `cap` tokens, else its best passage.
+
+    A passage has at most `passage_cap` tokens too, so that it leaves room for smaller records.
 
     A passage ends with a note that says where the full record is. `shorter` is a summary. The first line is the last
     resort. The trailers of a commit are not shown, but can be searched.
@@ -364,12 +372,12 @@ def record_candidate(
         return [Step(Detail.SPAN, text=f"{text}\n{note}")] if text and text != body else []
 
     def make() -> list[Step]:
-        steps = [Step(Detail.FULL, text=body)] if size <= cap else passage(cap)
+        steps = [Step(Detail.FULL, text=body)] if size <= cap else passage(min(cap, passage_cap))
         return steps + ([Step(Detail.SPAN, text=shorter)] if shorter and shorter != body else [])
 
     def shrink(room: float) -> Iterator[Step]:
         for share in SHRINK_SHARES if not shorter else ():
-            yield from passage(min(room, cap) * share)
+            yield from passage(min(room * share, cap * share, passage_cap))
         if first and first != body.strip():
             yield Step(Detail.LINE, text=first)
 

@@ -109,6 +109,9 @@ REST_DROP, PARTIAL_DROP = 0.0, 1.6
 """Difference in value (log scale) between the span that answers and the rest of its function. The rest of a function
 that only calls the definition in question comes after all callers."""
 
+RECORD_REST_DROP = 1.5
+"""The same for a longer passage of a record, which comes after other records about as good as this one."""
+
 GROWTH = 2.0
 """Length of the next passage of a record, as a multiple of the last."""
 
@@ -183,7 +186,7 @@ def more_of_record(candidate: Candidate, step: Step, terms: AbstractSet[str]) ->
     if len(made.text) <= len(step.text):
         return []
     size = (len(made.text) - len(step.text)) / CHARACTERS_PER_TOKEN
-    value, leader = candidate.value - REST_DROP, candidate.leader or candidate
+    value, leader = candidate.value - RECORD_REST_DROP, candidate.leader or candidate
     longer = Candidate(candidate.hit, value, size, candidate.place, lambda: (made,), leader=leader)
     longer.body, longer.trust = candidate.body, candidate.trust
     return [longer]

@@ -27,6 +27,9 @@ from satchel.tokens import counter
 from satchel.types import Context, Failure, Hit, Kind
 from satchel.vocabulary import Axis
 
+PASSAGE_SHARE = 0.5
+"""Largest share of the budget for a passage of one of several records: one that does not fit leaves room for others."""
+
 _WILD = frozenset("*?[")
 
 
@@ -195,9 +198,10 @@ def _candidates(
     lines: dict[str, Lines] = {}
     freshener = Freshener(bench.store, bench.lines, request.stale, bench.changed_files)
     shortener = strategy(request.strategy)
+    passage_cap = request.max_tokens * PASSAGE_SHARE if len(hits) > 1 else math.inf
     for hit in hits:
         if hit.chunk.location is None:
-            candidates.append(_record(hit, bench, cap, terms, side))
+            candidates.append(_record(hit, bench, cap, passage_cap, terms, side))
             continue
         current = freshener.current(hit)
         if current is None:
@@ -211,7 +215,9 @@ def _candidates(
     return candidates, lines, freshener.failures
 
 
-def _record(hit: Hit, bench: Workbench, cap: float, terms: frozenset[str], side: Axis | None) -> Candidate:
+def _record(
+    hit: Hit, bench: Workbench, cap: float, passage_cap: float, terms: frozenset[str], side: Axis | None
+) -> Candidate:
     """Return a record as a candidate; with a `side` that side of an experience, or in less space its root cause."""
     kind = hit.chunk.kind
     shown = sanitize.hit(hit, bench.allow)
@@ -220,4 +226,5 @@ def _record(hit: Hit, bench: Workbench, cap: float, terms: frozenset[str], side:
     def body(axis: Axis | None) -> str:
         return sanitize.text(shown_record(kind, shown.chunk.fields, text, axis), bench.allow) if axis else ""
 
-    return record_candidate(shown, body(side or Axis.FULL), cap, terms, body(side and Axis.ROOT_CAUSE))
+    shorter = body(side and Axis.ROOT_CAUSE)
+    return record_candidate(shown, body(side or Axis.FULL), cap, terms, shorter, passage_cap)
