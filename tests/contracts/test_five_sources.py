@@ -13,7 +13,7 @@ import pytest
 
 from satchel import Context, ContextAssembler, Satchel
 from satchel.testing import TinyRepository
-from satchel.types import Format
+from satchel.types import Detail, Format
 from satchel.vocabulary import Axis
 from tests.contracts.five import QUESTION, TYPES, remember, repository
 from tests.oracle import o200k
@@ -157,6 +157,6 @@ def test_case_4_a_first_item_larger_than_the_budget_starves_no_smaller_one(
             opened.memories.add(f"The heron server {number} has its restart at {number} in the morning")
         context = opened.assemble("heron server restart", types=["memories"], max_tokens=most)
         details = sorted(item.detail for item in context.items)
-        assert details.count("full") >= least
-        assert details[-1] == "window"
+        assert details.count(Detail.FULL) >= least
+        assert details[-1] == Detail.SPAN
         assert context.usage.used <= most
