@@ -47,7 +47,7 @@ def signals_of(store: Store, instance: dict[str, Any]) -> dict[str, Any] | None:
         return None
     asked: list[Any] = []
 
-    def capture(signals: ranker.Signals, spans: Any, values: Any) -> Any:
+    def capture(signals: ranker.Signals, spans: Any, values: Any, _: float) -> Any:
         asked.append((signals, spans, values.copy()))
         return values
 

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranker.packing import Floats, Instance, load, measured, paired
-from satchel.search.ranker import LEAVES, Trees, write_trees
+from satchel.search.filters import FILE_WEIGHTS
+from satchel.search.ranker import CANDIDATES, LEAVES, Trees, reordered, write_trees
 
 if TYPE_CHECKING:
     import lightgbm
@@ -58,7 +59,7 @@ UNIT = 1 / 8_000
 """What one unit of a leaf is worth: a leaf has 16 bits."""
 
 SCALE = 0.6
-"""Factor on the sum of the trees: the packer divides by a power of the size, and values must have their weight."""
+"""Factor on the sum of the trees, for a mean with the values of the formula."""
 
 BUDGETS = (2_000, 4_000, 8_000)
 
@@ -188,9 +189,15 @@ def report(instances: Sequence[Instance], values: dict[str, Floats]) -> dict[str
     ):
         for budget in BUDGETS:
             before = measured(group, [one.value for one in group], budget)
-            after = measured(group, [values[one.id] for one in group], budget)
+            after = measured(group, [learned_order(one.value, values[one.id]) for one in group], budget)
             made[f"{name} at {budget:,}"] = {"instances": len(group), **paired(after, before)}
     return made
+
+
+def learned_order(formula: Floats, learned: Floats) -> Floats:
+    """Return the values of the formula with the best candidates in the order of the trees, as answers use them."""
+    best = formula[:CANDIDATES]
+    return np.concatenate([reordered(best, learned[: len(best)], FILE_WEIGHTS["learned"]), formula[len(best) :]])
 
 
 def main() -> int:

@@ -460,6 +460,9 @@ class Settings:
     search_weights_path_mention: float = signal_weight("path mention", 0.5)
     search_weights_symbol_mention: float = signal_weight("symbol mention", 0.5)
     search_weights_trace: float = signal_weight("trace", 1.0)
+    search_weights_learned: float = setting(
+        "search.weights.learned", 0.7, "share of the learned value in the order of pieces of code; 0 for none",
+        "measured on repositories that the training left out", safe=True, least=0.0, most=1.0)  # fmt: skip
     telemetry_content: bool = setting(
         "telemetry.content", False,  # noqa: FBT003 - the column of defaults
         "whether OpenTelemetry spans hold questions, and the ids and scores of what was found",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
 from satchel.evaluation.fixes import Estimate, Mined, estimate
-from satchel.evaluation.report import proposal_data, report_page, settings_lines, verdict
+from satchel.evaluation.report import learned_verdict, proposal_data, report_page, settings_lines, verdict
 from satchel.evaluation.run import FEWEST_FIXES, SIGNALS, EvaluationResult, FixAnswer, Proposal, RankedFile, propose
 from satchel.search.rank_files import FILE_WEIGHTS
 from satchel.settings import SETTINGS
@@ -54,6 +55,17 @@ def test_where_the_usual_weights_are_right_none_is_offered() -> None:
     assert proposal_data(proposal)["gain"] == {"mean": 0.0, "low": 0.0, "high": 0.0}
 
 
+@pytest.mark.parametrize(
+    ("place", "formula_place", "says"), [(2, 1, "set `search.weights.learned` to 0"), (1, 2, "helps"), (1, 1, "chance")]
+)
+def test_the_learned_order_is_judged_by_the_first_changed_place(place: int, formula_place: int, says: str) -> None:
+    rows = [replace(one, place=place, formula_place=formula_place) for one in helped_by_names(30)]
+    proposal = propose(rows, CURRENT)
+    assert proposal is not None
+    assert says in learned_verdict(proposal)
+    assert proposal_data(proposal)["is_learned_worse"] == (place > formula_place)
+
+
 def test_too_few_fixes_give_no_proposal() -> None:
     assert propose(helped_by_names(FEWEST_FIXES - 1), CURRENT) is None
     assert proposal_data(None)["reason"] == f"fewer than {FEWEST_FIXES} fixes"
@@ -67,7 +79,7 @@ def test_a_fix_whose_files_were_not_found_gains_nothing() -> None:
 
 
 def test_a_gain_that_may_be_chance_is_called_so() -> None:
-    proposal = Proposal({"name": 1.0}, 0.5, 0.52, Estimate(0.02, -0.01, 0.05), 30)
+    proposal = Proposal({"name": 1.0}, 0.5, 0.52, Estimate(0.02, -0.01, 0.05), 30, Estimate(0.0, 0.0, 0.0))
     assert "The interval includes 0" in verdict(proposal)
     assert not proposal.is_sure
 

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ranker import train
 
+from satchel import Satchel
 from satchel.search import ranker
 from satchel.search.ranker import LEAVES, Trees, package_trees, read_trees, write_trees
+from satchel.testing import TinyRepository
 
 LARGEST_TABLE = 300_000
 
@@ -79,6 +81,60 @@ def test_a_table_is_read_as_it_was_written() -> None:
 
 def test_places_count_earlier_members_of_the_same_owner() -> None:
     assert ranker._places(np.array([2, 0, 2, 2, 0])).tolist() == [0, 0, 1, 2, 1]
+
+
+@given(
+    st.lists(st.floats(-9, 9), min_size=1, max_size=30),
+    st.lists(st.floats(-9, 9), min_size=30, max_size=30),
+    st.sampled_from([0.5, 0.7, 1.0]),
+)
+def test_reordering_gives_the_largest_value_to_the_best_mean(
+    formula: list[float], learned: list[float], share: float
+) -> None:
+    values, trees = np.array(sorted(formula, reverse=True)), np.array(learned[: len(formula)])
+    changed = ranker.reordered(values, trees, share)
+    mixed = (share * trees + (1 - share) * values).round(ranker.DIGITS)
+    assert sorted(changed.tolist()) == sorted(formula)
+    by_change = sorted(range(len(values)), key=lambda at: (-changed[at], -mixed[at]))
+    assert [mixed[at] for at in by_change] == sorted(mixed.tolist(), reverse=True)
+
+
+WORDS = ("parcel", "weight", "send", "order", "stamp", "label", "queue", "truck")
+
+
+def repository(folder: Path) -> Path:
+    """Return a repository of many functions that share the words of a question."""
+    files = {}
+    for number in range(12):
+        own = [WORDS[(number + step) % len(WORDS)] for step in range(4)]
+        lines = [
+            f"def {own[0]}_{own[1]}_{at}({own[2]}):\n    # {own[3]} the {own[at % 4]}\n    return {own[2]}\n\n\n"
+            for at in range(8)
+        ]
+        files[f"shop/{own[0]}_{number}.py"] = "".join(lines)
+    TinyRepository(folder).commit("Begin", files)
+    return folder
+
+
+def scores(root: Path, question: str, share: float, home: Path) -> dict[str, tuple[float, float]]:
+    """Return the score of each hit, and what the learned order added to it."""
+    environment = {"SATCHEL_HOME": str(home)}
+    with Satchel.open(root, settings={"search.weights.learned": share}, environ=environment) as satchel:
+        hits = satchel.search(question, types=["code"], limit=200)
+    added = [{signal.name: signal.value for signal in hit.signals}.get("learned", 0.0) for hit in hits]
+    return {hit.chunk.id: (hit.score, one) for hit, one in zip(hits, added, strict=True)}
+
+
+def test_the_trees_order_code_by_the_values_of_the_formula(tmp_path: Path) -> None:
+    root = repository(tmp_path / "shop")
+    question = "the weight of a parcel is wrong when an order is sent"
+    formula = scores(root, question, 0.0, tmp_path / "home")
+    learned = scores(root, question, 0.7, tmp_path / "home")
+    assert all(added == 0.0 for _, added in formula.values())
+    assert any(added != 0.0 for _, added in learned.values())
+    for chunk, (score, added) in learned.items():
+        if chunk in formula:
+            assert score - added == pytest.approx(formula[chunk][0], abs=1e-3)
 
 
 def test_types_of_trees_are_the_ones_of_the_file() -> None:

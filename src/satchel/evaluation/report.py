@@ -106,6 +106,8 @@ def proposal_data(proposal: Proposal | None) -> Mapping[str, Any]:
         "gain": asdict(proposal.gain),
         "is_offered": proposal.is_offered,
         "is_sure": proposal.is_sure,
+        "learned_gain": asdict(proposal.learned),
+        "is_learned_worse": proposal.is_learned_worse,
     }
 
 
@@ -127,6 +129,18 @@ def verdict(proposal: Proposal) -> str:
     if proposal.is_sure:
         return f"{measured}. The gain is more than chance."
     return f"{measured}. The interval includes 0: this may be chance, and the weights in force are the safer choice."
+
+
+def learned_verdict(proposal: Proposal) -> str:
+    """Return whether the learned order of pieces of code serves this history, in words."""
+    gain = proposal.learned
+    measured = (
+        "The learned order changes the mean reciprocal rank of the first changed place by "
+        f"{gain.mean:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})"
+    )
+    if proposal.is_learned_worse:
+        return f"{measured}. It does not serve this history: set `search.weights.learned` to 0."
+    return f"{measured}. {'It helps here.' if gain.low > 0 else 'This may be chance.'}"
 
 
 def day(seconds: float) -> str:
@@ -180,6 +194,8 @@ def _body(title: str, outcome: EvaluationResult, proposal: Proposal | None, *, i
         yield "<h2>Weights</h2>"
         text = f"Fewer than {FEWEST_FIXES} fixes: too few to fit weights." if proposal is None else verdict(proposal)
         yield f"<p>{escape(text[:1].upper() + text[1:])}</p>"
+        if proposal is not None:
+            yield f"<p>{escape(learned_verdict(proposal))}</p>"
         if proposal is not None and proposal.is_offered:
             yield "<pre>{}</pre>".format(escape("\n".join(settings_lines(proposal))))
     yield "<h2>Commits</h2>"

@@ -43,9 +43,9 @@ HITS = 200
 
 NOT_INDEXED = "not in the index"
 
-FILE_SIGNALS = frozenset(Settings().search_weights)
+FILE_SIGNALS = frozenset(Settings().search_weights) - {"learned"}
 
-_FORM = 1
+_FORM = 2
 """Version of the fields of an answer; answers of other versions are not used."""
 
 _HARMLESS = frozenset({"ui_color", "index_workers", "index_lock_wait_s"})
@@ -66,7 +66,8 @@ class FixAnswer:
     """One question's measures: the rank of the first changed file (0: not shown), and shares of 0 to 1.
 
     `file_share` counts changed files with a changed line shown, `span_share` changed ranges with a line shown, `used`
-    tokens of the budget. `files` are those of the search, for tuning.
+    tokens of the budget. For tuning, `files` are those of the search, `place` and `formula_place` the ranks of the
+    first changed place in it, as it is and without the learned order.
     """
 
     sha: str
@@ -76,6 +77,8 @@ class FixAnswer:
     used: float
     gold_files: int
     files: tuple[RankedFile, ...] = ()
+    place: int = 0
+    formula_place: int = 0
 
 
 def measured(
@@ -100,7 +103,24 @@ def measured(
         used=context.usage.utilization,
         gold_files=len(gold),
         files=ranked_files(hits, gold, asks_for_tests=analyse(fix.question).asks_for_tests),
+        place=first_place(hits, gold),
+        formula_place=first_place(sorted(hits, key=lambda hit: _learned(hit) - hit.score), gold),
     )
+
+
+def _learned(hit: Hit) -> float:
+    """Return what the learned order added to the score of a hit."""
+    return next((signal.value for signal in hit.signals if signal.name == "learned"), 0.0)
+
+
+def first_place(hits: Sequence[Hit], gold: Mapping[str, Sequence[tuple[int, int]]]) -> int:
+    """Return the rank of the first hit with a changed line, 0 if there is none."""
+    for rank, hit in enumerate(hits, 1):
+        location = hit.chunk.location
+        ranges = gold.get(location.path, ()) if location is not None else ()
+        if any(start <= span.end and span.start <= end for start, end in ranges for span in hit.spans):
+            return rank
+    return 0
 
 
 def ranked_files(hits: Sequence[Hit], gold: Container[str], *, asks_for_tests: bool) -> tuple[RankedFile, ...]:
@@ -276,7 +296,8 @@ Floats = npt.NDArray[np.float64]
 class Proposal:
     """Weights fitted on all fixes, where they differ from those in force, and what such a fit gains on unseen fixes.
 
-    `before` and `after` are mean reciprocal ranks on unseen fixes, `gain` their difference.
+    `before` and `after` are mean reciprocal ranks on unseen fixes, `gain` their difference. `learned` is what the
+    learned order gains over that of the formula in the reciprocal rank of the first changed place.
     """
 
     weights: dict[str, float]
@@ -284,6 +305,12 @@ class Proposal:
     after: float
     gain: Estimate
     fixes: int
+    learned: Estimate
+
+    @property
+    def is_learned_worse(self) -> bool:
+        """True if the learned order ranks the changed places of this history lower by more than chance."""
+        return self.learned.high < 0
 
     @property
     def is_offered(self) -> bool:
@@ -319,7 +346,19 @@ def propose(answers: Sequence[FixAnswer], current: dict[str, float]) -> Proposal
     best = _fit(cases, start)
     weights = {name: round(float(weight), 4) for name, weight in zip(SIGNALS, best, strict=True)}
     changed = {name: weight for name, weight in weights.items() if weight != current[name]}
-    return Proposal(changed, float(before.mean()), float(after.mean()), estimate((after - before).tolist()), len(cases))
+    learned = [_reciprocal(one.place) - _reciprocal(one.formula_place) for one in answers]
+    return Proposal(
+        changed,
+        float(before.mean()),
+        float(after.mean()),
+        estimate((after - before).tolist()),
+        len(cases),
+        estimate(learned),
+    )
+
+
+def _reciprocal(rank: int) -> float:
+    return 1.0 / rank if 0 < rank <= _DEEPEST else 0.0
 
 
 def _case(answer: FixAnswer) -> _Case:
@@ -356,5 +395,5 @@ def _scores(cases: Sequence[_Case], weights: Floats) -> Floats:
         if len(gold):
             best = gold[np.argmax(score[gold])]
             rank = 1 + int(np.count_nonzero(score > score[best])) + int(np.count_nonzero(score[:best] == score[best]))
-            ranks[at] = 1.0 / rank if rank <= _DEEPEST else 0.0
+            ranks[at] = _reciprocal(rank)
     return ranks

@@ -30,7 +30,7 @@ from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
 from satchel.types import Kind
 
-Revalue = Callable[[ranker.Signals, IntArray, FloatArray], FloatArray]
+Revalue = Callable[[ranker.Signals, IntArray, FloatArray, float], FloatArray]
 
 RANKED_FILES = 60
 RANKED_SPANS = 1500
@@ -80,9 +80,9 @@ WHOLE_FUNCTION_LINES = 60
 class Ranking:
     """One value for each unit of the lexicon; `value` is of spans, on the log scale, -inf where unranked.
 
-    `weights` are the weights of the signals of files. The relevance of documents marked `peripheral` is multiplied by
-    `SECONDARY_FACTOR` too. `evidence` concerns the answer of the kind, `best` is the value of the best span before any
-    was demoted.
+    `learned` is what the trees added to the value of the formula. `weights` are those of the signals of files. The
+    relevance of documents marked `peripheral` is multiplied by `SECONDARY_FACTOR` too. `evidence` concerns the answer
+    of the kind, `best` is the value of the best span before any was demoted.
     """
 
     scores: bm25.Scores
@@ -90,6 +90,7 @@ class Ranking:
     file_signals: dict[str, FloatArray]
     file_rank: IntArray
     value: FloatArray
+    learned: FloatArray
     calls: FloatArray
     mentions: Mentions
     weights: Mapping[str, float]
@@ -116,8 +117,7 @@ def rank(
     """Score all files and spans of the lexicon of one kind of files; `silent` strategies take no part.
 
     `similar` is the similarity of meaning of each chunk to the question (0 for none), on any scale. `weights` replace
-    those of the signals that they name. `revalue` replaces the values of the formula
-    (`ranker.revalued`); no answer uses it yet (docs/decisions/0037).
+    those of the signals that they name. `revalue` replaces the values of the formula (`ranker.revalued`).
     """
     scores = bm25.score(lexicon, query.terms)
     mentions = look_up(query, store, lexicon)
@@ -150,16 +150,17 @@ def rank(
     named = mentions.symbol[lexicon.columns.span_chunk[spans]] >= CLEARLY_NAMED
     stepped_back = demoted[lexicon.span_document[spans]] & ~named
     value[spans] += np.where(stepped_back, math.log(SECONDARY_FACTOR), 0.0)
-    if revalue is not None and len(spans):
+    learned = np.zeros(len(value))
+    if revalue is not None and weighted["learned"] > 0 and len(spans):
         commits = votes.matches(kind, lexicon)
         files = ranker.FileSignals(file_score, file_rank, signals["best part"], signals["whole file"], commits)
         masks, folders = (primary.chunk, primary.span), partial(_folders, store, lexicon)
         asked = ranker.Signals(lexicon, query.terms, scores, files, mentions.symbol, *masks, folders)
-        value[spans] = revalue(asked, spans, value[spans])
-        best = float(value[spans].max())
+        learned[spans] = revalue(asked, spans, value[spans], weighted["learned"]) - value[spans]
+        value += learned
     _lift_frames(value, mentions.places, lexicon)
     return Ranking(
-        scores, file_score, signals, file_rank, value, support, mentions, weighted, peripheral, evidence, best
+        scores, file_score, signals, file_rank, value, learned, support, mentions, weighted, peripheral, evidence, best
     )
 
 

@@ -1,10 +1,10 @@
 """A learned value of spans of code: an ensemble of small regression trees over the signals of the search.
 
-It is to replace the value of the formula of `rank_files`, which is one of its features; no answer uses it yet
-(docs/decisions/0037). The trees were trained on the fixes of some
-fifty public repositories (`benchmarks/ranker`): a span is relevant if the fix of an issue changed a line of it. They
-are evaluated together with bit masks instead of one after the other. Source: Lucchese et al. 2015, "QuickScorer: a fast
-algorithm to rank documents with additive ensembles of regression trees".
+It orders the spans that the formula of `rank_files` puts first; the value of the formula is one of its features
+(docs/decisions/0037). The trees were trained on the fixes of some fifty public repositories (`benchmarks/ranker`): a
+span is relevant if the fix of an issue changed a line of it. They are evaluated together with bit masks instead of one
+after the other. Source: Lucchese et al. 2015, "QuickScorer: a fast algorithm to rank documents with additive ensembles
+of regression trees".
 
 All thresholds are compared with values rounded to `DIGITS`, and the leaves are integers, so that the value does not
 depend on the order of floating-point sums in a build of numpy.
@@ -280,17 +280,25 @@ def package_trees() -> Trees:
     return read_trees(Path(__file__).with_name(TABLE).read_bytes())
 
 
-def revalued(signals: Signals, spans: IntArray, values: FloatArray, ensemble: Trees | None = None) -> FloatArray:
-    """Return the learned values of spans, in the order of `spans`; `values` are those of the formula.
+def revalued(
+    signals: Signals, spans: IntArray, values: FloatArray, share: float, ensemble: Trees | None = None
+) -> FloatArray:
+    """Return the values of the formula in the order of the trees, in the order of `spans`; `share` is their weight.
 
-    Spans beyond the best `CANDIDATES` keep their order and come after these.
+    Only the best `CANDIDATES` spans change places. Relevance, the end of an answer, and the balance of value and cost
+    keep their scale, because the values stay the same.
     """
     ensemble = ensemble or package_trees()
-    order = np.argsort(-values, kind="stable")
-    best, rest = order[:CANDIDATES], order[CANDIDATES:]
-    made = features(signals, spans[best], values[best])
-    learned = np.empty(len(values))
-    learned[best] = ensemble.values([made[name] for name in ensemble.features])
-    if len(rest):
-        learned[rest] = learned[best].min() + values[rest] - values[best[-1]]
-    return learned
+    order = np.argsort(-values, kind="stable")[:CANDIDATES]
+    made = features(signals, spans[order], values[order])
+    changed = values.copy()
+    changed[order] = reordered(values[order], ensemble.values([made[name] for name in ensemble.features]), share)
+    return changed
+
+
+def reordered(values: FloatArray, learned: FloatArray, share: float) -> FloatArray:
+    """Return falling values in the order of their mean with the learned ones: the best span gets the largest value."""
+    mixed = (share * learned + (1 - share) * values).round(DIGITS)
+    changed = np.empty(len(values))
+    changed[np.argsort(-mixed, kind="stable")] = values
+    return changed

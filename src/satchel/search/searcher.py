@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from satchel.dataclass import dataclass
-from satchel.search import bm25, rank_files
+from satchel.search import bm25, rank_files, ranker
 from satchel.search.chunks import RECORD_KINDS, chunk_of, chunks_of
 from satchel.search.dense import Likeness, Similar, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
@@ -92,7 +92,8 @@ def _ranked(
     """Return the ranking of a kind of files, and the similarity of its chunks where there are vectors."""
     similar = similar_chunks(lexicon, likeness) if likeness is not None else None
     nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
-    return rank_files.rank(query, store, lexicon, kind, votes, silent, nearness, weights), similar
+    revalue = ranker.revalued if kind is Kind.CODE and not silent else None
+    return rank_files.rank(query, store, lexicon, kind, votes, silent, nearness, weights, revalue), similar
 
 
 def _nearest(similar: Similar | None) -> float:
@@ -145,6 +146,7 @@ def _file_hits(
     stored = lexicon.stored(chunks_of, owned, partial(chunks_of, store))
     relevant = rank_files.relevance(ranking, lexicon, best, strength).tolist()
     relevances = dict(zip(reversed(owners), reversed(relevant), strict=True))  # that of the best span stays
+    learned = dict(zip(reversed(owners), reversed(ranking.learned[best].tolist()), strict=True))
     documents = columns.chunk_document[owned].tolist()
     file_signals = {document: _file_signals(ranking, document) for document in dict.fromkeys(documents)}
     file_scores = ranking.file_score[documents].tolist()
@@ -158,7 +160,7 @@ def _file_hits(
                 relevance=max(relevances[chunk], frame),
                 score=spans[0].value,
                 spans=tuple(spans),
-                signals=file_signals[document] + _part_signals(ranking, chunk, frame, similar),
+                signals=file_signals[document] + _part_signals(ranking, chunk, frame, similar, learned[chunk]),
                 file_score=1.0 + FRAMED_FILE * frame if frame else score,
             )
         )
@@ -199,11 +201,13 @@ def _peripheral_signal(ranking: rank_files.Ranking, document: int) -> list[Signa
 
 
 def _part_signals(
-    ranking: rank_files.Ranking, chunk: int, framed: float, similar: Similar | None
+    ranking: rank_files.Ranking, chunk: int, framed: float, similar: Similar | None, learned: float
 ) -> tuple[Signal, ...]:
     """Return the signals of a chunk beside those of its file; `framed` is that of the frame that leads to it."""
     calls = float(ranking.calls[chunk])
     rows = [Signal("calls", round(calls, 4), rank_files.VALUE_CALLS)] if calls > 0 else []
+    if round(learned, 4):
+        rows.append(Signal("learned", round(learned, 4), 1.0))
     if framed > 0:
         rows.append(Signal(TRACE_SIGNAL, round(framed, 4), rank_files.VALUE_TRACE))
     if similar is not None and similar.cosine[chunk] > 0:

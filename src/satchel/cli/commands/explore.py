@@ -293,12 +293,12 @@ def report_lines(outcome: EvaluationResult, proposal: Proposal | None, *, is_tun
 
 def tuning_lines(proposal: Proposal | None) -> list[str]:
     """Return what fitted weights gain, and the settings to copy."""
-    from satchel.evaluation.report import settings_lines, verdict
+    from satchel.evaluation.report import learned_verdict, settings_lines, verdict
     from satchel.evaluation.run import FEWEST_FIXES
 
     if proposal is None:
         return [f"weights: fewer than {FEWEST_FIXES} fixes, too few to fit any; try a larger --limit"]
-    lines = [f"weights: {verdict(proposal)}"]
+    lines = [f"weights: {verdict(proposal)}", learned_verdict(proposal)]
     if proposal.is_offered:
         lines += ["for your satchel.toml, or .satchel.toml of this repository:", "", *settings_lines(proposal)]
     return lines
