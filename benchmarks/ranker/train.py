@@ -24,6 +24,7 @@ import numpy as np
 from ranker.packing import Floats, Instance, load, measured, paired
 from satchel.search.filters import FILE_WEIGHTS
 from satchel.search.ranker import CANDIDATES, LEAVES, Trees, reordered, write_trees
+from satchel.search.strength import RELEVANCE_EXPONENT
 
 if TYPE_CHECKING:
     import lightgbm
@@ -62,6 +63,9 @@ SCALE = 0.6
 """Factor on the sum of the trees, for a mean with the values of the formula."""
 
 BUDGETS = (2_000, 4_000, 8_000)
+
+SHOWN = 60
+"""Best spans of a question whose relevance is judged: those that an answer may show."""
 
 
 def recipe() -> str:
@@ -191,6 +195,7 @@ def report(instances: Sequence[Instance], values: dict[str, Floats]) -> dict[str
             before = measured(group, [one.value for one in group], budget)
             after = measured(group, [learned_order(one.value, values[one.id]) for one in group], budget)
             made[f"{name} at {budget:,}"] = {"instances": len(group), **paired(after, before)}
+        made[f"{name}, reliability"] = reliability(group, values)
     return made
 
 
@@ -198,6 +203,55 @@ def learned_order(formula: Floats, learned: Floats) -> Floats:
     """Return the values of the formula with the best candidates in the order of the trees, as answers use them."""
     best = formula[:CANDIDATES]
     return np.concatenate([reordered(best, learned[: len(best)], FILE_WEIGHTS["learned"]), formula[len(best) :]])
+
+
+def relevances(instance: Instance, learned: Floats) -> tuple[Floats, Floats, Any]:
+    """Return the relevance that an answer gives to its best spans, the probability by the trees, and which changed."""
+    values = learned_order(instance.value, learned)
+    best = np.argsort(-values, kind="stable")[:SHOWN]
+    relevance = instance.strength * np.exp(RELEVANCE_EXPONENT * (values[best] - values.max()))
+    return relevance, 1 / (1 + np.exp(-learned[best] / SCALE)), instance.is_gold[best]
+
+
+def area(scores: Floats, labels: Any) -> float:
+    """Return the area under the curve: how often a changed span has the higher score of two."""
+    ranks = np.empty(len(scores))
+    ranks[np.argsort(scores, kind="stable")] = np.arange(len(scores))
+    changed = int(labels.sum())
+    return float((ranks[labels].sum() - changed * (changed - 1) / 2) / (changed * (len(scores) - changed)))
+
+
+def reliability(instances: Sequence[Instance], values: dict[str, Floats]) -> dict[str, Any]:
+    """Return for relevance and probability the area under the curve, and the share of changed spans in each decile."""
+    rows = [relevances(one, values[one.id]) for one in instances]
+    labels = np.concatenate([row[2] for row in rows])
+    made = {}
+    for at, name in enumerate(("relevance", "probability")):
+        scores = np.concatenate([row[at] for row in rows])
+        deciles = np.array_split(np.argsort(scores, kind="stable"), 10)
+        bins = [[round(float(scores[part].mean()), 4), round(float(labels[part].mean()), 4)] for part in deciles]
+        made[name] = {"auc": round(area(scores, labels), 4), "deciles": bins}
+    return made
+
+
+def plot(result: dict[str, Any], target: Path) -> None:
+    """Draw the share of changed spans beside relevance and probability."""
+    import matplotlib  # type: ignore[import-not-found,unused-ignore]  # here: only the picture needs it
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "satchel"
+    from matplotlib import pyplot
+
+    figure, panels = pyplot.subplots(1, 2, figsize=(9, 4))
+    for axes, name in zip(panels, ("relevance", "probability"), strict=True):
+        for group in ("issues", "mined"):
+            row = result[f"{group}, reliability"][name]
+            axes.plot(*np.array(row["deciles"]).T, "o-", label=f"{group}, AUC {row['auc']:.2f}")
+        axes.set(xlabel=f"{name} (mean of a decile)", ylabel="share of changed spans", ylim=(0, None), xlim=(0, None))
+        axes.grid(visible=True, alpha=0.3)
+        axes.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(target, metadata={"Date": None})
 
 
 def main() -> int:
@@ -219,6 +273,7 @@ def main() -> int:
             print(name, row)
         if options.result is not None:
             options.result.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+            plot(result, options.result.with_suffix(".svg"))
     return 0
 
 
