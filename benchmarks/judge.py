@@ -2,7 +2,7 @@
 
     python benchmarks/judge.py [--save]
 
-The pairs are those of tests/rules/judge_pairs.jsonl. Thresholds and topics may look at the development half only.
+The pairs are those of tests/guidance/judge_pairs.jsonl. Thresholds and topics may look at the development half only.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def measured(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def main() -> None:
     """Measure both halves; print, or save with `--save`."""
-    text = (ROOT / "tests/rules/judge_pairs.jsonl").read_text(encoding="utf-8")
+    text = (ROOT / "tests/guidance/judge_pairs.jsonl").read_text(encoding="utf-8")
     rows = [json.loads(line) for line in text.splitlines()]
     halves = {half: [row for row in rows if row["half"] == half] for half in ("development", "held-out")}
     result = {"holds_from": HOLDS_FROM, "fails_below": FAILS_BELOW} | {
