@@ -9,7 +9,7 @@ import copy
 import inspect
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import copy_context
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from satchel.errors import SatchelError, UsageError
 from satchel.safety import sanitize
 from satchel.settings import SETTINGS
 from satchel.system import telemetry
-from satchel.system.threads import Threads
+from satchel.system.threads import Threads, outside_loop
 from satchel.types import Context, ContextItem, Failure, Format, Usage
 
 META, USED = "_meta", "contextUsed"
@@ -218,11 +218,7 @@ class CallContexts:
 
     def _assembled(self, tool: str, params: Mapping[str, Any]) -> Any:
         answer = self._answer(tool, params)
-        if not inspect.isawaitable(answer):
-            return answer
-        import asyncio
-
-        return asyncio.run(_await(answer))
+        return outside_loop(answer) if inspect.isawaitable(answer) else answer
 
     async def _awaited(self, tool: str, params: Mapping[str, Any]) -> Any:
         return await self._answer(tool, params)
@@ -282,7 +278,3 @@ def _give_up(task: Any) -> None:
     """Cancel a task, and ignore its later errors."""
     task.cancel()
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
-
-
-async def _await(answer: Awaitable[Any]) -> Any:
-    return await answer
