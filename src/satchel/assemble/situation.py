@@ -1,13 +1,14 @@
 """The context of a situation: first its guides, then relevant history.
 
 Guides (contexts, instruction files) come in the order of their priority, each as fully as there is room for: one that
-is too large is reduced, never dropped while its shortest form fits, and smaller ones behind it are still tried. History
-keeps a share of the budget if there is any.
+is too large is shortened entry by entry (rules, paragraphs), the most relevant entries first. It is never dropped while
+its shortest form fits, and smaller ones behind it are still tried. History keeps a share of the budget if there is any.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -40,11 +41,41 @@ MOST_GUIDES = 500
 """Most guides considered for one answer; the others are counted in a note."""
 
 
+LEAD_SHARE = 0.25
+"""Largest share of the room of a guide for its introduction or its goal, so that rules are shown, too."""
+
+LATER_SHARE = 0.5
+"""Largest share of the room that a guide that does not fit in full leaves to those after it."""
+
+NOTE_TOKENS = 14
+"""Tokens of the note about the entries that are left out."""
+
+CHARACTERS_PER_TOKEN = 3.5
+"""A low estimate for prose, for cutting a lead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One part of a guide that is shown or left out as a whole: a rule, a paragraph.
+
+    The entries with a larger `value` are shown first. `heads` are the places of the headings above it, which are shown
+    only with it; a heading has no value. A lead is infinitely valuable, and cut if it is long.
+    """
+
+    text: str
+    value: float | None = 0.0
+    heads: tuple[int, ...] = ()
+
+
+MakeEntries = Callable[[], Sequence[Entry]]
+
+
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """One guide: its texts from longest to shortest, and its rank.
+    """One guide: its texts from longest to shortest, its entries, and its rank.
 
-    Guides with `must` come before all others. `signals` are the terms of its `priority`.
+    Guides with `must` come before all others. `signals` are the terms of its `priority`. `entries` are made only if the
+    full text does not fit.
     """
 
     id: str
@@ -57,6 +88,44 @@ class Guide:
     updated: float = 0.0
     origin: str = ""
     must: bool = False
+    entries: MakeEntries | None = None
+
+
+class Shortener:
+    """Shortens a guide to a number of tokens."""
+
+    def __init__(self, entries: Sequence[Entry], count: Callable[[str], int]) -> None:
+        self._entries, self._count = entries, count
+        self._costs = [count(entry.text) + 1 for entry in entries]
+        self._order = sorted(
+            (place for place, entry in enumerate(entries) if entry.value is not None),
+            key=lambda place: (-(entries[place].value or 0.0), place),
+        )
+
+    def text(self, room: float) -> str:
+        """Return as many entries as fit, in their order, and how many are left out; empty if none fits."""
+        left, most = room - NOTE_TOKENS, max(room - NOTE_TOKENS, 0) * LEAD_SHARE
+        shown: dict[int, str] = {}
+        count = 0
+        for place in self._order:
+            entry, text, cost = self._entries[place], self._entries[place].text, self._costs[place]
+            if entry.value == math.inf and cost > most:
+                text = f"{text[: int(most * CHARACTERS_PER_TOKEN)].rstrip()}…"
+                cost = self._count(text) + 1
+            heads = [head for head in entry.heads if head not in shown]
+            cost += sum(self._costs[head] for head in heads)
+            if cost <= left and len(text) > 1:
+                shown |= {place: text} | {head: self._entries[head].text for head in heads}
+                count, left = count + 1, left - cost
+        rest = len(self._order) - count
+        note = [f"({rest} of {len(self._order)} entries left out)"] if rest else []
+        return "\n".join([*(shown[place] for place in sorted(shown)), *note]) if count else ""
+
+    def steps(self, room: float) -> Iterator[Step]:
+        """Yield ways to show the guide in about so many tokens, the longest first."""
+        for share in (1.0, 0.85, 0.6):
+            if text := self.text(room * share):
+                yield Step(Detail.SIGNATURE, text=text)
 
 
 def situation_context(
@@ -110,24 +179,52 @@ def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: floa
     """Return the guides in order, each with its longest text that fits the room of all guides, and the shorter ones."""
     count = counter(request.tokenizer).count
     room = request.max_tokens - FRAME_TOKENS - min(need, request.max_tokens * HISTORY_SHARE)
-    ordered = sorted(guides, key=lambda guide: (not guide.must, -guide.priority))
-    candidates = []
-    for place, guide in enumerate(ordered):
-        frame = FRAMES[request.format].item + count(guide.title)
-        candidate = _candidate(guide, place)
-        if account is not None and not account.is_new(candidate):
-            continue
-        sizes = [count(step.text) + frame for step in candidate.steps]
-        fitting = next((index for index, size in enumerate(sizes) if size <= room), len(sizes) - 1)
-        room -= min(sizes[fitting], max(room, 0.0))
-        candidate.keep(candidate.steps[fitting:])
-        candidate.size = sizes[fitting]
-        candidates.append(candidate)
+    rows: list[tuple[Guide, Candidate, int]] = []
+    for guide in sorted(guides, key=lambda guide: (not guide.must, -guide.priority)):
+        candidate = _candidate(guide, len(rows))
+        if account is None or account.is_new(candidate):
+            candidate.size = count(guide.texts[0]) + FRAMES[request.format].item + count(guide.title)
+            rows.append((guide, candidate, int(candidate.size)))
+    later = float(sum(size for *_, size in rows))
+    for guide, candidate, size in rows:
+        later -= size
+        if size > room:
+            _shorten(guide, candidate, room, min(later, room * LATER_SHARE), count)
+        elif guide.entries is not None:
+            _offer(candidate, candidate.steps, guide.entries, count)
+        room -= min(candidate.size, max(room, 0.0))
+    candidates = [candidate for _, candidate, _ in rows]
     return Section(Kind.CONTEXT, request.weights.get(Kind.CONTEXT, 1.0), candidates, {}, len(candidates) or 1)
 
 
+def _shorten(guide: Guide, candidate: Candidate, room: float, later: float, count: Callable[[str], int]) -> None:
+    """Keep the longest text that fits the room; a text made of entries leaves the room `later` to other guides."""
+    frame = candidate.size - count(guide.texts[0])
+    sizes = [count(text) for text in guide.texts]
+    fitting = next((index for index, size in enumerate(sizes) if size + frame <= room), len(sizes) - 1)
+    candidate.size = sizes[fitting] + frame
+    if guide.entries is None:
+        candidate.keep(candidate.steps[fitting:])
+        return
+    text = Shortener(guide.entries(), count).text(room - frame - later)
+    steps = [Step(Detail.SIGNATURE, text=text)] if text else []
+    candidate.size = count(text) + frame if text else candidate.size
+    _offer(candidate, [*steps, candidate.steps[-1]], guide.entries, count)
+
+
+def _offer(candidate: Candidate, steps: Sequence[Step], entries: MakeEntries, count: Callable[[str], int]) -> None:
+    """Offer the first step, and if it does not fit the shortened forms and the last step."""
+
+    def shrink(room: float) -> Iterator[Step]:
+        yield from Shortener(entries(), count).steps(room)
+        yield steps[-1]
+
+    candidate.keep(steps[:1])
+    candidate.shrink = shrink
+
+
 def _candidate(guide: Guide, place: int) -> Candidate:
-    """Return a guide as a candidate: in full, reduced, and on one line for the last of several texts."""
+    """Return a guide as a candidate: in full, shortened, and on one line for the last of several texts."""
     details = [Detail.FULL, *[Detail.SIGNATURE] * (len(guide.texts) - 2), Detail.LINE][: len(guide.texts)]
     steps = [Step(detail, text=text) for detail, text in zip(details, guide.texts, strict=True)]
     chunk = Chunk(

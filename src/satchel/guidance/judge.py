@@ -253,6 +253,13 @@ def _by_term(topics: Sequence[frozenset[str]]) -> Mapping[str, frozenset[int]]:
     return {term: frozenset(number for number, terms in enumerate(topics) if term in terms) for term in every}
 
 
+def related_terms(terms: Iterable[str]) -> frozenset[str]:
+    """Return the plain terms of all topics of these terms."""
+    plain, _ = _topics()
+    topics = {topic for term in terms for topic in plain.get(term, ())}
+    return frozenset(term for term, own in plain.items() if not topics.isdisjoint(own))
+
+
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
     """The endpoint and the model. `url` is the base, as in `http://localhost:11434/v1`; `key` may be empty."""

@@ -1,14 +1,8 @@
-"""Guidance in one root: contexts and instruction files for a situation, their texts, and checks of these files.
-
-Each guide has several texts: in full, reduced to the essentials, and on one line. The essentials of a context are its
-name, its goal and its rules; of an instruction file its beginning and the sections that are about the situation.
-"""
+"""Guidance in one root: contexts and instruction files for a situation, and checks of these files."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -17,10 +11,10 @@ from satchel import codec
 from satchel.assemble.gather import Workbench
 from satchel.assemble.request import AssembleRequest, make_request
 from satchel.assemble.section import Pin
-from satchel.assemble.situation import Guide, situation_context, situation_request
+from satchel.assemble.situation import Guide, MakeEntries, situation_context, situation_request
 from satchel.errors import ConfigError, UsageError
 from satchel.guidance.check import Report, check, everything
-from satchel.guidance.context_files import BehaviorRule, file_of
+from satchel.guidance.context_files import file_of
 from satchel.guidance.inheritance import ContextTree
 from satchel.guidance.injection import (
     ActiveContext,
@@ -33,9 +27,17 @@ from satchel.guidance.injection import (
     gather,
     supplied,
 )
-from satchel.guidance.instructions import Applied, Instruction, Instructions, unfenced
+from satchel.guidance.instructions import Applied, Instructions
 from satchel.guidance.judge import Judge, VerdictFiles, judged
 from satchel.guidance.situation import Situation, make_situation
+from satchel.guidance.texts import (
+    LINE_CHARACTERS,
+    context_entries,
+    context_lines,
+    markdown_entries,
+    title_of,
+    weigher,
+)
 from satchel.open_root import OpenRoot
 from satchel.receipts.handles import HandleTarget, with_guide_handles
 from satchel.receipts.service import ReceiptService, settings_mark, with_account
@@ -44,7 +46,6 @@ from satchel.receipts.why import saved_request
 from satchel.safety import sanitize
 from satchel.safety.trust import GUIDANCE_ORIGIN, is_trusted, trust_of
 from satchel.store.protocol import Store
-from satchel.text import STOP_WORDS, count_terms, words
 from satchel.types import Context, Failure, Kind, Signal, Trust
 from satchel.vocabulary import MEMORY_KINDS
 
@@ -243,18 +244,19 @@ class GuidanceService:
         trusted = is_trusted(self._root.places.root, self._root.places.state)
         trust = trust_of(Kind.CONTEXT, GUIDANCE_ORIGIN, trusted=trusted)
         guides = [_situation_guide(situation, self._allow)] if situation.lines() else []
-        current = next((one for one in gathered.contexts if one.distance == 0), None)
-        shown = frozenset(current.context.behavior) if current is not None else frozenset()
+        weigh = weigher(situation)
+        shown: list[ActiveContext] = []
         for active in gathered.contexts:
-            repeated = frozenset() if active is current else shown
-            texts = [full_text(active, situation, repeated), essentials(active, situation, repeated)]
-            texts.append(sanitize.line(next(iter(_goal(active)), title_of(active)), LINE_CHARACTERS))
-            guides.append(_context_guide(active, _shorter(texts, self._allow), trust))
+            lines = context_lines(active, situation, shown)
+            shown.append(active)
+            texts = [lines.text, sanitize.line(lines.goal or title_of(active), LINE_CHARACTERS)]
+            guides.append(_context_guide(active, _shorter(texts, self._allow), context_entries(lines, weigh), trust))
         applying = [row for row in gathered.instructions if row.applies]
         for row in applying:
             title = sanitize.line(row.instruction.path, 1_000, self._allow)
-            shorter = _shorter(instruction_texts(row.instruction, situation), self._allow)
-            guides.append(_instruction_guide(row, title, shorter, len(applying), trust))
+            full = row.instruction.text.strip() or "(empty)"
+            texts = _shorter([full, full.split("\n", 1)[0][:LINE_CHARACTERS]], self._allow)
+            guides.append(_instruction_guide(row, title, texts, markdown_entries(full, weigh), len(applying), trust))
         return guides
 
     def _own_guides(self, supply: Supplies) -> list[Guide]:
@@ -267,7 +269,7 @@ class GuidanceService:
         return guides
 
 
-def _context_guide(active: ActiveContext, texts: tuple[str, ...], trust: Trust) -> Guide:
+def _context_guide(active: ActiveContext, texts: tuple[str, ...], entries: MakeEntries, trust: Trust) -> Guide:
     context = active.context
     return Guide(
         id=f"context:{context.path or '.'}",
@@ -286,10 +288,13 @@ def _context_guide(active: ActiveContext, texts: tuple[str, ...], trust: Trust) 
         },
         updated=context.updated,
         origin=GUIDANCE_ORIGIN,
+        entries=entries,
     )
 
 
-def _instruction_guide(row: Applied, title: str, texts: tuple[str, ...], count: int, trust: Trust) -> Guide:
+def _instruction_guide(
+    row: Applied, title: str, texts: tuple[str, ...], entries: MakeEntries, count: int, trust: Trust
+) -> Guide:
     """Return the guide of one of `count` files. The nearest has the priority of a parent context, the others less."""
     nearness = (count - row.rank + 1) / count
     return Guide(
@@ -307,6 +312,7 @@ def _instruction_guide(row: Applied, title: str, texts: tuple[str, ...], count: 
             "file": row.instruction.stands_for or row.instruction.path,
         },
         origin=GUIDANCE_ORIGIN,
+        entries=entries,
     )
 
 
@@ -346,130 +352,3 @@ def _meta(gathered: Guidance, situation: Situation) -> dict[str, Any]:
             for row in gathered.instructions
         ],
     }  # fmt: skip
-
-
-LINE_CHARACTERS = 400
-"""Length limit of the text of a guide on one line."""
-
-REDUCED_CHARACTERS = (6_000, 1_500)
-"""Lengths of reduced instruction files: about 1,700 and 400 tokens."""
-
-_SECTIONS = frozenset({"metadata", "intent_context", "relationships", "status"})
-_METADATA = frozenset({"id", "name", "type", "created", "updated", "description"})
-_INTENT = frozenset({"intent_type", "context_adaptations", "business_goal", "extends"})
-_HEADING = re.compile(r"#{1,6}\s")
-
-
-def title_of(active: ActiveContext) -> str:
-    """Return a title such as `Auth service (project)`."""
-    context = active.context
-    return sanitize.line(f"{context.name} ({context.type})" if context.type else context.name)
-
-
-def full_text(active: ActiveContext, situation: Situation, shown: Set[BehaviorRule] = frozenset()) -> str:
-    """Return everything in a context, as lines; the rules of an ancestor are listed with the current context.
-
-    `shown` are rules that another record lists already.
-    """
-    data = active.context.data
-    metadata, intent, status, relationships = (
-        _section(data, name) for name in ("metadata", "intent_context", "status", "relationships")
-    )
-    lines = _goal(active)
-    labels = (("Intent", intent, "intent_type"), ("Description", metadata, "description"),
-              ("Adaptations", intent, "context_adaptations"))  # fmt: skip
-    lines += [f"{label}: {section[key]}" for label, section, key in labels if section.get(key)]
-    lines += _pairs({**_without(metadata, _METADATA), **_without(intent, _INTENT)})
-    if status:
-        lines.append(f"Status: {', '.join(f'{key} {_compact(value)}' for key, value in status.items())}")
-    lines += _rules(active, situation, shown)
-    for key, value in relationships.items():
-        if value:
-            lines.append(f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else _compact(value)}")
-    lines += _pairs(_without(data, _SECTIONS))
-    if len(active.context.chain) > 1:
-        lines.append(f"Inherits from: {' > '.join(path or '.' for path in active.context.chain[:-1])}")
-    return "\n".join(lines) or "(it says nothing of itself)"
-
-
-def essentials(active: ActiveContext, situation: Situation, shown: Set[BehaviorRule] = frozenset()) -> str:
-    """Return goal and rules, else the title."""
-    return "\n".join([*_goal(active), *_rules(active, situation, shown)]) or title_of(active)
-
-
-def _goal(active: ActiveContext) -> list[str]:
-    return [f"Goal: {' '.join(active.context.goal.split())}"] if active.context.goal else []
-
-
-def _rules(active: ActiveContext, situation: Situation, shown: Set[BehaviorRule]) -> list[str]:
-    """Return the rules that apply in this situation; those of ancestors are listed with the current context."""
-    rules = [rule for rule in active.context.behavior if not active.distance and rule not in shown]
-    lines = [f"- {rule.line}" for rule in rules if rule.when is None or rule.when.check(situation).holds]
-    return ["Rules:", *lines] if lines else []
-
-
-def _section(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    section = data.get(name)
-    return section if isinstance(section, Mapping) else {}
-
-
-def _without(data: Mapping[str, Any], keys: Set[str]) -> dict[str, Any]:
-    return {key: value for key, value in data.items() if key not in keys}
-
-
-def _pairs(data: Mapping[str, Any]) -> Iterator[str]:
-    return (f"{key}: {_compact(value)}" for key, value in data.items())
-
-
-def _compact(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-
-
-def instruction_texts(instruction: Instruction, situation: Situation) -> list[str]:
-    """Return the text of an instruction file in full, reduced, and as its first line."""
-    text = instruction.text.strip() or "(empty)"
-    terms = frozenset(count_terms(word for word in words(situation.question) if word not in STOP_WORDS))
-    shorter = (reduced(text, terms, most) for most in REDUCED_CHARACTERS if len(text) > most)
-    first = next(line for line in text.split("\n") if line.strip())
-    return [*dict.fromkeys([text, *shorter, first[:LINE_CHARACTERS]])]
-
-
-def reduced(text: str, terms: frozenset[str], most: int) -> str:
-    """Return the sections that share most of these terms, in their order, in at most about `most` characters.
-
-    The first section is always included: it introduces the file.
-    """
-    sections = _sections(text)
-    scores = [len(terms & count_terms(words(section)).keys()) for section in sections]
-    kept: dict[int, str] = {}
-    for index in sorted(range(len(sections)), key=lambda index: (index != 0, -scores[index], index)):
-        section = sections[index]
-        if len(section) <= most:
-            kept[index] = section
-        elif not kept:
-            kept[index] = section[:most].rsplit("\n", 1)[0]
-        else:
-            continue
-        most -= len(kept[index]) + 1
-    return _joined(kept.get(index) for index in range(len(sections)))
-
-
-def _joined(sections: Iterable[str | None]) -> str:
-    """Join the sections, with one ellipsis for each gap."""
-    parts: list[str] = []
-    for section in sections:
-        if section is not None:
-            parts.append(section)
-        elif parts and parts[-1] != "…":
-            parts.append("…")
-    return "\n".join(parts)
-
-
-def _sections(text: str) -> list[str]:
-    """Split the text before each heading."""
-    sections: list[list[str]] = [[]]
-    for _, line, is_code in unfenced(text, 1):
-        if _HEADING.match(line) and not is_code and sections[-1]:
-            sections.append([])
-        sections[-1].append(line)
-    return ["\n".join(lines) for lines in sections]
