@@ -104,6 +104,12 @@ class Shortener:
 
     def text(self, room: float) -> str:
         """Return as many entries as fit, in their order, and how many are left out; empty if none fits."""
+        text = self._text(room)
+        used = self._count(text)
+        more = self._text(room * room / used) if text and used < room else ""  # entries cost less together than alone
+        return more if more and self._count(more) <= room else text
+
+    def _text(self, room: float) -> str:
         left, most = room - NOTE_TOKENS, max(room - NOTE_TOKENS, 0) * LEAD_SHARE
         shown: dict[int, str] = {}
         count = 0
@@ -123,7 +129,7 @@ class Shortener:
 
     def steps(self, room: float) -> Iterator[Step]:
         """Yield ways to show the guide in about so many tokens, the longest first."""
-        for share in (1.0, 0.85, 0.6):
+        for share in (1.0, 0.95, 0.85, 0.6):
             if text := self.text(room * share):
                 yield Step(Detail.SIGNATURE, text=text)
 
@@ -183,40 +189,40 @@ def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: floa
     for guide in sorted(guides, key=lambda guide: (not guide.must, -guide.priority)):
         candidate = _candidate(guide, len(rows))
         if account is None or account.is_new(candidate):
-            candidate.size = count(guide.texts[0]) + FRAMES[request.format].item + count(guide.title)
-            rows.append((guide, candidate, int(candidate.size)))
-    later = float(sum(size for *_, size in rows))
-    for guide, candidate, size in rows:
-        later -= size
-        if size > room:
-            _shorten(guide, candidate, room, min(later, room * LATER_SHARE), count)
+            candidate.size = count(guide.texts[0])
+            rows.append((guide, candidate, FRAMES[request.format].item + count(guide.title)))
+    later = sum(candidate.size + frame for _, candidate, frame in rows)
+    for guide, candidate, frame in rows:
+        later -= candidate.size + frame
+        if candidate.size + frame > room:
+            _shorten(guide, candidate, room - frame, min(later, room * LATER_SHARE), count)
         elif guide.entries is not None:
             _offer(candidate, candidate.steps, guide.entries, count)
-        room -= min(candidate.size, max(room, 0.0))
+        room -= min(candidate.size + frame, max(room, 0.0))
     candidates = [candidate for _, candidate, _ in rows]
     return Section(Kind.CONTEXT, request.weights.get(Kind.CONTEXT, 1.0), candidates, {}, len(candidates) or 1)
 
 
 def _shorten(guide: Guide, candidate: Candidate, room: float, later: float, count: Callable[[str], int]) -> None:
     """Keep the longest text that fits the room; a text made of entries leaves the room `later` to other guides."""
-    frame = candidate.size - count(guide.texts[0])
     sizes = [count(text) for text in guide.texts]
-    fitting = next((index for index, size in enumerate(sizes) if size + frame <= room), len(sizes) - 1)
-    candidate.size = sizes[fitting] + frame
+    fitting = next((index for index, size in enumerate(sizes) if size <= room), len(sizes) - 1)
+    candidate.size = sizes[fitting]
     if guide.entries is None:
         candidate.keep(candidate.steps[fitting:])
         return
-    text = Shortener(guide.entries(), count).text(room - frame - later)
+    text = Shortener(guide.entries(), count).text(room - later)
     steps = [Step(Detail.SIGNATURE, text=text)] if text else []
-    candidate.size = count(text) + frame if text else candidate.size
+    candidate.size = count(text) if text else candidate.size
     _offer(candidate, [*steps, candidate.steps[-1]], guide.entries, count)
 
 
 def _offer(candidate: Candidate, steps: Sequence[Step], entries: MakeEntries, count: Callable[[str], int]) -> None:
-    """Offer the first step, and if it does not fit the shortened forms and the last step."""
+    """Offer the first step, and if it does not fit shortened forms and the last step."""
+    most = candidate.size
 
     def shrink(room: float) -> Iterator[Step]:
-        yield from Shortener(entries(), count).steps(room)
+        yield from Shortener(entries(), count).steps(min(room, most))
         yield steps[-1]
 
     candidate.keep(steps[:1])
