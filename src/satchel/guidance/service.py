@@ -15,6 +15,7 @@ from satchel.assemble.situation import Guide, MakeEntries, situation_context, si
 from satchel.errors import ConfigError, UsageError
 from satchel.guidance.check import Report, check, everything
 from satchel.guidance.context_files import file_of
+from satchel.guidance.file_history import BESIDE_WORDS, MOST_COMPARED, commits_of, naming, records_naming
 from satchel.guidance.inheritance import ContextTree
 from satchel.guidance.injection import (
     ActiveContext,
@@ -46,7 +47,7 @@ from satchel.receipts.why import saved_request
 from satchel.safety import sanitize
 from satchel.safety.trust import GUIDANCE_ORIGIN, is_trusted, trust_of
 from satchel.store.protocol import Store
-from satchel.types import Context, Failure, Kind, Signal, Trust
+from satchel.types import Context, Failure, Hit, Kind, Signal, Trust
 from satchel.vocabulary import MEMORY_KINDS
 
 HISTORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.COMMIT)
@@ -105,8 +106,9 @@ class GuidanceService:
     ) -> Context:
         """Return a packed context for a situation of an agent: guidance and history.
 
-        `situation` has any of tool, params, task, intent, files, language, error, agent, time and tags. `context` is
-        the folder of the current `context.yaml`; without it the root's counts, if there is one. `judge` decides
+        `situation` has any of tool, params, task, intent, files, language, error, agent, time, tags and context. The
+        context, also an argument of its own, is the folder of the current `context.yaml`; without it the nearest one of
+        the files counts, else the root's, if there is one. `judge` decides
         conditions in plain words in place of the configured one. Options are `max_tokens`, `format`, `tokenizer`,
         `limit`, `session` and `now`, as in `assemble`. Problems with a file are failures of the answer, with file
         and line.
@@ -124,9 +126,14 @@ class GuidanceService:
         **options: Any,
     ) -> tuple[Context, AssembleRequest]:
         """Return the answer of `situation` and its request. `notes` are earlier failures."""
+        if isinstance(situation, Mapping) and "context" in situation:
+            context = situation["context"] or context
+            situation = {name: value for name, value in situation.items() if name != "context"}
+        if context is not None and not isinstance(context, str):
+            raise UsageError(f"context of the situation is {context!r:.60}: give the folder of a context.yaml")
         moment = make_situation(situation, self._allow)
         options.setdefault("limit", HISTORY_ITEMS)
-        request = make_request(moment.question, self._root.settings, options)
+        request = make_request(moment.purpose, self._root.settings, options)
         account = self._receipts.account(request.session, request.ledger, pins=request.pins)
         before = [*notes, *(self._root.refresh() if refresh else ())]
         with self._receipts.traced() as tell:
@@ -143,9 +150,9 @@ class GuidanceService:
         if not isinstance(meta["situation"], Mapping):
             raise UsageError("the saved situation is damaged: save it again with `satchel situation --json`")
         moment = make_situation(meta["situation"], self._allow)
-        plain, final = make_request(moment.question, self._root.settings, {}), saved_request(saved)
+        plain, final = make_request(moment.purpose, self._root.settings, {}), saved_request(saved)
         # These fields of the request are derived from the situation again.
-        request = replace(final, query=moment.question, kinds=plain.kinds, pins=plain.pins)
+        request = replace(final, query=moment.purpose, kinds=plain.kinds, pins=plain.pins)
         path = meta.get("context")
         context = path if isinstance(path, str) else None
         account = self._receipts.account(request.session, request.ledger, pins=request.pins)
@@ -176,7 +183,8 @@ class GuidanceService:
             every = tuple(dict.fromkeys([*earlier, *judging[1], *gathered.notes, *supply.notes]))
             own = [*guides, *self._own_guides(supply)]
             revision = {"revision": bench.revision}
-            return situation_context(final, bench, own, supply.hits, every, revision | meta), final
+            hits = [*supply.hits, *self._history(moment, final, kinds, bench)]
+            return situation_context(final, bench, own, hits, every, revision | meta), final
 
         answer, final = self._root.with_bench(pack, notes, account)
         files = {guide.id: guide.fields["file"] for guide in guides if "file" in guide.fields}
@@ -194,6 +202,23 @@ class GuidanceService:
 
         sources = Sources(store_of, self._root.places.root, self._allow, self.guides.registry)
         return supplied(gathered.keys, moment, sources, request.now)
+
+    def _history(
+        self, moment: Situation, request: AssembleRequest, kinds: Sequence[Kind], bench: Workbench
+    ) -> list[Hit]:
+        """Return commits that touched the files of a situation, and records that name them."""
+        files = moment.files[:MOST_COMPARED]
+        most = min(BESIDE_WORDS, request.limit) if request.query else request.limit
+        named = naming(bench.store, files)
+        hits: list[Hit] = []
+        for kind in kinds if files else ():
+            store = bench.store_of(kind)
+            hits += (
+                commits_of(store, files, most)
+                if kind is Kind.COMMIT
+                else records_naming(store, kind, files, named, most, request.now)
+            )
+        return hits
 
     def check_rules(
         self,

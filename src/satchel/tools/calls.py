@@ -159,9 +159,15 @@ class CallContexts:
     """Assembles contexts for calls of tools. One that fails or is late is an empty context with the reason."""
 
     def __init__(
-        self, assembler: object, situation: Situation, max_tokens: int | None, deadline_seconds: float | None
+        self,
+        assembler: object,
+        situation: Situation,
+        max_tokens: int | None,
+        deadline_seconds: float | None,
+        context: str | None = None,
     ) -> None:
         self._assembler, self._situation = assembler, situation
+        self._fixed = {} if context is None else {"context": context}
         self._method = _method_of(assembler)
         self._options = {} if max_tokens is None else {"max_tokens": _checked_budget(max_tokens)}
         self._deadline = _checked_deadline(deadline_seconds)
@@ -226,9 +232,10 @@ class CallContexts:
     def _answer(self, tool: str, params: Mapping[str, Any]) -> Any:
         """Return the answer of the assembler, which may be a coroutine, to the call and the additional fields."""
         root = getattr(getattr(self._engine, "places", None), "root", None)
-        call = call_situation(tool, params, root if isinstance(root, Path) else None)
+        is_ours = isinstance(root, Path)  # another assembler may not know the field
+        call = call_situation(tool, params, root if is_ours else None) | ({"is_call": True} if is_ours else {})
         around = self._situation(tool, params) if callable(self._situation) else self._situation
-        return self._method({**call, "time": time.time(), **(around or {})}, **self._options)
+        return self._method({**call, "time": time.time(), **self._fixed, **(around or {})}, **self._options)
 
     def _late(self, tool: str, seconds: float) -> Any:
         telemetry.warning("context of a tool is late", tool=tool, deadline_s=seconds)
