@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,7 +41,11 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel]:
         opened.memories.add("The exports of json/__init__.py are public", category="fact")
         opened.memories.add("my_sessions.py and sessions.pyc are something else", category="fact")
         work = {"domain": "debugging", "strategy": "check-assumptions", "hypothesis": "it is slow", "action": "profile"}
-        cause = {"root_cause": "wrong-assumption", "root_cause_description": "It was fast.", "surprise": "It was fast."}
+        cause: Any = {
+            "root_cause": "wrong-assumption",
+            "root_cause_description": "It was fast.",
+            "surprise": "It was fast.",
+        }
         opened.experiences.start(goal="Make sessions.py lazy", prediction="it is fast", **work)
         opened.experiences.resolve(status="confirmed", result="measured")
         opened.experiences.start(goal="Cache the cookies of flask/sessions.py", prediction="it is fast", **work)
@@ -81,15 +84,15 @@ def test_the_current_context_is_the_named_one_else_the_nearest(
 def test_a_context_is_named_for_an_object_and_for_a_call(engine: Satchel) -> None:
     seen: list[Context] = []
 
-    def read(path: str, _context: Context, context: str = "") -> None:
-        seen.append(_context)
+    def read(**given: Any) -> None:
+        seen.append(given["_context"])
 
-    create_context_aware_tools(engine, read)("client/auth/login.py")
-    create_context_aware_tools(engine, read, context="client")("client/auth/login.py")
-    create_context_aware_tools(engine, read, situation={"context": "client"})("client/auth/login.py")
-    create_context_aware_tools(engine, read)("client/auth/login.py", context="client")
+    create_context_aware_tools(engine, read)(path="client/auth/login.py")
+    create_context_aware_tools(engine, read, context="client")(path="client/auth/login.py")
+    create_context_aware_tools(engine, read, situation={"context": "client"})(path="client/auth/login.py")
+    create_context_aware_tools(engine, read)(path="client/auth/login.py", context="client")
     assembler = ContextAssembler(engine, contexts="client")
-    create_context_aware_tools(assembler, read, situation={"context": "client/auth"})("a")
+    create_context_aware_tools(assembler, read, situation={"context": "client/auth"})(path="a")
     assert [contexts(one) for one in seen] == [["client/auth"], ["client"], ["client"], ["client"], ["client/auth"]]
     with pytest.raises(UsageError, match="context of the situation"):
         engine.situation({"context": 3})
@@ -105,10 +108,10 @@ def test_a_saved_situation_with_a_context_is_answered_alike(engine: Satchel) -> 
 def test_a_call_does_not_repeat_its_own_parameters(engine: Satchel) -> None:
     seen: list[str] = []
 
-    def edit(path: str, old: str, task: str, _context: Context) -> None:
-        seen.append(next(item.content for item in _context.items if item.id == "context:situation"))
+    def edit(**given: Any) -> None:
+        seen.append(next(item.content for item in given["_context"].items if item.id == "context:situation"))
 
-    create_context_aware_tools(engine, edit)("client/page.py", "x = 1", "Rename x")
+    create_context_aware_tools(engine, edit)(path="client/page.py", old="x = 1", task="Rename x")
     assert seen == ["Tool: edit"]
     plain = engine.situation({"tool": "edit", "params": {"path": "client/page.py", "old": "x = 1"}})
     assert 'Parameters: {"old": "x = 1", "path": "client/page.py"}' in plain.text

@@ -487,7 +487,8 @@ def _name_of(judge: object) -> str:
 
 def _decided(conditions: Sequence[str], situation: Situation, judge: Judge, notes: list[Failure]) -> dict[str, Opinion]:
     """Return the opinions that are decided, and note the number of the others. Raises JudgeError."""
-    answer: Any = getattr(judge, "judge", judge)(conditions, situation) if conditions else ()
+    ask: Any = getattr(judge, "judge", judge)
+    answer = ask(conditions, situation) if conditions else ()
     if inspect.isawaitable(answer):
         answer = outside_loop(answer)
     opinions = [_opinion(one, _name_of(judge)) for one in answer]

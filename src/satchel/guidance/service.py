@@ -280,8 +280,8 @@ class GuidanceService:
         for row in applying:
             title = sanitize.line(row.instruction.path, 1_000, self._allow)
             full = row.instruction.text.strip() or "(empty)"
-            texts = _shorter([full, full.split("\n", 1)[0][:LINE_CHARACTERS]], self._allow)
-            guides.append(_instruction_guide(row, title, texts, markdown_entries(full, weigh), len(applying), trust))
+            shorter = _shorter([full, full.split("\n", 1)[0][:LINE_CHARACTERS]], self._allow)
+            guides.append(_instruction_guide(row, title, shorter, markdown_entries(full, weigh), len(applying), trust))
         return guides
 
     def _own_guides(self, supply: Supplies) -> list[Guide]:

@@ -118,7 +118,8 @@ def outside_loop(answer: Awaitable[Answer]) -> Answer:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(awaited())
-    return Threads(1).submit(asyncio.run, awaited()).result()
+    job: Future[Answer] = Threads(1).submit(asyncio.run, awaited())
+    return job.result()
 
 
 class Calls:
