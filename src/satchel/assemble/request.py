@@ -30,7 +30,7 @@ from satchel.search.filters import (
 )
 from satchel.settings import Settings
 from satchel.types import CONTEXT_TYPES, Format, Kind, Role, View
-from satchel.vocabulary import DAY_SECONDS, LARGEST_BUDGET, MOST_CONTEXT_LINES, STALE_CHOICES
+from satchel.vocabulary import DAY_SECONDS, LARGEST_BUDGET, MOST_CONTEXT_LINES, STALE_CHOICES, parse_moment
 
 if TYPE_CHECKING:
     from satchel.sources.change import Change
@@ -254,7 +254,7 @@ class AssembleRequest:
     exclude: tuple[str, ...] = field(default=(), metadata=_option(setting="context_exclude", adds=True))
     paths: tuple[str, ...] = ()
     deadline_seconds: float = field(default=5.0, metadata=_option(setting="context_gather_deadline_s"))
-    now: float = field(default=0.0, metadata=_option(lambda now: now or start_of_day()))
+    now: float = field(default=0.0, metadata=_option(lambda now: parse_moment(now or 0) or start_of_day()))
     stale: str = field(default=STALE_CHOICES[0], metadata=_option(check_stale, setting="context_stale"))
     related: bool = False
     fill: bool = False

@@ -28,6 +28,7 @@ from satchel.errors import UnsafePathError, UsageError
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.system.files import translate
+from satchel.vocabulary import parse_moment
 
 LONGEST_GLOB = 400
 """Length limit of a path pattern."""
@@ -284,6 +285,8 @@ def _files(paths: Sequence[str], allow: Sequence[str]) -> tuple[str, ...]:
 
 
 def _seconds(value: object) -> float | None:
+    if isinstance(value, str | datetime):
+        return parse_moment(value, "time of the situation")
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
