@@ -409,3 +409,13 @@ def test_ancestors_do_not_repeat_what_nearer_contexts_say(opened: Opened) -> Non
     contents = {item.title: item.content for item in context.items}
     assert contents["auth"].split("\n")[:2] == ["Goal: Keep logins safe", "Status: current active"]
     assert contents["Shop"] == 'Goal: Sell shoes\napp_config: {"replicas": 3}'
+
+
+def test_a_shortened_context_hides_the_secrets_that_only_their_names_betray(opened: Opened) -> None:
+    rules = "".join(f"  - {{trigger: t{one}, action: check the list number {one}}}\n" for one in range(100))
+    secret = "hunter2-Xk93jf02kd"
+    with opened({"context.yaml": f"password: {secret}\nbehavior_rules:\n{rules}"}) as satchel:
+        for max_tokens in (600, 1_500, 8_000):
+            context = satchel.situation({"task": "password"}, max_tokens=max_tokens)
+            assert secret not in context.text
+            assert "- t1:" in context.text

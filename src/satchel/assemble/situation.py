@@ -21,7 +21,7 @@ from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section, find_pins, with_pins
 from satchel.dataclass import dataclass
 from satchel.tokens import counter
-from satchel.types import CONTEXT_TYPES, Chunk, Context, Detail, Failure, Format, Hit, Kind, Signal, Trust
+from satchel.types import CONTEXT_TYPES, Chunk, Context, Detail, Failure, Format, GuideEntry, Hit, Kind, Signal, Trust
 
 if TYPE_CHECKING:
     from satchel.receipts.session import Account
@@ -54,20 +54,7 @@ CHARACTERS_PER_TOKEN = 3.5
 """A low estimate for prose, for cutting a lead."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One part of a guide that is shown or left out as a whole: a rule, a paragraph.
-
-    The entries with a larger `value` are shown first. `heads` are the places of the headings above it, which are shown
-    only with it; a heading has no value. A lead is infinitely valuable, and cut if it is long.
-    """
-
-    text: str
-    value: float | None = 0.0
-    heads: tuple[int, ...] = ()
-
-
-MakeEntries = Callable[[], Sequence[Entry]]
+MakeEntries = Callable[[], Sequence[GuideEntry]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +81,7 @@ class Guide:
 class Shortener:
     """Shortens a guide to a number of tokens."""
 
-    def __init__(self, entries: Sequence[Entry], count: Callable[[str], int]) -> None:
+    def __init__(self, entries: Sequence[GuideEntry], count: Callable[[str], int]) -> None:
         self._entries, self._count = entries, count
         self._costs = [count(entry.text) + 1 for entry in entries]
         self._order = sorted(

@@ -33,6 +33,7 @@ from satchel.guidance.judge import Judge, VerdictFiles, judged
 from satchel.guidance.situation import Situation, make_situation
 from satchel.guidance.texts import (
     LINE_CHARACTERS,
+    clean_entries,
     context_entries,
     context_lines,
     markdown_entries,
@@ -275,13 +276,15 @@ class GuidanceService:
             lines = context_lines(active, situation, shown)
             shown.append(active)
             texts = [lines.text, sanitize.line(lines.goal or title_of(active), LINE_CHARACTERS)]
-            guides.append(_context_guide(active, _shorter(texts, self._allow), context_entries(lines, weigh), trust))
+            entries = clean_entries(context_entries(lines, weigh), self._allow)
+            guides.append(_context_guide(active, _shorter(texts, self._allow), entries, trust))
         applying = [row for row in gathered.instructions if row.applies]
         for row in applying:
             title = sanitize.line(row.instruction.path, 1_000, self._allow)
             full = row.instruction.text.strip() or "(empty)"
             shorter = _shorter([full, full.split("\n", 1)[0][:LINE_CHARACTERS]], self._allow)
-            guides.append(_instruction_guide(row, title, shorter, markdown_entries(full, weigh), len(applying), trust))
+            entries = clean_entries(markdown_entries(full, weigh), self._allow)
+            guides.append(_instruction_guide(row, title, shorter, entries, len(applying), trust))
         return guides
 
     def _own_guides(self, supply: Supplies) -> list[Guide]:

@@ -12,10 +12,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from satchel.assemble.situation import Entry, MakeEntries
 from satchel.dataclass import dataclass
 from satchel.guidance.injection import ActiveContext
 from satchel.guidance.instructions import unfenced
@@ -23,6 +23,7 @@ from satchel.guidance.judge import related_terms
 from satchel.guidance.situation import Situation
 from satchel.safety import sanitize
 from satchel.text import STOP_WORDS, count_terms, words
+from satchel.types import GuideEntry
 
 LINE_CHARACTERS = 400
 """Length limit of the text of a guide on one line."""
@@ -68,24 +69,31 @@ def _values(asked: Set[str], related: Set[str], texts: Sequence[tuple[str, str]]
     return values
 
 
-def markdown_entries(text: str, weigh: Weigh) -> MakeEntries:
+def clean_entries(
+    entries: Callable[[], Sequence[GuideEntry]], allow: Sequence[str]
+) -> Callable[[], Sequence[GuideEntry]]:
+    """Return entries that are redacted: a line such as `password: ...` is a secret only with its name."""
+    return lambda: [replace(entry, text=sanitize.text(entry.text, allow)) for entry in entries()]
+
+
+def markdown_entries(text: str, weigh: Weigh) -> Callable[[], Sequence[GuideEntry]]:
     """Return the entries of an instruction file; its introduction, a paragraph at the top, is its lead."""
     return partial(_markdown_entries, text, weigh)
 
 
-def _markdown_entries(text: str, weigh: Weigh) -> list[Entry]:
+def _markdown_entries(text: str, weigh: Weigh) -> list[GuideEntry]:
     entries = [*_split(text)]
     values = weigh([(one.text, "\n".join(entries[head].text for head in one.heads)) for one in entries])
     first = next((place for place, one in enumerate(entries) if one.value is not None), -1)
     if first >= 0 and _BULLET.match(entries[first].text) is None:
         values[first] = math.inf
     return [
-        one if one.value is None else Entry(one.text, value, one.heads)
+        one if one.value is None else GuideEntry(one.text, value, one.heads)
         for one, value in zip(entries, values, strict=True)
     ]
 
 
-def _split(text: str) -> Iterator[Entry]:
+def _split(text: str) -> Iterator[GuideEntry]:
     """Yield the headings and the entries of a Markdown text."""
     heads: list[tuple[int, int]] = []
     place = 0
@@ -97,12 +105,12 @@ def _split(text: str) -> Iterator[Entry]:
         above = tuple(number for _, number in heads)
         if heading is not None or (block.endswith(":") and not is_bullet):
             heads.append((level, place))
-            yield Entry(block, None, above)
+            yield GuideEntry(block, None, above)
             place += 1
             continue
         parts = [block] if len(block) <= LONGEST_ENTRY else [part for part in _SENTENCE.split(block) if part.strip()]
         for part in parts:
-            yield Entry(part, 0.0, above)
+            yield GuideEntry(part, 0.0, above)
             place += 1
 
 
@@ -193,20 +201,20 @@ def context_lines(active: ActiveContext, situation: Situation, above: Sequence[A
     )
 
 
-def context_entries(lines: ContextLines, weigh: Weigh) -> MakeEntries:
+def context_entries(lines: ContextLines, weigh: Weigh) -> Callable[[], Sequence[GuideEntry]]:
     """Return the entries of a context: the goal is its lead, then come the rules, then all other lines."""
     return partial(_context_entries, lines, weigh)
 
 
-def _context_entries(lines: ContextLines, weigh: Weigh) -> list[Entry]:
+def _context_entries(lines: ContextLines, weigh: Weigh) -> list[GuideEntry]:
     values = weigh([(line, "") for line in (*lines.before, *lines.rules, *lines.after)])
-    entries = [Entry(lines.goal, math.inf)] if lines.goal else []
-    entries += map(Entry, lines.before, values)
+    entries = [GuideEntry(lines.goal, math.inf)] if lines.goal else []
+    entries += map(GuideEntry, lines.before, values)
     head = len(entries)
-    entries += [Entry(RULES, None)] if lines.rules else []
+    entries += [GuideEntry(RULES, None)] if lines.rules else []
     own = values[len(lines.before) : len(lines.before) + len(lines.rules)]
-    entries += [Entry(line, RULE_VALUE + value, (head,)) for line, value in zip(lines.rules, own, strict=True)]
-    return [*entries, *map(Entry, lines.after, values[len(lines.before) + len(lines.rules) :])]
+    entries += [GuideEntry(line, RULE_VALUE + value, (head,)) for line, value in zip(lines.rules, own, strict=True)]
+    return [*entries, *map(GuideEntry, lines.after, values[len(lines.before) + len(lines.rules) :])]
 
 
 def _news(data: Mapping[str, Any], shown: Mapping[str, Any]) -> dict[str, Any]:
