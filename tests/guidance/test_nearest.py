@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +11,8 @@ import pytest
 
 from satchel import ContextAssembler, Satchel, create_context_aware_tools
 from satchel.errors import UsageError
+from satchel.mcp.proxy import ProxyContexts
+from satchel.mcp.relay import Request
 from satchel.testing import TinyRepository
 from satchel.types import Context
 
@@ -146,3 +150,17 @@ def test_a_file_of_a_common_name_is_told_by_its_folder(engine: Satchel) -> None:
     assert shown(context, "memory") == ["The exports of json/__init__.py are public"]
     assert shown(engine.situation({"files": ["src/flask/__init__.py"]}, refresh=False), "memory") == []
     assert shown(engine.situation({"files": ["no/such.py"]}, refresh=False), "commit") == []
+
+
+@pytest.mark.parametrize(("named", "current"), [("", "context:client/auth"), ("client", "context:client")])
+def test_the_proxy_takes_the_nearest_context_or_its_own(engine: Satchel, named: str, current: str) -> None:
+    contexts = ProxyContexts(lambda: engine, 1_000, threading.Event(), context=named)
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"content": []}}).encode()
+    answer = json.loads(
+        contexts.enriched(Request("1", "tools/call", "read_file", {"path": "client/auth/login.py"}), line)
+    )
+    added = answer["result"]["content"][-1]["text"]
+    assert current in [row["id"] for row in answer["result"]["_meta"]["contextUsed"]["items"]]
+    assert "Tool: read_file\n" in added
+    assert "Parameters" not in added
+    assert "Begin" in added
