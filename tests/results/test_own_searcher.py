@@ -102,15 +102,13 @@ def test_our_own_contexts_are_refused_with_the_reason(engine: Satchel) -> None:
     with engine:
         context = engine.assemble("password", types=["contexts", "code"])
         assert context.sources_used == {"code": 1}
-        assert [(one.source, one.message) for one in context.failures] == [
-            ("contexts", "contexts and instruction files answer a situation, not a question: "
-             "use `satchel situation --task ...`")
-        ]  # fmt: skip
+        reason = "contexts and instruction files answer a situation, not a question: use `satchel situation --task ...`"
+        assert [(one.source, one.message) for one in context.failures] == [("contexts", reason)]
         with pytest.raises(UsageError, match="answer a situation"):
             asyncio.run(Searcher(engine).search_contexts("password"))
 
 
-@pytest.mark.parametrize("since", ["2020-01-01", "1577836800", 1577836800, datetime(2020, 1, 1)])  # noqa: DTZ001
+@pytest.mark.parametrize("since", ["2020-01-01", "1577836800", 1577836800, datetime(2020, 1, 1)])
 def test_times_have_the_same_forms_everywhere(engine: Satchel, since: Any) -> None:
     with engine:
         engine.memories.add("The password is rotated", category="fact")
@@ -129,3 +127,18 @@ def test_times_have_the_same_forms_everywhere(engine: Satchel, since: Any) -> No
             engine.memories.listed(since="soon")
         with pytest.raises(UsageError, match="now is 'soon': give a date"):
             engine.assemble("password", now="soon")
+
+
+def test_wrong_arguments_are_named(engine: Satchel) -> None:
+    with engine, ContextAssembler(engine) as assembler:
+        assert asyncio.run(assembler.assemble_context("password", "code")).sources_used == {"code": 1}
+        every = asyncio.run(assembler.assemble_context("password", None))  # type: ignore[arg-type]
+        assert every.sources_used == {"code": 1, "docs": 1}
+        with pytest.raises(UsageError, match="the question is None: give a text"):
+            engine.assemble(None)  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match="the question is 3: give a text"):
+            engine.search(3)  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match="unknown domain None: choose from debugging"):
+            engine.premortem(None)  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match="tags is 'abc': give a list"):
+            engine.memories.add("The password is rotated", category="fact", tags="abc")

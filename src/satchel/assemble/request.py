@@ -58,9 +58,13 @@ LONGEST_SESSION = 500
 """Most characters of a session id; hosts use 36."""
 
 
-def parse_kinds(types: Iterable[str]) -> tuple[Kind, ...]:
-    """Context types (`code`, `memories`) as kinds, each once, in section order. Raises InvalidContextTypeError."""
-    names = [name.strip() for name in types if name.strip()]
+def parse_kinds(types: Iterable[str] | None) -> tuple[Kind, ...]:
+    """Context types (`code`, `memories`) as kinds, each once, in section order. Raises InvalidContextTypeError.
+
+    One text is a list with commas, and None is no type.
+    """
+    listed = types.split(",") if isinstance(types, str) else types or ()
+    names = [name.strip() for name in listed if name.strip()]
     for name in names:
         if name not in CONTEXT_TYPES:
             raise InvalidContextTypeError(f"unknown context type {name!r}: choose from {', '.join(CONTEXT_TYPES)}")

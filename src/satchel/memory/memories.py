@@ -255,6 +255,8 @@ def checked_limit(limit: int) -> int:
 
 def checked_tags(tags: Iterable[str], notebook: Notebook) -> tuple[str, ...]:
     """Return the tags, each once, safe to store. Raises UsageError for an empty or long one, and for too many."""
+    if isinstance(tags, str):
+        raise UsageError(f"tags is {tags!r}: give a list, as in tags=[{tags!r}]")
     words = [tag.strip() if isinstance(tag, str) else "" for tag in tags]
     for tag in words:
         if not tag:

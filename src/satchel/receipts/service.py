@@ -57,8 +57,10 @@ HARMLESS_SETTINGS = frozenset({"index_workers", "index_lock_wait_s"})
 """Settings of the index that change its speed but not its content."""
 
 
-def check_question(question: str) -> None:
-    """Raise UsageError for a question without a word."""
+def check_question(question: object) -> None:
+    """Raise UsageError for a question without a word, and for one that is not a text."""
+    if not isinstance(question, str):
+        raise UsageError(f"the question is {question!r:.60}: give a text")
     if not question.strip():
         raise UsageError("the question is empty: say what you look for, as in 'where are retries handled?'")
 
@@ -120,7 +122,7 @@ class ReceiptService:
         With a `change` the question may be empty: then the change itself is the question.
         """
         change = options.get("change")
-        if change is not None and not question.strip():
+        if change is not None and isinstance(question, str) and not question.strip():
             question = _question_of(change)
         check_question(question)
         settings = self._root.settings
