@@ -2,7 +2,7 @@
 
     python benchmarks/judge.py [--save]
 
-The pairs are those of tests/rules/judge_pairs.jsonl. Thresholds and topics may look at the development half only.
+The pairs are those of tests/guidance/judge_pairs.jsonl. Thresholds and topics may look at the development halves only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def measured(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Precision and recall of "it holds", how many are decided, and how many of these rightly."""
+    """Precision and recall of "it holds", how many are decided, and how many of these rightly.
+
+    `right` counts over all pairs whether a rule with this condition is used where it should be, and only there.
+    """
     judge = WordJudge()
     found = [(row["holds"], judge.judge([row["condition"]], make_situation(row["situation"]))[0]) for row in rows]
     said = [holds for holds, opinion in found if opinion.verdict is Verdict.TRUE]
@@ -28,6 +31,7 @@ def measured(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     right = sum(holds is (opinion.verdict is Verdict.TRUE) for holds, opinion in decided)
     return {
         "pairs": len(rows),
+        "right": round(sum(holds is (opinion.verdict is Verdict.TRUE) for holds, opinion in found) / len(found), 3),
         "precision": round(sum(said) / len(said), 3),
         "recall": round(sum(said) / sum(holds for holds, _ in found), 3),
         "undecided": round(1 - len(decided) / len(found), 3),
@@ -38,10 +42,10 @@ def measured(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure both halves; print, or save with `--save`."""
-    text = (ROOT / "tests/rules/judge_pairs.jsonl").read_text(encoding="utf-8")
+    """Measure each half; print, or save with `--save`."""
+    text = (ROOT / "tests/guidance/judge_pairs.jsonl").read_text(encoding="utf-8")
     rows = [json.loads(line) for line in text.splitlines()]
-    halves = {half: [row for row in rows if row["half"] == half] for half in ("development", "held-out")}
+    halves = {half: [row for row in rows if row["half"] == half] for half in dict.fromkeys(row["half"] for row in rows)}
     result = {"holds_from": HOLDS_FROM, "fails_below": FAILS_BELOW} | {
         half: measured(part) for half, part in halves.items()
     }

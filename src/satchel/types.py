@@ -420,3 +420,16 @@ class Context:
     def token_count(self) -> int:
         """Tokens of `text`."""
         return self.usage.used
+
+
+@dataclass(frozen=True, slots=True)
+class GuideEntry:
+    """One part of a guide that is shown or left out as a whole: a rule, a paragraph.
+
+    The entries with a larger `value` are shown first. `heads` are the places of the headings above it, which are shown
+    only with it; a heading has no value. A lead is infinitely valuable, and cut if it is long.
+    """
+
+    text: str
+    value: float | None = 0.0
+    heads: tuple[int, ...] = ()

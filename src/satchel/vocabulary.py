@@ -5,7 +5,10 @@ The command line, the schemas of tools, the error messages and the tables of the
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TypeVar
 
@@ -200,3 +203,27 @@ PURPOSES = ("find", "edit")
 
 STALE_CHOICES = ("mark", "withhold")
 """The treatment of text that its file no longer contains: it is shown and marked, or left out with a note."""
+
+
+Moment = float | str | datetime
+"""A time in the forms that `parse_moment` accepts."""
+
+MOMENT_EXAMPLE = "a date (2024-05-01), a date with time, or epoch seconds"
+
+_EPOCH_SECONDS = re.compile(r"\d{1,11}(?:\.\d+)?")
+
+
+def parse_moment(written: object, name: str = "now") -> float:
+    """Return seconds since the epoch of `2024-05-01`, `2024-05-01T10:30:00+02:00`, `1714559400` or a `datetime`.
+
+    Without a zone a time is in UTC. Raises UsageError for anything else.
+    """
+    if isinstance(written, int | float) and not isinstance(written, bool) and math.isfinite(written):
+        return float(written)
+    if isinstance(written, str) and _EPOCH_SECONDS.fullmatch(written):
+        return float(written)
+    try:
+        moment = written if isinstance(written, datetime) else datetime.fromisoformat(str(written))
+    except ValueError:
+        raise UsageError(f"{name} is {written!r}: give {MOMENT_EXAMPLE}", name) from None
+    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()

@@ -229,3 +229,28 @@ def test_the_files_of_real_projects_apply_where_they_should(write: Write, projec
     # The links of one project lead to a file that the snapshot leaves out.
     root = write({**data[project]["files"], ".agents/rules/base.md": "Base rules of the project."})
     assert applying(root, path) == REAL[project][path]
+
+
+def test_a_file_that_only_imports_another_stands_for_it(write: Write) -> None:
+    root = write({"AGENTS.md": "Keep it short. @docs/more.md", "CLAUDE.md": "@AGENTS.md\n", "docs/more.md": "More."})
+    rows = rows_for(root, "a.py")
+    assert [(row.instruction.path, row.applies) for row in rows] == [("CLAUDE.md", True), ("AGENTS.md", False)]
+    assert "Keep it short." in rows[0].instruction.text
+    assert "More." in rows[0].instruction.text
+    assert Instructions(root).near(["a.py"])[1] == []
+    (root / "CLAUDE.md").write_text("@docs/gone.md")
+    _, notes = Instructions(root).near(["a.py"])
+    assert [note.message for note in notes] == ["CLAUDE.md:1: @docs/gone.md: there is no such file"]
+
+
+@pytest.mark.parametrize(
+    "globs",
+    ['"src/**/*.ts, src/**/*.js"', "'src/**/*.ts,src/**/*.js'", "src/**/*.ts, src/**/*.js",
+     '["src/**/*.ts", "src/**/*.js"]', '"src/**/*.{ts,js}"',
+     '\n  - "src/**/*.ts, src/**/*.js"', "\n  - src/**/*.ts\n  - src/**/*.js"],
+)  # fmt: skip
+def test_globs_are_read_as_people_quote_them(write: Write, globs: str) -> None:
+    root = write({".cursor/rules/web.mdc": f"---\nglobs: {globs}\nalwaysApply: false\n---\nUse strict types."})
+    for path in ("src/a.ts", "src/deep/b.js"):
+        assert applying(root, path) == [".cursor/rules/web.mdc"]
+    assert applying(root, "src/a.py") == []

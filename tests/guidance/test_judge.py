@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -67,6 +68,66 @@ def test_case_11_an_evaluator_that_says_not_true_does_not_make_a_rule_apply(serv
 
 def test_a_number_that_is_answered_twice_is_not_answered() -> None:
     assert parse_answers("1: true\nhello\n1: false\n2) yes\n3. junk") == {2: True}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["**1**: **true**\n**2**: **false**", "1. `true`\n2. `false`", "- 1: true\n- 2: false", "[true, false]",
+     '```json\n{"1": true, "2": "false"}\n```', '{"answers": {"1": "yes", "2": "no"}}',
+     'Here: [{"condition": 1, "answer": true}, {"condition": 2, "answer": false}]'],
+)  # fmt: skip
+def test_answers_in_markdown_and_json_are_understood(text: str) -> None:
+    assert parse_answers(text) == {1: True, 2: False}
+
+
+def test_an_endpoint_that_cannot_be_reached_is_not_asked_again_for_a_while(
+    server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge, clock = asked(server, timeout_seconds=0.1), [1_000.0]
+    monkeypatch.setattr("satchel.guidance.judge.time.monotonic", lambda: clock[0])
+    server.hangs = True
+    for _ in range(3):
+        with pytest.raises(JudgeError, match="reached"):
+            judge.judge(["a"], MIGRATION)
+    assert len(server.requests) == 1
+    server.hangs, clock[0] = False, 1_061.0
+    assert judge.judge(["a"], MIGRATION)[0].verdict is Verdict.TRUE
+
+
+class Own:
+    id = ""
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+    def judge(self, *_: object) -> object:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+async def _later(*_: object) -> list[bool]:
+    return [False]
+
+
+@pytest.mark.parametrize(
+    ("judge", "verdict", "note"),
+    [(Own([False]), Verdict.FALSE, ""), (Own([Verdict.FALSE]), Verdict.FALSE, ""), (_later, Verdict.FALSE, ""),
+     (lambda *_: [False], Verdict.FALSE, ""), (Own([None]), Verdict.TRUE, "Own did not decide 1"),
+     (Own(ValueError("no")), Verdict.TRUE, "Own: ValueError: no"), (Own(7), Verdict.TRUE, "TypeError"),
+     (Own(["maybe"]), Verdict.TRUE, "Own answered 'maybe': give")],
+    ids=["bool", "verdict", "async", "function", "none", "raises", "number", "text"],
+)  # fmt: skip
+def test_a_judge_of_the_user_may_answer_in_many_ways_and_breaks_nothing(
+    judge: object, verdict: Verdict, note: str, tmp_path: Path
+) -> None:
+    async def in_a_loop() -> tuple[object, list[object]]:
+        return judged(["a database migration"], MIGRATION, judge, VerdictFiles(tmp_path, b"k" * 32))  # type: ignore
+
+    for opinions, notes in (judged(["a database migration"], MIGRATION, judge, None), asyncio.run(in_a_loop())):  # type: ignore
+        assert opinions["a database migration"].verdict is verdict  # type: ignore[index]
+        assert [failure.message for failure in notes if note not in failure.message] == []  # type: ignore[attr-defined]
+        assert bool(notes) is bool(note)
 
 
 def test_all_conditions_go_out_in_one_request_with_the_situation_as_data(server: JudgeServer) -> None:
@@ -224,6 +285,22 @@ def test_words_cannot_tell_what_must_not_be() -> None:
 def test_nothing_is_said_of_a_condition_without_meaning() -> None:
     (opinion,) = WordJudge().judge(["..."], MIGRATION)
     assert (opinion.verdict, opinion.score) == (Verdict.FALSE, 0.0)
+
+
+def test_a_rule_is_used_where_it_should_be_in_nine_of_ten_new_pairs() -> None:
+    result = verdicts([row for row in PAIRS if row["half"].startswith("second")])
+    assert len(result) == 100
+    assert sum(holds is (verdict is Verdict.TRUE) for holds, verdict in result) >= 85
+
+
+@pytest.mark.parametrize(
+    ("condition", "task"),
+    [("task is complex", "Fix a typo in the system settings text"),
+     ("touches the database", "Rename the column header in the README table")],
+)  # fmt: skip
+def test_an_ambiguous_word_of_a_topic_does_not_make_a_condition_true(condition: str, task: str) -> None:
+    (opinion,) = WordJudge().judge([condition], Situation(task=task))
+    assert opinion.verdict is Verdict.FALSE
 
 
 @pytest.mark.parametrize("word", ["vue", "svelte", "scss"])

@@ -78,7 +78,7 @@ def test_a_context_that_is_too_large_is_reduced_and_smaller_ones_behind_it_are_s
         context = satchel.situation({"task": "anything"}, max_tokens=300)
     assert titles(context) == ["Situation", "Huge (task)", "Large", "Small"]
     shown = {item.title: item for item in context.items}
-    assert shown["Huge (task)"].content == "Goal: Ship\nRules:\n- t: a"
+    assert shown["Huge (task)"].content == "Goal: Ship\nRules:\n- t: a\n(1 of 3 entries left out)"
     assert shown["Huge (task)"].detail == "signature"
     assert shown["Small"].detail == "full"
     assert context.usage.used <= 300
@@ -338,3 +338,84 @@ def test_behavior_rules_are_shown_where_their_conditions_hold(opened: Opened) ->
     with opened({"context.yaml": text}) as satchel:
         context = satchel.situation({"files": ["a.py"]})
     assert context.items[1].content == "Rules:\n- edit: format\n- end (if it is late): rest"
+
+
+def rules_file(sections: int = 5, bullets: int = 75) -> str:
+    names = ("Style", "Testing", "Deploy", "Security", "Docs")[:sections]
+    lines = ["# Team rules", "", "How we work here."]
+    for name in names:
+        lines += ["", f"## {name}", ""]
+        lines += [
+            f"- {name} rule {number}: step {number} needs a careful look at item {number}." for number in range(bullets)
+        ]
+    return "\n".join(lines)
+
+
+def test_a_long_instruction_file_is_shortened_bullet_by_bullet_the_relevant_first(opened: Opened) -> None:
+    with opened({"AGENTS.md": rules_file()}) as satchel:
+        context = satchel.situation({"task": "deploy to production"}, max_tokens=4_000)
+        small = satchel.situation({"task": "deploy to production"}, max_tokens=700)
+    assert context.usage.used >= 3_600
+    assert context.text.count("Deploy rule") == 75
+    assert "# Team rules\nHow we work here.\n## Style\n- Style rule 0:" in context.text
+    left = 375 + 1 - sum(line.startswith("- ") for line in context.text.split("\n")) - 1
+    assert f"({left} of 376 entries left out)" in context.text
+    assert small.usage.used >= 600
+    assert "Style rule" not in small.text
+    assert small.text.count("Deploy rule") >= 20
+
+
+def test_a_file_without_headings_shows_the_lines_that_were_asked_for(opened: Opened) -> None:
+    bullets = [line for line in rules_file().split("\n") if line.startswith("- ")]
+    with opened({"AGENTS.md": "\n".join(bullets)}) as satchel:
+        context = satchel.situation({"task": "deploy to production"}, max_tokens=1_000)
+    assert context.text.count("Deploy rule") >= 30
+    assert "Style rule" not in context.text
+
+
+@pytest.mark.parametrize(("max_tokens", "rules"), [(500, 15), (1_000, 30), (3_000, 100)])
+def test_a_context_with_many_rules_shows_as_many_as_fit(opened: Opened, max_tokens: int, rules: int) -> None:
+    lines = ["metadata: {name: Big, type: project}", "intent_context: {business_goal: Sell shoes}", "behavior_rules:"]
+    for number in range(150):
+        topic = "release notes" if number % 10 == 0 else "the catalogue"
+        action = f"check list {number} and tell everybody who owns a page of it"
+        lines.append(f"  - {{trigger: working on {topic} {number}, action: {action}}}")
+    with opened({"context.yaml": "\n".join(lines)}) as satchel:
+        context = satchel.situation({"task": "write the release notes"}, max_tokens=max_tokens)
+    shown = [line for line in context.text.split("\n") if line.startswith("- working")]
+    assert len(shown) >= rules
+    assert sum("release notes" in line for line in shown) == 15
+    assert shown == sorted(shown, key=lambda line: int(line.split("check list ")[1].split()[0]))
+    assert f"({150 - len(shown)} of 151 entries left out)" in context.text
+    assert 0.85 * max_tokens <= context.usage.used <= max_tokens
+
+
+def test_a_long_goal_leaves_room_for_the_rules(opened: Opened) -> None:
+    text = f"intent_context: {{business_goal: {'sell more shoes to everybody ' * 240}}}\n"
+    text += "behavior_rules: [{trigger: selling, action: be kind}]\n"
+    with opened({"context.yaml": text}) as satchel:
+        context = satchel.situation({"task": "selling shoes"}, max_tokens=500)
+    assert "- selling: be kind" in context.text
+    assert "Goal: sell more shoes" in context.text
+    assert context.usage.used <= 500
+
+
+def test_ancestors_do_not_repeat_what_nearer_contexts_say(opened: Opened) -> None:
+    root = "metadata: {name: Shop}\nintent_context: {business_goal: Sell shoes}\nstatus: {current: active}\n"
+    root += "app_config: {region: eu, replicas: 3}\nteams: [a, b]\nmood: calm\n"
+    child = "intent_context: {extends: .., business_goal: Keep logins safe}\napp_config: {replicas: 5}\n"
+    with opened({"context.yaml": root, "auth/context.yaml": child}) as satchel:
+        context = satchel.situation({"tool": "x"}, context="auth")
+    contents = {item.title: item.content for item in context.items}
+    assert contents["auth"].split("\n")[:2] == ["Goal: Keep logins safe", "Status: current active"]
+    assert contents["Shop"] == 'Goal: Sell shoes\napp_config: {"replicas": 3}'
+
+
+def test_a_shortened_context_hides_the_secrets_that_only_their_names_betray(opened: Opened) -> None:
+    rules = "".join(f"  - {{trigger: t{one}, action: check the list number {one}}}\n" for one in range(100))
+    secret = "hunter2-Xk93jf02kd"
+    with opened({"context.yaml": f"password: {secret}\nbehavior_rules:\n{rules}"}) as satchel:
+        for max_tokens in (600, 1_500, 8_000):
+            context = satchel.situation({"task": "password"}, max_tokens=max_tokens)
+            assert secret not in context.text
+            assert "- t1:" in context.text

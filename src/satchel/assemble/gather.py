@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.assemble.plans import Plan, PlannedSection, plan_of
 from satchel.dataclass import dataclass
-from satchel.errors import SatchelError
+from satchel.errors import SatchelError, UsageError
 from satchel.safety import sanitize
 from satchel.search.change_relations import Impact, beside_impact, impact_of_question, is_act, with_impact
 from satchel.search.dense import Meaning, scores
@@ -104,6 +104,9 @@ class Gathered:
 
 Search = Callable[[PlannedSection], SearchResult]
 
+NOT_SEARCHED = "contexts and instruction files answer a situation, not a question: use `satchel situation --task ...`"
+"""The reason why the type `contexts` is refused: which of them apply does not depend on the words of a question."""
+
 
 @dataclass(frozen=True, slots=True)
 class Findings:
@@ -170,6 +173,8 @@ def _section_search(
     off = silent(request.searches)
 
     def search(section: PlannedSection) -> SearchResult:
+        if section.kind is Kind.CONTEXT:
+            raise UsageError(NOT_SEARCHED)
         store = bench.store_of(section.kind)
         filters = request.filters if section.filters is None else section.filters
         if section.ranked_by is not None:
@@ -247,7 +252,8 @@ def gather(
         except Exception as error:  # noqa: BLE001 - one source must not take the others down; it is noted and logged
             is_bug = not isinstance(error, SatchelError)
             telemetry.warning("source failed", source=section.kind.plural, error=repr(error), exc_info=is_bug)
-            failures.append(Failure(section.kind.plural, f"{type(error).__name__}: {error}"))
+            name = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
+            failures.append(Failure(section.kind.plural, f"{name}{error}"))
         gathered.append(Gathered(section, result))
     return gathered, failures
 

@@ -204,11 +204,14 @@ def _own_lines(group: Group, location: Location) -> tuple[int, int]:
 def _file_metadata(group: Group, path: str, pieces: Sequence[Piece]) -> Mapping[str, Any]:
     first, _ = group.picks[0]
     location, fields = first.chunk.location, first.chunk.fields
+    is_given = any(signal.name == "given" for signal in first.hit.signals)
+    own = [c.chunk.location for c, _ in group.picks if is_given and c.leader is None and c.chunk.location is not None]
     freshness = gravest(piece.freshness for piece in pieces)
     return {
         "file_path": path,
-        "start_line": pieces[0].start,
-        "end_line": pieces[-1].end,
+        # Of given results the lines are those of the entities, without their imports and the lines around them.
+        "start_line": min((one.start_line for one in own), default=pieces[0].start),
+        "end_line": max((one.end_line for one in own), default=pieces[-1].end),
         "language": _language(first),
         "qualified_name": first.chunk.title if location is not None else "",
         "names": list(dict.fromkeys(c.chunk.title for c, _ in group.picks if c.chunk.title)),

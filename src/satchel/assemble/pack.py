@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from operator import attrgetter
@@ -16,7 +16,7 @@ from satchel.assemble.items import build_items, linked, rest_of, shortened
 from satchel.assemble.packer import BUDGET, FRAMES, LIMIT, VALUE, Fitted, Packer
 from satchel.assemble.plans import Plan, PlannedSection
 from satchel.assemble.render import RenderRequest, Stop, render, render_with_usage
-from satchel.assemble.render.frame import LIST_SHARE, OMISSIONS_SHOWN, shown_before_entry
+from satchel.assemble.render.frame import LIST_SHARE, OMISSIONS_SHOWN, failure_entry, shown_before_entry
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section, priority
 from satchel.dataclass import dataclass
@@ -46,6 +46,13 @@ LINE_TOKENS = 6
 
 LONGEST_SUMMARY = "999 items shortened, 99,999 candidates left out"
 """Placeholder of the summary while the budget is filled: the true numbers are known later, and are not larger."""
+
+NOTES_SHARE, FEW_NOTES_SHARE, FEW_NOTES_TOKENS = 0.15, 0.25, 60
+"""Largest share of the budget for notes about failures, and a larger one for at most so many tokens, which shows the
+first note in a small answer, too. The others are counted; all of them are in the result."""
+
+LARGEST_NEEDED = 8_000
+"""Largest budget (tokens) that is tried where nothing fits."""
 
 MOST_OMISSIONS = 20
 """Candidates that are not shown but listed, for each kind, the best first."""
@@ -200,6 +207,44 @@ def fit(
     policy: FillPolicy = FILL,
 ) -> Fitted:
     """Choose candidates and write the text, which is counted exactly and never over the limit."""
+    fitted = _filled(request, marking, sections, failures, plan, sent, policy)
+    if fitted.items or sent or request.max_tokens >= LEAST_NAMED:
+        return fitted
+
+    def shows_item(budget: int) -> bool:
+        fresh = [replace(one, shown=set(), groups={}, rejected={}, tokens=0, _ranked=None) for one in sections]
+        limit = LEAST_SHORT if policy.is_weak or policy.not_found else budget
+        own = replace(policy, limit=min(limit, budget) if policy.limit else 0)
+        asked = _filled(replace(request, max_tokens=budget), marking, fresh, failures, plan, (), own)
+        for candidate in (candidate for section in sections for candidate in section.candidates):
+            candidate.twins.clear()
+        return bool(asked.items)
+
+    return replace(fitted, needed=_least_budget(shows_item, request.max_tokens) if sections else 0)
+
+
+def _least_budget(shows_item: Callable[[int], bool], too_small: int) -> int:
+    """Return a budget that shows an item, at most 2 % above the least one; 0 if none of the usual ones does."""
+    enough = too_small * 2
+    while not shows_item(enough):
+        too_small, enough = enough, enough * 2
+        if enough > LARGEST_NEEDED:
+            return 0
+    while enough - too_small > max(enough // 50, 1):
+        middle = (too_small + enough) // 2
+        too_small, enough = (too_small, middle) if shows_item(middle) else (middle, enough)
+    return enough
+
+
+def _filled(
+    request: AssembleRequest,
+    marking: Marking,
+    sections: Sequence[Section],
+    failures: Sequence[Failure],
+    plan: Plan,
+    sent: Sequence[ShownBefore],
+    policy: FillPolicy,
+) -> Fitted:
     tokens = counter(request.tokenizer)
     alone = _frame(request, marking, sections, failures, plan, policy)
     frame = alone
@@ -262,6 +307,8 @@ def _frame(
 ) -> RenderRequest:
     """Return the frame of the text."""
     tokens = counter(request.tokenizer)
+    notes = sanitize.failures(failures, marking.allow)
+    shown = _notes_shown(notes, tokens, request.max_tokens)
     return RenderRequest(
         not_found=policy.not_found,
         weak=policy.is_weak,
@@ -271,7 +318,8 @@ def _frame(
         show_handles=request.show_handles,
         show_code=request.show_code,
         group_by_type=request.group_by_type or request.view is View.ENTITIES,
-        failures=sanitize.failures(failures, marking.allow),
+        failures=notes[:shown],
+        failures_more=len(notes) - shown,
         tokenizer=f"{tokens.name}, {'exact' if tokens.exact else 'an estimate'}" if request.show_meta else "",
         truncated=request.show_meta,
         summary=LONGEST_SUMMARY if request.show_meta else "",
@@ -281,6 +329,16 @@ def _frame(
         based_on=plan.based_on,
         has_guidance=any(c.trust is Trust.GUIDANCE for section in sections for c in section.candidates),
     )
+
+
+def _notes_shown(notes: Sequence[Failure], tokens: TokenCounter, budget: int) -> int:
+    """Return how many of these notes are written."""
+    room = max(budget * NOTES_SHARE, min(budget * FEW_NOTES_SHARE, FEW_NOTES_TOKENS))
+    for count, note in enumerate(notes):
+        room -= tokens.count(failure_entry(note)) + 1
+        if room < 0:
+            return count
+    return len(notes)
 
 
 def _without_items(
@@ -308,6 +366,7 @@ def answer(
     """Return the context of a fitted text, with its omissions, references and failures."""
     tokens = counter(request.tokenizer)
     redacted = marks(fitted.text)
+    needed = {"needed_tokens": fitted.needed} if fitted.needed else {}
     return Context(
         query=sanitize.text(request.query),
         text=fitted.text,
@@ -317,7 +376,7 @@ def answer(
         overflow=omissions(sections, fitted.used),
         sources_used=dict(Counter(Kind(item.source).plural for item in fitted.items)),
         failures=sanitize.failures(failures),
-        meta={**meta, "redacted": redacted} if redacted else {**meta},
+        meta={**meta, **({"redacted": redacted} if redacted else {}), **needed},
         shown_before=tuple(sent),
     )
 

@@ -77,13 +77,15 @@ class _Admission(NamedTuple):
 class Fitted:
     """The outcome of fitting: the text, its tokens and its items; all empty when not even the frame fits.
 
-    `stopped` says why nothing more is shown: "budget", "value", "limit", or empty where nothing more was found.
+    `stopped` says why nothing more is shown: "budget", "value", "limit", or empty where nothing more was found. Where
+    nothing fits, `needed` is a budget (tokens) that shows an item, close to the least one; 0 if that is unknown.
     """
 
     text: str = ""
     used: int = 0
     items: tuple[ContextItem, ...] = ()
     stopped: str = ""
+    needed: int = 0
 
 
 class Packer:

@@ -30,7 +30,7 @@ from satchel.search.filters import (
 )
 from satchel.settings import Settings
 from satchel.types import CONTEXT_TYPES, Format, Kind, Role, View
-from satchel.vocabulary import DAY_SECONDS, LARGEST_BUDGET, MOST_CONTEXT_LINES, STALE_CHOICES
+from satchel.vocabulary import DAY_SECONDS, LARGEST_BUDGET, MOST_CONTEXT_LINES, STALE_CHOICES, parse_moment
 
 if TYPE_CHECKING:
     from satchel.sources.change import Change
@@ -58,9 +58,13 @@ LONGEST_SESSION = 500
 """Most characters of a session id; hosts use 36."""
 
 
-def parse_kinds(types: Iterable[str]) -> tuple[Kind, ...]:
-    """Context types (`code`, `memories`) as kinds, each once, in section order. Raises InvalidContextTypeError."""
-    names = [name.strip() for name in types if name.strip()]
+def parse_kinds(types: Iterable[str] | None) -> tuple[Kind, ...]:
+    """Context types (`code`, `memories`) as kinds, each once, in section order. Raises InvalidContextTypeError.
+
+    One text is a list with commas, and None is no type.
+    """
+    listed = types.split(",") if isinstance(types, str) else types or ()
+    names = [name.strip() for name in listed if name.strip()]
     for name in names:
         if name not in CONTEXT_TYPES:
             raise InvalidContextTypeError(f"unknown context type {name!r}: choose from {', '.join(CONTEXT_TYPES)}")
@@ -254,7 +258,7 @@ class AssembleRequest:
     exclude: tuple[str, ...] = field(default=(), metadata=_option(setting="context_exclude", adds=True))
     paths: tuple[str, ...] = ()
     deadline_seconds: float = field(default=5.0, metadata=_option(setting="context_gather_deadline_s"))
-    now: float = field(default=0.0, metadata=_option(lambda now: now or start_of_day()))
+    now: float = field(default=0.0, metadata=_option(lambda now: parse_moment(now or 0) or start_of_day()))
     stale: str = field(default=STALE_CHOICES[0], metadata=_option(check_stale, setting="context_stale"))
     related: bool = False
     fill: bool = False

@@ -1,13 +1,14 @@
 """The context of a situation: first its guides, then relevant history.
 
 Guides (contexts, instruction files) come in the order of their priority, each as fully as there is room for: one that
-is too large is reduced, never dropped while its shortest form fits, and smaller ones behind it are still tried. History
-keeps a share of the budget if there is any.
+is too large is shortened entry by entry (rules, paragraphs), the most relevant entries first. It is never dropped while
+its shortest form fits, and smaller ones behind it are still tried. History keeps a share of the budget if there is any.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section, find_pins, with_pins
 from satchel.dataclass import dataclass
 from satchel.tokens import counter
-from satchel.types import CONTEXT_TYPES, Chunk, Context, Detail, Failure, Format, Hit, Kind, Signal, Trust
+from satchel.types import CONTEXT_TYPES, Chunk, Context, Detail, Failure, Format, GuideEntry, Hit, Kind, Signal, Trust
 
 if TYPE_CHECKING:
     from satchel.receipts.session import Account
@@ -40,11 +41,28 @@ MOST_GUIDES = 500
 """Most guides considered for one answer; the others are counted in a note."""
 
 
+LEAD_SHARE = 0.25
+"""Largest share of the room of a guide for its introduction or its goal, so that rules are shown, too."""
+
+LATER_SHARE = 0.5
+"""Largest share of the room that a guide that does not fit in full leaves to those after it."""
+
+NOTE_TOKENS = 14
+"""Tokens of the note about the entries that are left out."""
+
+CHARACTERS_PER_TOKEN = 3.5
+"""A low estimate for prose, for cutting a lead."""
+
+
+MakeEntries = Callable[[], Sequence[GuideEntry]]
+
+
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """One guide: its texts from longest to shortest, and its rank.
+    """One guide: its texts from longest to shortest, its entries, and its rank.
 
-    Guides with `must` come before all others. `signals` are the terms of its `priority`.
+    Guides with `must` come before all others. `signals` are the terms of its `priority`. `entries` are made only if the
+    full text does not fit.
     """
 
     id: str
@@ -57,6 +75,50 @@ class Guide:
     updated: float = 0.0
     origin: str = ""
     must: bool = False
+    entries: MakeEntries | None = None
+
+
+class Shortener:
+    """Shortens a guide to a number of tokens."""
+
+    def __init__(self, entries: Sequence[GuideEntry], count: Callable[[str], int]) -> None:
+        self._entries, self._count = entries, count
+        self._costs = [count(entry.text) + 1 for entry in entries]
+        self._order = sorted(
+            (place for place, entry in enumerate(entries) if entry.value is not None),
+            key=lambda place: (-(entries[place].value or 0.0), place),
+        )
+
+    def text(self, room: float) -> str:
+        """Return as many entries as fit, in their order, and how many are left out; empty if none fits."""
+        text = self._text(room)
+        used = self._count(text)
+        more = self._text(room * room / used) if text and used < room else ""  # entries cost less together than alone
+        return more if more and self._count(more) <= room else text
+
+    def _text(self, room: float) -> str:
+        left, most = room - NOTE_TOKENS, max(room - NOTE_TOKENS, 0) * LEAD_SHARE
+        shown: dict[int, str] = {}
+        count = 0
+        for place in self._order:
+            entry, text, cost = self._entries[place], self._entries[place].text, self._costs[place]
+            if entry.value == math.inf and cost > most:
+                text = f"{text[: int(most * CHARACTERS_PER_TOKEN)].rstrip()}…"
+                cost = self._count(text) + 1
+            heads = [head for head in entry.heads if head not in shown]
+            cost += sum(self._costs[head] for head in heads)
+            if cost <= left and len(text) > 1:
+                shown |= {place: text} | {head: self._entries[head].text for head in heads}
+                count, left = count + 1, left - cost
+        rest = len(self._order) - count
+        note = [f"({rest} of {len(self._order)} entries left out)"] if rest else []
+        return "\n".join([*(shown[place] for place in sorted(shown)), *note]) if count else ""
+
+    def steps(self, room: float) -> Iterator[Step]:
+        """Yield ways to show the guide in about so many tokens, the longest first."""
+        for share in (1.0, 0.95, 0.85, 0.6):
+            if text := self.text(room * share):
+                yield Step(Detail.SIGNATURE, text=text)
 
 
 def situation_context(
@@ -110,24 +172,52 @@ def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: floa
     """Return the guides in order, each with its longest text that fits the room of all guides, and the shorter ones."""
     count = counter(request.tokenizer).count
     room = request.max_tokens - FRAME_TOKENS - min(need, request.max_tokens * HISTORY_SHARE)
-    ordered = sorted(guides, key=lambda guide: (not guide.must, -guide.priority))
-    candidates = []
-    for place, guide in enumerate(ordered):
-        frame = FRAMES[request.format].item + count(guide.title)
-        candidate = _candidate(guide, place)
-        if account is not None and not account.is_new(candidate):
-            continue
-        sizes = [count(step.text) + frame for step in candidate.steps]
-        fitting = next((index for index, size in enumerate(sizes) if size <= room), len(sizes) - 1)
-        room -= min(sizes[fitting], max(room, 0.0))
-        candidate.keep(candidate.steps[fitting:])
-        candidate.size = sizes[fitting]
-        candidates.append(candidate)
+    rows: list[tuple[Guide, Candidate, int]] = []
+    for guide in sorted(guides, key=lambda guide: (not guide.must, -guide.priority)):
+        candidate = _candidate(guide, len(rows))
+        if account is None or account.is_new(candidate):
+            candidate.size = count(guide.texts[0])
+            rows.append((guide, candidate, FRAMES[request.format].item + count(guide.title)))
+    later = sum(candidate.size + frame for _, candidate, frame in rows)
+    for guide, candidate, frame in rows:
+        later -= candidate.size + frame
+        if candidate.size + frame > room:
+            _shorten(guide, candidate, room - frame, min(later, room * LATER_SHARE), count)
+        elif guide.entries is not None:
+            _offer(candidate, candidate.steps, guide.entries, count)
+        room -= min(candidate.size + frame, max(room, 0.0))
+    candidates = [candidate for _, candidate, _ in rows]
     return Section(Kind.CONTEXT, request.weights.get(Kind.CONTEXT, 1.0), candidates, {}, len(candidates) or 1)
 
 
+def _shorten(guide: Guide, candidate: Candidate, room: float, later: float, count: Callable[[str], int]) -> None:
+    """Keep the longest text that fits the room; a text made of entries leaves the room `later` to other guides."""
+    sizes = [count(text) for text in guide.texts]
+    fitting = next((index for index, size in enumerate(sizes) if size <= room), len(sizes) - 1)
+    candidate.size = sizes[fitting]
+    if guide.entries is None:
+        candidate.keep(candidate.steps[fitting:])
+        return
+    text = Shortener(guide.entries(), count).text(room - later)
+    steps = [Step(Detail.SIGNATURE, text=text)] if text else []
+    candidate.size = count(text) if text else candidate.size
+    _offer(candidate, [*steps, candidate.steps[-1]], guide.entries, count)
+
+
+def _offer(candidate: Candidate, steps: Sequence[Step], entries: MakeEntries, count: Callable[[str], int]) -> None:
+    """Offer the first step, and if it does not fit shortened forms and the last step."""
+    most = candidate.size
+
+    def shrink(room: float) -> Iterator[Step]:
+        yield from Shortener(entries(), count).steps(min(room, most))
+        yield steps[-1]
+
+    candidate.keep(steps[:1])
+    candidate.shrink = shrink
+
+
 def _candidate(guide: Guide, place: int) -> Candidate:
-    """Return a guide as a candidate: in full, reduced, and on one line for the last of several texts."""
+    """Return a guide as a candidate: in full, shortened, and on one line for the last of several texts."""
     details = [Detail.FULL, *[Detail.SIGNATURE] * (len(guide.texts) - 2), Detail.LINE][: len(guide.texts)]
     steps = [Step(detail, text=text) for detail, text in zip(details, guide.texts, strict=True)]
     chunk = Chunk(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from satchel.guidance.context_files import CONTEXTS, RELATIVE_FILTERS, Injection
 from satchel.guidance.inheritance import ContextTree, MissingContextError, ResolvedContext
 from satchel.guidance.instructions import Applied, Instructions, applied, to_judge
 from satchel.guidance.judge import Opinion, Verdict
-from satchel.guidance.situation import Globs, Situation, problem_of
+from satchel.guidance.situation import Globs, Situation, folders_above, problem_of
 from satchel.safety import sanitize
 from satchel.search.changes import read_changes
 from satchel.search.chunks import chunk_of
@@ -77,9 +78,13 @@ class Guides:
 
 
 def gather(guides: Guides, current: str | None, situation: Situation, judge_all: JudgeAll, now: float) -> Guidance:
-    """Gather the guidance for a situation. `current` is the folder of a context; None means the root's, if any."""
+    """Gather the guidance for a situation.
+
+    `current` is the folder of a context; None means the one that a parameter `context` names, else the nearest of the
+    files, else the root's, if any.
+    """
     notes: list[Failure] = []
-    base = _base(guides.tree, current, notes)
+    base = _base(guides.tree, current or _nearest(guides.tree, situation), notes)
     instructions, unread = guides.instructions.near(situation.files)
     notes += unread
     rules = base.injection if base is not None else ()
@@ -101,6 +106,16 @@ def gather(guides: Guides, current: str | None, situation: Situation, judge_all:
     active.sort(key=lambda one: (-one.priority, one.distance is None, one.distance or 0, one.context.path))
     rows = applied(instructions, situation.files, opinions)
     return Guidance(tuple(active), tuple(rows), evaluated, tuple(keys), tuple(dict.fromkeys(notes)))
+
+
+def _nearest(tree: ContextTree, situation: Situation) -> str | None:
+    """Return the folder of the context that the parameters name, else the nearest one of the first file below one."""
+    named = situation.params.get("context")
+    with suppress(UnsafePathError):
+        if isinstance(named, str) and named.strip() and tree.exists(folder := tree.find(named)):
+            return folder or None
+    folders = (folder for path in situation.files for folder in reversed([*folders_above(path), path]) if folder)
+    return next((folder for folder in folders if tree.exists(folder)), None)
 
 
 def _base(tree: ContextTree, current: str | None, notes: list[Failure]) -> ResolvedContext | None:
@@ -379,7 +394,7 @@ def _records(key: RecordKey, target: InjectionTarget, situation: Situation, sour
     if store is None:
         return []
     filters = _filters({**key.filters, **target.filters}, now)
-    question = target.query or ("" if key.is_newest else situation.question)
+    question = target.query or ("" if key.is_newest else situation.purpose)
     if question:
         query = analyse(sanitize.text(question, sources.allow))
         hits = search_kind(store, key.kind, query, candidates=CANDIDATE_SPANS, filters=filters).hits

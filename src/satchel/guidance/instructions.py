@@ -174,7 +174,7 @@ class Instructions:
     def _read(self, path: str, folder: str, form: Form) -> Instruction:
         target = self._link(path)
         text = self._text(target or path)
-        named = self._named(text, target or path)
+        named = self._named(text, target or path, is_importing=form in _IMPORTING)
         if named and named != path:
             target, text = named, self._text(named)
         fields, body, line = front_matter(text)
@@ -203,9 +203,14 @@ class Instructions:
         except UnsafePathError:
             raise files.Skipped(files.SkipReason.OUTSIDE_ROOT) from None
 
-    def _named(self, text: str, path: str) -> str:
-        """Return the file whose path is the only text, empty for any other text. Raises Skipped if it is gone."""
+    def _named(self, text: str, path: str, *, is_importing: bool) -> str:
+        """Return the file whose path, or whose import, is the only text; empty for any other text.
+
+        Raises Skipped if the path leads nowhere. An import that leads nowhere is noted with the other imports.
+        """
         name = text.strip()
+        is_import = is_importing and name.startswith("@")
+        name = name[1:] if is_import else name
         if "\n" in name or " " in name or not _SUFFIX.search(name) or len(name) > 300:
             return ""
         try:
@@ -213,6 +218,8 @@ class Instructions:
         except UnsafePathError:
             return ""
         if files.stamp(self._root, named) is None:
+            if is_import:
+                return ""
             raise files.Skipped(files.SkipReason.VANISHED, f"it leads to {sanitize.line(named)}, which is not there")
         return named
 
@@ -287,7 +294,7 @@ def front_matter(text: str) -> tuple[dict[str, list[str]], str, int]:
     for line in front[1].split("\n"):
         entry = line.strip()
         if entry.startswith("- ") and name:
-            fields[name].append(_unquoted(entry[2:]))
+            fields[name] += _entries(entry[2:])
         elif (match := _FIELD.fullmatch(entry)) is not None and not line.startswith((" ", "\t")):
             name, value = match[1], match[2].strip()
             fields[name] = [value] if name == "description" else _entries(value)
@@ -296,8 +303,10 @@ def front_matter(text: str) -> tuple[dict[str, list[str]], str, int]:
 
 
 def _entries(text: str) -> list[str]:
-    """Return the entries of `a, b`, `[a, b]` or `a`; commas within braces do not separate."""
-    parts, depth = [""], 0
+    """Return the entries of `a, b`, `"a, b"`, `[a, b]` or `a`; commas within braces do not separate."""
+    text, parts, depth = text.strip(), [""], 0
+    if text[:1] in "\"'" and text.find(text[:1], 1) == len(text) - 1:
+        text = text[1:-1]
     for character in text.removeprefix("[").removesuffix("]"):
         depth += {"{": 1, "}": -1}.get(character, 0)
         if character == "," and depth <= 0:

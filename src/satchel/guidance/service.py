@@ -1,14 +1,8 @@
-"""Guidance in one root: contexts and instruction files for a situation, their texts, and checks of these files.
-
-Each guide has several texts: in full, reduced to the essentials, and on one line. The essentials of a context are its
-name, its goal and its rules; of an instruction file its beginning and the sections that are about the situation.
-"""
+"""Guidance in one root: contexts and instruction files for a situation, and checks of these files."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -17,10 +11,11 @@ from satchel import codec
 from satchel.assemble.gather import Workbench
 from satchel.assemble.request import AssembleRequest, make_request
 from satchel.assemble.section import Pin
-from satchel.assemble.situation import Guide, situation_context, situation_request
+from satchel.assemble.situation import Guide, MakeEntries, situation_context, situation_request
 from satchel.errors import ConfigError, UsageError
 from satchel.guidance.check import Report, check, everything
-from satchel.guidance.context_files import BehaviorRule, file_of
+from satchel.guidance.context_files import file_of
+from satchel.guidance.file_history import BESIDE_WORDS, MOST_COMPARED, commits_of, naming, records_naming
 from satchel.guidance.inheritance import ContextTree
 from satchel.guidance.injection import (
     ActiveContext,
@@ -33,9 +28,18 @@ from satchel.guidance.injection import (
     gather,
     supplied,
 )
-from satchel.guidance.instructions import Applied, Instruction, Instructions, unfenced
+from satchel.guidance.instructions import Applied, Instructions
 from satchel.guidance.judge import Judge, VerdictFiles, judged
 from satchel.guidance.situation import Situation, make_situation
+from satchel.guidance.texts import (
+    LINE_CHARACTERS,
+    clean_entries,
+    context_entries,
+    context_lines,
+    markdown_entries,
+    title_of,
+    weigher,
+)
 from satchel.open_root import OpenRoot
 from satchel.receipts.handles import HandleTarget, with_guide_handles
 from satchel.receipts.service import ReceiptService, settings_mark, with_account
@@ -44,8 +48,7 @@ from satchel.receipts.why import saved_request
 from satchel.safety import sanitize
 from satchel.safety.trust import GUIDANCE_ORIGIN, is_trusted, trust_of
 from satchel.store.protocol import Store
-from satchel.text import STOP_WORDS, count_terms, words
-from satchel.types import Context, Failure, Kind, Signal, Trust
+from satchel.types import Context, Failure, Hit, Kind, Signal, Trust
 from satchel.vocabulary import MEMORY_KINDS
 
 HISTORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.COMMIT)
@@ -104,8 +107,9 @@ class GuidanceService:
     ) -> Context:
         """Return a packed context for a situation of an agent: guidance and history.
 
-        `situation` has any of tool, params, task, intent, files, language, error, agent, time and tags. `context` is
-        the folder of the current `context.yaml`; without it the root's counts, if there is one. `judge` decides
+        `situation` has any of tool, params, task, intent, files, language, error, agent, time, tags and context. The
+        context, also an argument of its own, is the folder of the current `context.yaml`; without it the nearest one of
+        the files counts, else the root's, if there is one. `judge` decides
         conditions in plain words in place of the configured one. Options are `max_tokens`, `format`, `tokenizer`,
         `limit`, `session` and `now`, as in `assemble`. Problems with a file are failures of the answer, with file
         and line.
@@ -123,9 +127,14 @@ class GuidanceService:
         **options: Any,
     ) -> tuple[Context, AssembleRequest]:
         """Return the answer of `situation` and its request. `notes` are earlier failures."""
+        if isinstance(situation, Mapping) and "context" in situation:
+            context = situation["context"] or context
+            situation = {name: value for name, value in situation.items() if name != "context"}
+        if context is not None and not isinstance(context, str):
+            raise UsageError(f"context of the situation is {context!r:.60}: give the folder of a context.yaml")
         moment = make_situation(situation, self._allow)
         options.setdefault("limit", HISTORY_ITEMS)
-        request = make_request(moment.question, self._root.settings, options)
+        request = make_request(moment.purpose, self._root.settings, options)
         account = self._receipts.account(request.session, request.ledger, pins=request.pins)
         before = [*notes, *(self._root.refresh() if refresh else ())]
         with self._receipts.traced() as tell:
@@ -142,9 +151,9 @@ class GuidanceService:
         if not isinstance(meta["situation"], Mapping):
             raise UsageError("the saved situation is damaged: save it again with `satchel situation --json`")
         moment = make_situation(meta["situation"], self._allow)
-        plain, final = make_request(moment.question, self._root.settings, {}), saved_request(saved)
+        plain, final = make_request(moment.purpose, self._root.settings, {}), saved_request(saved)
         # These fields of the request are derived from the situation again.
-        request = replace(final, query=moment.question, kinds=plain.kinds, pins=plain.pins)
+        request = replace(final, query=moment.purpose, kinds=plain.kinds, pins=plain.pins)
         path = meta.get("context")
         context = path if isinstance(path, str) else None
         account = self._receipts.account(request.session, request.ledger, pins=request.pins)
@@ -175,7 +184,8 @@ class GuidanceService:
             every = tuple(dict.fromkeys([*earlier, *judging[1], *gathered.notes, *supply.notes]))
             own = [*guides, *self._own_guides(supply)]
             revision = {"revision": bench.revision}
-            return situation_context(final, bench, own, supply.hits, every, revision | meta), final
+            hits = [*supply.hits, *self._history(moment, final, kinds, bench)]
+            return situation_context(final, bench, own, hits, every, revision | meta), final
 
         answer, final = self._root.with_bench(pack, notes, account)
         files = {guide.id: guide.fields["file"] for guide in guides if "file" in guide.fields}
@@ -193,6 +203,23 @@ class GuidanceService:
 
         sources = Sources(store_of, self._root.places.root, self._allow, self.guides.registry)
         return supplied(gathered.keys, moment, sources, request.now)
+
+    def _history(
+        self, moment: Situation, request: AssembleRequest, kinds: Sequence[Kind], bench: Workbench
+    ) -> list[Hit]:
+        """Return commits that touched the files of a situation, and records that name them."""
+        files = moment.files[:MOST_COMPARED]
+        most = min(BESIDE_WORDS, request.limit) if request.query else request.limit
+        named = naming(bench.store, files)
+        hits: list[Hit] = []
+        for kind in kinds if files else ():
+            store = bench.store_of(kind)
+            hits += (
+                commits_of(store, files, most)
+                if kind is Kind.COMMIT
+                else records_naming(store, kind, files, named, most, request.now)
+            )
+        return hits
 
     def check_rules(
         self,
@@ -243,18 +270,21 @@ class GuidanceService:
         trusted = is_trusted(self._root.places.root, self._root.places.state)
         trust = trust_of(Kind.CONTEXT, GUIDANCE_ORIGIN, trusted=trusted)
         guides = [_situation_guide(situation, self._allow)] if situation.lines() else []
-        current = next((one for one in gathered.contexts if one.distance == 0), None)
-        shown = frozenset(current.context.behavior) if current is not None else frozenset()
+        weigh = weigher(situation)
+        shown: list[ActiveContext] = []
         for active in gathered.contexts:
-            repeated = frozenset() if active is current else shown
-            texts = [full_text(active, situation, repeated), essentials(active, situation, repeated)]
-            texts.append(sanitize.line(next(iter(_goal(active)), title_of(active)), LINE_CHARACTERS))
-            guides.append(_context_guide(active, _shorter(texts, self._allow), trust))
+            lines = context_lines(active, situation, shown)
+            shown.append(active)
+            texts = [lines.text, sanitize.line(lines.goal or title_of(active), LINE_CHARACTERS)]
+            entries = clean_entries(context_entries(lines, weigh), self._allow)
+            guides.append(_context_guide(active, _shorter(texts, self._allow), entries, trust))
         applying = [row for row in gathered.instructions if row.applies]
         for row in applying:
             title = sanitize.line(row.instruction.path, 1_000, self._allow)
-            shorter = _shorter(instruction_texts(row.instruction, situation), self._allow)
-            guides.append(_instruction_guide(row, title, shorter, len(applying), trust))
+            full = row.instruction.text.strip() or "(empty)"
+            shorter = _shorter([full, full.split("\n", 1)[0][:LINE_CHARACTERS]], self._allow)
+            entries = clean_entries(markdown_entries(full, weigh), self._allow)
+            guides.append(_instruction_guide(row, title, shorter, entries, len(applying), trust))
         return guides
 
     def _own_guides(self, supply: Supplies) -> list[Guide]:
@@ -267,7 +297,7 @@ class GuidanceService:
         return guides
 
 
-def _context_guide(active: ActiveContext, texts: tuple[str, ...], trust: Trust) -> Guide:
+def _context_guide(active: ActiveContext, texts: tuple[str, ...], entries: MakeEntries, trust: Trust) -> Guide:
     context = active.context
     return Guide(
         id=f"context:{context.path or '.'}",
@@ -286,10 +316,13 @@ def _context_guide(active: ActiveContext, texts: tuple[str, ...], trust: Trust) 
         },
         updated=context.updated,
         origin=GUIDANCE_ORIGIN,
+        entries=entries,
     )
 
 
-def _instruction_guide(row: Applied, title: str, texts: tuple[str, ...], count: int, trust: Trust) -> Guide:
+def _instruction_guide(
+    row: Applied, title: str, texts: tuple[str, ...], entries: MakeEntries, count: int, trust: Trust
+) -> Guide:
     """Return the guide of one of `count` files. The nearest has the priority of a parent context, the others less."""
     nearness = (count - row.rank + 1) / count
     return Guide(
@@ -307,6 +340,7 @@ def _instruction_guide(row: Applied, title: str, texts: tuple[str, ...], count: 
             "file": row.instruction.stands_for or row.instruction.path,
         },
         origin=GUIDANCE_ORIGIN,
+        entries=entries,
     )
 
 
@@ -346,130 +380,3 @@ def _meta(gathered: Guidance, situation: Situation) -> dict[str, Any]:
             for row in gathered.instructions
         ],
     }  # fmt: skip
-
-
-LINE_CHARACTERS = 400
-"""Length limit of the text of a guide on one line."""
-
-REDUCED_CHARACTERS = (6_000, 1_500)
-"""Lengths of reduced instruction files: about 1,700 and 400 tokens."""
-
-_SECTIONS = frozenset({"metadata", "intent_context", "relationships", "status"})
-_METADATA = frozenset({"id", "name", "type", "created", "updated", "description"})
-_INTENT = frozenset({"intent_type", "context_adaptations", "business_goal", "extends"})
-_HEADING = re.compile(r"#{1,6}\s")
-
-
-def title_of(active: ActiveContext) -> str:
-    """Return a title such as `Auth service (project)`."""
-    context = active.context
-    return sanitize.line(f"{context.name} ({context.type})" if context.type else context.name)
-
-
-def full_text(active: ActiveContext, situation: Situation, shown: Set[BehaviorRule] = frozenset()) -> str:
-    """Return everything in a context, as lines; the rules of an ancestor are listed with the current context.
-
-    `shown` are rules that another record lists already.
-    """
-    data = active.context.data
-    metadata, intent, status, relationships = (
-        _section(data, name) for name in ("metadata", "intent_context", "status", "relationships")
-    )
-    lines = _goal(active)
-    labels = (("Intent", intent, "intent_type"), ("Description", metadata, "description"),
-              ("Adaptations", intent, "context_adaptations"))  # fmt: skip
-    lines += [f"{label}: {section[key]}" for label, section, key in labels if section.get(key)]
-    lines += _pairs({**_without(metadata, _METADATA), **_without(intent, _INTENT)})
-    if status:
-        lines.append(f"Status: {', '.join(f'{key} {_compact(value)}' for key, value in status.items())}")
-    lines += _rules(active, situation, shown)
-    for key, value in relationships.items():
-        if value:
-            lines.append(f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else _compact(value)}")
-    lines += _pairs(_without(data, _SECTIONS))
-    if len(active.context.chain) > 1:
-        lines.append(f"Inherits from: {' > '.join(path or '.' for path in active.context.chain[:-1])}")
-    return "\n".join(lines) or "(it says nothing of itself)"
-
-
-def essentials(active: ActiveContext, situation: Situation, shown: Set[BehaviorRule] = frozenset()) -> str:
-    """Return goal and rules, else the title."""
-    return "\n".join([*_goal(active), *_rules(active, situation, shown)]) or title_of(active)
-
-
-def _goal(active: ActiveContext) -> list[str]:
-    return [f"Goal: {' '.join(active.context.goal.split())}"] if active.context.goal else []
-
-
-def _rules(active: ActiveContext, situation: Situation, shown: Set[BehaviorRule]) -> list[str]:
-    """Return the rules that apply in this situation; those of ancestors are listed with the current context."""
-    rules = [rule for rule in active.context.behavior if not active.distance and rule not in shown]
-    lines = [f"- {rule.line}" for rule in rules if rule.when is None or rule.when.check(situation).holds]
-    return ["Rules:", *lines] if lines else []
-
-
-def _section(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    section = data.get(name)
-    return section if isinstance(section, Mapping) else {}
-
-
-def _without(data: Mapping[str, Any], keys: Set[str]) -> dict[str, Any]:
-    return {key: value for key, value in data.items() if key not in keys}
-
-
-def _pairs(data: Mapping[str, Any]) -> Iterator[str]:
-    return (f"{key}: {_compact(value)}" for key, value in data.items())
-
-
-def _compact(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-
-
-def instruction_texts(instruction: Instruction, situation: Situation) -> list[str]:
-    """Return the text of an instruction file in full, reduced, and as its first line."""
-    text = instruction.text.strip() or "(empty)"
-    terms = frozenset(count_terms(word for word in words(situation.question) if word not in STOP_WORDS))
-    shorter = (reduced(text, terms, most) for most in REDUCED_CHARACTERS if len(text) > most)
-    first = next(line for line in text.split("\n") if line.strip())
-    return [*dict.fromkeys([text, *shorter, first[:LINE_CHARACTERS]])]
-
-
-def reduced(text: str, terms: frozenset[str], most: int) -> str:
-    """Return the sections that share most of these terms, in their order, in at most about `most` characters.
-
-    The first section is always included: it introduces the file.
-    """
-    sections = _sections(text)
-    scores = [len(terms & count_terms(words(section)).keys()) for section in sections]
-    kept: dict[int, str] = {}
-    for index in sorted(range(len(sections)), key=lambda index: (index != 0, -scores[index], index)):
-        section = sections[index]
-        if len(section) <= most:
-            kept[index] = section
-        elif not kept:
-            kept[index] = section[:most].rsplit("\n", 1)[0]
-        else:
-            continue
-        most -= len(kept[index]) + 1
-    return _joined(kept.get(index) for index in range(len(sections)))
-
-
-def _joined(sections: Iterable[str | None]) -> str:
-    """Join the sections, with one ellipsis for each gap."""
-    parts: list[str] = []
-    for section in sections:
-        if section is not None:
-            parts.append(section)
-        elif parts and parts[-1] != "…":
-            parts.append("…")
-    return "\n".join(parts)
-
-
-def _sections(text: str) -> list[str]:
-    """Split the text before each heading."""
-    sections: list[list[str]] = [[]]
-    for _, line, is_code in unfenced(text, 1):
-        if _HEADING.match(line) and not is_code and sections[-1]:
-            sections.append([])
-        sections[-1].append(line)
-    return ["\n".join(lines) for lines in sections]

@@ -28,6 +28,7 @@ from satchel.errors import UnsafePathError, UsageError
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.system.files import translate
+from satchel.vocabulary import parse_moment
 
 LONGEST_GLOB = 400
 """Length limit of a path pattern."""
@@ -158,7 +159,7 @@ class Situation:
     """One moment of an agent's work. Build it with `make_situation`, which checks the values.
 
     `files` are relative to the root; `language` is by default derived from them; `time` is in seconds (UTC), None if it
-    does not matter.
+    does not matter. With `is_call` the reader has written the parameters and needs no copy of them.
     """
 
     tool: str = ""
@@ -171,6 +172,7 @@ class Situation:
     agent: str = ""
     time: float | None = None
     tags: tuple[str, ...] = ()
+    is_call: bool = False
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -181,9 +183,14 @@ class Situation:
         return tuple(dict.fromkeys(name for name in names if name))
 
     @property
+    def purpose(self) -> str:
+        """The query for history: task, intent and error. The history of the files is that of `file_history`."""
+        return "\n".join(part for part in (self.task, self.intent, self.error) if part)
+
+    @property
     def question(self) -> str:
-        """The query for history: task, intent, the error, and the names of the files."""
-        return "\n".join(part for part in (self.task, self.intent, self.error, " ".join(self.files)) if part)
+        """The words for choosing rules: the purpose and the names of the files."""
+        return "\n".join(part for part in (self.purpose, " ".join(self.files)) if part)
 
     def lines(self) -> list[str]:
         """Return the situation for display, one line for each field that is not empty."""
@@ -195,11 +202,14 @@ class Situation:
             "Files": ", ".join(self.files), "Language": self.language, "Error": self.error, "Agent": self.agent,
             "Tags": ", ".join(self.tags),
         }  # fmt: skip
+        if self.is_call:
+            own = [value for value in self.params.values() if isinstance(value, str)]
+            rows = {name: value for name, value in rows.items() if name != "Parameters" and value not in own}
         return [f"{name}: {value}" for name, value in rows.items() if value]
 
     def digest(self) -> str:
         """Return a hash that is equal for situations that differ only in their time."""
-        values = [getattr(self, row.name) for row in fields(self) if row.name != "time"]
+        values = [getattr(self, row.name) for row in fields(self) if row.name not in ("time", "is_call")]
         return blake2b(json.dumps(values, sort_keys=True, default=str).encode(), digest_size=16).hexdigest()
 
 
@@ -227,6 +237,7 @@ def make_situation(situation: Mapping[str, Any] | Situation | None = None, allow
         params=params,
         files=_files([*_texts("files", values.get("files", ())), *files], allow),
         time=_seconds(values.get("time")),
+        is_call=values.get("is_call") is True,
         tags=tuple(sanitize.line(tag, allow=allow) for tag in _texts("tags", values.get("tags", ()))[:MOST_TAGS]),
         **texts,
         **words,
@@ -274,6 +285,8 @@ def _files(paths: Sequence[str], allow: Sequence[str]) -> tuple[str, ...]:
 
 
 def _seconds(value: object) -> float | None:
+    if isinstance(value, str | datetime):
+        return parse_moment(value, "time of the situation")
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:

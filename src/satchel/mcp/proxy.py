@@ -206,14 +206,21 @@ MARKED: Mapping[str, Any] = {"satchel/context": True}
 class ProxyContexts:
     """Adds contexts to results. `is_ending` stops an index that is being built.
 
+    `context` is the folder of the current `context.yaml`; without it each call takes the nearest one of its files.
     Content that a `session` received is not sent to it again; without a session every context is complete.
     """
 
     def __init__(
-        self, open_engine: Callable[[], Satchel], max_tokens: int, is_ending: threading.Event, session: str = ""
+        self,
+        open_engine: Callable[[], Satchel],
+        max_tokens: int,
+        is_ending: threading.Event,
+        session: str = "",
+        context: str = "",
     ) -> None:
         self._open, self._max_tokens, self._is_ending = open_engine, max_tokens, is_ending
-        self._options = {"session": session} if session else {}
+        named = {"session": session, "context": context}
+        self._options = {name: value for name, value in named.items() if value}
         self._engine: Satchel | None = None
 
     def deadline_seconds(self) -> float:
@@ -228,7 +235,8 @@ class ProxyContexts:
     def enriched(self, request: Request, line: bytes) -> bytes:
         """Return the line of a result with the context of its call. Called by one thread at a time."""
         engine = self._opened()
-        situation = call_situation(request.tool, request.arguments, engine.places.root) | {"time": time.time()}
+        situation = call_situation(request.tool, request.arguments, engine.places.root)
+        situation |= {"time": time.time(), "is_call": True}
         situation["params"] = {name: _short(value) for name, value in situation["params"].items()}
         head = f"Context that satchel adds for {sanitize.line(request.tool, 100)}:\n\n"
         room = self._max_tokens - self._count(head)

@@ -34,11 +34,13 @@ from satchel.vocabulary import (
     STATEMENT_CHARACTERS,
     ConfidenceTier,
     Domain,
+    Moment,
     OutcomeStatus,
     RootCauseCategory,
     Strategy,
     choices,
     parse_choice,
+    parse_moment,
 )
 
 if TYPE_CHECKING:
@@ -217,13 +219,14 @@ class Journal:
         strategy: str | None = None,
         outcome: str | None = None,
         tier: str | None = None,
-        since: float | None = None,
+        since: Moment | None = None,
         limit: int | None = None,
     ) -> list[Experience]:
         """Return the visible experiences, newest first, including active ones; `outcome` may be `active`."""
         only_domain = parse_choice(Domain, domain, "domain") if domain is not None else None
         only_strategy = parse_choice(Strategy, strategy, "strategy") if strategy is not None else None
         only_tier = parse_choice(ConfidenceTier, tier, "tier") if tier is not None else None
+        earliest = parse_moment(since, "since") if since is not None else 0.0
         if outcome not in {None, ACTIVE, *OutcomeStatus}:
             raise UsageError(f"unknown outcome {outcome!r}: choose from {', '.join((ACTIVE, *choices(OutcomeStatus)))}")
         chosen = [
@@ -233,7 +236,7 @@ class Journal:
             and only_strategy in (None, experience.strategy)
             and only_tier in (None, experience.confidence_tier)
             and outcome in (None, experience.status)
-            and (since is None or experience.created >= since)
+            and experience.created >= earliest
         ]
         chosen.sort(key=lambda experience: (-experience.created, experience.id))
         return chosen if limit is None else chosen[: checked_limit(limit)]

@@ -26,8 +26,10 @@ from satchel.vocabulary import (
     MOST_TAGS,
     TAG_CHARACTERS,
     MemoryCategory,
+    Moment,
     Provenance,
     parse_choice,
+    parse_moment,
 )
 
 if TYPE_CHECKING:
@@ -131,13 +133,14 @@ class Memories:
         tag: str | None = None,
         provenance: str | None = None,
         origin: str | None = None,
-        since: float | None = None,
+        since: Moment | None = None,
         superseded: bool = False,
         limit: int | None = None,
     ) -> list[Memory]:
         """Return the visible memories, newest first; with `superseded` also replaced ones."""
         only_category = parse_choice(MemoryCategory, category, "category") if category is not None else None
         only_provenance = parse_choice(Provenance, provenance, "provenance") if provenance is not None else None
+        earliest = parse_moment(since, "since") if since is not None else 0.0
         chosen = [
             memory
             for memory in self._all(superseded=superseded)
@@ -145,7 +148,7 @@ class Memories:
             and only_provenance in (None, memory.provenance)
             and (tag is None or tag in memory.tags)
             and (origin is None or origin == memory.origin)
-            and (since is None or memory.created >= since)
+            and memory.created >= earliest
         ]
         chosen.sort(key=lambda memory: (-memory.created, memory.id))
         return chosen if limit is None else chosen[: checked_limit(limit)]
@@ -252,6 +255,8 @@ def checked_limit(limit: int) -> int:
 
 def checked_tags(tags: Iterable[str], notebook: Notebook) -> tuple[str, ...]:
     """Return the tags, each once, safe to store. Raises UsageError for an empty or long one, and for too many."""
+    if isinstance(tags, str):
+        raise UsageError(f"tags is {tags!r}: give a list, as in tags=[{tags!r}]")
     words = [tag.strip() if isinstance(tag, str) else "" for tag in tags]
     for tag in words:
         if not tag:

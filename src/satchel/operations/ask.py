@@ -412,7 +412,7 @@ SITUATION_CONTEXT = Operation(
     "an error.",
     (
         *_SITUATION,
-        text("context", "The folder of the current context.yaml."),
+        text("context", "The folder of the current context.yaml (that nearest to the files)."),
         Parameter("time", Shape.MOMENT, "The moment, for rules about the time of day (now).", is_rare=True),
         *_GUIDED_PACKING,
         REFRESH,

@@ -417,8 +417,10 @@ def no_items(context: Context, nothing: str, spelling: Spelling) -> tuple[str, .
         return (f"this session has received all of it; {spelling.expand} shows it again",)
     if not context.overflow:
         return (nothing,)
-    needed = min(omission.budget for omission in context.overflow)
-    return (f"nothing fits into {context.usage.limit:,} tokens: the smallest item needs about {needed:,}",)
+    estimates = [omission.budget for omission in context.overflow if omission.budget]
+    needed = context.meta.get("needed_tokens") or min(estimates, default=0)
+    more = f"the smallest item needs about {needed:,}" if needed else "give more"
+    return (f"nothing fits into {context.usage.limit:,} tokens: {more}",)
 
 
 def no_answer(context: Context, spelling: Spelling) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from satchel.assemble.gather import Workbench, admitted, kind_search
+from satchel.assemble.gather import NOT_SEARCHED, Workbench, admitted, kind_search
 from satchel.assemble.pipeline import assemble
 from satchel.assemble.request import (
     AssembleRequest,
@@ -33,6 +33,7 @@ from satchel.settings import Settings
 from satchel.system import telemetry
 from satchel.system.git import find_repository
 from satchel.types import CONTEXT_TYPES, Context, ContextItem, Failure, Hit, Kind
+from satchel.vocabulary import Moment, parse_moment
 
 if TYPE_CHECKING:
     from satchel.assemble.section import Pin
@@ -56,8 +57,10 @@ HARMLESS_SETTINGS = frozenset({"index_workers", "index_lock_wait_s"})
 """Settings of the index that change its speed but not its content."""
 
 
-def check_question(question: str) -> None:
-    """Raise UsageError for a question without a word."""
+def check_question(question: object) -> None:
+    """Raise UsageError for a question without a word, and for one that is not a text."""
+    if not isinstance(question, str):
+        raise UsageError(f"the question is {question!r:.60}: give a text")
     if not question.strip():
         raise UsageError("the question is empty: say what you look for, as in 'where are retries handled?'")
 
@@ -77,7 +80,7 @@ class ReceiptService:
         limit: int = 10,
         filters: Mapping[str, Any] | None = None,
         searches: Iterable[str] = (),
-        now: float | None = None,
+        now: Moment | None = None,
         min_score: float | None = None,
         refresh: bool = True,
     ) -> list[Hit]:
@@ -89,13 +92,15 @@ class ReceiptService:
         """
         check_question(question)
         kinds, conditions, quiet = parse_kinds(types), parse_filters(filters or {}), silent(parse_strategies(searches))
+        if Kind.CONTEXT in kinds:
+            raise UsageError(NOT_SEARCHED, "types")
         if limit < 1:
             raise UsageError(f"limit is {limit}: give at least 1", "limit")
         root, allow = self._root, self._root.settings.redact_allow
         if refresh:
             root.refresh()
         query = analyse(sanitize.text(question, allow))
-        most, moment = max(CANDIDATE_SPANS, limit * SPANS_PER_RECORD), now or start_of_day()
+        most, moment = max(CANDIDATE_SPANS, limit * SPANS_PER_RECORD), parse_moment(now or 0) or start_of_day()
         signals = check_file_weights(root.settings.search_weights.items())
 
         def hits(store: Store) -> list[Hit]:
@@ -117,7 +122,7 @@ class ReceiptService:
         With a `change` the question may be empty: then the change itself is the question.
         """
         change = options.get("change")
-        if change is not None and not question.strip():
+        if change is not None and isinstance(question, str) and not question.strip():
             question = _question_of(change)
         check_question(question)
         settings = self._root.settings

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from satchel.assemble.section import Group, Section
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.assemble.truncation import SIGNATURE_FIRST, TruncationStrategy, excerpt, strategy
 from satchel.dataclass import dataclass
+from satchel.errors import UsageError
 from satchel.results.entities import (
     SOURCE,
     WHOLE_FILES,
@@ -60,6 +61,7 @@ from satchel.types import (
     ScoredSpan,
     Signal,
 )
+from satchel.vocabulary import parse_moment
 
 RANK_STEP = 10.0
 """Distance of two ranks in log value: more than the effect of any difference in size, so that the order is kept."""
@@ -220,7 +222,9 @@ def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, place
     signature = part.signature if part is not None else ""
     chunk = Chunk(entity.id, kind, title, "", location, role, signature, fields=fields)
     span = ScoredSpan(place.start, place.end, -RANK_STEP * rank)
-    return Hit(chunk, entity.score, span.value, (span,), (Signal("given", entity.score, 1.0),), 1.0 / (1 + rank))
+    return Hit(
+        chunk, entity.score, span.value, (span,), (Signal("given", entity.score, 1.0), *entity.signals), 1 / (1 + rank)
+    )
 
 
 def _import(leader: Candidate, lines: Lines, start: int, end: int) -> Candidate:
@@ -309,31 +313,33 @@ def _entities(
     named = [(_identity(kind, result, number), result) for number, result in enumerate(results, 1)]
     read, notes = read_results([_renamed(kind, identity, result) for identity, result in named], allow)
     defined = {identity: _defined(kind, result, allow) for identity, result in named}
-    entities = [replace(entity, fields=defined.get(entity.id, {})) for entity in read]
     moment = now or start_of_day()
-    entities.sort(key=lambda entity: -_rank(kind, entity, moment))
+    entities = [_adjusted(kind, replace(entity, fields=defined.get(entity.id, {})), moment) for entity in read]
+    entities.sort(key=lambda entity: -_rank(entity))
     return entities, [replace(note, source=kind.plural) for note in notes]
 
 
-def _rank(kind: Kind, entity: Entity, now: float) -> float:
-    """Return the rank of a result (log): its score and the other signals of a record, as in our search."""
+def _adjusted(kind: Kind, entity: Entity, now: float) -> Entity:
+    """Return a result with the signals beside its score, as in our search."""
     fields = entity.fields
     importance = fields.get("importance")
     is_number = isinstance(importance, int | float) and math.isfinite(importance)
     moment = seconds(fields.get("timestamp"))
     signals = beside_words(kind, fields.get("confidence_tier"), importance if is_number else None, moment, now)
-    return math.log(max(entity.score, SMALLEST_SCORE)) + sum(signal.value * signal.weight for signal in signals)
+    return replace(entity, signals=signals)
+
+
+def _rank(entity: Entity) -> float:
+    """Return the rank of a result (log): its score and its signals."""
+    boosts = sum(signal.value * signal.weight for signal in entity.signals)
+    return math.log(max(entity.score, SMALLEST_SCORE)) + boosts
 
 
 def seconds(moment: object) -> float:
     """Return a number or an ISO 8601 text as seconds since the epoch; 0 for anything else."""
-    if isinstance(moment, int | float):
-        return float(moment)
-    try:
-        read = datetime.fromisoformat(str(moment))
-    except ValueError:
-        return 0.0
-    return (read if read.tzinfo is not None else read.replace(tzinfo=UTC)).timestamp()
+    with suppress(UsageError):
+        return parse_moment(moment)
+    return 0.0
 
 
 def _identity(kind: Kind, result: object, number: int) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 
 from satchel.dataclass import dataclass
 from satchel.safety.sanitize import clean_field, clean_text, redact
-from satchel.types import Failure, Freshness, Outline, Part
+from satchel.types import Failure, Freshness, Outline, Part, Signal
 
 SOURCE = "given results"
 """The source of notes about results."""
@@ -54,7 +54,7 @@ class Entity:
     """One entity, clean and redacted. `start` and `end` are 0 where they are missing; `score` is finite.
 
     `sources` are the searches that returned it, `twins` the ids of the results that were the same entity. `fields` are
-    those of the kind of a record.
+    those of the kind of a record, `signals` what is added to its score.
     """
 
     id: str
@@ -70,6 +70,7 @@ class Entity:
     sources: tuple[str, ...] = ()
     twins: tuple[str, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=dict)
+    signals: tuple[Signal, ...] = ()
 
     @property
     def label(self) -> str:

@@ -20,7 +20,7 @@ from satchel.system import telemetry
 from satchel.system.threads import in_thread
 from satchel.tokens import DEFAULT_TOKENIZER, counter
 from satchel.types import CONTEXT_TYPES, Format, Hit, Role, Signal, View
-from satchel.vocabulary import Axis, parse_choice
+from satchel.vocabulary import Axis, Moment, parse_choice
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -138,12 +138,13 @@ _VAGUE = frozenset({Role.RECORD, Role.TEXT, Role.GAP})
 class Searcher:
     """Searches one `Satchel`; without one, that of the current folder.
 
-    An empty query has no results. Results come best first. Filters that are None admit everything; times are seconds
-    since the epoch. Raises UsageError for impossible values; the message lists the possible ones.
+    An empty query has no results. Results come best first. Filters that are None admit everything; times are dates,
+    `datetime` objects or seconds since the epoch. Raises UsageError for impossible values; the message lists the
+    possible ones.
     """
 
-    def __init__(self, satchel: Satchel | None = None, *, now: float | None = None) -> None:
-        """Recency is measured from `now` (seconds); default: the start of the day (UTC) of each search."""
+    def __init__(self, satchel: Satchel | None = None, *, now: Moment | None = None) -> None:
+        """Recency is measured from `now`; default: the start of the day (UTC) of each search."""
         self._satchel = satchel
         self._opened: Satchel | None = None
         self._now = now
@@ -233,11 +234,11 @@ class Searcher:
         self,
         query: str,
         author: str | None = None,
-        since: float | None = None,
+        since: Moment | None = None,
         limit: int = 10,
         search_mode: str = SearchMode.HYBRID,
         *,
-        until: float | None = None,
+        until: Moment | None = None,
     ) -> list[Finding]:
         """Return commits, by an author (a part of the name or address) and from a span of time if given."""
         return await self._search("commits", query, limit, search_mode, author=author, since=since, until=until)

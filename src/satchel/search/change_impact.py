@@ -124,7 +124,7 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
     """Return commits that touched the changed files: the more of them and the later, the nearer."""
     paths = [file.path for file in change.files]
     touched: dict[int, set[str]] = defaultdict(set)
-    for row, _, path in store.edges_to(_with_former_names(paths, store), [EdgeType.TOUCHES]):
+    for row, _, path in store.edges_to(with_former_names(paths, store), [EdgeType.TOUCHES]):
         touched[row].add(path)
     parts = store.parts(touched)
     documents = store.documents({part.document for part in parts.values()})
@@ -170,7 +170,8 @@ def _path_weights(paths: Sequence[str], touched: Mapping[int, set[str]], store: 
     return {path: weights.get(path, math.log1p(total)) for path in {*paths, *former, *weights}}
 
 
-def _with_former_names(paths: Sequence[str], store: Store) -> list[str]:
+def with_former_names(paths: Sequence[str], store: Store) -> list[str]:
+    """Return these paths and the former names of the same files."""
     renames = json.loads(store.meta("renames") or "{}")
     now = frozenset(paths)
     return sorted({*paths, *(old for old, new in renames.items() if new in now)})

@@ -22,7 +22,7 @@ from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.system import git
 from satchel.types import Kind
-from satchel.vocabulary import DAY_SECONDS
+from satchel.vocabulary import DAY_SECONDS, Moment, parse_moment
 
 AnyPath = str | os.PathLike[str]
 View = TypeVar("View")
@@ -252,11 +252,11 @@ class GitViews:
         *,
         path: AnyPath = "",
         limit: int = FEW_ROWS,
-        now: float | None = None,
+        now: Moment | None = None,
         refresh: bool = True,
     ) -> list[FileChurn]:
         """Return the files that changed most often in the days before `now` (default: today), most commits first."""
-        moment = time.time() if now is None else now
+        moment = time.time() if now is None else parse_moment(now)
         return self._view(lambda changes, below: changes.churn(below, days, moment, limit), path, limit, refresh)
 
     def authors(self, path: AnyPath | None = None, *, limit: int = FEW_ROWS, refresh: bool = True) -> list[Author]:

@@ -25,6 +25,7 @@ from satchel.vocabulary import (
     Strategy,
     choices,
     parse_choice,
+    parse_moment,
 )
 
 _FIELDS: Mapping[str, tuple[type[StrEnum], str]] = {
@@ -107,7 +108,8 @@ def make_filters(**values: Any) -> Filters:
     Raises UsageError for an unknown choice (the message lists all), an importance outside 0 to 1, or a time span that
     ends before it begins.
     """
-    filters = Filters(**values)
+    times = {name: parse_moment(values[name], name) for name in ("since", "until") if values.get(name) is not None}
+    filters = Filters(**values | times)
     choices_made: dict[str, Any] = {name: _choice(name, getattr(filters, name)) for name in _FIELDS}
     if filters.min_importance is not None and not 0 <= filters.min_importance <= 1:
         raise UsageError(f"min_importance is {filters.min_importance}: give 0 to 1", "min_importance")

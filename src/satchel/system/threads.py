@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor, Future
 from contextvars import copy_context
 from typing import Any, TypeVar
@@ -105,6 +105,21 @@ async def in_thread(function: Callable[..., Answer], *arguments: Any) -> Answer:
 
 
 _SHARED = Threads(MOST_SHARED)
+
+
+def outside_loop(answer: Awaitable[Answer]) -> Answer:
+    """Return what a coroutine of somebody else returns, also where an event loop is running in this thread."""
+    import asyncio
+
+    async def awaited() -> Answer:
+        return await answer
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(awaited())
+    job: Future[Answer] = Threads(1).submit(asyncio.run, awaited())
+    return job.result()
 
 
 class Calls:

@@ -39,17 +39,19 @@ def create_context_aware_tools(
     situation: Situation = None,
     max_tokens: int | None = None,
     deadline_seconds: float | None = None,
+    context: str | None = None,
 ) -> Tools:
     """Return the same tools, each called with the context of its situation; the originals do not change.
 
     `assembler` is a `Satchel`, a `ContextAssembler`, or an object with their method `situation`. `tools` is a mapping
     of names, a list, or one tool; a tool is a function, sync or async, or an object or mapping with a `handler`. The
     situation of a call (the tool, its params, with a task, an intent and files) is completed by `situation`: fields, or
-    a function of name and params that returns them. `max_tokens` is the budget of a context (default: the
-    assembler's), `deadline_seconds` how long a call waits for it (default: the setting `tools.deadline_s`). Raises
-    UsageError for an object that is not a tool or an assembler.
+    a function of name and params that returns them. The current `context.yaml` is that of the folder `context`, or of
+    the field `context` of `situation`, or of a parameter `context` that names one, else the nearest of the files.
+    `max_tokens` is the budget of a context (default: the assembler's), `deadline_seconds` how long a call waits for it
+    (default: the setting `tools.deadline_s`). Raises UsageError for an object that is not a tool or an assembler.
     """
-    contexts = CallContexts(assembler, situation, max_tokens, deadline_seconds)
+    contexts = CallContexts(assembler, situation, max_tokens, deadline_seconds, context)
     if isinstance(tools, Mapping) and not (isinstance(tools.get("name"), str) and _handlers(tools)):
         return {name: _aware(tool, str(name), contexts) for name, tool in tools.items()}  # type: ignore[return-value]
     if callable(tools) or _handlers(tools):

@@ -9,7 +9,7 @@ import copy
 import inspect
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import copy_context
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from satchel.errors import SatchelError, UsageError
 from satchel.safety import sanitize
 from satchel.settings import SETTINGS
 from satchel.system import telemetry
-from satchel.system.threads import Threads
+from satchel.system.threads import Threads, outside_loop
 from satchel.types import Context, ContextItem, Failure, Format, Usage
 
 META, USED = "_meta", "contextUsed"
@@ -159,9 +159,15 @@ class CallContexts:
     """Assembles contexts for calls of tools. One that fails or is late is an empty context with the reason."""
 
     def __init__(
-        self, assembler: object, situation: Situation, max_tokens: int | None, deadline_seconds: float | None
+        self,
+        assembler: object,
+        situation: Situation,
+        max_tokens: int | None,
+        deadline_seconds: float | None,
+        context: str | None = None,
     ) -> None:
         self._assembler, self._situation = assembler, situation
+        self._fixed = {} if context is None else {"context": context}
         self._method = _method_of(assembler)
         self._options = {} if max_tokens is None else {"max_tokens": _checked_budget(max_tokens)}
         self._deadline = _checked_deadline(deadline_seconds)
@@ -218,11 +224,7 @@ class CallContexts:
 
     def _assembled(self, tool: str, params: Mapping[str, Any]) -> Any:
         answer = self._answer(tool, params)
-        if not inspect.isawaitable(answer):
-            return answer
-        import asyncio
-
-        return asyncio.run(_await(answer))
+        return outside_loop(answer) if inspect.isawaitable(answer) else answer
 
     async def _awaited(self, tool: str, params: Mapping[str, Any]) -> Any:
         return await self._answer(tool, params)
@@ -230,9 +232,10 @@ class CallContexts:
     def _answer(self, tool: str, params: Mapping[str, Any]) -> Any:
         """Return the answer of the assembler, which may be a coroutine, to the call and the additional fields."""
         root = getattr(getattr(self._engine, "places", None), "root", None)
-        call = call_situation(tool, params, root if isinstance(root, Path) else None)
+        is_ours = isinstance(root, Path)  # another assembler may not know the field
+        call = call_situation(tool, params, root if is_ours else None) | ({"is_call": True} if is_ours else {})
         around = self._situation(tool, params) if callable(self._situation) else self._situation
-        return self._method({**call, "time": time.time(), **(around or {})}, **self._options)
+        return self._method({**call, "time": time.time(), **self._fixed, **(around or {})}, **self._options)
 
     def _late(self, tool: str, seconds: float) -> Any:
         telemetry.warning("context of a tool is late", tool=tool, deadline_s=seconds)
@@ -282,7 +285,3 @@ def _give_up(task: Any) -> None:
     """Cancel a task, and ignore its later errors."""
     task.cancel()
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
-
-
-async def _await(answer: Awaitable[Any]) -> Any:
-    return await answer

@@ -97,8 +97,9 @@ class RenderRequest:
     `show_sources` adds the list of the first ten sources; without `show_code` a file is shown as locations and names;
     `group_by_type` puts the items under the four titles by type instead of one section per kind. With `overview` three
     or more files are listed first, best first; `limit`, the budget in tokens, bounds that list. The best of `overflow`
-    are named with their handles, the others and `overflow_more` are counted. All `failures` share one line; `summary`
-    is one line. `show_handles` lists the handles of what is shown in part. With a `tokenizer` (its name as the footer
+    are named with their handles, the others and `overflow_more` are counted. All `failures` share one line, and
+    `failures_more` others are counted; `summary` is one line. `show_handles` lists the handles of what is shown in
+    part. With a `tokenizer` (its name as the footer
     shows it) the footer also counts the items of each type. `query` appears in JSON only, and only if it is short.
     `lead` is the kind whose section comes first; with `has_guidance` the notice says that records titled Guidance are
     to be followed. With `based_on` the footer counts only items of that kind: `Based on 3 past experiences`.
@@ -116,6 +117,7 @@ class RenderRequest:
     overflow: tuple[Omission, ...] = ()
     overflow_more: int = 0
     failures: tuple[Failure, ...] = ()
+    failures_more: int = 0
     truncated: bool = False
     summary: str = ""
     tokenizer: str = ""
@@ -261,7 +263,7 @@ def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[FooterNo
         FooterNote("handles", "Handles", _handle_entries(items) if request.show_handles else ()),
         FooterNote("shown_before", "Shown before", references, is_listed=True),
         FooterNote("omitted", omitted_label, omitted, len(request.overflow) - len(omitted) + request.overflow_more),
-        FooterNote("failures", "Failed", tuple(map(_failure_entry, request.failures))),
+        FooterNote("failures", "Failed", *_failure_entries(request)),
         FooterNote("counts", "Items", _type_counts(items) if request.tokenizer else ()),
         FooterNote("tokenizer", "Counted with", (quote(request.tokenizer),) if request.tokenizer else ()),
         FooterNote("summary", "Summary", (quote(request.summary),) if request.summary else (), is_single=True),
@@ -368,7 +370,15 @@ def _omission_entry(omission: Omission) -> tuple[str, str]:
     return quote(place) + handle, quote(f"{place} {omission.title}" if has_name else place) + handle
 
 
-def _failure_entry(failure: Failure) -> str:
+def _failure_entries(request: RenderRequest) -> tuple[tuple[str, ...], int]:
+    """Return the entries of the failures, and how many more there are; where none has room, their number alone."""
+    if request.failures or not request.failures_more:
+        return tuple(map(failure_entry, request.failures)), request.failures_more
+    return (_counted(request.failures_more, "problem"),), 0
+
+
+def failure_entry(failure: Failure) -> str:
+    """Return `contexts: client/context.yaml:3: ... (the rest of it counts)`."""
     message = f"{failure.source}: {failure.message}"
     return quote(f"{message} ({failure.hint})" if failure.hint else message)
 

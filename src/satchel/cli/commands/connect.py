@@ -86,9 +86,17 @@ LEAST_TOKENS = 50
 @click.option(
     "--session", metavar="ID", help="For whom: what this session received before is only named, unless it changed."
 )
+@click.option("--context", metavar="FOLDER", help="The folder of the current context.yaml (that nearest to the files).")
 @click.argument("server", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def proxy_command(
-    invocation: Invocation, /, server: Sequence[str], *, globs: Sequence[str], max_tokens: int, session: str | None
+    invocation: Invocation,
+    /,
+    server: Sequence[str],
+    *,
+    globs: Sequence[str],
+    max_tokens: int,
+    session: str | None,
+    context: str | None,
 ) -> int:
     """Run another MCP server, with context in the results of the tools you choose.
 
@@ -111,7 +119,7 @@ def proxy_command(
         raise UsageError("standard input or output is closed: an MCP client starts this command with both")
 
     is_ending = threading.Event()
-    contexts = ProxyContexts(lambda: _opened(".", root), max_tokens, is_ending, session or "")
+    contexts = ProxyContexts(lambda: _opened(".", root), max_tokens, is_ending, session or "", context or "")
     return run_proxy(server, chosen, contexts, is_ending)
 
 

@@ -1,0 +1,248 @@
+"""The texts of guides: contexts and instruction files in full, and their entries, from which a short form is made.
+
+An entry is a bullet with what is nested in it, a paragraph, or a line of a context. Its value is how much it says about
+the situation: its words, and those of the headings above it, that the situation has, too, or that belong to a topic of
+the situation. Words that few entries have count more.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from satchel.dataclass import dataclass
+from satchel.guidance.injection import ActiveContext
+from satchel.guidance.instructions import unfenced
+from satchel.guidance.judge import related_terms
+from satchel.guidance.situation import Situation
+from satchel.safety import sanitize
+from satchel.text import STOP_WORDS, count_terms, words
+from satchel.types import GuideEntry
+
+LINE_CHARACTERS = 400
+"""Length limit of the text of a guide on one line."""
+
+LONGEST_ENTRY = 1_500
+"""Characters of an entry above which it is split into lines, and these into sentences."""
+
+OWN_WORDS, HEADING_WORDS, TOPIC_WORDS = 1.0, 0.8, 0.4
+"""Weights of words of the entry, of words of its headings, and of other words of a topic of the situation."""
+
+RULE_VALUE = 1_000.0
+"""Added to the value of a rule of a context: the other lines of the context come after all of its rules."""
+
+_SECTIONS = frozenset({"metadata", "intent_context", "relationships", "status"})
+_METADATA = frozenset({"id", "name", "type", "created", "updated", "description"})
+_INTENT = frozenset({"intent_type", "context_adaptations", "business_goal", "extends"})
+_HEADING = re.compile(r"(#{1,6})\s")
+_BULLET = re.compile(r"(\s*)(?:[-*+]|\d{1,3}[.)])\s")
+_SENTENCE = re.compile(r"\n|(?<=[.!?;])\s+")
+_LOWEST = 7
+"""Level of a line that introduces the bullets below it; those of headings are 1 to 6."""
+
+Weigh = Callable[[Sequence[tuple[str, str]]], list[float]]
+"""Returns the values of texts, each with the text of its headings."""
+
+
+def weigher(situation: Situation) -> Weigh:
+    """Return the function that values texts for a situation."""
+    question = "\n".join([situation.question, situation.tool, *situation.languages, *situation.tags])
+    asked = frozenset(count_terms(word for word in words(question.casefold()) if word not in STOP_WORDS))
+    return partial(_values, asked, related_terms(asked) - asked)
+
+
+def _values(asked: Set[str], related: Set[str], texts: Sequence[tuple[str, str]]) -> list[float]:
+    terms = [(count_terms(words(text)).keys(), count_terms(words(heads)).keys()) for text, heads in texts]
+    counts = Counter(term for own, heads in terms for term in own | heads)
+    rare = {term: math.log(1 + len(texts) / number) for term, number in counts.items() if term in asked | related}
+    values = []
+    for own, heads in terms:
+        weights = dict.fromkeys(heads & asked, HEADING_WORDS) | dict.fromkeys(own & asked, OWN_WORDS)
+        weights |= dict.fromkeys((own | heads) & related, TOPIC_WORDS)
+        values.append(sum(rare[term] * weight for term, weight in weights.items()))
+    return values
+
+
+def clean_entries(
+    entries: Callable[[], Sequence[GuideEntry]], allow: Sequence[str]
+) -> Callable[[], Sequence[GuideEntry]]:
+    """Return entries that are redacted: a line such as `password: ...` is a secret only with its name."""
+    return lambda: [replace(entry, text=sanitize.text(entry.text, allow)) for entry in entries()]
+
+
+def markdown_entries(text: str, weigh: Weigh) -> Callable[[], Sequence[GuideEntry]]:
+    """Return the entries of an instruction file; its introduction, a paragraph at the top, is its lead."""
+    return partial(_markdown_entries, text, weigh)
+
+
+def _markdown_entries(text: str, weigh: Weigh) -> list[GuideEntry]:
+    entries = [*_split(text)]
+    values = weigh([(one.text, "\n".join(entries[head].text for head in one.heads)) for one in entries])
+    first = next((place for place, one in enumerate(entries) if one.value is not None), -1)
+    if first >= 0 and _BULLET.match(entries[first].text) is None:
+        values[first] = math.inf
+    return [
+        one if one.value is None else GuideEntry(one.text, value, one.heads)
+        for one, value in zip(entries, values, strict=True)
+    ]
+
+
+def _split(text: str) -> Iterator[GuideEntry]:
+    """Yield the headings and the entries of a Markdown text."""
+    heads: list[tuple[int, int]] = []
+    place = 0
+    for block in _blocks(text):
+        heading = _HEADING.match(block)
+        is_bullet = _BULLET.match(block) is not None
+        level = len(heading[1]) if heading is not None else 0 if is_bullet else _LOWEST
+        heads = [row for row in heads if not level or row[0] < level]
+        above = tuple(number for _, number in heads)
+        if heading is not None or (block.endswith(":") and not is_bullet):
+            heads.append((level, place))
+            yield GuideEntry(block, None, above)
+            place += 1
+            continue
+        parts = [block] if len(block) <= LONGEST_ENTRY else [part for part in _SENTENCE.split(block) if part.strip()]
+        for part in parts:
+            yield GuideEntry(part, 0.0, above)
+            place += 1
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """Yield headings, bullets with what is nested in them, and paragraphs. A fenced block belongs to what is above."""
+    block: list[str] = []
+    depth = -1  # the indentation of the bullet
+    for _, line, is_code in unfenced(text, 1):
+        bullet = _BULLET.match(line)
+        is_new = bullet is not None and (depth < 0 or len(bullet[1]) <= depth)
+        is_heading = _HEADING.match(line) is not None
+        if not is_code and block and (is_new or is_heading or not line.strip() or _HEADING.match(block[0])):
+            yield "\n".join(block)
+            block, depth = [], -1
+        if line.strip() or is_code:
+            depth = len(bullet[1]) if is_new and bullet is not None and not is_code else depth
+            block.append(line)
+    if block:
+        yield "\n".join(block)
+
+
+@dataclass(frozen=True, slots=True)
+class ContextLines:
+    """The text of a context: its goal on one line (empty if it has none), the lines of its rules, and all others.
+
+    `before` are the lines between the goal and the rules, `after` those below them, `empty` is the text without lines.
+    """
+
+    goal: str
+    before: Sequence[str]
+    rules: Sequence[str]
+    after: Sequence[str]
+    empty: str
+
+    @property
+    def text(self) -> str:
+        """The full text."""
+        goal = [self.goal] if self.goal else []
+        rules = [RULES, *self.rules] if self.rules else []
+        return "\n".join([*goal, *self.before, *rules, *self.after]) or self.empty
+
+
+RULES = "Rules:"
+
+NOTHING, NOTHING_NEW = "(it says nothing of itself)", "(nothing that the contexts above do not say)"
+"""The texts of a context without values, and of one whose values are shown with the contexts above it."""
+
+
+def title_of(active: ActiveContext) -> str:
+    """Return a title such as `Auth service (project)`."""
+    context = active.context
+    return sanitize.line(f"{context.name} ({context.type})" if context.type else context.name)
+
+
+def context_lines(active: ActiveContext, situation: Situation, above: Sequence[ActiveContext]) -> ContextLines:
+    """Return the lines of a context without what the contexts `above` it in the answer have, too.
+
+    The rules of an ancestor are listed with the current context.
+    """
+    data: Mapping[str, Any] = active.context.data
+    for one in above:
+        data = _news(data, one.context.data)
+    metadata, intent, status, relationships = (
+        _section(data, name) for name in ("metadata", "intent_context", "status", "relationships")
+    )
+    labels = (("Intent", intent, "intent_type"), ("Description", metadata, "description"),
+              ("Adaptations", intent, "context_adaptations"))  # fmt: skip
+    before = [f"{label}: {section[key]}" for label, section, key in labels if section.get(key)]
+    before += _pairs({**_without(metadata, _METADATA), **_without(intent, _INTENT)})
+    if status:
+        before.append(f"Status: {', '.join(f'{key} {_compact(value)}' for key, value in status.items())}")
+    shown = frozenset(rule for one in above if one.distance == 0 for rule in one.context.behavior)
+    rules = [rule for rule in active.context.behavior if not active.distance and rule not in shown]
+    after = [
+        f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else _compact(value)}"
+        for key, value in relationships.items()
+        if value
+    ]
+    after += _pairs(_without(data, _SECTIONS))
+    if len(active.context.chain) > 1 and not active.distance:
+        after.append(f"Inherits from: {' > '.join(path or '.' for path in active.context.chain[:-1])}")
+    return ContextLines(
+        goal=f"Goal: {' '.join(str(intent['business_goal']).split())}" if intent.get("business_goal") else "",
+        before=before,
+        rules=[f"- {rule.line}" for rule in rules if rule.when is None or rule.when.check(situation).holds],
+        after=after,
+        empty=NOTHING if data == active.context.data else NOTHING_NEW,
+    )
+
+
+def context_entries(lines: ContextLines, weigh: Weigh) -> Callable[[], Sequence[GuideEntry]]:
+    """Return the entries of a context: the goal is its lead, then come the rules, then all other lines."""
+    return partial(_context_entries, lines, weigh)
+
+
+def _context_entries(lines: ContextLines, weigh: Weigh) -> list[GuideEntry]:
+    values = weigh([(line, "") for line in (*lines.before, *lines.rules, *lines.after)])
+    entries = [GuideEntry(lines.goal, math.inf)] if lines.goal else []
+    entries += map(GuideEntry, lines.before, values)
+    head = len(entries)
+    entries += [GuideEntry(RULES, None)] if lines.rules else []
+    own = values[len(lines.before) : len(lines.before) + len(lines.rules)]
+    entries += [GuideEntry(line, RULE_VALUE + value, (head,)) for line, value in zip(lines.rules, own, strict=True)]
+    return [*entries, *map(GuideEntry, lines.after, values[len(lines.before) + len(lines.rules) :])]
+
+
+def _news(data: Mapping[str, Any], shown: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that are not equal to those shown, at any depth, without the shown entries of lists."""
+    news: dict[str, Any] = {}
+    for key, value in data.items():
+        other = shown.get(key)
+        if isinstance(value, Mapping) and isinstance(other, Mapping):
+            value = _news(value, other)
+        elif isinstance(value, list) and isinstance(other, list):
+            value = [entry for entry in value if entry not in other]
+        if value != other and value not in ({}, []):
+            news[key] = value
+    return news
+
+
+def _section(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    section = data.get(name)
+    return section if isinstance(section, Mapping) else {}
+
+
+def _without(data: Mapping[str, Any], keys: Set[str]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if key not in keys}
+
+
+def _pairs(data: Mapping[str, Any]) -> Iterator[str]:
+    return (f"{key}: {_compact(value)}" for key, value in data.items())
+
+
+def _compact(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
