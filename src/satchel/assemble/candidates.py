@@ -10,7 +10,7 @@ from functools import partial
 
 from satchel import text as words
 from satchel.assemble import blocks
-from satchel.assemble.source_lines import Lines, around, without_blank_ends
+from satchel.assemble.source_lines import Lines, around, trimmed, without_blank_ends
 from satchel.assemble.truncation import CHARACTERS_PER_TOKEN as CHARACTERS_PER_TOKEN
 from satchel.assemble.truncation import (
     OmissionRemark,
@@ -190,8 +190,8 @@ def file_candidates(
     end = min(location.end_line, len(lines.lines))
     has_licence = location.start_line == 1 and hit.chunk.kind is Kind.CODE
     start = min(licence_end(lines) + 1, end) if has_licence else location.start_line
-    whole = without_blank_ends(lines.lines, start, end)
-    size = lines_size(lines, *whole)
+    whole, characters = trimmed(lines, start, end)
+    size = characters / CHARACTERS_PER_TOKEN
     if shortener is not None or (size <= whole_item_tokens and not hit.partial):
         if _is_sliver(lines, whole, size, hit.chunk.role, terms):
             return []
@@ -200,8 +200,8 @@ def file_candidates(
         return [Candidate(hit, hit.score, min(size, whole_item_tokens), whole[0], make, shrink)]
     made = []
     for span in hit.spans:
-        shown = without_blank_ends(lines.lines, max(span.start, start), min(span.end, end))
-        size = lines_size(lines, *shown)
+        shown, characters = trimmed(lines, max(span.start, start), min(span.end, end))
+        size = characters / CHARACTERS_PER_TOKEN
         if shown[0] <= shown[1] and not _is_sliver(lines, shown, size, Role.GAP, terms):
             shrink, steps = Narrowing(lines, shown, terms), partial(_span_steps, hit, lines, shown, (start, end))
             made.append(Candidate(hit, span.value, size, shown[0], steps, shrink))

@@ -60,6 +60,7 @@ class Seen:
 
     exact: dict[tuple[str, ...], list[tuple[Section, Candidate]]] = field(default_factory=dict)
     ends: dict[Candidate, tuple[str, ...]] = field(default_factory=dict)
+    keys: dict[Candidate, str] = field(default_factory=dict)
     prose: list[tuple[Section, Candidate, Marks]] = field(default_factory=list)
 
     def is_twin(self, section: Section, candidate: Candidate) -> bool:
@@ -74,7 +75,7 @@ class Seen:
             return False
         rows = self.exact.setdefault(ends, [])
         shown = ((own, one) for own, one in rows if one in own.shown and _may_be_twins(one, candidate))
-        twin = next((row for row in shown if _key(*row) == _key(section, candidate)), None)
+        twin = next((row for row in shown if self._key(*row) == self._key(section, candidate)), None)
         marks = None
         text = _full_text(section, candidate) if twin is None and candidate.kind in _PROSE_KINDS else ""
         if len(text) > ONE_LINE:
@@ -91,6 +92,13 @@ class Seen:
         if marks is not None:
             self.prose.append((section, candidate, marks))
         return False
+
+    def _key(self, section: Section, candidate: Candidate) -> str:
+        """Return the key of a candidate, made once."""
+        key = self.keys.get(candidate)
+        if key is None:
+            key = self.keys[candidate] = _key(section, candidate)
+        return key
 
     def forget(self, candidates: AbstractSet[Candidate]) -> None:
         """Forget candidates that were withdrawn."""
@@ -118,9 +126,16 @@ def _key(section: Section, candidate: Candidate) -> str:
 
 def _ends(section: Section, candidate: Candidate) -> tuple[str, ...]:
     """Return the first and the last word of the key, without making that of code; none if it is empty."""
-    is_code = candidate.kind is Kind.CODE
-    text = _full_text(section, candidate) if is_code else _key(section, candidate)
-    return (*text.split(None, 1)[:1], *text.rsplit(None, 1)[-1:])
+    if candidate.kind is not Kind.CODE:
+        text = _key(section, candidate)
+        return (*text.split(None, 1)[:1], *text.rsplit(None, 1)[-1:])
+    lines, ranges = section.lines.get(candidate.group), candidate.steps[0].ranges if candidate.steps else ()
+    if candidate.chunk.location is None or lines is None:
+        rows = _full_text(section, candidate).split("\n")
+    else:
+        rows = [row for start, end in ranges for row in lines.lines[start - 1 : end]]
+    first = next((row.split(None, 1)[0] for row in rows if row.strip()), None)
+    return () if first is None else (first, next(row.rsplit(None, 1)[-1] for row in reversed(rows) if row.strip()))
 
 
 def _may_be_twins(one: Candidate, other: Candidate) -> bool:

@@ -148,9 +148,10 @@ def _file_hits(
     documents = columns.chunk_document[owned].tolist()
     file_signals = {document: _file_signals(ranking, document) for document in dict.fromkeys(documents)}
     file_scores = ranking.file_score[documents].tolist()
+    calls = ranking.calls[owned].tolist()
     framed = {place.chunk: ranking.frame_strength(place.chunk) for place in ranking.mentions.places}
     hits = []
-    for chunk, row, document, score in zip(owned, rows, documents, file_scores, strict=True):
+    for chunk, row, document, score, called in zip(owned, rows, documents, file_scores, calls, strict=True):
         spans, frame = chunks[chunk], framed.get(chunk, 0.0)
         hits.append(
             Hit(
@@ -158,7 +159,7 @@ def _file_hits(
                 relevance=max(relevances[chunk], frame),
                 score=spans[0].value,
                 spans=tuple(spans),
-                signals=file_signals[document] + _part_signals(ranking, chunk, frame, similar),
+                signals=file_signals[document] + _part_signals(called, chunk, frame, similar),
                 file_score=1.0 + FRAMED_FILE * frame if frame else score,
             )
         )
@@ -198,11 +199,8 @@ def _peripheral_signal(ranking: rank_files.Ranking, document: int) -> list[Signa
     return [factor] if ranking.peripheral[document] else []
 
 
-def _part_signals(
-    ranking: rank_files.Ranking, chunk: int, framed: float, similar: Similar | None
-) -> tuple[Signal, ...]:
+def _part_signals(calls: float, chunk: int, framed: float, similar: Similar | None) -> tuple[Signal, ...]:
     """Return the signals of a chunk beside those of its file; `framed` is that of the frame that leads to it."""
-    calls = float(ranking.calls[chunk])
     rows = [Signal("calls", round(calls, 4), rank_files.VALUE_CALLS)] if calls > 0 else []
     if framed > 0:
         rows.append(Signal(TRACE_SIGNAL, round(framed, 4), rank_files.VALUE_TRACE))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -206,8 +207,13 @@ def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
     present = _present({term for word in telling for term in words.terms_of(word)}, searched)
     waiting = [word for word in telling if not _is_present(word, lambda terms: not present.isdisjoint(terms))]
     waiting = [word for word in waiting if not _is_present(word, lambda terms: bool(_present(terms, searched)), _forms)]
-    absent = (word for word in waiting if not any(_is_joined(word.lower(), lexicon) for lexicon in searched))
+    absent = (word for word in waiting if not any(_joined(word.lower(), lexicon) for lexicon in searched))
     return tuple(islice(absent, MOST_ABSENT))
+
+
+def _joined(word: str, lexicon: Lexicon) -> bool:
+    """Return `_is_joined`, computed once for a revision."""
+    return lexicon.fetched(_is_joined, [word], lambda _: {word: _is_joined(word, lexicon)})[word]
 
 
 def _telling(query: Query) -> Iterator[str]:
@@ -282,10 +288,16 @@ def _present(terms: Iterable[str], lexicons: Sequence[Lexicon]) -> set[str]:
     """Return those of the terms that occur anywhere."""
     missing, present = sorted(terms), set[str]()
     for lexicon in lexicons:
-        postings = zip(missing, lexicon.postings(missing), strict=True)
-        present |= {term for term, row in postings if any(len(units) for units, _ in (row.body, row.name, row.path))}
+        occurs = lexicon.fetched(_present, missing, partial(_occurrence, lexicon))
+        present |= {term for term, is_there in occurs.items() if is_there}
         missing = [term for term in missing if term not in present]
     return present
+
+
+def _occurrence(lexicon: Lexicon, terms: Sequence[str]) -> dict[str, bool]:
+    """Return for each term whether it occurs."""
+    postings = zip(terms, lexicon.postings(terms), strict=True)
+    return {term: any(len(units) for units, _ in (row.body, row.name, row.path)) for term, row in postings}
 
 
 BoolArray = npt.NDArray[np.bool_]
