@@ -235,8 +235,11 @@ class Narrowing:
             return
         first, last = self._whole
         if not self._rows:
-            self._rows = self._lines.lines[first - 1 : last]
-            self._gains, self._costs = matches(self._rows, self._terms), [len(row) + 1 for row in self._rows]
+            rows = self._lines.lines[first - 1 : last]
+            if self._is_too_long(rows, room * SHRINK_SHARES[0] * CHARACTERS_PER_TOKEN):
+                return
+            self._rows, self._gains = rows, matches(rows, self._terms)
+            self._costs = [len(row) + 1 for row in rows]
         for share in SHRINK_SHARES:
             characters = room * share * CHARACTERS_PER_TOKEN
             run = best_run(self._gains, self._costs, characters)
@@ -244,6 +247,16 @@ class Narrowing:
                 yield Step(Detail.SPAN, (without_blank_ends(self._lines.lines, first + run[0], first + run[1]),))
             elif run is None and characters > LEAST_EXCERPT:
                 yield from _cut_line(self._rows, self._gains, first, self._terms, characters)
+
+
+    def _is_too_long(self, rows: Sequence[str], characters: float) -> bool:
+        """Return whether the best line is certainly longer than so many characters, and they are too few to cut it.
+
+        The short lines are matched alone: they are seldom the best, and most calls are for the last tokens of a budget.
+        """
+        if characters > LEAST_EXCERPT or len(rows[0]) < characters:
+            return False
+        return not any(matches([row for row in rows if len(row) < characters], self._terms))
 
 
 def _cut_line(
