@@ -248,7 +248,6 @@ class Narrowing:
             elif run is None and characters > LEAST_EXCERPT:
                 yield from _cut_line(self._rows, self._gains, first, self._terms, characters)
 
-
     def _is_too_long(self, rows: Sequence[str], characters: float) -> bool:
         """Return whether the best line is certainly longer than so many characters, and they are too few to cut it.
 

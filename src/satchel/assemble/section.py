@@ -126,16 +126,9 @@ def _key(section: Section, candidate: Candidate) -> str:
 
 def _ends(section: Section, candidate: Candidate) -> tuple[str, ...]:
     """Return the first and the last word of the key, without making that of code; none if it is empty."""
-    if candidate.kind is not Kind.CODE:
-        text = _key(section, candidate)
-        return (*text.split(None, 1)[:1], *text.rsplit(None, 1)[-1:])
-    lines, ranges = section.lines.get(candidate.group), candidate.steps[0].ranges if candidate.steps else ()
-    if candidate.chunk.location is None or lines is None:
-        rows = _full_text(section, candidate).split("\n")
-    else:
-        rows = [row for start, end in ranges for row in lines.lines[start - 1 : end]]
-    first = next((row.split(None, 1)[0] for row in rows if row.strip()), None)
-    return () if first is None else (first, next(row.rsplit(None, 1)[-1] for row in reversed(rows) if row.strip()))
+    is_code = candidate.kind is Kind.CODE
+    text = _full_text(section, candidate) if is_code else _key(section, candidate)
+    return (*text.split(None, 1)[:1], *text.rsplit(None, 1)[-1:])
 
 
 def _may_be_twins(one: Candidate, other: Candidate) -> bool:

@@ -207,13 +207,8 @@ def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
     present = _present({term for word in telling for term in words.terms_of(word)}, searched)
     waiting = [word for word in telling if not _is_present(word, lambda terms: not present.isdisjoint(terms))]
     waiting = [word for word in waiting if not _is_present(word, lambda terms: bool(_present(terms, searched)), _forms)]
-    absent = (word for word in waiting if not any(_joined(word.lower(), lexicon) for lexicon in searched))
+    absent = (word for word in waiting if not any(_is_joined(word.lower(), lexicon) for lexicon in searched))
     return tuple(islice(absent, MOST_ABSENT))
-
-
-def _joined(word: str, lexicon: Lexicon) -> bool:
-    """Return `_is_joined`, computed once for a revision."""
-    return lexicon.fetched(_is_joined, [word], lambda _: {word: _is_joined(word, lexicon)})[word]
 
 
 def _telling(query: Query) -> Iterator[str]:
