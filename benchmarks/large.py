@@ -152,17 +152,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, default=1_000_000)
     parser.add_argument("--pool", type=Path, default=Path(sysconfig.get_paths()["purelib"]), help="where the texts are")
-    parser.add_argument("--out", type=Path, help="where to store the JSON")
+    parser.add_argument("--out", type=Path, help="where to store the row; those of other sizes are kept")
     parser.add_argument("--ask", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--questions", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.ask:
         print(json.dumps(ask(options.ask, json.loads(options.questions.read_text(encoding="utf-8")))))
         return 0
-    text = json.dumps(measure(load_pool(options.pool), options.documents), indent=1) + "\n"
-    print(text)
+    row = {"asked_for": options.documents, **measure(load_pool(options.pool), options.documents)}
+    print(json.dumps(row, indent=1))
     if options.out:
-        options.out.write_text(text, encoding="utf-8")
+        kept = json.loads(options.out.read_text(encoding="utf-8")) if options.out.exists() else []
+        rows = [row, *(one for one in kept if one["asked_for"] != options.documents)]
+        rows.sort(key=lambda one: int(one["asked_for"]))
+        options.out.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

@@ -107,9 +107,9 @@ def _matches_by_path(query: Query, store: Store) -> dict[str, CommitMatch]:
         fade = 0.5 + 0.5 * 2 ** (-age / COMMIT_HALF_LIFE_SECONDS)
         for path in files:
             earlier = by_path.get(path)
-            best, first = (value / top, rank) if earlier is None else (earlier.best, earlier.first)
+            share, first = (value / top, rank) if earlier is None else (earlier.best, earlier.first)
             votes = 0.0 if earlier is None else earlier.votes
-            by_path[path] = CommitMatch(votes + value * fade / math.sqrt(len(files)), best, first)
+            by_path[path] = CommitMatch(votes + value * fade / math.sqrt(len(files)), share, first)
     return by_path
 
 
