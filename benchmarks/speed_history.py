@@ -30,7 +30,7 @@ from assembly import CASES, write_pool
 from profile_stages import commit
 from resident import ALONE, command
 from speed import MAX_TOKENS, SHORT_QUESTIONS, indexed_once
-from stopwatch import fresh_home, lap, milliseconds, run
+from stopwatch import fresh_home, lap, run
 
 import satchel
 from satchel import AssemblyOptions, ContextAssembler, Satchel
@@ -76,26 +76,17 @@ def make_tree(root: Path) -> None:
 
 
 def fastest(action: Callable[[], Any], rounds: int = ROUNDS) -> Row:
-    """Milliseconds of processor time of the fastest round, beside those of the calibration loop."""
+    """Milliseconds of processor time of the fastest round, also in runs of the fixed loop."""
     pairs = [(lap(calibrate).cpu, lap(action).cpu) for _ in range(rounds)]
-    return row(min(own for _, own in pairs) * 1000, min(loop for loop, _ in pairs) * 1000)
+    loop, own = (min(column) for column in zip(*pairs, strict=True))
+    return {"ms": round(own * 1000, 2), "loops": round(own / loop, 3)}
 
 
-def row(own: float, loop: float) -> Row:
-    """One operation of a record."""
-    return {"ms": round(own, 2), "loops": round(own / loop, 3)}
-
-
-def asked(opened: Satchel, types: list[str]) -> tuple[Row, ...]:
-    """Median and 95th percentile of warm questions, each the fastest of its rounds."""
-    best = dict.fromkeys(SHORT_QUESTIONS, 1e9)
-    loop = 1e9
-    for _ in range(ROUNDS + 1):
-        for question in SHORT_QUESTIONS:
-            took = lap(partial(opened.assemble, question, types=types, max_tokens=MAX_TOKENS, refresh=False)).cpu
-            best[question], loop = min(best[question], took), min(loop, lap(calibrate).cpu)
-    figures = milliseconds(list(best.values()))
-    return tuple(row(figures[name], loop * 1000) for name in ("p50", "p95"))
+def asked(opened: Satchel, types: list[str]) -> tuple[Row, Row]:
+    """Median and 95th percentile of warm questions."""
+    ask = partial(opened.assemble, types=types, max_tokens=MAX_TOKENS, refresh=False)
+    rows = sorted((fastest(partial(ask, question)) for question in SHORT_QUESTIONS), key=lambda one: one["loops"])
+    return rows[len(rows) // 2], rows[int(len(rows) * 0.95)]
 
 
 def operations(folder: Path) -> dict[str, Row]:
@@ -108,14 +99,8 @@ def operations(folder: Path) -> dict[str, Row]:
         opened.index()
         collect_seldom()  # as in every process of satchel that stays
         warm = zip(QUESTIONS, (*asked(opened, ["code"]), *asked(opened, [])), strict=True)
-        unchanged = fastest(opened.index)
-
-        def change() -> None:
-            with (root / "src" / "fixtures.py").open("a", encoding="utf-8") as file:
-                file.write("\n")
-            opened.index()
-
-        changed = fastest(change)
+        unchanged, file = fastest(opened.index), root / "src" / "fixtures.py"
+        changed = fastest(lambda: [file.write_bytes(file.read_bytes() + b"\n"), opened.index()])
     results, _ = write_pool(folder, *CASES[0][1:3])
     assembler, options = ContextAssembler(), AssemblyOptions(max_tokens=CASES[0][3], project_root=str(folder))
     sessions = iter(range(1_000))
@@ -138,7 +123,7 @@ def operations(folder: Path) -> dict[str, Row]:
 def slower(record: Mapping[str, Any], last: Mapping[str, Any]) -> list[str]:
     """Return a line for each operation that takes clearly longer than in the last record."""
     earlier = last["operations"]
-    both = [(name, own["loops"], earlier[name]["loops"]) for name, own in record["operations"].items()]
+    both = [(name, row["loops"], earlier.get(name, row)["loops"]) for name, row in record["operations"].items()]
     return [f"{name}: {now:g} loops instead of {then:g}" for name, now, then in both if now > SLOWER * then]
 
 
@@ -148,8 +133,8 @@ def main() -> int:
     parser.add_argument("--append", action="store_true", help="store the record")
     parser.add_argument("--check", action="store_true", help="end with status 1 if something became slower")
     options = parser.parse_args()
-    records = json.loads(HISTORY.read_text(encoding="utf-8")) if HISTORY.exists() else []
     load = round(os.getloadavg()[0], 1)
+    records = json.loads(HISTORY.read_text(encoding="utf-8")) if HISTORY.exists() else []
     with tempfile.TemporaryDirectory(prefix="satchel-history-") as name:
         record = {
             "version": satchel.__version__, "commit": commit(Path(satchel.__file__).parent),
