@@ -79,14 +79,15 @@ def terms_of(word: str) -> tuple[str, ...]:
     """Return the search terms of one match of `WORD`, the exact form first if there is one."""
     terms = _memo.get(word)
     if terms is None:
-        terms = _analyse(word)
+        terms = analysed(word)
         if len(_memo) >= _MEMO_LIMIT:
             _memo.clear()
         _memo[word] = terms
     return terms
 
 
-def _analyse(word: str) -> tuple[str, ...]:
+def analysed(word: str) -> tuple[str, ...]:
+    """Return `terms_of` without keeping it, for a caller that keeps the terms of all of its words itself."""
     if len(word) > MAX_WORD_CHARACTERS:
         return ()
     if word.isascii() and word.islower() and word.isalpha():

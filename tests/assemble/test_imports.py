@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.assemble.companions import binding
+from satchel.assemble.companions import ImportIndex, binding
 from satchel.sources.outline import outline_file
 from satchel.types import Range
 
@@ -12,9 +12,9 @@ from satchel.types import Range
 def bound(path: str, text: str, *shown: Range) -> list[str]:
     """The import lines for these ranges, joined where they are one range; by default for the last line."""
     lines = text.split("\n")
-    outline = outline_file(path, text)[1]
+    imports = ImportIndex(outline_file(path, text)[1])
     ranges = shown or ((len(lines), len(lines)),)
-    return ["\n".join(lines[start - 1 : end]) for start, end in binding(lines, outline, ranges)]
+    return ["\n".join(lines[start - 1 : end]) for start, end in binding(lines, imports, ranges)]
 
 
 @pytest.mark.parametrize(
@@ -160,4 +160,4 @@ def test_a_blank_import_in_go_binds_nothing() -> None:
 def test_a_file_without_imports_needs_none() -> None:
     assert bound("a.py", "x = 1") == []
     assert bound("notes.md", "# import os\n\nos") == []
-    assert binding(["import os"], outline_file("a.py", "import os")[1], []) == []
+    assert binding(["import os"], ImportIndex(outline_file("a.py", "import os")[1]), []) == []

@@ -320,3 +320,12 @@ def test_nothing_to_pack_is_no_error() -> None:
     assert packer().fill(1_000) == 0
     assert packer(section(), section()).fill(1_000) == 0
     assert packer(value_range=math.inf).is_full is False
+
+
+def test_without_room_for_a_new_item_no_shortened_form_is_made() -> None:
+    candidate, text = code("late", 1.0)
+    tried: list[float] = []
+    candidate.shrink = lambda room: tried.append(room) or ()  # type: ignore[func-returns-value]
+    one = section((candidate, text))
+    assert packer(one).fill(SMALLEST_PIECE + 4) == 0
+    assert (tried, one.rejected[candidate]) == ([], BUDGET)

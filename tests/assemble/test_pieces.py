@@ -208,7 +208,8 @@ def test_imports_follow_what_uses_them_unless_the_text_is_of_former_times() -> N
     stale = Lines("a.py", group.lines.lines, marks=(None,) * 5 + (Freshness.STALE,))
     assert needed(stale) == []
     assert import_lines({}, lambda _: GUIDE)(candidate, step) == []
-    assert import_lines({"a.py": group.lines}, lambda _: Outline("python", ()))(candidate, step) == []
+    other = Lines("a.py", group.lines.lines)
+    assert import_lines({"a.py": other}, lambda _: Outline("python", ()))(candidate, step) == []
     beside = followers(import_lines({"a.py": group.lines}, lambda _: GUIDE), frozenset())
     assert [one.steps[0].detail for one in beside(candidate, step, group)] == [Detail.LINE, Detail.SPAN]
     assert beside(imports, imports.steps[0], group) == []

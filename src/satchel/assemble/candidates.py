@@ -11,7 +11,7 @@ from functools import partial
 
 from satchel import text as words
 from satchel.assemble import blocks
-from satchel.assemble.source_lines import Lines, around, without_blank_ends
+from satchel.assemble.source_lines import Lines, around, trimmed, without_blank_ends
 from satchel.assemble.truncation import CHARACTERS_PER_TOKEN as CHARACTERS_PER_TOKEN
 from satchel.assemble.truncation import (
     OmissionRemark,
@@ -191,8 +191,8 @@ def file_candidates(
     end = min(location.end_line, len(lines.lines))
     has_licence = location.start_line == 1 and hit.chunk.kind is Kind.CODE
     start = min(licence_end(lines) + 1, end) if has_licence else location.start_line
-    whole = without_blank_ends(lines.lines, start, end)
-    size = lines_size(lines, *whole)
+    whole, characters = trimmed(lines, start, end)
+    size = characters / CHARACTERS_PER_TOKEN
     if shortener is not None or (size <= whole_item_tokens and not hit.partial):
         if _is_sliver(lines, whole, size, hit.chunk.role, terms):
             return []
@@ -201,8 +201,8 @@ def file_candidates(
         return [Candidate(hit, hit.score, min(size, whole_item_tokens), whole[0], make, shrink)]
     made = []
     for span in hit.spans:
-        shown = without_blank_ends(lines.lines, max(span.start, start), min(span.end, end))
-        size = lines_size(lines, *shown)
+        shown, characters = trimmed(lines, max(span.start, start), min(span.end, end))
+        size = characters / CHARACTERS_PER_TOKEN
         if shown[0] <= shown[1] and not _is_sliver(lines, shown, size, Role.GAP, terms):
             shrink, steps = Narrowing(lines, shown, terms), partial(_span_steps, hit, lines, shown, (start, end))
             made.append(Candidate(hit, span.value, size, shown[0], steps, shrink))
@@ -236,8 +236,11 @@ class Narrowing:
             return
         first, last = self._whole
         if not self._rows:
-            self._rows = self._lines.lines[first - 1 : last]
-            self._gains, self._costs = matches(self._rows, self._terms), [len(row) + 1 for row in self._rows]
+            rows = self._lines.lines[first - 1 : last]
+            if self._is_too_long(rows, room * SHRINK_SHARES[0] * CHARACTERS_PER_TOKEN):
+                return
+            self._rows, self._gains = rows, matches(rows, self._terms)
+            self._costs = [len(row) + 1 for row in rows]
         for share in SHRINK_SHARES:
             characters = room * share * CHARACTERS_PER_TOKEN
             run = best_run(self._gains, self._costs, characters)
@@ -245,6 +248,15 @@ class Narrowing:
                 yield Step(Detail.SPAN, (without_blank_ends(self._lines.lines, first + run[0], first + run[1]),))
             elif run is None and characters > LEAST_EXCERPT:
                 yield from _cut_line(self._rows, self._gains, first, self._terms, characters)
+
+    def _is_too_long(self, rows: Sequence[str], characters: float) -> bool:
+        """Return whether the best line is certainly longer than so many characters, and they are too few to cut it.
+
+        The short lines are matched alone: they are seldom the best, and most calls are for the last tokens of a budget.
+        """
+        if characters > LEAST_EXCERPT or len(rows[0]) < characters:
+            return False
+        return not any(matches([row for row in rows if len(row) < characters], self._terms))
 
 
 def _cut_line(

@@ -41,12 +41,40 @@ _UNUSABLE = "_"
 _INNER = frozenset({Role.FUNCTION, Role.METHOD})
 
 
-def binding(lines: Sequence[str], outline: Outline, shown: Sequence[Range]) -> list[Range]:
+class ImportIndex:
+    """The imports of a file by the names that they bind, and those that bind everything in a module."""
+
+    __slots__ = ("by_name", "outline", "unknown")
+
+    def __init__(self, outline: Outline) -> None:
+        self.outline = outline
+        self.by_name: dict[str, list[int]] = {}
+        for position, one in enumerate(outline.imports):
+            for name in one.names:
+                self.by_name.setdefault(name, []).append(position)
+        imports = enumerate(outline.imports)
+        self.unknown = {
+            position: _folded(_last_word(one.target)) for position, one in imports if _UNKNOWN.issuperset(one.names)
+        }
+
+    def used(self, names: AbstractSet[str]) -> list[Import]:
+        """Return the imports that bind one of these names, or everything in a module whose name one begins with."""
+        used = {position for name in self.by_name.keys() & names for position in self.by_name[name]}
+        unsure = {position: stem for position, stem in self.unknown.items() if position not in used}
+        stems = {_folded(word) for word in names} if unsure else set()
+        for position, stem in unsure.items():
+            if len(stem) >= SHORTEST_STEM and any(word.startswith(stem) for word in stems):
+                used.add(position)
+        return [self.outline.imports[position] for position in sorted(used)]
+
+
+def binding(lines: Sequence[str], imports: ImportIndex, shown: Sequence[Range]) -> list[Range]:
     """Return the lines of imports that bind names used in the shown ranges, in order, except those that are shown.
 
     `lines` are all lines of the file, 0-based; ranges are 1-based and inclusive, `shown` in order. An import inside
     a function counts for that function alone. Names in comments and doc strings do not count.
     """
+    outline = imports.outline
     if not outline.imports or not shown:
         return []
     first, last = shown[0][0], shown[-1][1]
@@ -54,27 +82,16 @@ def binding(lines: Sequence[str], outline: Outline, shown: Sequence[Range]) -> l
     silent += [(one.start, one.end) for one in outline.imports if one.end >= first and one.start <= last]
     spoken = subtract(shown, joined(silent, -1))
     needed = []
-    for one in _used(outline.imports, _words(lines, spoken) - {_UNUSABLE}):
+    for one in imports.used(_words(lines, spoken) - {_UNUSABLE}):
         if _REEXPORT.match(lines[one.start - 1].strip()):
             continue
         home = _home(outline, one)
         if home is not None:
             names = _words(lines, [(max(start, home[0]), min(end, home[1])) for start, end in spoken])
-            if not _used([one], names):
+            if one not in imports.used(names):
                 continue
         needed.append((one.start, min(one.end, len(lines))))
     return subtract(joined(needed, -1), shown)
-
-
-def _used(imports: Iterable[Import], names: AbstractSet[str]) -> list[Import]:
-    """Return the imports that bind one of these names, or everything in a module whose name one of them begins with."""
-    used = [one for one in imports if not names.isdisjoint(one.names) or _UNKNOWN.issuperset(one.names)]
-    stems = {_folded(word) for word in names} if any(names.isdisjoint(one.names) for one in used) else set()
-
-    def is_begun(stem: str) -> bool:
-        return len(stem) >= SHORTEST_STEM and any(word.startswith(stem) for word in stems)
-
-    return [one for one in used if not names.isdisjoint(one.names) or is_begun(_folded(_last_word(one.target)))]
 
 
 def _home(outline: Outline, one: Import) -> Range | None:
@@ -123,17 +140,18 @@ def import_lines(
 
     `outline_of` parses files that differ from the index.
     """
-    outlines: dict[tuple[str, bool], Outline] = {}
 
     def needed(candidate: Candidate, step: Step) -> list[Candidate]:
         text = lines.get(candidate.group)
         if text is None or not step.ranges or Freshness.STALE in text.marks:  # the imports of now say nothing of then
             return []
-        file = candidate.group, "imports" in candidate.chunk.fields  # a pin has no imports of its own
-        if file not in outlines:
-            outlines[file] = indexed_imports(candidate.chunk, text) or outline_of(text)
-        outline = outlines[file]
-        ranges = binding(text.lines, outline, step.passages)
+        # A pin has no imports of its own, and those of the parser are known with their homes.
+        key = ImportIndex, "imports" in candidate.chunk.fields, _is_indexed(candidate.chunk, text)
+        imports = text.derived.get(key)
+        if imports is None:
+            imports = ImportIndex(indexed_imports(candidate.chunk, text) or outline_of(text))
+            text.derived[key] = imports
+        ranges = binding(text.lines, imports, step.passages)
         if not ranges:
             return []
         size = sum(text.characters(*shown) for shown in ranges) / CHARACTERS_PER_TOKEN
@@ -146,11 +164,16 @@ def import_lines(
 
 def indexed_imports(chunk: Chunk, lines: Lines) -> Outline | None:
     """Return the indexed imports of a file as an outline without parts; None for a file that differs from the index."""
-    location = chunk.location
-    if lines.marks or location is None or location.content_hash != lines.content_hash:
+    if not _is_indexed(chunk, lines):
         return None
     rows = chunk.fields.get("imports", ())
     return Outline("", (), tuple([Import(target, tuple(names), start, end) for target, names, start, end in rows]))
+
+
+def _is_indexed(chunk: Chunk, lines: Lines) -> bool:
+    """Return whether the lines are those that were indexed."""
+    location = chunk.location
+    return not lines.marks and location is not None and location.content_hash == lines.content_hash
 
 
 def rest_of_function(candidate: Candidate, step: Step, group: Group) -> list[Candidate]:

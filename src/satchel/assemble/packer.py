@@ -266,6 +266,8 @@ class Packer:
         if room < SMALLEST_PIECE:
             return None
         frame = self._frame_tokens(section, candidate)
+        if room < frame and candidate.group not in section.groups:
+            return None
         scales: list[float] = []
         for step in candidate.steps:
             tokens = self._cost(section, candidate, step, room)

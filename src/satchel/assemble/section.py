@@ -60,6 +60,7 @@ class Seen:
 
     exact: dict[tuple[str, ...], list[tuple[Section, Candidate]]] = field(default_factory=dict)
     ends: dict[Candidate, tuple[str, ...]] = field(default_factory=dict)
+    keys: dict[Candidate, str] = field(default_factory=dict)
     prose: list[tuple[Section, Candidate, Marks]] = field(default_factory=list)
 
     def is_twin(self, section: Section, candidate: Candidate) -> bool:
@@ -74,7 +75,7 @@ class Seen:
             return False
         rows = self.exact.setdefault(ends, [])
         shown = ((own, one) for own, one in rows if one in own.shown and _may_be_twins(one, candidate))
-        twin = next((row for row in shown if _key(*row) == _key(section, candidate)), None)
+        twin = next((row for row in shown if self._key(*row) == self._key(section, candidate)), None)
         marks = None
         text = _full_text(section, candidate) if twin is None and candidate.kind in _PROSE_KINDS else ""
         if len(text) > ONE_LINE:
@@ -91,6 +92,13 @@ class Seen:
         if marks is not None:
             self.prose.append((section, candidate, marks))
         return False
+
+    def _key(self, section: Section, candidate: Candidate) -> str:
+        """Return the key of a candidate, made once."""
+        key = self.keys.get(candidate)
+        if key is None:
+            key = self.keys[candidate] = _key(section, candidate)
+        return key
 
     def forget(self, candidates: AbstractSet[Candidate]) -> None:
         """Forget candidates that were withdrawn."""

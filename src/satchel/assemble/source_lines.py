@@ -11,11 +11,12 @@ import threading
 import time
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import field
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import Any
 
 from satchel.dataclass import dataclass
 from satchel.safety import sanitize
@@ -55,6 +56,9 @@ class Lines:
 
     sizes: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
     """Characters up to each line, computed on first use."""
+
+    derived: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What others computed from these lines alone, by a key of theirs: kept as long as the file is cached."""
 
     def characters(self, start: int, end: int) -> int:
         """Return the characters of lines `start`..`end`, each with its line end."""
@@ -259,6 +263,15 @@ def outline_of(lines: Lines, *, is_note: bool = False) -> Outline:
         return outline_file(lines.path, "\n".join(lines.lines))[1]
     except (RecursionError, MemoryError):  # nesting or size beyond anything written by hand
         return Outline("", (), parsed=False)
+
+
+def trimmed(lines: Lines, start: int, end: int) -> tuple[Range, int]:
+    """Return `without_blank_ends` of a range of these lines and its characters, computed once while they are cached."""
+    kept: tuple[Range, int] | None = lines.derived.get((start, end))
+    if kept is None:
+        shown = without_blank_ends(lines.lines, start, end)
+        kept = lines.derived[start, end] = shown, lines.characters(*shown)
+    return kept
 
 
 def without_blank_ends(lines: Sequence[str], start: int, end: int) -> Range:

@@ -23,7 +23,7 @@ from satchel.assemble.candidates import (
     shortened_steps,
     signature_range,
 )
-from satchel.assemble.companions import binding
+from satchel.assemble.companions import ImportIndex, binding
 from satchel.assemble.pack import FillPolicy, Marking, answer, fit
 from satchel.assemble.plans import Plan, PlannedSection
 from satchel.assemble.render.labels import group_of
@@ -84,6 +84,7 @@ class EntityCandidates:
     whole_files: list[Candidate] = field(default_factory=list)
     lines: dict[str, Lines] = field(default_factory=dict)
     outlines: dict[str, Outline] = field(default_factory=dict)
+    imports: dict[str, ImportIndex] = field(default_factory=dict)
     notes: list[Failure] = field(default_factory=list)
 
     def section(self, whole_files: Sequence[Candidate], *, imports: bool) -> Section:
@@ -95,7 +96,8 @@ class EntityCandidates:
         outline = self.outlines.get(candidate.group)
         if group.lines is None or outline is None or candidate.leader is not None:
             return []
-        ranges = binding(group.lines.lines, outline, step.ranges)
+        imports = self.imports.setdefault(candidate.group, ImportIndex(outline))
+        ranges = binding(group.lines.lines, imports, step.ranges)
         return [_import(candidate, group.lines, start, end) for start, end in ranges]
 
 

@@ -176,6 +176,13 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
     )
 
 
+def chunk_scores(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> FloatArray:
+    """Return `score(...).chunk` alone."""
+    weighed = _term_cache(lexicon).weighed(lexicon, [term.term for term in terms], files=False)
+    found = _occurrences([one.chunk for one in weighed])
+    return found.sum([term.weight for term in terms], len(lexicon.columns.chunk_row))
+
+
 def _occurrences(level: Sequence[_Weighed | None]) -> Occurrences:
     used = [one for one in level if one is not None]
     return Occurrences(

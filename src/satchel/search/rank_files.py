@@ -382,7 +382,9 @@ def _lift_frames(value: FloatArray, places: Sequence[TracedPlace], lexicon: Lexi
 
 def _rank_within(scores: FloatArray, owner: IntArray) -> FloatArray:
     """Return the rank (from 0) of each member within its owner, by falling score; ties in order of position."""
-    order = np.lexsort((np.arange(len(scores)), -scores, owner))
+    order = np.argsort(-scores, kind="stable")
+    narrow = owner.astype(np.min_scalar_type(int(owner.max(initial=0))))  # small integers are sorted in linear time
+    order = order[np.argsort(narrow[order], kind="stable")]
     ordered = owner[order]
     first = np.concatenate(([True], ordered[1:] != ordered[:-1])) if len(ordered) else np.zeros(0, dtype=bool)
     starts = np.flatnonzero(first)

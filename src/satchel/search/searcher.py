@@ -150,9 +150,10 @@ def _file_hits(
     documents = columns.chunk_document[owned].tolist()
     file_signals = {document: _file_signals(ranking, document) for document in dict.fromkeys(documents)}
     file_scores = ranking.file_score[documents].tolist()
+    calls = ranking.calls[owned].tolist()
     framed = {place.chunk: ranking.frame_strength(place.chunk) for place in ranking.mentions.places}
     hits = []
-    for chunk, row, document, score in zip(owned, rows, documents, file_scores, strict=True):
+    for chunk, row, document, score, called in zip(owned, rows, documents, file_scores, calls, strict=True):
         spans, frame = chunks[chunk], framed.get(chunk, 0.0)
         hits.append(
             Hit(
@@ -160,7 +161,7 @@ def _file_hits(
                 relevance=max(relevances[chunk], frame),
                 score=spans[0].value,
                 spans=tuple(spans),
-                signals=file_signals[document] + _part_signals(ranking, chunk, frame, similar, learned[chunk]),
+                signals=file_signals[document] + _part_signals(called, chunk, frame, similar, learned[chunk]),
                 file_score=1.0 + FRAMED_FILE * frame if frame else score,
             )
         )
@@ -201,10 +202,9 @@ def _peripheral_signal(ranking: rank_files.Ranking, document: int) -> list[Signa
 
 
 def _part_signals(
-    ranking: rank_files.Ranking, chunk: int, framed: float, similar: Similar | None, learned: float
+    calls: float, chunk: int, framed: float, similar: Similar | None, learned: float
 ) -> tuple[Signal, ...]:
     """Return the signals of a chunk beside those of its file; `framed` is that of the frame that leads to it."""
-    calls = float(ranking.calls[chunk])
     rows = [Signal("calls", round(calls, 4), rank_files.VALUE_CALLS)] if calls > 0 else []
     if round(learned, 4):
         rows.append(Signal("learned", round(learned, 4), 1.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -282,10 +283,16 @@ def _present(terms: Iterable[str], lexicons: Sequence[Lexicon]) -> set[str]:
     """Return those of the terms that occur anywhere."""
     missing, present = sorted(terms), set[str]()
     for lexicon in lexicons:
-        postings = zip(missing, lexicon.postings(missing), strict=True)
-        present |= {term for term, row in postings if any(len(units) for units, _ in (row.body, row.name, row.path))}
+        occurs = lexicon.fetched(_present, missing, partial(_occurrence, lexicon))
+        present |= {term for term, is_there in occurs.items() if is_there}
         missing = [term for term in missing if term not in present]
     return present
+
+
+def _occurrence(lexicon: Lexicon, terms: Sequence[str]) -> dict[str, bool]:
+    """Return for each term whether it occurs."""
+    postings = zip(terms, lexicon.postings(terms), strict=True)
+    return {term: any(len(units) for units, _ in (row.body, row.name, row.path)) for term, row in postings}
 
 
 BoolArray = npt.NDArray[np.bool_]

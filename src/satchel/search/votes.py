@@ -15,13 +15,12 @@ import math
 import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from satchel.dataclass import dataclass
-from satchel.search.bm25 import FloatArray, score
+from satchel.search.bm25 import FloatArray, chunk_scores
 from satchel.search.chunks import definitions_of, stored_rows
 from satchel.search.query import Query
 from satchel.store.protocol import Store
@@ -91,7 +90,7 @@ def _matches_by_path(query: Query, store: Store) -> dict[str, CommitMatch]:
     commits = store.lexicon(Kind.COMMIT)
     if not commits.chunk_count or not query.terms:
         return {}
-    scores = score(commits, query.terms, files=False).chunk
+    scores = chunk_scores(commits, query.terms)
     scores[~commits.live_chunk] = 0.0
     best = np.argsort(-scores, kind="stable")[:BEST_COMMITS]
     best = best[scores[best] > 0]
@@ -107,8 +106,10 @@ def _matches_by_path(query: Query, store: Store) -> dict[str, CommitMatch]:
         age = max(newest - created, 0.0)
         fade = 0.5 + 0.5 * 2 ** (-age / COMMIT_HALF_LIFE_SECONDS)
         for path in files:
-            earlier = by_path.get(path) or CommitMatch(0.0, value / top, rank)
-            by_path[path] = replace(earlier, votes=earlier.votes + value * fade / math.sqrt(len(files)))
+            earlier = by_path.get(path)
+            share, first = (value / top, rank) if earlier is None else (earlier.best, earlier.first)
+            votes = 0.0 if earlier is None else earlier.votes
+            by_path[path] = CommitMatch(votes + value * fade / math.sqrt(len(files)), share, first)
     return by_path
 
 

@@ -87,7 +87,7 @@ class _Table(dict[str, int]):
             if number is not None:
                 return number
             pieces = [run] if run.isidentifier() else words.words(run)
-            terms = [term for word in pieces for term in words.terms_of(word)]
+            terms = [term for word in pieces for term in words.analysed(word)]
             self._spans.extend((len(self._terms), len(terms), len(pieces)))
             numbers = self._numbers
             for term in terms:

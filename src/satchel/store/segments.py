@@ -77,8 +77,8 @@ def encode_columns(columns: Columns) -> bytes:
     """Return the columns of a segment as one blob."""
     arrays = [getattr(columns, name) for name in Columns.__slots__]
     head = _HEADER.pack(MAGIC, len(columns.span_chunk), len(columns.chunk_row), len(columns.document_id))
-    body = b"".join(array.astype(kind).tobytes() for array, kind in zip(arrays, _COLUMN_TYPES, strict=True))
-    return _sealed(head + body)
+    body = (array.astype(kind).tobytes() for array, kind in zip(arrays, _COLUMN_TYPES, strict=True))
+    return _sealed(b"".join([head, *body]))
 
 
 def _sealed(blob: bytes) -> bytes:

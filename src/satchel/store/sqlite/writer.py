@@ -106,23 +106,25 @@ def _merge(connection: apsw.Connection, kind: str, ids: Sequence[int], should_st
         for store, name in zip(parts, Columns.__slots__, strict=True):
             store.append(getattr(kept, name))
     merged = Columns(*(np.concatenate(part) for part in parts))
+    parts.clear()
     target = _next_segment(connection)
+    marks = ", ".join("?" * len(ids))
+    documents = merged.document_id
+    if len(documents):
+        hidden = rows(connection, f"SELECT id FROM bundles WHERE hidden AND segment IN ({marks})", tuple(ids))
+        dead_positions = np.flatnonzero(np.isin(documents, [row[0] for row in hidden]))
+        connection.execute(
+            "INSERT INTO segments VALUES (?, ?, ?, ?, ?)",
+            (target, kind, len(merged.span_chunk), encode_columns(merged), dead_positions.astype("<i8").tobytes()),
+        )
+    del merged  # of a million documents 70 MB, which the postings need now
     if renumber:
         _merge_postings(connection, renumber, target, should_stop)
-    marks = ", ".join("?" * len(ids))
     connection.execute(f"DELETE FROM postings WHERE segment IN ({marks})", tuple(ids))
     connection.execute(f"DELETE FROM segments WHERE id IN ({marks})", tuple(ids))
-    if not len(merged.document_id):
-        return
-    hidden = rows(connection, f"SELECT id FROM bundles WHERE hidden AND segment IN ({marks})", tuple(ids))
-    dead_positions = np.flatnonzero(np.isin(merged.document_id, [row[0] for row in hidden]))
-    connection.execute(
-        "INSERT INTO segments VALUES (?, ?, ?, ?, ?)",
-        (target, kind, len(merged.span_chunk), encode_columns(merged), dead_positions.astype("<i8").tobytes()),
-    )
     connection.executemany(
         "UPDATE bundles SET segment = ?, position = ? WHERE id = ?",
-        ((target, position, document) for position, document in enumerate(merged.document_id.tolist())),
+        ((target, position, document) for position, document in enumerate(documents.tolist())),
     )
 
 
