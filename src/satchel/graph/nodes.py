@@ -25,7 +25,7 @@ from satchel.graph.walk import GraphWalk, Reached
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import handle
-from satchel.search.chunks import chunk_of, identity_of
+from satchel.search.chunks import REVISION, chunk_of, identity_of
 from satchel.search.rank_records import HALF_LIFE_SECONDS
 from satchel.search.resolve.code import Code
 from satchel.sources.notes import value_text
@@ -240,13 +240,13 @@ class Nodes:
         if self._request.include_fields and row == document.first_chunk:
             fields = shown_fields(document.fields, self._request.lens.include_fields, self._allow)
             info |= {"fields": fields} if fields else {}
+        lines = ((part.start, part.end),) if chunk.location is not None else ()
+        fields = {_NODE: info, "bundle": document.id, REVISION: (document.content_hash, lines)}
         if chunk.location is not None:
             info["location"] = {"file": document.key, "lines": f"{part.start}-{part.end}"}
             if self._is_stale(document):
                 info["freshness"] = "stale"
-        shown = replace(
-            chunk, title=info["name"], location=None, role=Role.RECORD, fields={_NODE: info, "bundle": document.id}
-        )
+        shown = replace(chunk, title=info["name"], location=None, role=Role.RECORD, fields=fields)
         total = rated.rating.total
         hit = Hit(shown, total, total, signals=rated.rating.signals)
         body = self._body(part, document, has_file=chunk.location is not None)
@@ -317,7 +317,7 @@ class Nodes:
         cap = self.cap
         size = len(body) / CHARACTERS_PER_TOKEN
         steps = [Step(Detail.FULL, text=body)] if size <= cap else []
-        note = f"… (shortened; handle {handle(chunk.id, '', ())} gives all of it)"
+        note = f"… (shortened; handle {handle(chunk.id, *chunk.fields[REVISION])} gives all of it)"
         most = min(cap, size / 2) if steps else cap
         for _ in range(SHORTENINGS):
             if most < MIN_NODE_TOKENS:

@@ -27,7 +27,7 @@ from satchel.open_root import OpenRoot
 from satchel.receipts.handles import HandleTarget
 from satchel.receipts.service import ReceiptService
 from satchel.safety import sanitize
-from satchel.search.chunks import identity_of
+from satchel.search.chunks import REVISION, identity_of
 from satchel.search.dense import Meaning, scores
 from satchel.search.query import Query, analyse
 from satchel.search.relations import clear, definitions_named, files_named
@@ -442,13 +442,8 @@ def node_handles(context: Context) -> list[HandleTarget]:
     """Return the targets of the handles of a graph context: the lines of a node in a file, else its record."""
     handles = []
     for item in context.items:
-        place = item.metadata["node"].get("location")
-        if place is None:
-            handles.append(HandleTarget(item.handle, Kind(item.source), item.id))
-            continue
-        start, _, end = place["lines"].partition("-")
-        content_hash = context.meta["files"].get(place["file"], "")
-        name = item.id.partition("::")[2]
-        lines = ((int(start), int(end)),)
-        handles.append(HandleTarget(item.handle, Kind(item.source), item.id, place["file"], name, content_hash, lines))
+        path = item.metadata["node"].get("location", {}).get("file", "")
+        content_hash, lines = item.metadata[REVISION]
+        name = item.id.partition("::")[2] if path else ""
+        handles.append(HandleTarget(item.handle, Kind(item.source), item.id, path, name, content_hash, lines))
     return handles

@@ -233,7 +233,7 @@ class ReceiptService:
             max_tokens=check_budget(settings.budget_max_tokens if max_tokens is None else max_tokens),
             layout=parse_format(format or settings.context_format),
         )
-        self.handles.record(handles_of(context))
+        self.handles.record([row for row in handles_of(context) if row.handle not in rows])  # those keep their lines
         account = self.account(check_session(session))
         failures = account.failures if account is not None else ()
         return with_account(context, account, [*failures, *self._note_shown(session, account, context.items)])
