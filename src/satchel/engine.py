@@ -197,7 +197,6 @@ class Satchel:
     vectors = _From(lambda satchel: satchel._root.vectors)
     embedder = _From(lambda satchel: satchel._root.embedder)
     index = _From(lambda satchel: satchel._root.index)
-    wait_for_siblings = _From(lambda satchel: satchel._root.wait_for_siblings)
     refresh = _From(lambda satchel: satchel._root.refresh)
     status = _From(lambda satchel: satchel._root.status)
     start_embedding = _From(lambda satchel: satchel.vectors.start)
