@@ -190,6 +190,7 @@ class Satchel:
     places = _From(lambda satchel: satchel._root.places)
     loaded = _From(lambda satchel: satchel._root.loaded)
     settings = _From(lambda satchel: satchel._root.settings)
+    alias = _From(lambda satchel: satchel._root.alias)
     is_vault = _From(lambda satchel: satchel._root.is_vault)
     store = _From(lambda satchel: satchel._root.store)
     memory_store = _From(lambda satchel: satchel._root.memory_store)

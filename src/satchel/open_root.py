@@ -60,6 +60,7 @@ class OpenRoot:
         self.loaded = loaded
         self.key = key
         self.environ = environ
+        self.alias = places.root.name
         self.is_vault = False
         self.store = SqliteStore(places.index / INDEX_NAME, disposable=True)
         self.vectors: IndexVectors
@@ -86,7 +87,9 @@ class OpenRoot:
         folders = config.Folders.from_environment(variables)
         places = locate(path, root if workspace is None else Registry(folders).get(workspace).path, folders)
         loaded = config.load_settings(places.root, variables, settings or {}, folders)
-        return cls.open_at(places, loaded, folders, variables, embedder)
+        opened = cls.open_at(places, loaded, folders, variables, embedder)
+        opened.alias = workspace or opened.alias
+        return opened
 
     @classmethod
     def open_at(
@@ -101,7 +104,8 @@ class OpenRoot:
         opened = cls(places, loaded, load_key(folders.state, environ), environ)
         stores = shelves(places.index / INDEX_NAME, places.memory)
         opened.vectors = IndexVectors(loaded.settings, stores, folders.cache, opened.key, environ, embedder)
-        opened.is_vault = Registry(folders).type_of(places.root) is WorkspaceType.VAULT
+        named = Registry(folders).at(places.root)
+        opened.alias, opened.is_vault = named.name, named.type is WorkspaceType.VAULT
         return opened
 
     @property
