@@ -5,7 +5,9 @@ The command line, the schemas of tools, the error messages and the tables of the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TypeVar
 
@@ -187,6 +189,25 @@ def parse_choice(kind: type[Choice], value: str, what: str) -> Choice:
     near = difflib.get_close_matches(str(value).lower().replace("_", "-"), values, n=1)
     hint = f" (did you mean {near[0]}?)" if near else ""
     raise UsageError(f"unknown {what} {value!r}{hint}: choose from {', '.join(values)}")
+
+
+_EPOCH_SECONDS = re.compile(r"\d{1,11}(?:\.\d+)?")
+
+MOMENT_EXAMPLE = "a date (2024-05-01), a date with time, or epoch seconds"
+
+
+def parse_moment(written: str, name: str = "now") -> float:
+    """Return seconds since the epoch of `2024-05-01`, `2024-05-01T10:30:00+02:00` or `1714559400`; without a zone, UTC.
+
+    Raises UsageError for anything else.
+    """
+    if _EPOCH_SECONDS.fullmatch(written):
+        return float(written)
+    try:
+        moment = datetime.fromisoformat(written)
+    except ValueError:
+        raise UsageError(f"{name} is {written!r}: give {MOMENT_EXAMPLE}", name) from None
+    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
 
 
 LARGEST_BUDGET = 10_000_000

@@ -7,7 +7,7 @@ import pytest
 
 from satchel.cli.streams import MOST_BYTES, read_question
 from satchel.errors import UsageError
-from satchel.operations.operation import parse_moment
+from satchel.vocabulary import parse_moment
 
 
 def standard_input(monkeypatch: pytest.MonkeyPatch, raw: bytes) -> None:

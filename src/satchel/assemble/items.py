@@ -233,7 +233,13 @@ def entity_row(candidate: Candidate) -> dict[str, Any]:
         "start_line": location.start_line if location is not None else 0,
         "end_line": location.end_line if location is not None else 0,
         "score": candidate.hit.relevance,
+        **{name: chunk.fields[f"given_{name}"] for name in _GIVEN if chunk.fields.get(f"given_{name}")},
+        **({"title": chunk.title} if chunk.fields.get("given_qualified_name") else {}),
     }
+
+
+_GIVEN = ("qualified_name", "summary")
+"""Data of an entity that comes with a result, shown as it was given. `title` is then its name in the file."""
 
 
 def _record_item(group: Group, key: bytes) -> ContextItem:

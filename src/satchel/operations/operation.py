@@ -7,10 +7,8 @@ which values are possible, so that messages are the same everywhere; the schemas
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.dataclass import dataclass
 from satchel.errors import SatchelError, UsageError
 from satchel.safety.sanitize import clean_field
+from satchel.vocabulary import MOMENT_EXAMPLE, parse_moment
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 SHOWN_CHARACTERS = 60
 """Characters of a wrong value in a message."""
 
-_EPOCH_SECONDS = re.compile(r"\d{1,11}(?:\.\d+)?")
 
 ShouldStop = Callable[[], bool]
 
@@ -52,9 +50,6 @@ class Shape(StrEnum):
     OBJECT = "object"
     COUNTS = "object of whole numbers"
     MOMENT = "moment"
-
-
-_MOMENT_EXAMPLE = "a date (2024-05-01), a date with time, or epoch seconds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,20 +144,6 @@ def _unknown(operation: str, name: str, spellings: Sequence[str], names: Sequenc
     return f"{operation} has no argument {clean_field(name, SHOWN_CHARACTERS)!r}{suggestion}: {choice}"
 
 
-def parse_moment(written: str, name: str = "now") -> float:
-    """Return seconds since the epoch of `2024-05-01`, `2024-05-01T10:30:00+02:00` or `1714559400`; without a zone, UTC.
-
-    Raises UsageError for anything else.
-    """
-    if _EPOCH_SECONDS.fullmatch(written):
-        return float(written)
-    try:
-        moment = datetime.fromisoformat(written)
-    except ValueError:
-        raise UsageError(f"{name} is {written!r}: give {_MOMENT_EXAMPLE}", name) from None
-    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
-
-
 def _instance(value: Any, kind: type) -> Any:
     if not isinstance(value, kind):
         raise TypeError
@@ -215,7 +196,7 @@ _RULES: Mapping[Shape, tuple[Mapping[str, Any], str, Callable[[Any], Any]]] = {
         lambda value: {name: _count(inner) for name, inner in _object(value).items()},
     ),
     # Numbers are accepted as moments too, but lists of types confuse some clients.
-    Shape.MOMENT: ({"type": "string"}, _MOMENT_EXAMPLE, _moment),
+    Shape.MOMENT: ({"type": "string"}, MOMENT_EXAMPLE, _moment),
 }  # fmt: skip
 """Shape -> its JSON schema, an example for messages, and a check that returns the value in the type of the engine."""
 

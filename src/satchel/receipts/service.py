@@ -15,12 +15,13 @@ from satchel.assemble.request import (
     AssembleRequest,
     check_budget,
     check_file_weights,
+    check_limit,
+    check_now,
     check_score,
     check_session,
     make_request,
     parse_format,
     parse_kinds,
-    start_of_day,
 )
 from satchel.errors import UsageError
 from satchel.receipts.handles import HandleLedger, HandleTarget, handles_of, reference_handles
@@ -89,13 +90,12 @@ class ReceiptService:
         """
         check_question(question)
         kinds, conditions, quiet = parse_kinds(types), parse_filters(filters or {}), silent(parse_strategies(searches))
-        if limit < 1:
-            raise UsageError(f"limit is {limit}: give at least 1", "limit")
+        check_limit(limit)
         root, allow = self._root, self._root.settings.redact_allow
         if refresh:
             root.refresh()
         query = analyse(sanitize.text(question, allow))
-        most, moment = max(CANDIDATE_SPANS, limit * SPANS_PER_RECORD), now or start_of_day()
+        most, moment = max(CANDIDATE_SPANS, limit * SPANS_PER_RECORD), check_now(now)
         signals = check_file_weights(root.settings.search_weights.items())
 
         def hits(store: Store) -> list[Hit]:

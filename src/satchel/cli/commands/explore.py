@@ -19,10 +19,10 @@ from satchel.cli.streams import age_text, counts_text, day, size_text
 from satchel.cli.tables import Column, plain_lines
 from satchel.errors import UsageError
 from satchel.operations.json import CHECK
-from satchel.operations.operation import parse_moment
 from satchel.operations.registry import HISTORY, STATUS
 from satchel.safety.sanitize import clean_field
 from satchel.types import Failure
+from satchel.vocabulary import parse_moment
 
 if TYPE_CHECKING:
     from satchel.doctor import Check
