@@ -179,11 +179,7 @@ def assemble_graph(
         warnings=warnings,
         shown_before=references(shown_before, token_counter, request.max_tokens, is_all=not rest),
     )
-    fitted, named = (
-        fitted_page(page, section, partial(setattr, nodes, "cap", request.max_tokens))
-        if rated
-        else (Fitted("", 0, ()), [])
-    )
+    fitted, named = fitted_page(page, section, nodes.uncap) if rated else (Fitted("", 0, ()), [])
     return Context(
         query=request.query,
         text=fitted.text,

@@ -494,8 +494,7 @@ def _hub_notes(hubs: Mapping[int, tuple[int, int]], code: Code) -> list[str]:
     notes = []
     code.load(rows[:_HUBS_NAMED])
     for row in rows[:_HUBS_NAMED]:
-        document = code.document_of(row)
-        name = code.part(row).name or document.title or document.key
+        name = code.part(row).name or code.document_of(row).title or code.document_of(row).key
         notes.append(f"{name}: {hubs[row][0]:,} of {hubs[row][1]:,} new neighbours followed, the most relevant")
     more = len(rows) - len(notes)
     return [*notes, f"{more} more nodes with many neighbours were sampled"] if more else notes

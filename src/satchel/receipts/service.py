@@ -68,7 +68,7 @@ class ReceiptService:
 
     def __init__(self, root: OpenRoot) -> None:
         self._root = root
-        self.handles = HandleLedger(root.places.state / "handles" / f"{root.places.index.name}.jsonl")
+        self.handles = HandleLedger.of(root.places)
 
     def search(
         self,

@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,9 +32,8 @@ from satchel.assemble.request import AssembleRequest, check_budget, check_limit,
 from satchel.assemble.section import Section, subtract
 from satchel.assemble.shapes import with_related
 from satchel.assemble.source_lines import FileLines, without_blank_ends
-from satchel.engine import Satchel
-from satchel.errors import NoIndexError, SatchelError, UsageError
-from satchel.receipts.handles import HandleLedger, handles_of
+from satchel.engine import Satchel, record_handles
+from satchel.errors import SatchelError, UsageError
 from satchel.results.candidates import EntityCandidates, searched_context, supply
 from satchel.results.entities import SOURCE, read_results
 from satchel.results.searcher import SEARCHES, AssemblyOptions, Searcher, read_options
@@ -42,7 +41,6 @@ from satchel.safety.trust import load_key
 from satchel.search.filters import make_filters
 from satchel.settings import Settings
 from satchel.system import telemetry
-from satchel.system.locations import locate
 from satchel.system.threads import in_thread
 from satchel.types import CONTEXT_TYPES, Context, ContextItem, Failure, Kind, Omission, View
 
@@ -177,7 +175,7 @@ class ContextAssembler:
             if request.related and store is None:
                 notes.append(Failure(SOURCE, f"nothing related is named: {root} is not the folder of the searcher"))
             context = self._packed(supplied, request, _bounded([*notes, *supplied.notes]), store)
-        self._record_handles(context, root)
+        record_handles(context, root, self._environ)
         meta = {
             "timings": {"assemble_ms": round((time.monotonic() - started) * 1000, 2)},
             "given": {"results": len(rows), "entities": len(entities), "files_read": len(supplied.lines)},
@@ -249,14 +247,6 @@ class ContextAssembler:
         engine.refresh()
         with engine.store.snapshot() as state:
             yield state
-
-    def _record_handles(self, context: Context, root: Path) -> None:
-        """Record the handles of a context, so that the root that contains the folder can expand them."""
-        with suppress(NoIndexError, ValueError):  # a folder that is never indexed has no handles
-            places = locate(root, None, config.Folders.from_environment(self._environ))
-            below = root.resolve().relative_to(places.root)
-            rows = [replace(row, path=(below / row.path).as_posix()) for row in handles_of(context) if row.path]
-            HandleLedger(places.state / "handles" / f"{places.index.name}.jsonl").record(rows)
 
     def _packed(
         self,
