@@ -8,9 +8,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from satchel import Satchel as Engine
+from satchel.index.walk import TreeWalk, walk
 from satchel.system.state_files import index_lock
 from satchel.testing import TinyRepository
 from tests.e2e.command import Satchel, finish
@@ -152,3 +155,23 @@ def test_cleaning_while_somebody_asks(satchel: Satchel) -> None:
             assert ran.code == 0, ran.err
             # Removed between the look at the tree and the answer, there is no index, and that is what it says.
             assert "def function_7" in ran.out or "nothing is indexed here yet" in ran.err
+
+
+@pytest.mark.parametrize("change", [True, False])
+def test_a_question_walks_the_tree_once(
+    repository: TinyRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: bool
+) -> None:
+    walked = []
+
+    def counting(*arguments: Any, **options: Any) -> TreeWalk:
+        walked.append(arguments)
+        return walk(*arguments, **options)
+
+    with Engine.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as opened:
+        opened.index()
+        if change:
+            repository.write({"src/f1.py": "def function_1():\n    return 'changed'\n"})
+        monkeypatch.setattr("satchel.index.build.walk", counting)
+        assert opened.refresh(at_once=True) == []
+        assert len(walked) == 1
+        assert ("'changed'" in opened.assemble("where is function_1").text) is change
