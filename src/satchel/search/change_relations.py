@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.dataclass import dataclass
 from satchel.search.chunks import chunks_of
-from satchel.sources.roles import is_secondary
 from satchel.store.records import StoredChunk
 from satchel.types import Hit, Role, ScoredSpan, Signal
 
@@ -273,7 +272,8 @@ class _Dependents:
             for site in self._relations.callers(middle, FURTHER_FILES).sites if middle is not None else ():
                 if site.secondary:
                     self._add(site.row, FURTHER_TEST * site.certainty, [around(site)])
-        self._tests_of_class(target)
+        if self._own is not None:
+            self._tests_of_class(target)
         return callers
 
     def _tests_of_class(self, target: CodeDefinition) -> None:
@@ -281,10 +281,8 @@ class _Dependents:
         owner = self._relations.owner(target)
         if owner is None or owner.key == target.key:
             return
-        for heir in self._relations.heirs(owner):
-            if is_secondary(heir.path):
-                self._add(heir.row, CLASS_TEST)
-        for site in self._relations.callers(owner, FURTHER_FILES).sites:
+        uses = (site for site in self._relations.uses(owner, FURTHER_FILES) if site.how == "use")
+        for site in (*self._relations.callers(owner, FURTHER_FILES).sites, *uses):
             if site.secondary:
                 self._add(site.row, CLASS_TEST * site.certainty, [around(site)])
 
