@@ -158,7 +158,7 @@ def measure(tree: Path, rounds: int) -> dict[str, Any]:
         kinds = {"code": ["code"], "all": []}
         with Satchel.open(work, environ=fresh_home(folder / "home")) as opened:
             opened.index()
-            result = {
+            result: dict[str, dict[str, Any]] = {
                 name: {
                     "first_cpu_ms": first_time(opened, every, types),
                     "again_cpu_ms": milliseconds(

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property, wraps
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, ov
 
 from satchel import config
 from satchel.dataclass import dataclass
+from satchel.errors import NoIndexError
 from satchel.open_root import INDEX_NAME as INDEX_NAME
 from satchel.open_root import REFRESH_PAUSE_SECONDS as REFRESH_PAUSE_SECONDS
 from satchel.open_root import AnyPath, OpenRoot, ShouldStop, never
@@ -100,6 +103,17 @@ def clean(
         return Removal(folders.cache, remove_everything(folders.cache, wait_seconds))
     folder = locate(path, root, folders).index
     return Removal(folder, remove_index(folder, wait_seconds))
+
+
+def record_handles(context: Context, folder: Path, environ: Mapping[str, str]) -> None:
+    """Record the handles of the files that a context of a folder shows, so that the root around it can expand them."""
+    from satchel.receipts.handles import HandleLedger, handles_of
+
+    with suppress(NoIndexError, ValueError):  # a folder that is never indexed has no handles
+        places = locate(folder, None, config.Folders.from_environment(environ))
+        below = folder.resolve().relative_to(places.root)
+        rows = [replace(row, path=(below / row.path).as_posix()) for row in handles_of(context) if row.path]
+        HandleLedger.of(places).record(rows)
 
 
 class Satchel:
@@ -190,6 +204,7 @@ class Satchel:
     places = _From(lambda satchel: satchel._root.places)
     loaded = _From(lambda satchel: satchel._root.loaded)
     settings = _From(lambda satchel: satchel._root.settings)
+    alias = _From(lambda satchel: satchel._root.alias)
     is_vault = _From(lambda satchel: satchel._root.is_vault)
     store = _From(lambda satchel: satchel._root.store)
     memory_store = _From(lambda satchel: satchel._root.memory_store)
@@ -197,7 +212,6 @@ class Satchel:
     vectors = _From(lambda satchel: satchel._root.vectors)
     embedder = _From(lambda satchel: satchel._root.embedder)
     index = _From(lambda satchel: satchel._root.index)
-    wait_for_siblings = _From(lambda satchel: satchel._root.wait_for_siblings)
     refresh = _From(lambda satchel: satchel._root.refresh)
     status = _From(lambda satchel: satchel._root.status)
     start_embedding = _From(lambda satchel: satchel.vectors.start)

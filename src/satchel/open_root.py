@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from satchel.assemble.gather import Workbench
     from satchel.assemble.source_lines import FileLines
     from satchel.embed import Embedder
+    from satchel.index.build import TreeState
     from satchel.index.options import BuildOptions, IndexReport, Progress
     from satchel.index.status import Status
     from satchel.receipts.session import Account
@@ -33,7 +34,11 @@ if TYPE_CHECKING:
 REFRESH_PAUSE_SECONDS = 2.0
 """Least time between two scans of the tree by one process; every shown file is still compared with the index."""
 
-INDEX_NAME = "index.db"
+WRITER_SECONDS = 1.0
+"""Seconds that a question waits for another process that writes the index: a small update takes less, and the answer
+from the index of before has a note."""
+
+INDEX_NAME, LOCK_NAME = "index.db", "index.lock"
 
 _SECTION_THREADS = 4
 
@@ -55,8 +60,8 @@ class OpenRoot:
         self.loaded = loaded
         self.key = key
         self.environ = environ
+        self.alias = places.root.name
         self.is_vault = False
-        self.patience = 0.0
         self.store = SqliteStore(places.index / INDEX_NAME, disposable=True)
         self.vectors: IndexVectors
         self._memory_store: SqliteStore | None = None
@@ -82,7 +87,9 @@ class OpenRoot:
         folders = config.Folders.from_environment(variables)
         places = locate(path, root if workspace is None else Registry(folders).get(workspace).path, folders)
         loaded = config.load_settings(places.root, variables, settings or {}, folders)
-        return cls.open_at(places, loaded, folders, variables, embedder)
+        opened = cls.open_at(places, loaded, folders, variables, embedder)
+        opened.alias = workspace or opened.alias
+        return opened
 
     @classmethod
     def open_at(
@@ -97,7 +104,8 @@ class OpenRoot:
         opened = cls(places, loaded, load_key(folders.state, environ), environ)
         stores = shelves(places.index / INDEX_NAME, places.memory)
         opened.vectors = IndexVectors(loaded.settings, stores, folders.cache, opened.key, environ, embedder)
-        opened.is_vault = Registry(folders).type_of(places.root) is WorkspaceType.VAULT
+        named = Registry(folders).at(places.root)
+        opened.alias, opened.is_vault = named.name, named.type is WorkspaceType.VAULT
         return opened
 
     @property
@@ -187,7 +195,10 @@ class OpenRoot:
         try:
             return stack.enter_context(self.memory_snapshot()), ()
         except (LockedError, StoreError) as error:
-            return None, (Failure("memory", str(error), "the answer has nothing that was remembered"),)
+            message = str(error).replace(
+                f"{self.places.memory.parent}/", ""
+            )  # an answer names no folder of this machine
+            return None, (Failure("memory", message, "the answer has nothing that was remembered"),)
 
     def _read(self, work: Callable[[Store, Sequence[Failure]], Answer]) -> Answer:
         """Run `work`, and once more if the index turns out to be damaged, with the notes of building it again."""
@@ -210,16 +221,20 @@ class OpenRoot:
         progress: Progress | None = None,
         should_stop: ShouldStop = never,
         wait_seconds: float | None = None,
+        seen: TreeState | None = None,
     ) -> IndexReport:
-        """Bring the index up to date. Raises LockedError when another process keeps building for too long."""
+        """Bring the index up to date. Raises LockedError when another process keeps building for too long.
+
+        What was `seen` of the tree is used if no other process has published anything since.
+        """
         from satchel.system.state_files import index_lock
 
         wait = self.settings.index_lock_wait_s if wait_seconds is None else wait_seconds
         self.lines.take_mismatches()
-        with index_lock(self.places.index / "index.lock", wait, should_stop):
+        with index_lock(self.places.index / LOCK_NAME, wait, should_stop):
             self.store.settle()
             try:
-                report = self._build(progress, should_stop)
+                report = self._build(progress, should_stop, seen)
             except StoreError:
                 if not self.store.damage:
                     raise
@@ -230,7 +245,7 @@ class OpenRoot:
         self._notes = report.notes
         return report
 
-    def _build(self, progress: Progress | None, should_stop: ShouldStop) -> IndexReport:
+    def _build(self, progress: Progress | None, should_stop: ShouldStop, seen: TreeState | None = None) -> IndexReport:
         from satchel.index.build import build
         from satchel.index.options import Quiet
 
@@ -241,7 +256,7 @@ class OpenRoot:
             report = build_from_sibling(self.store, self.places.root, options, watcher, should_stop)
             if report is not None:
                 return report
-        return build(self.store, self.places.root, options, watcher, should_stop)
+        return build(self.store, self.places.root, options, watcher, should_stop, seen)
 
     def refresh(
         self, *, progress: Progress | None = None, should_stop: ShouldStop = never, at_once: bool = False
@@ -250,8 +265,8 @@ class OpenRoot:
 
         With `at_once` the tree is scanned in any case, as by a new process.
 
-        When another process is building for longer than `patience`, an index that was published before still answers,
-        with a note.
+        The tree is compared without the lock of the index, which is only needed to write. When another process holds it
+        for long, an index that was published before still answers, with a note.
         Threads of this process wait for each other instead, so simultaneous questions get the same answer.
         """
         from satchel.system.state_files import thread_lock
@@ -261,36 +276,48 @@ class OpenRoot:
                 self._refreshed = -REFRESH_PAUSE_SECONDS
             return self._refresh(progress, should_stop) if is_ours else list(self._notes)
 
-    def wait_for_siblings(self, seconds: float) -> None:
-        """Wait so long for other processes before an index that was published before answers with a note.
-
-        Processes that answer for one another do this, so that one that only looks for changes leaves no trace.
-        """
-        self.patience = seconds
-
     def _refresh(self, progress: Progress | None, should_stop: ShouldStop) -> list[Failure]:
         if time.monotonic() - self._refreshed < REFRESH_PAUSE_SECONDS and not self.lines.take_mismatches():
             return list(self._notes)
-        published = self._is_published()
+        is_published, is_current, seen = self._look(should_stop)
+        if is_current:
+            self._refreshed, self._notes = time.monotonic(), seen.notes if seen is not None else ()
+            with suppress(OSError):
+                os.utime(self.places.index / LOCK_NAME)  # the time of the last check
+            return list(self._notes)
+        wait = WRITER_SECONDS if is_published else None
         try:
-            report = self.index(
-                progress=progress, should_stop=should_stop, wait_seconds=self.patience if published else None
-            )
-        except LockedError as error:
-            if not published:
+            report = self.index(progress=progress, should_stop=should_stop, wait_seconds=wait, seen=seen)
+        except LockedError:
+            if not is_published:
                 raise
-            return [Failure("index", str(error), "the answer comes from the index as it was before")]
+            message = "another process is bringing the index up to date"  # the same bytes whoever it is
+            return [Failure("index", message, "the answer comes from the index as it was before")]
         return list(report.notes)
 
-    def _is_published(self) -> bool:
-        """Return whether there is an index to answer from, neither damaged nor removed."""
+    def _look(self, should_stop: ShouldStop) -> tuple[bool, bool, TreeState | None]:
+        """Return whether there is an index to answer from, whether it is up to date, and the tree beside it.
+
+        A damaged or removed index is none. For the file of an export there is no tree.
+        """
+        root = self.places.root
         try:
             self.store.settle()
-            return self.store.revision != "0"
+            with self.store.snapshot() as state:
+                if state.revision == "0":
+                    return False, False, None
+                if root.is_file():
+                    from satchel.index.notes import is_current
+
+                    return True, is_current(state, root, self._build_options()), None
+                from satchel.index.build import look
+
+                seen = look(state, root, self._build_options(), should_stop)
         except StoreError:
             if not self.store.damage:
                 raise
-            return False
+            return False, False, None
+        return True, not (seen.is_due or seen.tree.stopped), seen
 
     def _build_options(self) -> BuildOptions:
         from satchel.index.options import build_options

@@ -86,6 +86,7 @@ def test_a_pinned_file_that_is_not_indexed_is_read_cleaned_and_redacted(
     [
         ("../outside.py", "outside-root"),
         ("nowhere.py", "there is no such file"),
+        ("shop", "it is a folder or a special file: name a file in it"),
         ("shop/prices.py:400-500", "it has only"),
         (".env", "secret-file"),
     ],

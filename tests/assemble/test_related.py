@@ -10,9 +10,12 @@ import pytest
 
 from satchel import Satchel
 from satchel.assemble.shapes import MOST_RELATED
+from satchel.operations.ask import CONTEXT_QUERY
+from satchel.operations.operation import Caller
 from satchel.testing import TinyRepository
-from satchel.types import Context
+from satchel.types import Context, Format
 from tests.e2e.sample import CLIENT, sample_repository
+from tests.oracle import o200k
 
 QUESTION = "backoff of send_order in the Client, test_backoff_doubles"
 
@@ -52,6 +55,42 @@ def test_neighbours_are_told_only_when_they_are_asked_for(satchel: Satchel) -> N
     assert around(ask(satchel, related=True))
 
 
+LINE = (
+    "Related: backoff: called by Client.send_order (shop/client.py:19); "
+    "tested by test_backoff_doubles (tests/test_client.py:5)"
+)
+
+
+def test_the_text_of_every_door_names_them_within_the_budget(satchel: Satchel, repository: TinyRepository) -> None:
+    assert LINE in ask(satchel, related=True).text
+    asked = {"question": QUESTION, "types": ["code"], "max_tokens": 2000, "related": True, "fill": True}
+    assert LINE in CONTEXT_QUERY.run(satchel, asked, Caller()).text
+    with Satchel.open(repository.root) as opened:
+        assert LINE in opened.context_query(QUESTION, include_types=["code"], related=True, fill=True).context
+    for layout in Format:
+        for budget in (60, 150, 300, 500, 900):
+            options: dict[str, Any] = {"max_tokens": budget, "format": layout, "related": True}
+            context = satchel.assemble(QUESTION, types=["code"], refresh=False, **options)
+            assert context.usage.used == o200k(context.text) <= budget
+
+
+def test_a_pinned_file_has_neighbours_too(satchel: Satchel) -> None:
+    context = satchel.assemble("qwertz", types=["code"], include=["shop/client.py"], related=True, refresh=False)
+    assert context.items
+    found = around(satchel.assemble(QUESTION, include=["shop/client.py:1-40"], related=True, refresh=False))
+    assert any("backoff at shop/client.py:26" in row["callees"] for row in found.values())
+
+
+def test_implementations_are_heirs_and_overriding_methods(satchel: Satchel, repository: TinyRepository) -> None:
+    classes = (
+        "class Port:\n    def send(self):\n        pass\n\n\nclass Mail(Port):\n    def send(self):\n        return 1\n"
+    )
+    repository.commit("Add ports", {"shop/ports.py": classes})
+    satchel.index()
+    found = around(ask(satchel, "which class implements the send of Port", related=True))
+    assert found["Port.send"]["implementations"] == ["Mail.send at shop/ports.py:7"]
+
+
 def test_container_callees_callers_and_tests_are_named_with_their_places(satchel: Satchel) -> None:
     found = around(ask(satchel, related=True))
     assert found["Client.send_order"] == {
@@ -61,12 +100,14 @@ def test_container_callees_callers_and_tests_are_named_with_their_places(satchel
             "backoff at shop/client.py:26",
             "RetryError at shop/errors.py:1",
         ],
+        "implementations": [],
         "callers": [],
         "tests": [],
     }
     assert found["backoff"] == {
         "container": [],
         "callees": [],
+        "implementations": [],
         "callers": ["Client.send_order at shop/client.py:19"],
         "tests": ["test_backoff_doubles at tests/test_client.py:5"],
     }

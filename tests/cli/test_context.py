@@ -228,6 +228,7 @@ def test_while_another_process_builds_the_first_index_the_answer_is_11(
 
 def test_while_another_process_updates_the_index_the_old_one_answers(satchel: Satchel, shop: TinyRepository) -> None:
     satchel("index")
+    shop.write({"later.py": "LATER = 1\n"})
     with engine.Satchel.open(shop.root) as other, index_lock(other.places.index / "index.lock", 0, lambda: False):
         ran = satchel("context", QUESTION)
         assert ran.code == 0

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from satchel import engine
 from satchel.config import Folders
 from satchel.errors import NoIndexError, StoreError, UsageError
+from satchel.operations.ask import GRAPH_CONTEXT
+from satchel.operations.operation import Caller
 from satchel.system import locations
-from satchel.system.locations import Registry, WorkspaceType
+from satchel.system.locations import Registry, Workspace, WorkspaceType
 from satchel.testing import TinyRepository
 from tests.cli.conftest import Satchel
 from tests.sources.notes.exports import export, node
@@ -69,8 +72,24 @@ def test_an_unknown_name_lists_those_that_exist(satchel: Satchel, vault: Path) -
 def test_several_names_or_a_root_beside_a_name_are_refused(satchel: Satchel, vault: Path, tana: Path) -> None:
     satchel("workspace", "add", "main", str(vault))
     satchel("workspace", "add", "ideas", str(tana))
-    assert "this command takes one" in satchel("status", "--workspace", "main,ideas").err
+    for command in (("status",), ("context", "x"), ("graph", "x")):  # a command takes one, and its help says so
+        ran = satchel(*command, "--workspace", "main,ideas")
+        assert "unknown workspace 'main,ideas': there are ideas, main" in ran.err
+    assert "--workspace NAME  " in satchel("context", "--help").out
     assert "give one of them" in satchel("status", "--workspace", "main", "--root", str(vault)).err
+
+
+def test_every_door_names_a_workspace_by_its_alias(satchel: Satchel, tana: Path) -> None:
+    satchel("workspace", "add", "ideas", str(tana))
+    asked = ("rocket", "--now", "2026-01-01")
+    alone = satchel("graph", *asked, "--workspace", "ideas").out
+    assert "*workspace ideas, " in alone
+    assert satchel("graph", *asked, "--root", str(tana)).out == alone
+    for path, name in ((".", "ideas"), (tana, None)):
+        with engine.Satchel.open(path, root=tana if name is None else None, workspace=name) as opened:
+            context = opened.graph("rocket", now=1_767_225_600.0)
+            assert GRAPH_CONTEXT.run(opened, {"query": "rocket", "now": 1_767_225_600.0}, Caller()).text == context.text
+        assert context.text.rstrip("\n") == alone.rstrip("\n")
 
 
 def test_a_removed_name_is_free_again_and_its_files_stay(satchel: Satchel, vault: Path, tana: Path) -> None:
@@ -111,10 +130,10 @@ def folders(base: Path) -> Folders:
 
 def test_a_root_that_nobody_named_is_a_repository_and_a_file_an_export(tmp_path: Path, vault: Path, tana: Path) -> None:
     registry = Registry(folders(tmp_path))
-    assert registry.type_of(vault) is WorkspaceType.REPOSITORY
-    assert registry.type_of(tana) is WorkspaceType.TANA
+    assert registry.at(vault) == Workspace(vault.name, vault, WorkspaceType.REPOSITORY)
+    assert registry.at(tana).type is WorkspaceType.TANA
     registry.add("main", vault)
-    assert registry.type_of(vault) is WorkspaceType.VAULT
+    assert registry.at(vault).type is WorkspaceType.VAULT
 
 
 def test_a_damaged_registry_is_named_with_what_to_do(tmp_path: Path, vault: Path) -> None:

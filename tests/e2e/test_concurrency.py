@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import platform
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from satchel import Satchel as Engine
+from satchel.index.walk import TreeWalk, walk
 from satchel.system.state_files import index_lock
 from satchel.testing import TinyRepository
 from tests.e2e.command import Satchel, finish
@@ -59,15 +63,44 @@ def test_many_who_ask_and_index_at_once(repository: TinyRepository, satchel: Sat
     assert satchel.faults() == []
 
 
-def test_a_question_while_another_process_indexes_is_answered_from_what_was_published(satchel: Satchel) -> None:
+QUESTION = ("context", "where is function_7", "--now", "2026-01-01")
+
+
+@pytest.mark.parametrize("arguments", [QUESTION, ("graph", "function_7", "--now", "2026-01-01")])
+def test_questions_at_once_over_an_unchanged_index_give_the_same_bytes_and_need_no_lock(
+    satchel: Satchel, arguments: tuple[str, ...]
+) -> None:
     assert satchel("index").code == 0
+    alone = satchel(*arguments)
     with another_run(satchel):
-        ran = satchel("context", "where is function_7", "--json")
-    assert ran.code == 0
-    assert "def function_7" in ran.json["text"]
-    (failure,) = ran.json["failures"]
-    assert f"built by process {os.getpid()}" in failure["message"]
-    assert "the index as it was before" in failure["hint"]
+        answers = [finish(process) for process in [satchel.start(*arguments, "--strict") for _ in range(2)]]
+    assert [answer.code for answer in answers] == [0, 0]
+    assert {answer.out for answer in answers} == {alone.out}
+    assert "function_7" in alone.out
+
+
+def test_while_another_process_writes_the_answer_comes_from_what_was_published_and_says_so(
+    repository: TinyRepository, satchel: Satchel
+) -> None:
+    assert satchel("index").code == 0
+    repository.write({"src/f1.py": "def function_1():\n    return 'changed'\n"})
+    with another_run(satchel):
+        asking = [satchel.start(*QUESTION, "--strict") for _ in range(2)]
+        answers = [finish(process) for process in asking]
+    assert [answer.code for answer in answers] == [3, 3]
+    assert answers[0].out == answers[1].out
+    assert "def function_7" in answers[0].out
+    assert "Failed: index: another process is bringing the index up to date" in answers[0].out
+    for told in (str(os.getpid()), platform.node(), str(satchel.home), str(satchel.root)):
+        assert told not in answers[0].out
+
+
+def test_a_question_waits_for_a_short_update_of_another_process(repository: TinyRepository, satchel: Satchel) -> None:
+    assert satchel("index").code == 0
+    repository.write({"src/f7.py": "def function_7():\n    return 'changed'\n"})
+    answers = [finish(process) for process in [satchel.start(*QUESTION) for _ in range(3)]]
+    assert {answer.out for answer in answers} == {satchel(*QUESTION).out}
+    assert "return 'changed'" in answers[0].out
 
 
 @pytest.mark.parametrize("arguments", [("index",), ("context", "where is function_7")])
@@ -122,3 +155,23 @@ def test_cleaning_while_somebody_asks(satchel: Satchel) -> None:
             assert ran.code == 0, ran.err
             # Removed between the look at the tree and the answer, there is no index, and that is what it says.
             assert "def function_7" in ran.out or "nothing is indexed here yet" in ran.err
+
+
+@pytest.mark.parametrize("change", [True, False])
+def test_a_question_walks_the_tree_once(
+    repository: TinyRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: bool
+) -> None:
+    walked = []
+
+    def counting(*arguments: Any, **options: Any) -> TreeWalk:
+        walked.append(arguments)
+        return walk(*arguments, **options)
+
+    with Engine.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as opened:
+        opened.index()
+        if change:
+            repository.write({"src/f1.py": "def function_1():\n    return 'changed'\n"})
+        monkeypatch.setattr("satchel.index.build.walk", counting)
+        assert opened.refresh(at_once=True) == []
+        assert len(walked) == 1
+        assert ("'changed'" in opened.assemble("where is function_1").text) is change

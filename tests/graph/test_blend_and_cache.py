@@ -45,6 +45,17 @@ def test_what_stands_high_in_both_walks_comes_first(workspace: Satchel) -> None:
     assert all(0 < item.relevance <= 1 for item in context.items)
 
 
+def test_every_query_of_a_blend_has_its_share(tmp_path: Path) -> None:
+    export = Export().node("home", "Home").node("lonely", "Frankenstein", owner="home", text="A novel.")
+    for number in range(12):
+        export.node(f"q{number}", f"Quarterly review {number}", owner="home", text=f"Capture recurrence {number}.")
+    with export.open(tmp_path / "shares") as satchel:
+        queries = ["quarterly review", "Frankenstein", "capture recurrence"]
+        context = satchel.graph(queries[0], blend=queries[1:], now=NOW, max_tokens=900)
+    assert "lonely" in ids(context)[:3]
+    assert [item.relevance for item in context.items] == sorted((i.relevance for i in context.items), reverse=True)
+
+
 def test_a_blend_finds_what_only_one_of_its_queries_finds(workspace: Satchel) -> None:
     context = workspace.graph("roses soil", blend=["engines"], lens="coding", depth=1, now=NOW, refresh=False)
     assert {"garden", "alice"} <= set(ids(context))

@@ -50,10 +50,30 @@ def test_what_is_only_named_has_its_place(satchel: Satchel) -> None:
     assert "- test_get, tests/test_client.py:5 (" in text
 
 
-def test_the_end_of_a_path_is_the_file_and_a_common_name_a_topic(satchel: Satchel) -> None:
+def test_the_end_of_a_path_is_the_file(satchel: Satchel) -> None:
     assert satchel.graph("client.py", lens="impact", depth=1).items[0].metadata["node"]["location"] == {
         "file": "shop/client.py",
         "lines": "1-1",
     }
-    assert satchel.graph("get", lens="impact", depth=1).meta["sources"] != [1]
     assert satchel.graph("client.py::Client.get", lens="impact").meta["sources"] == [1]
+
+
+@pytest.mark.parametrize("name", ["get", "Other.get"])
+def test_an_ambiguous_name_is_a_list_to_choose_from(satchel: Satchel, name: str) -> None:
+    context = satchel.graph(name, lens="impact", depth=1, max_tokens=600)
+    assert context.meta["sources"] == [5]
+    count = 7 if name == "get" else 6
+    note = f"'{name}' is the name of {count} places: the first 5 are followed; name one with its path"
+    assert note in context.meta["warnings"]
+    assert all(f"shop/m{number}.py" in context.text for number in range(6))
+    assert satchel.graph("m4.py::Other.get", depth=1).meta["sources"] == [1]
+
+
+def test_an_ambiguous_end_of_a_path_is_a_list_too(tmp_path: Path) -> None:
+    repository = TinyRepository(tmp_path / "many")
+    repository.commit("Add packages", {f"p{number}/index.ts": f"export const x{number} = 1\n" for number in range(7)})
+    with Satchel.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as opened:
+        context = opened.graph("index.ts", depth=1)
+        assert "'index.ts' is the name of 7 places" in context.text
+        assert all(f"p{number}/index.ts" in context.text for number in range(7))
+        assert opened.graph("p3/index.ts", depth=1).meta["sources"] == [1]

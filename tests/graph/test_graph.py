@@ -227,7 +227,8 @@ def test_a_hub_is_sampled_by_relevance_and_says_so(tmp_path: Path) -> None:
         result = answer(satchel, "roses and everything about gardens", lens="planning", depth=1)
         assert "leaf33" in ids(result)
         assert len(ids(result)) == 7  # both matches, and the five that were followed
-        assert any("5 of 39" in warning for warning in result["meta"]["warnings"])
+        hub = "Everything about gardens: 5 of 39 new neighbours followed, the most relevant"  # its name, not its id
+        assert hub in result["meta"]["warnings"]
 
 
 def test_the_most_nodes_of_a_walk_are_a_setting_that_says_what_it_left_out(tmp_path: Path) -> None:
@@ -359,3 +360,18 @@ def test_the_coroutine_gives_the_same_answer(workspace: Satchel) -> None:
     import asyncio
 
     assert asyncio.run(_async_answer(workspace)).text == workspace.graph("rocket", now=NOW, refresh=False).text
+
+
+SENTENCES = [f"The quokka tries its call again after {n} seconds of waiting for the gateway." for n in range(120)]
+
+
+@pytest.mark.parametrize("budget", [800, 1200, 1700])
+def test_a_long_note_is_cut_at_a_sentence_and_uses_the_room(tmp_path: Path, budget: int) -> None:
+    files = {"Quokka retries.md": f"# Quokka retries\n\n{' '.join(SENTENCES)}\n", "Ann.md": "See [[Quokka retries]].\n"}
+    with open_vault(tmp_path / "long", files) as satchel:
+        context = satchel.graph("quokka retries in the gateway", max_tokens=budget)
+    assert budget * 0.85 <= context.usage.used == o200k(context.text) <= budget
+    shown, _, note = context.items[0].content.rpartition("\n")
+    assert shown.endswith("gateway.")
+    assert "gives all of it" in note
+    assert context.text.count("Quokka retries\n") == 1  # the heading of the note is that of the node

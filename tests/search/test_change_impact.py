@@ -13,6 +13,7 @@ from satchel.sources.change import Change
 from satchel.testing import TinyRepository
 from satchel.types import Context, Detail
 from tests.e2e.sample import CLIENT, sample_repository
+from tests.memory.samples import STARTED
 
 ORDERS = """from shop.client import Client
 
@@ -100,6 +101,58 @@ def test_callers_of_what_was_deleted_are_found(satchel: Satchel, repository: Tin
 def test_tests_that_reach_the_change_over_one_more_call_come_last(satchel: Satchel, repository: TinyRepository) -> None:
     weights = nearness(satchel, edited(satchel, repository, 'return "sent"', 'return "done"'))
     assert weights["test_all"] == 0.5
+
+
+def test_tests_of_the_class_of_a_changed_method_come_last(satchel: Satchel, repository: TinyRepository) -> None:
+    """The session of an application is reached through an attribute whose class no call names."""
+    tests = (
+        "from shop.client import Client\n\n\nclass Failing(Client):\n    pass\n\n\n"
+        "def test_session(app):\n    app.client = Client()\n    assert app.run() == 1\n"
+    )
+    repository.commit("Test the application", {"tests/test_app.py": tests})
+    weights = nearness(satchel, edited(satchel, repository, 'return "sent"', 'return "done"'))
+    assert weights["test_session"] == weights["Failing"] == 0.4
+    change = satchel.change()
+    shown = concerned(satchel, change, types=["code"], max_tokens=4000).text
+    assert "tests/test_app.py" in shown
+
+
+def remember(satchel: Satchel, goal: str, surprise: str) -> None:
+    satchel.experiences.start(**STARTED | {"goal": goal, "hypothesis": f"{goal} is simple", "action": "Change it"})
+    satchel.experiences.resolve(
+        status="falsified", result="It failed", surprise=surprise, root_cause="wrong-assumption",
+        root_cause_description=surprise,
+    )  # fmt: skip
+
+
+def past(context: Context) -> list[str]:
+    return [item.content for item in context.items if item.source == "experience"]
+
+
+def test_past_failures_of_a_changed_file_are_shown(satchel: Satchel, repository: TinyRepository) -> None:
+    remember(satchel, "Speed up parcels", "Everything in client.py is shared by two threads")
+    remember(satchel, "Paint the fence", "The paint was frozen")
+    change = edited(satchel, repository, "2**attempt", "3**attempt")
+    for context in (concerned(satchel, change), satchel.assemble("who waits how long", change=change)):
+        (shown,) = past(context)
+        assert "shared by two threads" in shown
+
+
+def test_a_question_beside_a_change_finds_no_fewer_experiences(satchel: Satchel, repository: TinyRepository) -> None:
+    remember(satchel, "Compute the discount of a price", "It was rounded twice before the total was shown")
+    remember(satchel, "Send a voucher by mail", "The discount was lost with the attachment")
+    text = (repository.root / "shop/client.py").read_text()
+    for name in ("carrier", "warehouse", "pallet", "driver", "tracking", "insurance", "customs", "pickup"):
+        text += f"\n\ndef {name}_of_parcel(order, {name}_table):\n    return {name}_table[order]\n"
+    repository.write({"shop/client.py": text})
+    satchel.index()
+    question, asked = "where is the discount of a voucher lost", {"types": ["experiences"], "fill": True}
+    alone = satchel.answer(satchel.request(question, **asked))
+    beside = {
+        item.id: item for item in satchel.answer(satchel.request(question, change=satchel.change(), **asked)).items
+    }
+    assert alone.items
+    assert all(beside[item.id].relevance >= item.relevance for item in alone.items)
 
 
 def test_the_change_itself_is_shown_by_signature_only(satchel: Satchel, repository: TinyRepository) -> None:

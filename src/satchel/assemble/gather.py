@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from satchel.assemble.plans import Plan, PlannedSection, plan_of
@@ -182,11 +183,15 @@ def _section_search(
             from satchel.search.rank_without_query import known_records
 
             return known_records(store, section.kind, section.ranked_by, most=most, filters=filters, now=request.now)
-        own = (analyse(section.question), None) if section.question else (query, votes)
-        result = search_kind(
-            store, section.kind, own[0], votes=own[1], candidates=candidates, silent=off, filters=filters,
+        ask = partial(
+            search_kind, store, section.kind, candidates=candidates, silent=off, filters=filters,
             likeness=scores(store, section.kind, meaning), now=request.now, weights=request.file_weights,
         )  # fmt: skip
+        result = ask(analyse(section.question)) if section.question else ask(query, votes=votes)
+        if request.change is not None and section.kind in MEMORY_KINDS:
+            from satchel.search.change_impact import with_past
+
+            return with_past(result, analyse(request.query), request.change, store, ask)
         return _with_related(result, section.kind, request, store, impact)
 
     return search

@@ -13,7 +13,7 @@ from satchel.assemble.section import Group, Section, subtract
 from satchel.assemble.source_lines import without_blank_ends
 from satchel.dataclass import dataclass
 from satchel.safety.trust import handle, nonce
-from satchel.search.chunks import ALSO
+from satchel.search.chunks import ALSO, REVISION
 from satchel.sources.commits import Counted
 from satchel.types import ContextItem, Cut, Detail, Failure, Freshness, Hit, Kind, Location, Piece, Range, Role
 
@@ -66,7 +66,7 @@ def _file_item(group: Group, key: bytes) -> ContextItem:
         spans=spans,
         pieces=pieces,
         signals=first.hit.signals,
-        handle=handle(identity, content_hash, spans),
+        handle=handle(identity, content_hash, ()),  # all of the file; a range has its lines in the hash
         nonce=nonce(key, identity, content),
         origins=_origins(group),
         language=_language(first),
@@ -236,7 +236,13 @@ def entity_row(candidate: Candidate) -> dict[str, Any]:
         "start_line": location.start_line if location is not None else 0,
         "end_line": location.end_line if location is not None else 0,
         "score": candidate.hit.relevance,
+        **{name: chunk.fields[f"given_{name}"] for name in _GIVEN if chunk.fields.get(f"given_{name}")},
+        **({"title": chunk.title} if chunk.fields.get("given_qualified_name") else {}),
     }
+
+
+_GIVEN = ("qualified_name", "summary")
+"""Data of an entity that comes with a result, shown as it was given. `title` is then its name in the file."""
 
 
 def _record_item(group: Group, key: bytes) -> ContextItem:
@@ -257,7 +263,7 @@ def _record_item(group: Group, key: bytes) -> ContextItem:
         detail=step.detail,
         pieces=(piece,),
         signals=candidate.hit.signals,
-        handle=handle(chunk.id, "", ()),
+        handle=handle(chunk.id, *chunk.fields.get(REVISION, ("", ()))),
         nonce=nonce(key, chunk.id, step.text),
         trust=candidate.trust,
         origins=(*chunk.fields.get(ALSO, ()), *(twin.chunk.id for twin in candidate.twins)),

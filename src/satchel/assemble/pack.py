@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from operator import attrgetter
 from typing import Any, Protocol
@@ -16,7 +17,13 @@ from satchel.assemble.items import build_items, linked, rest_of, shortened
 from satchel.assemble.packer import BUDGET, FRAMES, LIMIT, VALUE, Fitted, Packer
 from satchel.assemble.plans import Plan, PlannedSection
 from satchel.assemble.render import RenderRequest, Stop, render, render_with_usage
-from satchel.assemble.render.frame import LIST_SHARE, OMISSIONS_SHOWN, failure_entry, shown_before_entry
+from satchel.assemble.render.frame import (
+    LIST_SHARE,
+    OMISSIONS_SHOWN,
+    failure_entry,
+    related_entries,
+    shown_before_entry,
+)
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section, priority
 from satchel.dataclass import dataclass
@@ -151,15 +158,16 @@ def fill_policy(
         is_weak=is_weak,
         most_items=FILL.most_items if request.plan else request.limit,  # a plan limits each of its sections
         limit=0 if request.fill else min(max(int(request.max_tokens * share), LEAST_SHORT), request.max_tokens),
-        value_range=math.inf if request.fill or request.plan else value_range(request.max_tokens),
+        value_range=value_range(request),
         shares=shares_budget(request),
         call_sites=call_sites,
     )
 
 
-def value_range(max_tokens: int) -> float:
-    """Return the largest distance in value (log scale) from the best candidate to a shown one, for a budget."""
-    return VALUE_RANGE + RANGE_PER_DOUBLING * max(math.log2(max_tokens / USUAL_BUDGET), 0.0)
+def value_range(request: AssembleRequest) -> float:
+    """Return the largest distance in value (log scale) from the best candidate to a shown one."""
+    doublings = math.log2(request.max_tokens / USUAL_BUDGET)
+    return math.inf if request.fill or request.plan else VALUE_RANGE + RANGE_PER_DOUBLING * max(doublings, 0.0)
 
 
 def level_of(section: PlannedSection, candidates: Sequence[Candidate]) -> float:
@@ -191,10 +199,18 @@ def pack(
     meta: Mapping[str, Any],
     sent: Sequence[ShownBefore] = (),
     policy: FillPolicy = FILL,
+    relate: Relate | None = None,
 ) -> Context:
-    """Return the context of these sections. `sent` are references to what the session has."""
-    fitted = fit(request, marking, sections, failures, sent=sent, policy=policy)
+    """Return the context of these sections; `sent`, `policy` and `relate` as in `fit`."""
+    fitted = fit(request, marking, sections, failures, sent=sent, policy=policy, relate=relate)
     return answer(request, sections, fitted, failures, meta, sent)
+
+
+Relate = Callable[[Sequence[ContextItem]], Sequence[ContextItem]]
+"""Returns the items with the neighbours of what they show."""
+
+RELATED_SHARE = 0.1
+"""Share of the budget reserved for the names of neighbours, where they are asked for."""
 
 
 def fit(
@@ -205,9 +221,13 @@ def fit(
     plan: Plan = UNPLANNED,
     sent: Sequence[ShownBefore] = (),
     policy: FillPolicy = FILL,
+    relate: Relate | None = None,
 ) -> Fitted:
-    """Choose candidates and write the text, which is counted exactly and never over the limit."""
-    fitted = _filled(request, marking, sections, failures, plan, sent, policy)
+    """Choose candidates and write the text, which is counted exactly and never over the limit.
+
+    `sent` are references to what the session has; the neighbours that `relate` adds are named as far as they fit.
+    """
+    fitted = _filled(request, marking, sections, failures, plan, sent, policy, relate)
     if fitted.items or sent or request.max_tokens >= LEAST_NAMED:
         return fitted
 
@@ -244,6 +264,7 @@ def _filled(
     plan: Plan,
     sent: Sequence[ShownBefore],
     policy: FillPolicy,
+    relate: Relate | None = None,
 ) -> Fitted:
     tokens = counter(request.tokenizer)
     alone = _frame(request, marking, sections, failures, plan, policy)
@@ -251,12 +272,13 @@ def _filled(
     if sent:
         frame = _referring(alone, sent, len(within_room(sent, tokens, request.max_tokens * LINES_SHARE)))
 
-    def write() -> Fitted:
-        items = build_items(sections, marking.key)
+    def write(related: int = 0, changed: Sequence[ContextItem] = ()) -> Fitted:
+        items = changed or build_items(sections, marking.key)
         if not items:
             return Fitted()
         stopped = _why_stopped(sections)
         shown = summarised(frame, items, sections) if request.show_meta else frame
+        shown = replace(shown, related=related)
         if request.max_tokens >= LEAST_NOTED:
             omitted = list(_listed(sections)) if request.max_tokens >= LEAST_NAMED else []
             named = tuple(_omission(*row, 0) for row in omitted[:OMISSIONS_SHOWN])
@@ -269,11 +291,28 @@ def _filled(
         limit = policy.limit or request.max_tokens
         noted = NOTE_TOKENS + int(request.max_tokens * LIST_SHARE) if request.max_tokens >= LEAST_NAMED else 0
         room = limit - tokens.count(render(frame, (), format=request.format)) - noted
-        fitted = _packer(request, sections, tokens, policy).fit(room, limit, write)
+        reserved = int(request.max_tokens * RELATED_SHARE) if relate is not None else 0
+        fitted = _packer(request, sections, tokens, policy).fit(room - reserved, limit - reserved, write)
+        if relate is not None and fitted.items:
+            items = relate(fitted.items)
+            fitted = _most_related(partial(write, changed=items), len(related_entries(items)), request.max_tokens)
         if fitted.items and fitted.used <= request.max_tokens:
             return fitted
     text, used = _without_items(alone, sent, tokens, request.max_tokens, request.format)
     return Fitted(text, used, (), _why_stopped(sections))
+
+
+def _most_related(write: Callable[[int], Fitted], most: int, limit: int) -> Fitted:
+    """Return the text with the names of as many neighbours as fit."""
+    least, best = 0, write(0)
+    while least < most:
+        middle = (least + most + 1) // 2
+        fitted = write(middle)
+        if fitted.used <= limit:
+            least, best = middle, fitted
+        else:
+            most = middle - 1
+    return best
 
 
 def _packer(request: AssembleRequest, sections: Sequence[Section], tokens: TokenCounter, policy: FillPolicy) -> Packer:

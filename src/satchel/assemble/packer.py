@@ -331,9 +331,11 @@ class Packer:
         if not group.picks:
             del section.groups[candidate.group]
             self._items -= 1
-        section.shown.discard(candidate)
         section.tokens -= tokens
         self._chunks[candidate.chunk.id] -= tokens
+        if any(one is candidate for one, _ in group.picks):
+            return  # a shorter form of it is still shown
+        section.shown.discard(candidate)
         section.rejected[candidate] = BUDGET
         for twin in candidate.twins:
             self._twins.pop(twin).rejected[twin] = BUDGET

@@ -7,13 +7,23 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from satchel.assemble.candidates import Candidate, record_candidate
 from satchel.assemble.companions import compacted, followers, import_lines
 from satchel.assemble.freshness import Freshener
 from satchel.assemble.gather import Gathered, Workbench, balance, search_plan, section_floor, strength_of
 from satchel.assemble.items import counted_items
-from satchel.assemble.pack import ITEM_SHARE, answer, fill_policy, fit, is_weak_match, level_of, shares_budget
+from satchel.assemble.pack import (
+    ITEM_SHARE,
+    answer,
+    fill_policy,
+    fit,
+    is_weak_match,
+    level_of,
+    shares_budget,
+    value_range,
+)
 from satchel.assemble.plans import PlannedSection, role_is_asked
 from satchel.assemble.render.frame import call_site_lines
 from satchel.assemble.request import AssembleRequest
@@ -40,12 +50,13 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     searched = time.monotonic()
     sections, unreadable = _sections(request, bench, findings.rows, findings.terms)
     pinned, unpinned = find_pins(request.pins, bench.lines, bench.store)
-    sections = with_pins(sections, pinned, request.weights, request.limit)
     has_vectors = any(row.result.with_vectors for row in findings.rows)
     absent = unavailable(request.searches, has_vectors=has_vectors, has_history=Kind.COMMIT in bench.store.kinds())
     failures = (*notes, *findings.failures, *absent, *unreadable, *unpinned, *findings.embedder_failures)
     sent = bench.account.references() if bench.account is not None else ()
     strength = strength_of(findings.rows)
+    sections = _best_entities(sections, request)
+    sections = with_pins(sections, pinned, request.weights, request.limit)
     impact = findings.impact
     is_sure = impact is not None and impact.is_sure
     missing = findings.missing_words(bench)
@@ -55,16 +66,15 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     call_sites = call_site_lines(listing, counter(request.tokenizer), request.max_tokens)
     sureness = 1.0 if is_sure else strength
     policy = fill_policy(request, missing, len(findings.query.terms), sureness, is_weak=is_weak, call_sites=call_sites)
-    fitted = fit(request, bench, sections, failures, findings.plan, sent, policy)
-    if bench.count_lines is not None:
-        items, uncounted = counted_items(fitted.items, bench.count_lines)
-        fitted, failures = replace(fitted, items=items), (*failures, *uncounted)
+    relate = None
     if request.related:
         from satchel.assemble.shapes import with_related  # here, because few questions ask for it
 
-        groups = [group for section in sections for group in section.groups.values()]
-        chunks = [candidate.chunk for group in groups for candidate, _ in group.picks]
-        fitted = replace(fitted, items=with_related(fitted.items, chunks, bench.store, bench.lines))
+        relate = partial(with_related, sections=sections, store=bench.store, lines=bench.lines)
+    fitted = fit(request, bench, sections, failures, findings.plan, sent, policy, relate)
+    if bench.count_lines is not None:
+        items, uncounted = counted_items(fitted.items, bench.count_lines)
+        fitted, failures = replace(fitted, items=items), (*failures, *uncounted)
     meta = {
         "timings": {
             "search_ms": round((searched - started) * 1000, 2),
@@ -116,7 +126,7 @@ def _sections(
         failures += problems
         if candidates:
             sections.append(_section(request, bench, planned, candidates, lines, terms, share))
-    return _best_entities(sections, request.entity_limit), failures
+    return sections, failures
 
 
 def _section(
@@ -149,20 +159,25 @@ def _section(
     )
 
 
-def _best_entities(sections: list[Section], most: int | None) -> list[Section]:
-    """Return the sections with the candidates of the `most` most relevant chunks; a section without any is left out.
+def _best_entities(sections: list[Section], request: AssembleRequest) -> list[Section]:
+    """Return the sections with the candidates of the most relevant chunks; a section without any is left out.
 
-    Ties are ordered by position in the section, then by section.
+    Candidates that are worth too little to be shown do not count. Ties are ordered by position in the section, then by
+    section.
     """
-    if most is None:
+    if request.entity_limit is None:
         return sections
+    bests = {section: section.highest_value() for section in sections}
     ranked: dict[str, tuple[float, int, int, str]] = {}
     for position, section in enumerate(sections):
+        best = bests[section] if shares_budget(request) else max(bests.values())
         for rank, candidate in enumerate(section.candidates):
+            if section.value(candidate) < best - value_range(request):
+                continue
             chunk = candidate.chunk.id
             row = (-candidate.hit.relevance, rank, position, chunk)
             ranked[chunk] = min(row, ranked.get(chunk, row))
-    kept = {chunk for *_, chunk in sorted(ranked.values())[:most]}
+    kept = {chunk for *_, chunk in sorted(ranked.values())[: request.entity_limit]}
     for section in sections:
         section.candidates = [candidate for candidate in section.candidates if candidate.chunk.id in kept]
     return [section for section in sections if section.candidates]

@@ -30,7 +30,7 @@ from satchel.search.filters import (
 )
 from satchel.settings import Settings
 from satchel.types import CONTEXT_TYPES, Format, Kind, Role, View
-from satchel.vocabulary import DAY_SECONDS, LARGEST_BUDGET, MOST_CONTEXT_LINES, STALE_CHOICES, parse_moment
+from satchel.vocabulary import DAY_SECONDS, LARGEST_BUDGET, MOST_CONTEXT_LINES, STALE_CHOICES, Moment, parse_moment
 
 if TYPE_CHECKING:
     from satchel.sources.change import Change
@@ -152,10 +152,22 @@ def check_file_weights(weights: Iterable[tuple[str, float]]) -> FileWeights:
 
 
 def check_score(min_score: float | None) -> float | None:
-    """Return a usable floor. Raises UsageError outside 0 to 1."""
-    if min_score is not None and not 0 <= min_score <= 1:
-        raise UsageError(f"min_score is {min_score}: it is a share of the question's words, 0 to 1", "min_score")
+    """Return a usable floor. Raises UsageError for anything but a number from 0 to 1."""
+    if min_score is not None and not (isinstance(min_score, int | float) and 0 <= min_score <= 1):
+        raise UsageError(f"min_score is {min_score!r}: it is a share of the question's words, 0 to 1", "min_score")
     return min_score
+
+
+def check_limit(limit: int) -> int:
+    """Return a usable number of results. Raises UsageError for anything but a whole number from 1."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise UsageError(f"limit is {limit!r}: give at least 1", "limit")
+    return limit
+
+
+def check_now(now: Moment | None) -> float:
+    """Return a time in seconds; nothing is the start of the day. Raises UsageError."""
+    return parse_moment(now or 0) or start_of_day()
 
 
 def start_of_day() -> float:
@@ -258,7 +270,7 @@ class AssembleRequest:
     exclude: tuple[str, ...] = field(default=(), metadata=_option(setting="context_exclude", adds=True))
     paths: tuple[str, ...] = ()
     deadline_seconds: float = field(default=5.0, metadata=_option(setting="context_gather_deadline_s"))
-    now: float = field(default=0.0, metadata=_option(lambda now: parse_moment(now or 0) or start_of_day()))
+    now: float = field(default=0.0, metadata=_option(check_now))
     stale: str = field(default=STALE_CHOICES[0], metadata=_option(check_stale, setting="context_stale"))
     related: bool = False
     fill: bool = False
@@ -313,11 +325,14 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
         elif name not in remaining:
             continue
         value = remaining.pop(name, () if "adds" in option else usual)
+        if isinstance(value, str) and isinstance(row.default, tuple):
+            value = (value,)
+        if isinstance(row.default, bool) and not isinstance(value, bool):
+            raise UsageError(f"{name} is {value!r}: give true or false", name)
         value = (*usual, *value) if "adds" in option else value
         values[row.name] = check(value) if check is not None else value
     values.setdefault("limit", max(settings.context_limit, values["max_tokens"] // TOKENS_PER_ITEM))
-    if values["limit"] < 1:
-        raise UsageError(f"limit is {values['limit']}: give at least 1", "limit")
+    check_limit(values["limit"])
     return AssembleRequest(**values | remaining)
 
 

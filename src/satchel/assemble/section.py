@@ -332,6 +332,12 @@ def parse_pin(text: str) -> Pin:
     return Pin(match[1].replace("\\", "/"), start, end)
 
 
+_UNPINNED: Mapping[str, str] = {
+    files.SkipReason.VANISHED: "there is no such file",
+    files.SkipReason.SPECIAL_FILE: "it is a folder or a special file: name a file in it",
+}
+
+
 def find_pins(pins: Iterable[Pin], lines: FileLines, store: Store) -> tuple[list[Pinned], list[Failure]]:
     """Return the candidate of each pin, in order; a pin that cannot be read is a named failure."""
     pinned: list[Pinned] = []
@@ -339,8 +345,7 @@ def find_pins(pins: Iterable[Pin], lines: FileLines, store: Store) -> tuple[list
     for pin in dict.fromkeys(pins):
         shown = lines.read(pin.path)
         if isinstance(shown, Unreadable):
-            gone = shown.reason == files.SkipReason.VANISHED
-            failures.append(_failure(pin, "there is no such file" if gone else shown.reason))
+            failures.append(_failure(pin, _UNPINNED.get(shown.reason, shown.reason)))
             continue
         last = len(shown.lines) - (1 if shown.lines[-1] == "" and len(shown.lines) > 1 else 0)
         if pin.start > last:

@@ -10,6 +10,7 @@ from satchel.assemble.items import shortened
 from satchel.assemble.plans import ROLE_KINDS
 from satchel.assemble.render.labels import file_path, record_body
 from satchel.assemble.render.markdown import GAP_LINE
+from satchel.assemble.request import check_limit
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable
 from satchel.dataclass import dataclass
 from satchel.errors import UsageError
@@ -17,9 +18,21 @@ from satchel.search.chunks import identity_of
 from satchel.sources.roles import is_secondary
 from satchel.store.protocol import Store
 from satchel.store.records import Document
-from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, Chunk, Context, ContextItem, Detail, Failure, Location, Piece
+from satchel.types import (
+    CONTEXT_TYPES,
+    ENTITY_TYPES,
+    Chunk,
+    Context,
+    ContextItem,
+    Detail,
+    Failure,
+    Kind,
+    Location,
+    Piece,
+)
 
 if TYPE_CHECKING:
+    from satchel.assemble.section import Section
     from satchel.search.relations import CallSite
     from satchel.search.resolve.code import CodeDefinition
 
@@ -80,9 +93,8 @@ def query_options(
     their own types; `min_score` is absolute (default: the calibrated floor); `options` are those of
     `assemble`. Raises UsageError.
     """
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise UsageError(f"limit is {limit!r}: give at least 1", "limit")
-    names = list(include_types)
+    check_limit(limit)
+    names = [include_types] if isinstance(include_types, str) else list(include_types)
     for name in names:
         if name not in CONTEXT_TYPES and name not in ENTITY_TYPES:
             raise UsageError(f"unknown type {name!r}: choose from {', '.join((*CONTEXT_TYPES, *ENTITY_TYPES))}")
@@ -276,7 +288,7 @@ def _blocks(item: ContextItem) -> list[Block]:
     blocks = []
     for row, span in zip(rows, spans, strict=True):
         code = _joined({number: lines[number] for number in _reach(span, lines, spans)})
-        context = BlockContext(imports, _related(item, row["qualified_name"]))
+        context = BlockContext(imports, _related(item, row.get("title", row["qualified_name"])))
         blocks.append(Block(_block_entity(row), row["score"], Location(path, *span), code, context))
     return blocks
 
@@ -346,20 +358,27 @@ The line is 0 where the file has changed too much to tell. A caller outside any 
 """
 
 Neighbours = dict[str, list[Neighbour]]
-"""`container`, `callees` in the order of their calls, `callers` and `tests`, the nearest first."""
+"""`container`, `callees` in the order of their calls, `implementations` (heirs of a class, overriding methods),
+`callers` and `tests`, the nearest first."""
 
 
 def with_related(
-    items: Sequence[ContextItem], chunks: Iterable[Chunk], store: Store, lines: FileLines
+    items: Sequence[ContextItem], sections: Iterable[Section], store: Store, lines: FileLines
 ) -> tuple[ContextItem, ...]:
     """Return the items with `metadata["related"]`: the neighbours of each shown definition by its qualified name."""
-    shown = {chunk.id: chunk for chunk in chunks if chunk.location is not None}
+    picks = (pick for section in sections for group in section.groups.values() for pick in group.picks)
+    shown = {candidate.chunk.id: candidate.chunk for candidate, _ in picks if candidate.chunk.location is not None}
     neighbours = _Surroundings(store, lines).around(list(shown.values()))
     rows = [{shown[one].title: neighbours[one] for one in item.origins if one in neighbours} for item in items]
     return tuple(
         replace(item, metadata={**item.metadata, "related": row}) if row else item
         for item, row in zip(items, rows, strict=True)
     )
+
+
+def _location(chunk: Chunk) -> Location:
+    assert chunk.location is not None  # records have no neighbours
+    return chunk.location
 
 
 class _Surroundings:
@@ -374,16 +393,25 @@ class _Surroundings:
         self._stamped: set[int] = set()
 
     def around(self, chunks: Sequence[Chunk]) -> dict[str, Neighbours]:
-        """Return the neighbours of these chunks by id; a chunk without a name has none."""
-        documents = self._store.documents({int(chunk.fields["bundle"]) for chunk in chunks})
-        rows = sorted({row for one in documents.values() for row in range(one.first_chunk, one.last_chunk + 1)})
-        self._code.load(rows)
-        named = {
-            identity_of(self._code.document_of(row), self._code.part(row)): row
-            for row in rows
-            if self._code.part(row).name
+        """Return the neighbours of these chunks by id; a chunk without a name has none.
+
+        A chunk that is not of this store, such as an entity from elsewhere, is found by the path and name of its place.
+        """
+        places = {chunk.id: (str(chunk.kind), _location(chunk).path) for chunk in chunks}
+        documents = {place: self._store.document(Kind(place[0]), place[1]) for place in sorted({*places.values()})}
+        rows_of = {
+            place: range(one.first_chunk, one.last_chunk + 1) for place, one in documents.items() if one is not None
         }
-        return {one.id: self._around(named[one.id]) for one in chunks if one.id in named}
+        self._code.load(row for rows in rows_of.values() for row in rows)
+        neighbours = {}
+        for chunk in chunks:
+            named = [row for row in rows_of.get(places[chunk.id], ()) if self._code.part(row).name]
+            own = [row for row in named if identity_of(self._code.document_of(row), self._code.part(row)) == chunk.id]
+            alike = own or [row for row in named if self._code.part(row).name == chunk.title]
+            if alike:
+                start = _location(chunk).start_line
+                neighbours[chunk.id] = self._around(min(alike, key=lambda row: abs(self._code.part(row).start - start)))
+        return neighbours
 
     def _around(self, row: int) -> Neighbours:
         own = self._relations.definition(row)
@@ -397,6 +425,7 @@ class _Surroundings:
         return {
             "container": self._defined([owner] if owner is not None else []),
             "callees": self._defined(called),
+            "implementations": self._defined(self._relations.heirs(own) if own is not None else []),
             "callers": [self._caller(site) for site in calling if not site.secondary][:MOST_RELATED],
             "tests": [self._caller(site) for site in calling if site.secondary][:MOST_RELATED],
         }

@@ -30,7 +30,7 @@ Run = Callable[..., "int | None"]
 class Invocation:
     """The common options, from before or after the command. An empty `color` is decided by the stream.
 
-    `given_root` is the path of `--root`; `workspaces` are the roots of `--workspace`, whose text is `workspace`.
+    `given_root` is the path of `--root`, `workspace_root` that of `--workspace`, whose text is `workspace`.
     A resident process sets `open_engine`, which is called as `Satchel.open`, and `should_stop`.
     """
 
@@ -38,18 +38,16 @@ class Invocation:
     color: str = ""
     as_json: bool = False
     workspace: str = ""
-    workspaces: tuple[Path, ...] = ()
+    workspace_root: Path | None = None
     open_engine: Callable[..., AbstractContextManager[Satchel]] | None = None
     should_stop: Callable[[], bool] | None = None
 
     @property
     def root(self) -> Path | None:
-        """The root of the options, None to search for it. Raises UsageError for more than one."""
-        if self.workspaces and self.given_root is not None:
+        """The root of the options, None to search for it. Raises UsageError for two."""
+        if self.workspace_root is not None and self.given_root is not None:
             raise UsageError("--root and --workspace both name the root: give one of them")
-        if len(self.workspaces) > 1:
-            raise UsageError(f"{self.workspace} are {len(self.workspaces)} workspaces: this command takes one")
-        return self.workspaces[0] if self.workspaces else self.given_root
+        return self.workspace_root or self.given_root
 
 
 class Command(click.Command):
@@ -83,15 +81,13 @@ def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> Non
 
 
 def _keep_workspace(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    """Save the roots of these workspaces."""
+    """Save the root of the workspace."""
     if value is None or context.resilient_parsing:
         return
     from satchel.config import Folders
     from satchel.system.locations import Registry
 
-    registry = Registry(Folders.from_environment())
-    names = list(dict.fromkeys(name.strip() for name in value.split(",")))
-    context.ensure_object(Invocation).workspaces = tuple(registry.get(name).path for name in names)
+    context.ensure_object(Invocation).workspace_root = Registry(Folders.from_environment()).get(value).path
     _keep(context, parameter, value)
 
 
@@ -103,7 +99,7 @@ def common_options() -> list[click.Parameter]:
             callback=_keep, help="The folder to work on; by default the git work tree around the current folder.",
         ),
         click.Option(
-            ["--workspace"], metavar="NAME[,NAME]", expose_value=False, callback=_keep_workspace,
+            ["--workspace"], metavar="NAME", expose_value=False, callback=_keep_workspace,
             help="A workspace by its name, in place of --root; `satchel workspace list` shows them.",
         ),
         click.Option(

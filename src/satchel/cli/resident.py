@@ -280,8 +280,9 @@ class _Requests:
         if places != self.places or load_settings(places.root, os.environ, {}, self.folders) != self.loaded:
             raise UnfitRequestError
         engine = self.process.engine()
-        is_vault = Registry(self.folders).type_of(places.root) is WorkspaceType.VAULT
-        if engine.loaded != self.loaded or engine.is_vault != is_vault:
+        named = Registry(self.folders).at(places.root)
+        described = (named.name, named.type is WorkspaceType.VAULT)
+        if engine.loaded != self.loaded or (engine.alias, engine.is_vault) != described:
             raise UnfitRequestError
         return nullcontext(engine)
 

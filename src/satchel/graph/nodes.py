@@ -12,12 +12,13 @@ so that it does not cost tokens twice and `include_fields=False` hides it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
-from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
+from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, SHRINK_SHARES, Candidate, Step
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable
 from satchel.dataclass import dataclass
 from satchel.graph.request import Direction, GraphRequest, Lens
@@ -25,7 +26,7 @@ from satchel.graph.walk import GraphWalk, Reached
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import handle
-from satchel.search.chunks import chunk_of, identity_of
+from satchel.search.chunks import REVISION, chunk_of, identity_of
 from satchel.search.rank_records import HALF_LIFE_SECONDS
 from satchel.search.resolve.code import Code
 from satchel.sources.notes import value_text
@@ -55,8 +56,10 @@ WHOLE_NODE_TOKENS = 400
 RANK_SCALE = 10.0
 """A node's score (0 to 1) times this is its value on the log scale: its rank decides, hardly its size."""
 
-SHORTENINGS = 4
-"""Shortened versions of a node, each half as long as the one before, so that the rest of a budget is filled."""
+LEAST_FILLED = 0.7
+"""Least share of the room that a text cut at a sentence fills; else it is cut at a word."""
+
+_SENTENCE_END = re.compile(r"[.!?]+(?=\s)|[。！？]|\n")  # noqa: RUF001 - the marks of Chinese and Japanese
 
 _NODE = "node"
 """The field of a chunk with its data as a node of the graph."""
@@ -197,6 +200,10 @@ class Nodes:
         self.shown_files: dict[str, str] = {}
         self.cap = max(WHOLE_NODE_TOKENS, int(request.max_tokens * NODE_SHARE))
 
+    def uncap(self) -> None:
+        """Let one node have all the room that is left."""
+        self.cap = self._request.max_tokens
+
     def load(self, nodes: Sequence[Rated]) -> None:
         """Read these nodes with their texts, and the nodes on the way to them, at once."""
         self._code.load(row for one in nodes for row in (one.row, *(step.target for step in one.walk.path(one.row))))
@@ -240,19 +247,22 @@ class Nodes:
         if self._request.include_fields and row == document.first_chunk:
             fields = shown_fields(document.fields, self._request.lens.include_fields, self._allow)
             info |= {"fields": fields} if fields else {}
+        lines = ((part.start, part.end),) if chunk.location is not None else ()
+        own: dict[str, Any] = {_NODE: info, "bundle": document.id, REVISION: (document.content_hash, lines)}
         if chunk.location is not None:
             info["location"] = {"file": document.key, "lines": f"{part.start}-{part.end}"}
             if self._is_stale(document):
                 info["freshness"] = "stale"
-        shown = replace(
-            chunk, title=info["name"], location=None, role=Role.RECORD, fields={_NODE: info, "bundle": document.id}
-        )
+        shown = replace(chunk, title=info["name"], location=None, role=Role.RECORD, fields=own)
         total = rated.rating.total
         hit = Hit(shown, total, total, signals=rated.rating.signals)
         body = self._body(part, document, has_file=chunk.location is not None)
-        candidate = Candidate(
-            hit, RANK_SCALE * total, len(body) / CHARACTERS_PER_TOKEN, 0, lambda: self._steps(body, shown)
-        )
+        size = len(body) / CHARACTERS_PER_TOKEN
+
+        def steps() -> list[Step]:
+            return [Step(Detail.FULL, text=body)] if size <= self.cap else []
+
+        candidate = Candidate(hit, RANK_SCALE * total, size, 0, steps, partial(self._shortened, body, shown))
         candidate.body = body
         return candidate
 
@@ -313,28 +323,21 @@ class Nodes:
             self.notes.append(Failure("files", f"{document.key} is not as indexed ({reason})", "it is shown as it was"))
         return now != document.content_hash
 
-    def _steps(self, body: str, chunk: Chunk) -> list[Step]:
-        cap = self.cap
-        size = len(body) / CHARACTERS_PER_TOKEN
-        steps = [Step(Detail.FULL, text=body)] if size <= cap else []
-        note = f"… (shortened; handle {handle(chunk.id, '', ())} gives all of it)"
-        most = min(cap, size / 2) if steps else cap
-        for _ in range(SHORTENINGS):
-            if most < MIN_NODE_TOKENS:
-                break
-            steps.append(Step(Detail.SPAN, text=f"{_beginning(body, int(most * CHARACTERS_PER_TOKEN))}\n{note}"))
-            most /= 2
-        return steps
+    def _shortened(self, body: str, chunk: Chunk, room: float) -> Iterator[Step]:
+        """Yield shortened versions of a node for about so many tokens, the longest first."""
+        note = f"… (shortened; handle {handle(chunk.id, *chunk.fields[REVISION])} gives all of it)"
+        for share in SHRINK_SHARES:
+            characters = int(min(room * share, self.cap) * CHARACTERS_PER_TOKEN)
+            if MIN_NODE_TOKENS * CHARACTERS_PER_TOKEN <= characters < len(body):
+                yield Step(Detail.SPAN, text=f"{_beginning(body, characters)}\n{note}")
 
 
 def _beginning(body: str, characters: int) -> str:
-    """Return the beginning of a text, to the end of a line or word near the limit."""
+    """Return the beginning of a text, to the end of a sentence, line or word near the limit."""
     head = body[:characters]
-    for mark in ("\n", " "):
-        place = head.rfind(mark)
-        if place > characters // 2:
-            return head[:place].rstrip()
-    return head.rstrip()
+    ends = [match.end() for match in _SENTENCE_END.finditer(head)]
+    place = ends[-1] if ends and ends[-1] > characters * LEAST_FILLED else head.rfind(" ")
+    return (head[:place] if place > characters // 2 else head).rstrip()
 
 
 def node_of(fields: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -6,13 +6,14 @@ of nodes that did not fit; the unused part is given to nodes. Numbers that depen
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Step
 from satchel.assemble.items import build_items
 from satchel.assemble.pack import LINES_SHARE, within_room
-from satchel.assemble.packer import REFILLS, SMALLEST_PIECE, Fitted, Packer, TextFrame
+from satchel.assemble.packer import BUDGET, REFILLS, SMALLEST_PIECE, Fitted, Packer, TextFrame
 from satchel.assemble.render.frame import NOTICE, reference_lines
 from satchel.assemble.render.json import dumped
 from satchel.assemble.render.labels import quote
@@ -138,7 +139,7 @@ def _markdown_node(item: ContextItem) -> str:
     detail = "" if item.detail is Detail.FULL else " (shortened)"
     about = f"*score {node['score']:.2f}, distance {node['distance']}{_path_text(node)}{detail}{_place_text(node)}*"
     first, _, rest = item.content.partition("\n")
-    content = rest if first == node["name"] else item.content
+    content = rest.lstrip("\n") if first.lstrip("# ") == node["name"] else item.content
     body = "\n".join(part for part in (content, *field_lines(node.get("fields", {}))) if part)
     block = f"{fenced(item, body)}\n" if body else ""
     return f"## {_titled(node['name'], node['tags'])}\n{about}\n{block}\n"
@@ -215,10 +216,11 @@ def _json_node(item: ContextItem) -> str:
 # Filling the budget
 
 
-def fitted_page(page: GraphPage, section: Section) -> tuple[Fitted, list[Overflow]]:
+def fitted_page(page: GraphPage, section: Section, uncap: Callable[[], None]) -> tuple[Fitted, list[Overflow]]:
     """Choose the nodes that are shown and name the others; the text has at most the tokens of the budget.
 
-    Both results are empty where not even head and foot fit.
+    `uncap` lets one node use all the room: what the others leave is for the shortened ones. Both results are empty
+    where not even head and foot fit.
     """
     limit = page.request.max_tokens
     packer = Packer([section], page.counter, NODE_FRAME, merges_twins=False, is_strict=False)
@@ -231,6 +233,8 @@ def fitted_page(page: GraphPage, section: Section) -> tuple[Fitted, list[Overflo
             spare = limit - kept - page.text(build_items([section], page.key), ())[1]
             if spare < SMALLEST_PIECE or not packer.refill(spare):
                 break
+        uncap()
+        _grow(page, section, packer, limit - kept)
     most = MOST_OVERFLOW if limit >= SUMMARY_BUDGET else SUMMARY_OVERFLOW
     while True:
         items = build_items([section], page.key)
@@ -239,6 +243,27 @@ def fitted_page(page: GraphPage, section: Section) -> tuple[Fitted, list[Overflo
             return _with_overflow(page, items, page.overflow(items, most))
         if not packer.take_back(over):
             return Fitted(), []
+
+
+def _grow(page: GraphPage, section: Section, packer: Packer, limit: int) -> None:
+    """Show more of the shortened nodes, the best first, while there is room."""
+    picks = [group.picks[-1] for group in section.groups.values()]
+    for candidate, step in sorted(picks, key=lambda pick: (-pick[0].value, pick[0].chunk.id)):
+        shrink = candidate.shrink
+        if shrink is None or step.detail is Detail.FULL:
+            continue
+        for _ in range(REFILLS):
+            spare = limit - page.text(build_items([section], page.key), ())[1]
+            if spare < SMALLEST_PIECE:
+                return
+            text = section.groups[candidate.group].picks[-1][1].text
+            characters = len(text) * (1 + spare / max(page.counter.count(text), 1))
+            longer = [Step(Detail.FULL, text=candidate.body), *shrink(characters / CHARACTERS_PER_TOKEN)]
+            candidate.keep([one for one in longer if len(one.text) > len(text)])
+            section.rejected[candidate] = BUDGET
+            if not packer.refill(spare):
+                break
+        section.rejected.pop(candidate, None)
 
 
 def _overflow_tokens(page: GraphPage, section: Section, overflow: Sequence[Overflow], room: int) -> int:

@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any
 
-from satchel.assemble.request import check_budget, check_session, start_of_day
+from satchel.assemble.request import check_budget, check_now, check_session
 from satchel.dataclass import dataclass
 from satchel.errors import ConfigError, UsageError
 from satchel.safety import sanitize
@@ -242,7 +242,7 @@ def make_graph_request(
         include_fields=bool(remaining.pop("include_fields", True)),
         tokenizer=counter(remaining.pop("tokenizer", settings.budget_tokenizer)).name,
         workspace=remaining.pop("workspace", workspace),
-        now=remaining.pop("now", 0.0) or start_of_day(),
+        now=check_now(remaining.pop("now", None)),
         max_nodes=settings.graph_max_nodes,
         hub_nodes=settings.graph_hub_nodes,
         deadline_seconds=settings.graph_deadline_s,

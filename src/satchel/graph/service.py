@@ -27,7 +27,7 @@ from satchel.open_root import OpenRoot
 from satchel.receipts.handles import HandleTarget
 from satchel.receipts.service import ReceiptService
 from satchel.safety import sanitize
-from satchel.search.chunks import identity_of
+from satchel.search.chunks import REVISION, identity_of
 from satchel.search.dense import Meaning, scores
 from satchel.search.query import Query, analyse
 from satchel.search.relations import clear, definitions_named, files_named
@@ -46,8 +46,8 @@ CANDIDATE_TOKENS = 40
 
 LEAST_CANDIDATES = 40
 
-BLEND_RANK = 60.0
-"""Rank fusion adds 1 / (60 + rank) for each walk: the usual constant, which keeps one first place from deciding all."""
+BLEND_RANK = 10.0
+"""How slowly the score of a blend falls with the rank: the first of every query, then the second of every query."""
 
 MOST_SOURCES = 5
 """Matches of a topic from which a walk starts, as the specification has it."""
@@ -94,12 +94,12 @@ def _row_in(store: Store, document: Document, identity: str) -> int | None:
 
 
 def code_named(store: Store, query: str) -> list[int]:
-    """Return the chunks of the definitions or the file that a name means (`Client.send`); none if it is unclear."""
-    named = clear(definitions_named(Code(store), query), MOST_SOURCES)
-    if named:
-        return list(dict.fromkeys(one.row for one in named))
-    files = files_named(store, query) if "." in query else []
-    return [files[0].first_chunk] if len(files) == 1 else []
+    """Return the chunks of the definitions or files that a name means (`Client.send`); all if it is not clear."""
+    named = definitions_named(Code(store), query)
+    rows = list(dict.fromkeys(one.row for one in clear(named, len(named))))
+    if rows or "." not in query:
+        return rows
+    return [one.first_chunk for one in sorted(files_named(store, query), key=lambda one: (one.secondary, one.key))]
 
 
 def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[StartNode]:
@@ -136,13 +136,17 @@ def _factors(result: SearchResult, best: float) -> Iterator[tuple[Hit, float]]:
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """The result of one query: its nodes, best first, and the walk. `is_named`: the query is the id of a node."""
+    """The result of one query: its nodes, best first, and the walk. `is_named`: the query is the id of a node.
+
+    `namesakes` counts the definitions or files that an ambiguous name means.
+    """
 
     rated: tuple[Rated, ...]
     walk: GraphWalk
     vectors: Vectors
     is_named: bool
     sources: int
+    namesakes: int = 0
     failures: tuple[Failure, ...] = ()
 
 
@@ -175,7 +179,7 @@ def assemble_graph(
         warnings=warnings,
         shown_before=references(shown_before, token_counter, request.max_tokens, is_all=not rest),
     )
-    fitted, named = fitted_page(page, section) if rated else (Fitted("", 0, ()), [])
+    fitted, named = fitted_page(page, section, nodes.uncap) if rated else (Fitted("", 0, ()), [])
     return Context(
         query=request.query,
         text=fitted.text,
@@ -210,7 +214,7 @@ def _section(best: Sequence[Rated], nodes: Nodes, request: GraphRequest) -> Sect
     nodes.load(best)
     section = Section(Kind.NOTE, 1.0, [nodes.candidate(one) for one in best], {}, max(len(best), 1))
     if sum(candidate.size + NODE_FRAME.item for candidate in section.candidates) < request.max_tokens:
-        nodes.cap = request.max_tokens  # there is room for all of them, however long one is
+        nodes.uncap()  # there is room for all of them, however long one is
     return section
 
 
@@ -272,6 +276,7 @@ def explore(
         relevance.vectors,
         is_named,
         sum(source.walked for source in sources),
+        len(sources) if is_named else 0,
         failures,
     )
 
@@ -287,7 +292,7 @@ def _sources(
     if Kind.CODE in kinds and not any(mark.isspace() for mark in query):
         defined = code_named(bench.store, query)
         if defined:
-            return [StartNode(one, 1.0) for one in defined], True
+            return [StartNode(one, 1.0, walked=place < MOST_SOURCES) for place, one in enumerate(defined)], True
     results = [
         search_kind(bench.store, kind, analysed, likeness=scores(bench.store, kind, meaning), now=now) for kind in kinds
     ]
@@ -295,9 +300,10 @@ def _sources(
 
 
 def blended(walks: Sequence[Sequence[Rated]]) -> tuple[Rated, ...]:
-    """Merge several walks by rank fusion; scores are 0 to 1.
+    """Merge several walks by their ranks, each with the same share; scores are 0 to 1.
 
-    A node keeps the path of the walk that rates it best, and shows its rank in each as a signal.
+    The best rank of a node decides, then its ranks in the other walks. It keeps the path of the walk that rates it
+    best, and shows its rank in each as a signal.
     """
     ranks: dict[int, dict[int, int]] = {}
     best: dict[int, Rated] = {}
@@ -306,10 +312,11 @@ def blended(walks: Sequence[Sequence[Rated]]) -> tuple[Rated, ...]:
             ranks.setdefault(one.row, {})[number] = rank
             if one.row not in best or one.rating.total > best[one.row].rating.total:
                 best[one.row] = one
-    most = len(walks) / (BLEND_RANK + 1)
     fused = []
     for row, own in ranks.items():
-        total = sum(1 / (BLEND_RANK + rank) for rank in own.values()) / most
+        first, *others = sorted(own.values())
+        shared = sum(1 / rank for rank in others) / len(walks)
+        total = (BLEND_RANK + 1) / (BLEND_RANK + 1 + first - shared)
         signals = tuple(Signal(f"rank {number + 1}", float(rank), 0.0) for number, rank in sorted(own.items()))
         fused.append(replace(best[row], rating=Rating(total, (*best[row].rating.signals, *signals))))
     fused.sort(key=lambda one: (-one.rating.total, -best[one.row].rating.total, one.row))
@@ -327,6 +334,11 @@ def _warnings(
     for query, one in zip(request.queries, explored, strict=True):
         if has_nodes and not one.sources:
             warnings.append(f"nothing here is about {query!r}")
+        if one.namesakes > MOST_SOURCES:
+            warnings.append(
+                f"{query!r} is the name of {one.namesakes} places: the first {MOST_SOURCES} are followed; "
+                "name one with its path"
+            )
     warnings += [warning for one in explored for warning in one.walk.warnings]
     warnings += [f"{one.source}: {one.message}" for one in failures]
     return list(dict.fromkeys(warnings))
@@ -388,14 +400,13 @@ class GraphService:
 
     def graph_request(self, query: str, *, blend: Sequence[str] = (), **options: Any) -> GraphRequest:
         """Return the checked request of `graph`, for those who ask several times."""
-        root = self._root.places.root
         return make_graph_request(
             query,
             blend,
             self._root.settings,
             options,
             lenses=self._root.loaded.lenses,
-            workspace=root.stem if root.is_file() else root.name,
+            workspace=self._root.alias,
             origin=str(config.user_file(config.Folders.from_environment())),
         )
 
@@ -442,13 +453,8 @@ def node_handles(context: Context) -> list[HandleTarget]:
     """Return the targets of the handles of a graph context: the lines of a node in a file, else its record."""
     handles = []
     for item in context.items:
-        place = item.metadata["node"].get("location")
-        if place is None:
-            handles.append(HandleTarget(item.handle, Kind(item.source), item.id))
-            continue
-        start, _, end = place["lines"].partition("-")
-        content_hash = context.meta["files"].get(place["file"], "")
-        name = item.id.partition("::")[2]
-        lines = ((int(start), int(end)),)
-        handles.append(HandleTarget(item.handle, Kind(item.source), item.id, place["file"], name, content_hash, lines))
+        path = item.metadata["node"].get("location", {}).get("file", "")
+        content_hash, lines = item.metadata[REVISION]
+        name = item.id.partition("::")[2] if path else ""
+        handles.append(HandleTarget(item.handle, Kind(item.source), item.id, path, name, content_hash, lines))
     return handles

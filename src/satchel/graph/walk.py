@@ -29,6 +29,7 @@ from satchel.search.bm25 import FloatArray
 from satchel.search.dense import Likeness, Meaning, scores, similar_chunks
 from satchel.search.query import Query
 from satchel.search.relations import MOST_FILES, Relations
+from satchel.search.resolve.code import Code
 from satchel.search.resolve.modules import import_targets, importers
 from satchel.store.protocol import Store
 from satchel.store.records import Place, StoredChunk
@@ -437,7 +438,7 @@ def walk(store: Store, sources: Sequence[StartNode], lens: Lens, relevance: Rele
         pairs += [(step.source, step.target) for step in steps if step.target in kept_places]
     every = {**matched, **reached}
     together = tuple(dict.fromkeys(pair for pair in pairs if pair[0] in every and pair[1] in every))
-    return GraphWalk(every, together, (*_hub_notes(hubs, reached), *warnings), timed_out)
+    return GraphWalk(every, together, (*_hub_notes(hubs, relations.code), *warnings), timed_out)
 
 
 def _sampled(
@@ -487,12 +488,13 @@ def _factor(step: WalkEdge) -> float:
     return 1 - RANK_FADE * step.move.rank
 
 
-def _hub_notes(hubs: Mapping[int, tuple[int, int]], reached: Mapping[int, Reached]) -> list[str]:
+def _hub_notes(hubs: Mapping[int, tuple[int, int]], code: Code) -> list[str]:
     """Return notes about neighbours left out, the nodes with most neighbours first, three by name."""
     rows = sorted(hubs, key=lambda row: (-hubs[row][1], row))
-    notes = [
-        f"{reached[row].place.key}: {hubs[row][0]:,} of {hubs[row][1]:,} new neighbours followed, the most relevant"
-        for row in rows[:_HUBS_NAMED]
-    ]
+    notes = []
+    code.load(rows[:_HUBS_NAMED])
+    for row in rows[:_HUBS_NAMED]:
+        name = code.part(row).name or code.document_of(row).title or code.document_of(row).key
+        notes.append(f"{name}: {hubs[row][0]:,} of {hubs[row][1]:,} new neighbours followed, the most relevant")
     more = len(rows) - len(notes)
     return [*notes, f"{more} more nodes with many neighbours were sampled"] if more else notes

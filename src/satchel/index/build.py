@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from satchel.index.difference import compare, plan_history, tick
+from satchel.dataclass import dataclass
+from satchel.index.difference import Difference, HistoryPlan, compare, plan_history, tick
 from satchel.index.options import LINKS_DUE, BuildOptions, IndexReport, Progress
 from satchel.index.walk import TreeWalk, walk
 from satchel.store.protocol import SET_ASIDE, Store
@@ -18,37 +19,68 @@ from satchel.system.files import SkipReason
 from satchel.types import Failure
 
 
+@dataclass(frozen=True, slots=True)
+class TreeState:
+    """The tree and the history beside one revision of the store. `began` is the tick before the walk."""
+
+    revision: str
+    began: int
+    tree: TreeWalk
+    difference: Difference
+    history: HistoryPlan
+    notes: tuple[Failure, ...]
+    is_due: bool
+    """Whether there is anything to write."""
+
+
+def look(store: Store, root: Path, options: BuildOptions, should_stop: Callable[[], bool]) -> TreeState:
+    """Compare the store with the files and the history of `root`. Nothing is written, so no lock is needed."""
+    began, revision = tick(), store.revision
+    tree = walk(root, options.walk, should_stop=should_stop)
+    difference = compare(store, tree, options.reading.version, vault=options.reading.vault)
+    history = plan_history(store, root, options)
+    is_due = difference.is_any or history.is_due or bool(store.meta(LINKS_DUE))
+    return TreeState(revision, began, tree, difference, history, (*_notes(store, tree), *history.notes), is_due)
+
+
 def build(
-    store: Store, root: Path, options: BuildOptions, progress: Progress, should_stop: Callable[[], bool]
+    store: Store,
+    root: Path,
+    options: BuildOptions,
+    progress: Progress,
+    should_stop: Callable[[], bool],
+    seen: TreeState | None = None,
 ) -> IndexReport:
-    """Update the store from the files and the history of `root`. The caller holds the index lock."""
+    """Update the store from the files and the history of `root`. The caller holds the index lock.
+
+    What was `seen` before it was locked is used if nothing has been published since.
+    """
     if root.is_file():
         from satchel.index.notes import build_export
 
         return build_export(store, root, options, progress, should_stop)
     started = time.monotonic()
-    began = tick()
-    tree = walk(root, options.walk, should_stop=should_stop)
-    difference = compare(store, tree, options.reading.version, vault=options.reading.vault)
-    history = plan_history(store, root, options)
+    now = seen if seen is not None and seen.revision == store.revision else look(store, root, options, should_stop)
+    difference = now.difference
     report = IndexReport(
         files=len(difference.stored),
         unchanged=difference.unchanged,
-        errors=tree.errors,
-        interrupted=tree.stopped or should_stop(),
-        notes=(*_notes(store, tree), *history.notes),
+        errors=now.tree.errors,
+        interrupted=now.tree.stopped or should_stop(),
+        notes=now.notes,
     )
     failed = Counter[str]()
-    if not report.interrupted and (difference.is_any or history.is_due or store.meta(LINKS_DUE)):
+    if not report.interrupted and now.is_due:
         from satchel.index.update import Task, update
 
         entries = {entry.path: entry for entry in difference.read}
-        update(store, Task(began, difference, entries, history, options, progress, should_stop, report, failed))
+        task = Task(now.began, difference, entries, now.history, options, progress, should_stop, report, failed)
+        update(store, task)
         if not report.interrupted and store.meta(SET_ASIDE):
             with store.write() as writer:
                 writer.set_meta(SET_ASIDE, "")
     report.files += report.added - report.removed
-    report.skipped = dict(sorted((failed + Counter(tree.skipped) + Counter(store.skipped_reasons())).items()))
+    report.skipped = dict(sorted((failed + Counter(now.tree.skipped) + Counter(store.skipped_reasons())).items()))
     report.seconds = time.monotonic() - started
     return report
 

@@ -55,8 +55,8 @@ def build_export(
     Raises NoIndexError for a file that cannot be read, and UsageError for one that is not an export.
     """
     started = time.monotonic()
+    state = _state(path, options)  # before the file is read
     stored = {key: stamp.content_hash for key, stamp in store.stamps(Kind.NOTE).items()}
-    state = _state(path, options)
     if store.meta(EXPORT_STATE) == state:
         return IndexReport(files=len(stored), unchanged=len(stored), seconds=time.monotonic() - started)
     run = _Run(store, options, stored, should_stop)
@@ -67,6 +67,11 @@ def build_export(
             writer.set_meta(EXPORT_STATE, state)
             writer.merge(should_stop)
     return report
+
+
+def is_current(store: Store, path: Path, options: BuildOptions) -> bool:
+    """Return whether the store has the notes of the export as it is."""
+    return store.meta(EXPORT_STATE) == _state(path, options)
 
 
 def _state(path: Path, options: BuildOptions) -> str:

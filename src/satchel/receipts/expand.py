@@ -120,12 +120,15 @@ def _covers(wide: HandleTarget, narrow: HandleTarget) -> bool:
 
 
 def _record(row: HandleTarget, root: OpenRoot) -> Expanded | Failure:
-    """Return a record by its id; records never change, they are only forgotten."""
+    """Return a record by its id. Only a note can change, with a new export: then the handle has its content hash."""
     store = root.store_of(row.kind)
     key = row.id.partition(":")[2]
     document = store.document(row.kind, key) or store.document(row.kind, key.partition("::")[0])
     if document is None:
         return Failure("expand", f"{row.handle}: {clean_field(row.id)} is not stored any more")
+    if row.content_hash and row.content_hash != document.content_hash:
+        message = f"{row.handle}: {clean_field(row.id)} has changed and no copy of it is left"
+        return Failure("expand", message, "ask the question again")
     body = _presentable(store.text(document.id), root.settings.redact_allow)
     item = ContextItem(
         id=row.id,

@@ -11,9 +11,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Self
 
 from satchel.dataclass import dataclass
 from satchel.system import files, state_files, telemetry
+from satchel.system.locations import Places
 from satchel.types import Context, ContextItem, Kind, Omission, Range, ShownBefore
 
 MOST_BYTES = 4_000_000
@@ -113,6 +115,11 @@ class HandleLedger:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+
+    @classmethod
+    def of(cls, places: Places) -> Self:
+        """Return the ledger of a root."""
+        return cls(places.state / "handles" / f"{places.index.name}.jsonl")
 
     def record(self, rows: Sequence[HandleTarget]) -> None:
         """Store these handles. If the folder cannot be written, this is only logged."""

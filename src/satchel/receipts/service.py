@@ -15,12 +15,13 @@ from satchel.assemble.request import (
     AssembleRequest,
     check_budget,
     check_file_weights,
+    check_limit,
+    check_now,
     check_score,
     check_session,
     make_request,
     parse_format,
     parse_kinds,
-    start_of_day,
 )
 from satchel.errors import UsageError
 from satchel.receipts.handles import HandleLedger, HandleTarget, handles_of, reference_handles
@@ -33,7 +34,7 @@ from satchel.settings import Settings
 from satchel.system import telemetry
 from satchel.system.git import find_repository
 from satchel.types import CONTEXT_TYPES, Context, ContextItem, Failure, Hit, Kind
-from satchel.vocabulary import Moment, parse_moment
+from satchel.vocabulary import Moment
 
 if TYPE_CHECKING:
     from satchel.assemble.section import Pin
@@ -70,7 +71,7 @@ class ReceiptService:
 
     def __init__(self, root: OpenRoot) -> None:
         self._root = root
-        self.handles = HandleLedger(root.places.state / "handles" / f"{root.places.index.name}.jsonl")
+        self.handles = HandleLedger.of(root.places)
 
     def search(
         self,
@@ -94,13 +95,12 @@ class ReceiptService:
         kinds, conditions, quiet = parse_kinds(types), parse_filters(filters or {}), silent(parse_strategies(searches))
         if Kind.CONTEXT in kinds:
             raise UsageError(NOT_SEARCHED, "types")
-        if limit < 1:
-            raise UsageError(f"limit is {limit}: give at least 1", "limit")
+        check_limit(limit)
         root, allow = self._root, self._root.settings.redact_allow
         if refresh:
             root.refresh()
         query = analyse(sanitize.text(question, allow))
-        most, moment = max(CANDIDATE_SPANS, limit * SPANS_PER_RECORD), parse_moment(now or 0) or start_of_day()
+        most, moment = max(CANDIDATE_SPANS, limit * SPANS_PER_RECORD), check_now(now)
         signals = check_file_weights(root.settings.search_weights.items())
 
         def hits(store: Store) -> list[Hit]:
@@ -238,7 +238,7 @@ class ReceiptService:
             max_tokens=check_budget(settings.budget_max_tokens if max_tokens is None else max_tokens),
             layout=parse_format(format or settings.context_format),
         )
-        self.handles.record(handles_of(context))
+        self.handles.record([row for row in handles_of(context) if row.handle not in rows])  # those keep their lines
         account = self.account(check_session(session))
         failures = account.failures if account is not None else ()
         return with_account(context, account, [*failures, *self._note_shown(session, account, context.items)])

@@ -6,7 +6,8 @@ import inspect
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,14 +28,15 @@ from satchel.assemble.plans import (
     premortem_plan,
 )
 from satchel.assemble.render import RenderRequest, render
-from satchel.assemble.request import AssembleRequest, check_budget, parse_format, parse_kinds, parse_view
+from satchel.assemble.request import AssembleRequest, check_budget, check_limit, parse_format, parse_kinds, parse_view
 from satchel.assemble.section import Section, subtract
+from satchel.assemble.shapes import with_related
 from satchel.assemble.source_lines import FileLines, without_blank_ends
-from satchel.engine import Satchel
+from satchel.engine import Satchel, record_handles
 from satchel.errors import SatchelError, UsageError
 from satchel.results.candidates import EntityCandidates, searched_context, supply
 from satchel.results.entities import SOURCE, read_results
-from satchel.results.searcher import SEARCHES, AssemblyOptions, Searcher
+from satchel.results.searcher import SEARCHES, AssemblyOptions, Searcher, read_options
 from satchel.safety.trust import load_key
 from satchel.search.filters import make_filters
 from satchel.settings import Settings
@@ -45,6 +47,7 @@ from satchel.types import CONTEXT_TYPES, Context, ContextItem, Failure, Kind, Om
 if TYPE_CHECKING:
     from satchel.guidance.judge import Judge
     from satchel.guidance.situation import Situation
+    from satchel.store.protocol import Store
 
 SEARCH_SECONDS = 5.0
 """Longest search of a foreign searcher; a slower one is noted, and the others answer without it."""
@@ -67,7 +70,7 @@ class ContextAssembler:
         self,
         searcher: object | None = None,
         *,
-        options: AssemblyOptions | None = None,
+        options: AssemblyOptions | Mapping[str, Any] | None = None,
         contexts: str | None = None,
         judge: Judge | None = None,
         allow: Sequence[str] = (),
@@ -75,9 +78,9 @@ class ContextAssembler:
     ) -> None:
         if isinstance(searcher, Satchel):
             # Paths and allowed texts are those of the searched folder.
-            options = options or AssemblyOptions(project_root=searcher.places.root)
+            options = read_options(options, AssemblyOptions(project_root=searcher.places.root))
             allow = allow or searcher.settings.redact_allow
-        self.options = options or AssemblyOptions()
+        self.options = read_options(options, AssemblyOptions())
         self.allow = tuple(allow)
         self._environ = os.environ if environ is None else environ
         self.key = load_key(config.Folders.from_environment(self._environ).state)
@@ -143,27 +146,36 @@ class ContextAssembler:
             situation, context=self._contexts, judge=self._judge, max_tokens=max_tokens, **shown
         )
 
-    async def assemble(self, results: Iterable[object], options: AssemblyOptions | None = None) -> Context:
+    async def assemble(
+        self, results: Iterable[object], options: AssemblyOptions | Mapping[str, Any] | None = None
+    ) -> Context:
         """Return a context of these results: `assemble_now` without blocking the event loop."""
         return await in_thread(self.assemble_now, list(results), options)
 
-    def assemble_now(self, results: Iterable[object], options: AssemblyOptions | None = None) -> Context:
+    def assemble_now(
+        self, results: Iterable[object], options: AssemblyOptions | Mapping[str, Any] | None = None
+    ) -> Context:
         """Return a context of these results, best score first, inside the budget.
 
         A result is a mapping or object with an `entity` (id, name, type, qualified_name, content, file_path,
         start_line, end_line, metadata), a `score` and a `source`; our own hits are results too. The same entity counts
-        once. A problem with a result is a named failure of the answer. Raises UsageError for impossible options.
+        once. A problem with a result is a named failure of the answer. A mapping of `options` changes those of the
+        assembler. Raises UsageError for impossible options.
         """
         started = time.monotonic()
         if isinstance(results, str | bytes | Mapping):
             raise UsageError(f"results is one {type(results).__name__}: give a list of results")
         rows = list(results)
-        chosen = options or self.options
+        chosen = read_options(options, self.options)
         root = Path(chosen.project_root)
         request = chosen.request()
         entities, notes = read_results(rows, self.allow)
         supplied = supply(entities, request, root, self._files_of(root.resolve()))
-        context = self._packed(supplied, request, _bounded([*notes, *supplied.notes]))
+        with self._index_of(root, is_used=request.related) as store:
+            if request.related and store is None:
+                notes.append(Failure(SOURCE, f"nothing related is named: {root} is not the folder of the searcher"))
+            context = self._packed(supplied, request, _bounded([*notes, *supplied.notes]), store)
+        record_handles(context, root, self._environ)
         meta = {
             "timings": {"assemble_ms": round((time.monotonic() - started) * 1000, 2)},
             "given": {"results": len(rows), "entities": len(entities), "files_read": len(supplied.lines)},
@@ -225,15 +237,33 @@ class ContextAssembler:
                 self._files[root] = FileLines(root, self.key, Settings().index_max_file_bytes, self.allow)
             return self._files[root]
 
-    def _packed(self, supplied: EntityCandidates, request: AssembleRequest, problems: Sequence[Failure]) -> Context:
+    @contextmanager
+    def _index_of(self, root: Path, *, is_used: bool) -> Iterator[Store | None]:
+        """Yield the index of the folder, if it `is_used` and the folder is that of the searcher."""
+        engine = self._engine() if is_used else None
+        if engine is None or engine.places.root != root.resolve():
+            yield None
+            return
+        engine.refresh()
+        with engine.store.snapshot() as state:
+            yield state
+
+    def _packed(
+        self,
+        supplied: EntityCandidates,
+        request: AssembleRequest,
+        problems: Sequence[Failure],
+        store: Store | None = None,
+    ) -> Context:
         """Fit and render. A file that also has parts among the results is shown only if none of its parts is."""
         kept: list[Candidate] = []
         while True:
             section = supplied.section(kept, imports=request.imports)
             sections = [section] if section.candidates else []
-            context = pack(
-                request, sections, self, problems, {"view": request.view}, policy=FillPolicy(is_strict=False)
-            )
+            lines = self._files_of(Path(self.options.project_root).resolve())
+            relate = partial(with_related, sections=sections, store=store, lines=lines) if store is not None else None
+            policy = FillPolicy(is_strict=False)
+            context = pack(request, sections, self, problems, {"view": request.view}, (), policy, relate)
             shown = {item.location.path for item in context.items if item.location is not None}
             waiting = [one for one in supplied.whole_files if one.group not in shown and one not in kept]
             if not waiting:
@@ -247,9 +277,8 @@ class ContextAssembler:
         return replace(context, items=items, overflow=tuple(overflow))
 
     def _request(self, query: str, limit: int, max_tokens: int, **more: Any) -> AssembleRequest:
-        if limit < 1:
-            raise UsageError(f"limit is {limit}: give at least 1", "limit")
-        return replace(self.options.request(), query=query, limit=limit, max_tokens=check_budget(max_tokens), **more)
+        budget = check_budget(max_tokens)
+        return replace(self.options.request(), query=query, limit=check_limit(limit), max_tokens=budget, **more)
 
     def _can_search(self, kind: Kind) -> bool:
         return callable(getattr(self._searcher, SEARCHES[kind.plural], None))

@@ -44,6 +44,7 @@ from satchel.results.entities import (
     value_of,
 )
 from satchel.safety import sanitize
+from satchel.safety.sanitize import clean_field
 from satchel.search.rank_records import beside_words
 from satchel.sources.code.languages import kind_of, language_of
 from satchel.sources.experiences import shown_text
@@ -68,6 +69,9 @@ RANK_STEP = 10.0
 
 SHORTENED_SHARE = 0.5
 """Largest share of the budget for one shortened entity, so that there is room for a second."""
+
+SUMMARY_CHARACTERS = 500
+"""Longest summary of an entity that is shown, on one line."""
 
 _GROUP_KINDS = {"code": Kind.CODE, "documentation": Kind.DOC, "conversation": Kind.CONVERSATION, "other": Kind.NOTE}
 _ROLES = {"function": Role.FUNCTION, "method": Role.METHOD, "class": Role.CLASS, "section": Role.SECTION}
@@ -211,12 +215,16 @@ def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, place
     role = _ROLES.get(entity.type, part.role if part is not None else Role.TEXT)
     if location is None and place.freshness is Freshness.STALE:
         title = f"{title} (as given, not as in {entity.path})"
+    is_shown_anyway = location is None and not entity.content.strip()  # as the text of the record
+    summary = "" if is_shown_anyway else clean_field(entity.summary, SUMMARY_CHARACTERS)
     fields = {
         **entity.fields,
         "type": entity.type or kind.value,
         "language": language,
         "name": entity.name,
         "summary": part.summary if part is not None else "",
+        **({"given_qualified_name": entity.given_name} if entity.given_name else {}),
+        **({"given_summary": summary} if summary else {}),
         **({"freshness": place.freshness} if place.freshness is not None else {}),
         **({"sources": list(entity.sources)} if entity.sources else {}),
         **({"twins": list(entity.twins)} if entity.twins else {}),

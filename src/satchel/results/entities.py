@@ -53,8 +53,8 @@ _VAGUE_ROLES = frozenset({"record", "text", "gap"})
 class Entity:
     """One entity, clean and redacted. `start` and `end` are 0 where they are missing; `score` is finite.
 
-    `sources` are the searches that returned it, `twins` the ids of the results that were the same entity. `fields` are
-    those of the kind of a record, `signals` what is added to its score.
+    `given_name` is the qualified name as it came. `sources` are the searches that returned it, `twins` the ids of the
+    results that were the same entity. `fields` are those of the kind of a record, `signals` what is added to its score.
     """
 
     id: str
@@ -67,6 +67,7 @@ class Entity:
     start: int
     end: int
     score: float
+    given_name: str = ""
     sources: tuple[str, ...] = ()
     twins: tuple[str, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -157,6 +158,7 @@ class _Reader:
             start,
             end,
             self._score(),
+            qualified,
             (clean_field(source),) if isinstance(source, str) and source else (),
         )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import field, fields
+from dataclasses import field, fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from satchel.assemble.truncation import LADDER
 from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.safety import sanitize
+from satchel.safety.sanitize import clean_field
 from satchel.sources.experiences import shown_record
 from satchel.system import telemetry
 from satchel.system.threads import in_thread
@@ -31,7 +33,8 @@ LARGEST_CONTEXT_LINES = 1_000
 _REQUEST_NAMES: Mapping[str, str] = {
     "format": "format", "view": "view", "strategy": "strategy", "tokenizer": "tokenizer",
     "include_sources": "show_sources", "include_code_content": "show_code", "include_meta": "show_meta",
-    "include_imports": "imports", "group_by_type": "group_by_type", "context_lines": "context_lines",
+    "include_imports": "imports", "include_related": "related", "group_by_type": "group_by_type",
+    "context_lines": "context_lines",
 }  # fmt: skip
 """Option of results -> the same option of a question."""
 
@@ -44,7 +47,8 @@ class AssemblyOptions:
     `strategy` is ladder, signature-first or bookend. `include_sources` lists the sources at the end, `include_meta`
     adds there how the tokens were counted and what is missing; without `include_code_content` files are shown as places
     and names only. `context_lines` are shown before and after each entity, `include_imports` adds the imports that bind
-    names in what is shown. Paths are relative to `project_root` (default: the current folder), and nothing outside it
+    names in what is shown, `include_related` names what contains, calls, implements and tests it (from the index of
+    the `Satchel` in use). Paths are relative to `project_root` (default: the current folder), and nothing outside it
     is read.
     """
 
@@ -57,6 +61,7 @@ class AssemblyOptions:
     include_code_content: bool = True
     include_meta: bool = False
     include_imports: bool = True
+    include_related: bool = False
     group_by_type: bool = False
     context_lines: int = 3
     project_root: str | os.PathLike[str] = "."
@@ -70,6 +75,9 @@ class AssemblyOptions:
         lines = self.context_lines
         if isinstance(lines, bool) or not isinstance(lines, int) or not 0 <= lines <= LARGEST_CONTEXT_LINES:
             raise UsageError(f"context_lines is {lines!r}: give 0 to {LARGEST_CONTEXT_LINES:,}")
+        for option in fields(self):
+            if isinstance(option.default, bool) and not isinstance(getattr(self, option.name), bool):
+                raise UsageError(f"{option.name} is {getattr(self, option.name)!r}: give true or false", option.name)
         if not Path(self.project_root).is_dir():
             raise UsageError(f"project_root is {os.fspath(self.project_root)!r}: give a folder")
 
@@ -84,6 +92,20 @@ class AssemblyOptions:
         defaults = {field.name: field.default for field in fields(self)}
         values = {option: getattr(self, option) for option in _REQUEST_NAMES}
         return {_REQUEST_NAMES[option]: value for option, value in values.items() if value != defaults[option]}
+
+
+def read_options(options: AssemblyOptions | Mapping[str, Any] | None, base: AssemblyOptions) -> AssemblyOptions:
+    """Return the options; those of a mapping (`max_tokens` or `maxTokens`) change `base`. Raises UsageError."""
+    if options is None or isinstance(options, AssemblyOptions):
+        return options or base
+    if not isinstance(options, Mapping):
+        raise UsageError(f"options is {options!r}: give AssemblyOptions, or a mapping of them")
+    changes = {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name)).lower(): value for name, value in options.items()}
+    names = [option.name for option in fields(AssemblyOptions)]
+    unknown = sorted(changes.keys() - set(names))
+    if unknown:
+        raise UsageError(f"unknown option {', '.join(map(clean_field, unknown))}: choose from {', '.join(names)}")
+    return replace(base, **changes)
 
 
 @dataclass(frozen=True, slots=True)

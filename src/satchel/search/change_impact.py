@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from satchel.search.change_relations import (
@@ -46,6 +46,12 @@ MOST_TOUCHED_ONLY = 3
 
 TOUCHED_ONLY = 0.2
 """Factor for a commit that touched the changed files but shares no word with the question."""
+
+PAST = 0.6
+"""Nearness of a memory or an experience that names a changed file."""
+
+MOST_NAMED_FILES = 5
+"""Most changed files whose names are searched in memories and experiences."""
 
 WORD_FACTOR = 0.25
 """Weight of the words of a change beside those of a question."""
@@ -92,6 +98,26 @@ def with_change(result: SearchResult, change: Change, store: Store, kind: Kind, 
     if kind is Kind.COMMIT:
         return replace(result, hits=merged(result.hits, _commit_hits(result.hits, change, store)))
     return result
+
+
+def with_past(
+    result: SearchResult, question: Query, change: Change, store: Store, ask: Callable[[Query], SearchResult]
+) -> SearchResult:
+    """Return the memories or experiences of a question, of the change, and those that name one of its files."""
+    best: dict[str, Hit] = {hit.chunk.id: hit for hit in result.hits}
+    for hit in ask(question).hits if question.terms else ():
+        before = best.get(hit.chunk.id)
+        best[hit.chunk.id] = hit if before is None or hit.relevance > before.relevance else before
+    ceiling = max((hit.score for hit in best.values()), default=0.0)
+    for file in change.files[:MOST_NAMED_FILES]:
+        name = file.path.rpartition("/")[2]
+        for hit in ask(analyse(name)).hits:
+            if name in store.text(int(hit.chunk.fields["bundle"])):
+                hit = best.get(hit.chunk.id, hit)
+                score, signal = max(hit.score, ceiling + math.log(PAST)), Signal(SIGNAL, PAST, 1.0)
+                signals = (*(one for one in hit.signals if one.name != SIGNAL), signal)
+                best[hit.chunk.id] = replace(hit, relevance=max(hit.relevance, PAST), score=score, signals=signals)
+    return replace(result, hits=merged(best.values(), ()))
 
 
 def _file_of(change: Change, hit: Hit) -> ChangedFile | None:

@@ -34,11 +34,12 @@ HEIR = 0.8
 TEST = 0.7
 FURTHER_TEST = 0.5
 CALLEE = 0.45
+CLASS_TEST = 0.4
 USER = 0.75
 IMPORTER = 0.4
 """Nearness of a chunk to a change: the changed definition itself (a changed test or example says less), its callers,
-its overrides and heirs, tests that call it, tests that call a caller, its callees, code that passes it on or uses it as
-a type, code that only imports it."""
+its overrides and heirs, tests that call it, tests that call a caller, its callees, tests of the class of a changed
+method, code that passes it on or uses it as a type, code that only imports it."""
 
 ALIKE, UNSURE, BESIDE = 0.1, 0.6, 0.3
 """Factors for hits that only share words with a question about an impact: with calls or uses found, and without. The
@@ -271,7 +272,19 @@ class _Dependents:
             for site in self._relations.callers(middle, FURTHER_FILES).sites if middle is not None else ():
                 if site.secondary:
                     self._add(site.row, FURTHER_TEST * site.certainty, [around(site)])
+        if self._own is not None:
+            self._tests_of_class(target)
         return callers
+
+    def _tests_of_class(self, target: CodeDefinition) -> None:
+        """Add tests that use or extend the class of a method: they may reach it where no call can be resolved."""
+        owner = self._relations.owner(target)
+        if owner is None or owner.key == target.key:
+            return
+        uses = (site for site in self._relations.uses(owner, FURTHER_FILES) if site.how == "use")
+        for site in (*self._relations.callers(owner, FURTHER_FILES).sites, *uses):
+            if site.secondary:
+                self._add(site.row, CLASS_TEST * site.certainty, [around(site)])
 
     def uses(self, target: CodeDefinition) -> tuple[CallSite, ...]:
         """Add and return the uses of a definition other than calls."""

@@ -18,6 +18,9 @@ FILE_ORIGIN = "file"
 ALSO = "also"
 """The field of a hit with the ids of other matching chunks of its record."""
 
+REVISION = "revision"
+"""The field of a record that may be asked for again as it was: the content hash and the lines that its handle means."""
+
 
 def chunk_of(document: Document, part: StoredChunk, more: Mapping[str, Any] | None = None) -> Chunk:
     """Return a stored chunk with the data of its document and `more` fields; its body is read later.

@@ -186,12 +186,13 @@ class Registry:
         exist = f"there are {', '.join(sorted(workspaces))}" if workspaces else "there is none yet"
         raise UsageError(f"unknown workspace {name!r}: {exist}; `satchel workspace add {name} PATH` adds it")
 
-    def type_of(self, root: Path) -> WorkspaceType:
-        """Return the type that the root was added with, else a Tana export for a file and a repository for a folder."""
+    def at(self, root: Path) -> Workspace:
+        """Return the workspace of a root, the first by name; for an unnamed root one with the name of its folder."""
+        kind = WorkspaceType.REPOSITORY
         if root.suffix.lower() == EXPORT_SUFFIX and root.is_file():
-            return WorkspaceType.TANA
-        types = (workspace.type for workspace in self._read().values() if workspace.path == root)
-        return next(types, WorkspaceType.REPOSITORY)
+            kind = WorkspaceType.TANA
+        unnamed = Workspace(root.stem if kind is WorkspaceType.TANA else root.name, root, kind)
+        return next((workspace for workspace in self.all() if workspace.path == root), unnamed)
 
     def add(self, name: str, path: Path, kind: WorkspaceType | None = None) -> Workspace:
         """Name the root at `path`; without `kind` its type is guessed. A repeated call changes nothing.

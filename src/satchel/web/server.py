@@ -52,9 +52,6 @@ FULL_SECONDS = 0.05
 QUIET_SECONDS = 60.0
 """Least time between two messages about closed strangers."""
 
-SIBLING_SECONDS = 2.0
-"""Seconds to wait for a sibling that updates the index: a look for changes takes 0.1 s in a tree of 5,000 files."""
-
 TURN_SECONDS = 0.002
 MOST_TURNS = 10
 """A process with more connections than another waits this often and long for that one to take the next."""
@@ -88,8 +85,6 @@ def run(
     """
     counts = memoryview(bytearray(4)).cast("i") if loads is None else loads
     shared = server_state(engine, slot, len(counts))
-    if shared.has_siblings:
-        engine.wait_for_siblings(SIBLING_SECONDS)
     config = uvicorn.Config(
         application(shared, origins, access),
         http="h11",  # the one that is always there, so that odd requests are treated alike everywhere

@@ -107,7 +107,7 @@ class RenderRequest:
     of those not named. `not_found` are telling words of the question that occur nowhere; `weak` means that nothing
     shown answers it well; `call_sites` are lines that list the callers of the definition in question. With `used` (the
     tokens of the text itself, see `render_with_usage`) the footer says how much of `limit` was used and why it
-    `stopped` there.
+    `stopped` there. The first `related` shown definitions with neighbours are listed with them.
     """
 
     query: str = ""
@@ -133,6 +133,7 @@ class RenderRequest:
     not_found: tuple[str, ...] = ()
     weak: bool = False
     call_sites: tuple[str, ...] = ()
+    related: int = 0
     limit: int = 0
     used: int = 0
     stopped: str = ""
@@ -258,6 +259,8 @@ def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[FooterNo
     references = reference_lines(request.shown_before, request.shown_before_more)
     every = (
         FooterNote("sources", "Sources", sources, max(len(items) - SOURCES_SHOWN, 0)),
+        FooterNote("summaries", "Summary of", _summary_entries(request, items), is_listed=True),
+        FooterNote("related", "Related", related_entries(items)[: request.related], is_listed=True),
         FooterNote("also", "Also at", _also_entries(items)),
         FooterNote("merged", "Also", tuple(_merged_entry(item) for item in items if item.metadata.get("merged"))),
         FooterNote("handles", "Handles", _handle_entries(items) if request.show_handles else ()),
@@ -293,9 +296,42 @@ def _source_entry(item: ContextItem) -> str:
 def _entity_line(item: ContextItem) -> int:
     """Return the first line of the best entity of a file, of nameless lines (imports) only if none has a name."""
     for row in item.metadata.get("entities", ()):
-        if row["start_line"] and any(piece.name == row["qualified_name"] for piece in item.pieces):
+        if row["start_line"] and any(piece.name == row.get("title", row["qualified_name"]) for piece in item.pieces):
             return int(row["start_line"])
     return next((piece.start for piece in item.pieces if piece.name), item.pieces[0].start)
+
+
+def _summary_entries(request: RenderRequest, items: Sequence[ContextItem]) -> tuple[str, ...]:
+    """Return the summaries that came with results; the other views have them beside each entity."""
+    given = [row for item in items for row in item.metadata.get("entities", ()) if row.get("summary")]
+    rows = [(row["name"], row["summary"]) for row in given]
+    rows += [(item.title, str(item.metadata.get("given_summary", ""))) for item in items]
+    listed = [f"{quote(name)}: {quote(summary)}" for name, summary in rows if summary]
+    return tuple(listed) if request.view is View.SECTIONS else ()
+
+
+_RELATION_WORDS = {
+    "container": "in", "callees": "calls", "implementations": "implemented by", "callers": "called by",
+    "tests": "tested by",
+}  # fmt: skip
+
+
+def related_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
+    """Return the neighbours of each definition: `send: calls backoff (client.py:26); tested by test_send (t.py:3)`."""
+    entries = []
+    for item in items:
+        for name, relations in item.metadata.get("related", {}).items():
+            parts = [
+                f"{_RELATION_WORDS[relation]} "
+                + ", ".join(
+                    quote(f"{one['name']} ({one['path']}{':' if one['line'] else ''}{one['line'] or ''})")
+                    for one in neighbours
+                )
+                for relation, neighbours in relations.items()
+                if neighbours
+            ]
+            entries += [f"{quote(name)}: {'; '.join(parts)}"] if parts else []
+    return tuple(entries)
 
 
 def _also_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:

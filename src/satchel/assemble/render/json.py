@@ -76,6 +76,7 @@ def _entity(item: ContextItem, one: ShownEntity, view: View, *, show_code: bool)
     fields: dict[str, Any] = {"name": one.name, "type": one.type}
     if view is View.BLOCKS:
         fields = {"entity": fields, "score": one.score}
+    fields |= {"summary": one.summary} if one.summary else {}
     if not one.path:
         piece = one.pieces[0]
         fields |= {"source": item.source, "text": piece.text} | _detail(piece.detail)

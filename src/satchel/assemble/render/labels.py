@@ -278,6 +278,7 @@ class ShownEntity:
     end: int
     pieces: tuple[Piece, ...]
     imports: tuple[Piece, ...] = ()
+    summary: str = ""
 
 
 def sections(
@@ -315,7 +316,8 @@ def entities(item: ContextItem, view: View) -> list[ShownEntity]:
     if not path:
         piece = Piece(0, 0, "", record_body(item), item.detail)
         kind = str(item.metadata.get("type") or item.source)
-        return [ShownEntity(_record_name(item), kind, item.relevance, "", 0, 0, (piece,))]
+        summary = str(item.metadata.get("given_summary", ""))
+        return [ShownEntity(_record_name(item), kind, item.relevance, "", 0, 0, (piece,), summary=summary)]
     apart = _imports_end(item.pieces) if view is View.BLOCKS else 0
     owner = next((piece.name for piece in item.pieces if piece.name), "")
     owned: list[tuple[str, Piece]] = []
@@ -344,11 +346,13 @@ def _record_name(item: ContextItem) -> str:
 
 
 def _entity(item: ContextItem, path: str, name: str, pieces: tuple[Piece, ...]) -> ShownEntity:
-    row = next((row for row in item.metadata.get("entities", ()) if row["qualified_name"] == (name or path)), None)
+    rows = item.metadata.get("entities", ())
+    row = next((row for row in rows if row.get("title", row["qualified_name"]) == (name or path)), None)
     if row is None:
         kind = WHOLE_FILE if not name else str(item.metadata.get("type") or item.source)
         return ShownEntity(name or path, kind, item.relevance, path, pieces[0].start, pieces[-1].end, pieces)
-    return ShownEntity(name or path, row["type"], row["score"], path, row["start_line"], row["end_line"], pieces)
+    lines = row["start_line"], row["end_line"]
+    return ShownEntity(name or path, row["type"], row["score"], path, *lines, pieces, summary=row.get("summary", ""))
 
 
 def place(pieces: Sequence[Piece], *, shown: bool) -> str:

@@ -92,6 +92,7 @@ def _entity(item: ContextItem, one: ShownEntity, view: View, *, show_code: bool)
     title = f"{colonless(one.type)}: {quote(one.name)}" if is_block else quote(one.name)
     score = f" (score: {one.score:.2f})" if is_block else ""
     text = f"### {title}\n*{_location(one, show_code=show_code)}*{score}\n\n"
+    text += f"Summary: {quote(one.summary)}\n\n" if one.summary else ""
     is_shown = show_code or not one.path
     if one.imports:
         imports = _gapped(item, one.imports) if is_shown else "\n"

@@ -77,6 +77,7 @@ def _entity(item: ContextItem, one: ShownEntity, view: View, *, show_code: bool)
         title = f"{colonless(one.type)}: {quote(one.name)}"
         rows += [f"File: {quote(one.path)}"] if one.path else []
         rows.append(f"Score: {one.score:.2f}")
+    rows += [f"Summary: {quote(one.summary)}"] if one.summary else []
     for piece in (*one.imports, *one.pieces):
         lines = (shown_range(piece) if show_code else line_range(piece)) if one.path else ""
         marks = marks_of(piece)

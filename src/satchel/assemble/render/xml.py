@@ -78,6 +78,7 @@ def _entity(item: ContextItem, one: ShownEntity, view: View, *, show_code: bool)
     shown = show_code or not one.path
     tagged = [*(("imports", piece) for piece in one.imports), *((tag, piece) for piece in one.pieces)]
     lines = "".join(_lines(element, piece, "", show_code=shown, has_range=bool(one.path)) for element, piece in tagged)
+    start += _attribute("summary", one.summary)
     return f"<entity{start}{_attribute('nonce', item.nonce)}>\n{location}{lines}</entity>\n"
 
 
