@@ -18,7 +18,6 @@ from satchel.testing import HashEmbedder
 
 TABLES = ("bundles", "texts", "documents", "edges", "vectors")
 WHERE = ("bundles", "segment", "position")
-ENDED = {"status": "falsified", "result": "it failed", "surprise": "movies came twice", "root_cause": "oversight"}
 STARTED = {"domain": "debugging", "strategy": "research-first", "goal": "show zombies once", "hypothesis": "a hoodie"}
 
 
@@ -50,7 +49,13 @@ def earlier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         satchel.memories.supersede(old.id, "Cookies must be signed with the rotating key")
         satchel.memories.add("Elsewhere as well: selfies are cut", everywhere=True)
         satchel.experiences.start(**STARTED, action="count", prediction="one")
-        satchel.experiences.resolve(**ENDED, root_cause_description="the list was joined twice")
+        satchel.experiences.resolve(
+            status="falsified",
+            result="it failed",
+            surprise="movies came twice",
+            root_cause="oversight",
+            root_cause_description="the list was joined twice",
+        )
         satchel.embed()
         path = satchel.places.memory
     monkeypatch.undo()
@@ -74,7 +79,8 @@ def test_words_of_an_earlier_version_are_made_anew_and_nothing_is_lost(tmp_path:
     assert before["vectors"]
 
 
-def test_words_are_made_anew_once(tmp_path: Path, earlier: Path) -> None:
+@pytest.mark.usefixtures("earlier")
+def test_words_are_made_anew_once(tmp_path: Path) -> None:
     revisions = []
     for _ in range(2):
         with Satchel.open(tmp_path) as satchel:
@@ -83,8 +89,9 @@ def test_words_are_made_anew_once(tmp_path: Path, earlier: Path) -> None:
     assert revisions[0] == revisions[1]
 
 
+@pytest.mark.usefixtures("earlier")
 def test_a_memory_file_that_cannot_be_written_is_read_with_its_words(
-    tmp_path: Path, earlier: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refuse(_: SqliteStore) -> None:
         raise LockedError("another process writes")

@@ -237,6 +237,18 @@ def value_of(document: Document, text: str) -> Value:
     return Value(id=document.key, text=text, workspace=document.workspace, created=document.created, **fields)
 
 
+def without_evidence(value: Value, gone: Mapping[str, Experience]) -> Value:
+    """Return a value that no longer rests on these experiences."""
+    lost = [gone[member] for member in value.member_ids if member in gone]
+    return replace(
+        value,
+        member_ids=tuple(member for member in value.member_ids if member not in gone),
+        cluster_size=value.cluster_size - len(lost),
+        domains=+(Counter(value.domains) - Counter(str(one.domain) for one in lost)),
+        strategies=+(Counter(value.strategies) - Counter(str(one.strategy) for one in lost)),
+    )
+
+
 def exchange_document(exchange: Exchange, notebook: Notebook, origin: str) -> NewDocument:
     """Prepare an exchange for the store, cleaned and redacted."""
     exchange = replace(

@@ -17,7 +17,7 @@ from satchel.search import bm25
 from satchel.search.chunks import chunk_of
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.query import analyse
-from satchel.search.rank_records import ROUTINE_FACTOR, SearchResult, recency, routine, tier_share
+from satchel.search.rank_records import SearchResult, recency, set_aside, tier_share
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.store.segments import Lexicon
@@ -39,7 +39,7 @@ MANY_MEMBERS = 20
 
 _RANKED_FIELDS = frozenset({
     "domain", "strategy", "domains", "strategies", "axis", "outcome_status", "confidence_tier", "category",
-    "cluster_size", "superseded_by",
+    "cluster_size", "superseded_by", "root_cause",
 })  # fmt: skip
 """Fields used by filters and ranking. The other fields are read again for the few chosen records."""
 
@@ -52,7 +52,7 @@ class FieldRanking:
     they rest on), `recency`, `failed` (experiences that were falsified), `match` (of the words, in parts of the best
     match), `domain` and `strategy` (values: the share of their experiences that is of the named one). With `last` only
     the newest records are looked at, and their times order them: of a long history the rest is not even read. Routine
-    commits come after all others.
+    commits and failures without a cause come after all others.
     """
 
     weights: Mapping[str, float]
@@ -86,8 +86,9 @@ def known_records(
             relevance = standing.relevance(shares)
             if standing.last:
                 relevance = max(relevance, LEAST_OF_LAST) * LAST_FADE**position
-            if routine(document) is not None:
-                relevance *= ROUTINE_FACTOR
+            aside = set_aside(document)
+            if aside is not None:
+                relevance *= aside[1]
             ranked.append((-relevance, document.key, document, shares))
     if not standing.last:
         ranked.sort(key=lambda row: row[:2])
@@ -137,7 +138,7 @@ def _newest(store: Store, kind: Kind, most: int) -> list[Document]:
     ids = store.newest(kind, most * LOOKED_AT if kind is Kind.COMMIT else most)
     documents = store.documents(ids)
     newest = [documents[identity] for identity in ids if identity in documents]
-    return sorted(newest, key=lambda document: routine(document) is not None)[:most]
+    return sorted(newest, key=lambda document: set_aside(document) is not None)[:most]
 
 
 def _grouped(documents: Sequence[Document], name: str) -> dict[str, list[Document]]:
