@@ -67,6 +67,8 @@ class Values:
     def cluster(self, axis: str | None = None) -> list[Grouping]:
         """Group the experiences of an axis (or of each) and store the groups; groups that still exist keep their ids.
 
+        A group that a value names stays, as it was, also if it is not found again.
+
         Without enough structure `reason` says so. Raises UsageError, EmbeddingError and MissingExtraError.
         """
         return [self._grouped(one) for one in _axes(axis)]
@@ -182,10 +184,15 @@ class Values:
             reason = f"not enough structure: {count} experiences on the axis {axis}, {LEAST_ENTRIES} are needed"
             return Grouping(axis, label, count, (), reason)
         space = self._space(axis)
-        groups = [_by_centrality(space, positions) for positions in group(space.vectors)]
+        groups = [_by_centrality(space, positions) for positions in group(space.vectors, space.sizes)]
         before = self._remembered(axis)
-        clusters = named(axis, groups, before.clusters if before is not None else ())
+        earlier = before.clusters if before is not None else ()
+        clusters = named(axis, groups, earlier)
+        named_by_values = {value.cluster_id for value in self.listed(axis)} - {cluster.id for cluster in clusters}
+        clusters += [cluster for cluster in earlier if cluster.id in named_by_values]
         reason = "" if clusters else f"not enough structure: no group among {count} experiences on the axis {axis}"
+        if reason and self._embedder is None:
+            reason += " by their words; vectors see more (`satchel[embed]`)"
         grouping = Grouping(axis, label, count, tuple(clusters), reason)
         if before != grouping:
             with self._store.write() as writer:
