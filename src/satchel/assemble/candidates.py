@@ -351,12 +351,16 @@ def record_candidate(
 ) -> Candidate:
     """Return a record (commit, memory): its full body if that is short, else its best passage.
 
-    A passage ends with a note that says where the full record is. `shorter` is a summary. The first line is the last
-    resort. The trailers of a commit are not shown, but can be searched.
+    A passage ends with a note that says where the full record is. `shorter` is a summary, whose first two lines are
+    joined in little space. The first line is the last resort. The trailers of a commit are not shown, but can be searched.
     """
     whole, body = body, without_trailers(body) if hit.chunk.kind is Kind.COMMIT else body
     size = len(body) / CHARACTERS_PER_TOKEN
-    first = (shorter or body.strip()).split("\n", 1)[0]
+    opening = (shorter or body.strip()).split("\n", 2)
+    first, told = (
+        opening[0],
+        "; ".join(line.removeprefix("- ") if number else line for number, line in enumerate(opening[:2])),
+    )
     note = cut_note(hit.chunk)
 
     def passage(room: float) -> list[Step]:
@@ -370,6 +374,8 @@ def record_candidate(
     def shrink(room: float) -> Iterator[Step]:
         for share in SHRINK_SHARES if not shorter else ():
             yield from passage(min(room, cap) * share)
+        if shorter and told != first:
+            yield Step(Detail.LINE, text=told)
         if first and first != body.strip():
             yield Step(Detail.LINE, text=first)
 

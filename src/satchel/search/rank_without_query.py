@@ -37,6 +37,9 @@ LAST_FADE = 0.9
 MANY_MEMBERS = 20
 """Number of experiences from which a value has full support."""
 
+LEAST_DOMAIN_SHARE = 0.25
+"""A principle is of a kind of work if a quarter of its experiences are: one of twenty is not what it is about."""
+
 _RANKED_FIELDS = frozenset({
     "domain", "strategy", "domains", "strategies", "axis", "outcome_status", "confidence_tier", "category",
     "cluster_size", "superseded_by", "root_cause",
@@ -81,7 +84,7 @@ def known_records(
     ranked: list[tuple[float, str, Document, dict[str, float]]] = []
     every = _newest(store, kind, most) if standing.last else _shelf(store, lexicon, kind).candidates(filters)
     for position, document in enumerate(every):
-        if admitted.admits(document, ""):
+        if admitted.admits(document, "") and _is_of_kind(document, standing):
             shares = _shares(document, standing, matches.get(document.id, 0.0), now)
             relevance = standing.relevance(shares)
             if standing.last:
@@ -178,6 +181,12 @@ def _shares(document: Document, standing: FieldRanking, match: float, now: float
         signals["domain"] = _share(fields.get("domains", {}), standing.domain)
         signals["strategy"] = _share(fields.get("strategies", {}), standing.strategy)
     return {name: share for name, share in signals.items() if standing.weights.get(name)}
+
+
+def _is_of_kind(document: Document, standing: FieldRanking) -> bool:
+    """Return whether a value rests on enough experiences of the named domain; true for all other records."""
+    is_asked = document.kind is Kind.VALUE and standing.domain
+    return not is_asked or _share(document.fields.get("domains", {}), standing.domain) >= LEAST_DOMAIN_SHARE
 
 
 def _share(counts: Mapping[str, Any], name: str) -> float:
