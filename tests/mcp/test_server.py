@@ -28,7 +28,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "e96ec168a8561526c6e0479292b1dde6fa1fd9ecf4e394d4a0288c9a0ef5225e"
+TOOLS_HASH = "7808ccb11178d5fab871677512a8f48913566956d102846d32b1c3266cb628e0"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 5_000
@@ -349,3 +349,14 @@ def test_the_structured_part_is_bounded_whatever_an_answer_holds(
     found = structured(Answered("text", envelope, tuple(notes)))
     assert cost(found) <= MOST_TOKENS
     assert len(found["items"]) + found["more"] == len(items)
+
+
+def test_errors_name_tools_in_place_of_commands(asked: Asked) -> None:
+    async def test(client: Client) -> str:
+        result = await client.call_tool("experience", {"action": "note", "note": "seen"})
+        assert result.is_error
+        return str(result.content[0])
+
+    message = asked.run(test)
+    assert "begin one with `experience` with action start" in message
+    assert "satchel experience" not in message

@@ -158,3 +158,12 @@ def test_what_an_experience_lacks_is_named(ask: Ask, arguments: dict[str, str], 
     with pytest.raises(UsageError) as refused:
         ask("experience", **arguments)
     assert said in str(refused.value)
+
+
+def test_a_list_says_that_it_stops(ask: Ask) -> None:
+    for number in range(3):
+        ask("remember", action="store", text=f"Order number {number} was late", category="event")
+        fail_once(ask)
+    assert ask("experience", action="list", limit=2).notes == ("2 of 3 are listed: limit 3 lists all",)
+    assert ask("memories", limit=2).notes == ("2 of 3 are listed: limit 3 lists all",)
+    assert ask("memories", limit=3).notes == ask("experiences", limit=3).notes == ()

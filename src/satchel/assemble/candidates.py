@@ -352,15 +352,13 @@ def record_candidate(
     """Return a record (commit, memory): its full body if that is short, else its best passage.
 
     A passage ends with a note that says where the full record is. `shorter` is a summary, whose first two lines are
-    joined in little space. The first line is the last resort. The trailers of a commit are not shown, but can be searched.
+    joined in little space. The first line is the last resort. The trailers of a commit are not shown, but can be
+    searched.
     """
     whole, body = body, without_trailers(body) if hit.chunk.kind is Kind.COMMIT else body
     size = len(body) / CHARACTERS_PER_TOKEN
-    opening = (shorter or body.strip()).split("\n", 2)
-    first, told = (
-        opening[0],
-        "; ".join(line.removeprefix("- ") if number else line for number, line in enumerate(opening[:2])),
-    )
+    first, *others = (shorter or body.strip()).split("\n", 2)[:2]
+    told = "; ".join((first, *(line.removeprefix("- ") for line in others)))
     note = cut_note(hit.chunk)
 
     def passage(room: float) -> list[Step]:

@@ -25,7 +25,7 @@ from satchel.search.query import FORM_WEIGHTS, Query, analyse
 from satchel.search.trace import is_vendored
 from satchel.settings import Settings
 from satchel.types import CONTEXT_TYPES, Kind, Role
-from satchel.vocabulary import Axis, MemoryCategory, OutcomeStatus
+from satchel.vocabulary import Axis, MemoryCategory, OutcomeStatus, checked_text
 
 if TYPE_CHECKING:
     from satchel.search.rank_without_query import FieldRanking
@@ -288,7 +288,7 @@ PLANS: Mapping[str, Callable[[AssembleRequest], Plan]] = {
 def premortem_request(settings: Settings, domain: str, strategy: str | None, **options: Any) -> AssembleRequest:
     """Return the checked request of a premortem. Raises UsageError for an unknown domain or strategy; it lists all."""
     defaults = {"max_tokens": PREMORTEM_TOKENS, "limit": PREMORTEM_LIMIT}
-    filters = make_filters(domain=domain, strategy=strategy)
+    filters = make_filters(domain=checked_text("the domain", domain), strategy=strategy)
     return make_request("", settings, {**defaults, **options, "filters": filters, "plan": PREMORTEM})
 
 

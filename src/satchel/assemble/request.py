@@ -30,7 +30,14 @@ from satchel.search.filters import (
 )
 from satchel.settings import Settings
 from satchel.types import CONTEXT_TYPES, Format, Kind, Role, View
-from satchel.vocabulary import DAY_SECONDS, LARGEST_BUDGET, MOST_CONTEXT_LINES, STALE_CHOICES
+from satchel.vocabulary import (
+    DAY_SECONDS,
+    LARGEST_BUDGET,
+    MOST_CONTEXT_LINES,
+    STALE_CHOICES,
+    checked_names,
+    checked_text,
+)
 
 if TYPE_CHECKING:
     from satchel.sources.change import Change
@@ -60,7 +67,7 @@ LONGEST_SESSION = 500
 
 def parse_kinds(types: Iterable[str]) -> tuple[Kind, ...]:
     """Context types (`code`, `memories`) as kinds, each once, in section order. Raises InvalidContextTypeError."""
-    names = [name.strip() for name in types if name.strip()]
+    names = [name.strip() for name in checked_names("types", types) if name.strip()]
     for name in names:
         if name not in CONTEXT_TYPES:
             raise InvalidContextTypeError(f"unknown context type {name!r}: choose from {', '.join(CONTEXT_TYPES)}")
@@ -295,7 +302,7 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
         raise UsageError(f"unknown purpose {purpose!r}: choose from {', '.join(WHOLE_ITEM_TOKENS)}")
     whole = {"find": settings.context_item_tokens_find, "edit": settings.context_item_tokens_edit}
     values: dict[str, Any] = {
-        "query": question,
+        "query": checked_text("the question", question),
         "whole_item_tokens": whole[purpose],
         "callers": purpose == "edit",
         "file_weights": check_file_weights(settings.search_weights.items()),

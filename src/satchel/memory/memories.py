@@ -27,6 +27,8 @@ from satchel.vocabulary import (
     TAG_CHARACTERS,
     MemoryCategory,
     Provenance,
+    checked_names,
+    checked_text,
     parse_choice,
 )
 
@@ -112,7 +114,7 @@ class Memories:
         `min_importance`, `tags`, `since`, `until`. Raises UsageError for an unknown one.
         """
         parsed = parse_filters(filters)
-        text = self._notebook.safe(question)
+        text = self._notebook.safe(checked_text("the question", question))
         if not text:
             raise UsageError("the question is empty: say what you look for")
         most = max(checked_limit(limit) * SPANS_PER_RECORD, CANDIDATE_SPANS)
@@ -252,7 +254,7 @@ def checked_limit(limit: int) -> int:
 
 def checked_tags(tags: Iterable[str], notebook: Notebook) -> tuple[str, ...]:
     """Return the tags, each once, safe to store. Raises UsageError for an empty or long one, and for too many."""
-    words = [tag.strip() if isinstance(tag, str) else "" for tag in tags]
+    words = [tag.strip() for tag in checked_names("tags", tags)]
     for tag in words:
         if not tag:
             raise UsageError("a tag is empty: give a word")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel.errors import UsageError
 from satchel.operations import json
@@ -24,6 +24,8 @@ from satchel.vocabulary import (
 
 if TYPE_CHECKING:
     from satchel.memory.model import Experience, Value
+
+Row = TypeVar("Row")
 
 DEFAULT_ROWS = 20
 DEFAULT_MATCHES = 10
@@ -154,15 +156,22 @@ def _memories(call: OperationCall) -> Answered:
         envelope = {"memories": list(map(json.found_json, matches))}
         return Answered("\n".join(lines), envelope, () if matches else (nothing,))
     limit, tags = arguments.get("limit", DEFAULT_ROWS), arguments.get("tags", [])
-    if limit < 1:
-        raise UsageError(f"limit is {limit}: give at least 1", "limit")
     least, until = arguments.get("min_importance", 0.0), arguments.get("until")
-    rows = [
+    every = [
         row for row in memories.listed(**call.chosen(_OF_LIST), tag=tags[0] if tags else None)
         if set(tags) <= set(row.tags) and row.importance >= least and (until is None or row.created < until)
-    ][:limit]  # fmt: skip
+    ]  # fmt: skip
+    rows, left = _first(every, limit, call.caller.spelling)
     envelope = {"memories": list(map(json.memory_json, rows))}
-    return Answered("\n".join(map(memory_line, rows)), envelope, () if rows else (nothing,))
+    return Answered("\n".join(map(memory_line, rows)), envelope, left if rows else (nothing,))
+
+
+def _first(rows: list[Row], limit: int, spelling: Spelling) -> tuple[list[Row], tuple[str, ...]]:
+    """Return the first rows, and a note that there are more."""
+    if limit < 1:
+        raise UsageError(f"limit is {limit}: give at least 1", "limit")
+    more = f"{limit} of {len(rows)} are listed: {spelling.limit} {len(rows)} lists all"
+    return rows[:limit], (more,) if len(rows) > limit else ()
 
 
 def _experience(call: OperationCall) -> Answered:
@@ -199,14 +208,15 @@ def _experiences(call: OperationCall) -> Answered:
     """Return the experiences, newest first, and the active ones of other sessions."""
     journal, options = call.engine.experiences, call.chosen(_LISTED)
     session = {"session": options.pop("session")} if "session" in options else {}
-    rows = journal.listed(**{"limit": DEFAULT_ROWS} | options)
+    limit = options.pop("limit", DEFAULT_ROWS)
+    rows, left = _first(journal.listed(**options), limit, call.caller.spelling)
     orphans = journal.orphans(**session)
     envelope = {
         "experiences": list(map(json.experience_json, rows)),
         "orphans": [orphan.id for orphan in orphans],
     }
     nothing = () if rows else ("there is no such experience here",)
-    notes = (*nothing, *_orphans(orphans, call.caller.spelling))
+    notes = (*nothing, *left, *_orphans(orphans, call.caller.spelling))
     return Answered("\n".join(map(experience_line, rows)), envelope, notes)
 
 

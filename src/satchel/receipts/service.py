@@ -33,6 +33,7 @@ from satchel.settings import Settings
 from satchel.system import telemetry
 from satchel.system.git import find_repository
 from satchel.types import CONTEXT_TYPES, Context, ContextItem, Failure, Hit, Kind
+from satchel.vocabulary import checked_text
 
 if TYPE_CHECKING:
     from satchel.assemble.section import Pin
@@ -58,7 +59,7 @@ HARMLESS_SETTINGS = frozenset({"index_workers", "index_lock_wait_s"})
 
 def check_question(question: str) -> None:
     """Raise UsageError for a question without a word."""
-    if not question.strip():
+    if not checked_text("the question", question).strip():
         raise UsageError("the question is empty: say what you look for, as in 'where are retries handled?'")
 
 
