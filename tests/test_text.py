@@ -30,6 +30,12 @@ def test_a_compound_yields_its_exact_form_and_its_parts(word: str, terms: tuple[
         ("cache", "caches", "cached", "caching"),
         ("query", "queries"),
         ("stop", "stopped", "stopping"),
+        ("cookie", "cookies"),
+        ("movie", "movies"),
+        ("zombie", "zombies"),
+        ("selfie", "selfies"),
+        ("hoodie", "hoodies"),
+        ("copy", "copies", "copied", "copying"),
         ("class", "classes"),
     ],
 )

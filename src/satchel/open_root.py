@@ -14,9 +14,10 @@ from satchel import config
 from satchel.errors import LockedError, StoreError
 from satchel.index.vectors import IndexVectors, shelves
 from satchel.safety.trust import load_key
-from satchel.store.protocol import Store
+from satchel.store.protocol import WORDS_VERSION, Store
 from satchel.store.sqlite import SqliteStore
 from satchel.system.locations import Places, Registry, WorkspaceType, locate
+from satchel.text import ANALYSIS_VERSION
 from satchel.types import Failure, Kind
 from satchel.vocabulary import MEMORY_KINDS
 
@@ -125,6 +126,10 @@ class OpenRoot:
             from satchel.memory.scope import workspaces_in_sight
 
             store = SqliteStore(self.places.memory, durable=True, workspaces=workspaces_in_sight(self.places))
+            if store.meta(WORDS_VERSION) != ANALYSIS_VERSION:
+                from satchel.memory.records import renew_words
+
+                renew_words(store)
             store.on_write = self.vectors.fill_quickly
             self._memory_store = store
         return self._memory_store

@@ -17,8 +17,8 @@ EXACT_MARK = "="
 MAX_WORD_CHARACTERS = 80
 """Maximum length of a word: longer runs are encoded data and would only fill the vocabulary."""
 
-ANALYSIS_VERSION = "1"
-"""Part of the version of an index: change it when `terms_of` gives other terms."""
+ANALYSIS_VERSION = "2"
+"""Part of the version of an index and of the memory file: change it when `terms_of` gives other terms."""
 
 WORD = re.compile(r"[^\W\d][\w$]*|\$[\w$]+|\d+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
@@ -50,11 +50,16 @@ def _cjk() -> re.Pattern[str]:
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """Return the light stem of a lower-case word: `caches`, `cached` and `caching` meet in `cach`."""
+    """Return the light stem of a lower-case word: `caches`, `cached` and `caching` meet in `cach`.
+
+    `cookie` and `cookies` meet in `cooky`, as `copies` and `copied` meet `copy`.
+    """
     if len(word) < 4 or not word.isalpha():
         return word
-    if word.endswith("ies") and len(word) > 4:
+    if len(word) > 4 and word.endswith(("ies", "ied")):
         return word[:-3] + "y"
+    if len(word) > 4 and word.endswith("ie"):  # not `trie`, which would be found by every `try`
+        return word[:-2] + "y"
     if word.endswith("ing") and len(word) > 5 and not _VOWELS.isdisjoint(word[:-3]):
         return _final(_undouble(word[:-3]))
     if word.endswith("ed") and len(word) > 4 and not _VOWELS.isdisjoint(word[:-2]):

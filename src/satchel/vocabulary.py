@@ -180,6 +180,20 @@ def choices(kind: type[StrEnum] | Iterable[str]) -> list[str]:
     return [str(member) for member in kind]
 
 
+def checked_text(what: str, value: object) -> str:
+    """Return a text. Raises UsageError for anything else: callers in Python may pass any type."""
+    if not isinstance(value, str):
+        raise UsageError(f"{what} is {value!r:.60}: give a text")
+    return value
+
+
+def checked_names(what: str, value: object) -> list[str]:
+    """Return a list of texts. Raises UsageError for anything else, a single text too."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise UsageError(f'{what} is {value!r:.60}: give a list of texts, as in ["one", "two"]')
+    return [checked_text(f"one of {what}", one) for one in value]
+
+
 def parse_choice(kind: type[Choice], value: str, what: str) -> Choice:
     """Return the member of this value. Raises UsageError with all values and the nearest one."""
     values = choices(kind)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -166,3 +167,34 @@ def test_an_unknown_domain_at_the_start_lists_them_all(satchel: Satchel) -> None
     ran = satchel(*[word if word != "debugging" else "optimization" for word in START])
     assert ran.code == 2
     assert "choose from debugging, refactoring, feature, testing, configuration, documentation, performance" in ran.err
+
+
+def test_a_captured_failure_asks_once_for_its_cause_and_takes_it_later(satchel: Satchel) -> None:
+    satchel(*START)
+    failed = satchel("experience", "capture", "--", "false")
+    asked = re.search(r"satchel (experience correct (ghap_\S+)) --root-cause CATEGORY", failed.err)
+    assert asked
+    added = satchel(*asked[1].split(), "--root-cause", "oversight", "--root-cause-description", "No lock was taken")
+    assert added.out == f"{asked[2]}  falsified  gold\n"
+    assert "No lock was taken" in satchel("premortem", "--domain", "debugging").out
+    satchel(*START)
+    explained = ("--root-cause", "oversight", "--root-cause-description", "The same lock")
+    assert "correct" not in satchel("experience", "capture", *explained, "--", "false").err
+
+
+def test_failures_without_a_cause_come_after_those_with_one(satchel: Satchel) -> None:
+    for cause in (("--root-cause", "oversight", "--root-cause-description", "No lock was taken"), ()):
+        satchel(*START)
+        satchel("experience", "capture", *cause, "--", "false", "now" if cause else "and then")
+    shown = satchel("premortem", "--domain", "debugging").out
+    assert 0 < shown.index("false now") < shown.index("false 'and then'")
+    hits = satchel("search", "false ended with 1", "--types", "experiences", "--json").json["hits"]
+    assert "no cause" not in str(hits[0]["signals"])
+    assert "no cause" in str(hits[1]["signals"])
+
+
+def test_an_experience_is_forgotten_on_the_command_line(satchel: Satchel) -> None:
+    satchel(*START)
+    identity = satchel("experience", "show", "--json").json["id"]
+    assert satchel("experience", "forget", identity).err.startswith(f"forgotten: {identity}")
+    assert satchel("experience", "list", "--json").json["experiences"] == []

@@ -3,7 +3,17 @@ from __future__ import annotations
 import pytest
 
 from satchel.cli import tables
-from satchel.cli.tables import Column, budget, explain, item_place, item_rows, omission_place, plain_lines, why
+from satchel.cli.tables import (
+    Column,
+    budget,
+    explain,
+    item_place,
+    item_rows,
+    omission_place,
+    plain_lines,
+    strongest,
+    why,
+)
 from satchel.types import Context, ContextItem, Detail, Format, Location, Omission, Signal, Usage
 
 FILE = ContextItem(
@@ -117,3 +127,9 @@ def test_on_a_terminal_the_table_is_drawn(monkeypatch: pytest.MonkeyPatch, capsy
 def test_a_budget_is_an_estimate_or_none_helps() -> None:
     assert budget(OUT) == "~4,321"
     assert budget(Omission("code:b.py", "code", "B", 0.3, "limit", 0)) == "-"
+
+
+def test_the_boosts_of_a_record_are_shown_with_their_numbers_and_are_no_reason() -> None:
+    signals = [Signal("words", 1.1, 1.0), Signal("tier", 0.8, 0.12), Signal("recency", 1.0, 0.08)]
+    assert [signal.name for signal in strongest(signals)] == ["words", "tier", "recency"]
+    assert why(signals) == "its words match"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.hooks.conftest import Host
@@ -40,6 +42,14 @@ def test_the_first_failure_brings_a_premortem_and_what_is_known_of_it(experience
     assert "shop/client.py" in text
     assert 0 < answer.tokens <= 1_500
     assert output["systemMessage"].endswith("about this failure")
+
+
+def test_no_record_is_told_twice_after_a_failure(experienced: Host) -> None:
+    _, output = experienced.told("claude-code/after-failure", error=OUTPUT)
+    text = output["hookSpecificOutput"]["additionalContext"]
+    goals = re.findall(r"Goal\*\*: .*", text)
+    assert goals
+    assert len(goals) == len(set(goals)), text
 
 
 def test_the_failing_test_is_shown_with_the_frames_of_its_trace(host: Host) -> None:

@@ -349,3 +349,14 @@ def test_the_structured_part_is_bounded_whatever_an_answer_holds(
     found = structured(Answered("text", envelope, tuple(notes)))
     assert cost(found) <= MOST_TOKENS
     assert len(found["items"]) + found["more"] == len(items)
+
+
+def test_errors_name_tools_in_place_of_commands(asked: Asked) -> None:
+    async def test(client: Client) -> str:
+        result = await client.call_tool("experience", {"action": "note", "note": "seen"})
+        assert result.is_error
+        return str(result.content[0])
+
+    message = asked.run(test)
+    assert "begin one with `experience` with action start" in message
+    assert "satchel experience" not in message

@@ -155,3 +155,8 @@ def test_a_log_without_error_and_names_is_searched_as_it_is() -> None:
     query = analyse("it stopped and nobody knows")
     assert (reported_errors(query), written_names(query)) == ([], [])
     assert question_of_failure(query) == query.text
+
+
+@pytest.mark.parametrize("log", ["ok all good", "5 passed in 0.20s", "Build completed successfully"])
+def test_a_log_of_success_shows_nothing(engine: Satchel, log: str) -> None:
+    assert engine.brief(after_failure=log).items == ()

@@ -157,6 +157,31 @@ def test_values_of_the_domain_are_its_principles(engine: Satchel) -> None:
     assert "Relevant Principles" not in engine.premortem("security").text
 
 
+def test_a_principle_is_of_the_kind_of_work_that_most_of_its_experiences_are_of(engine: Satchel) -> None:
+    pytest.importorskip("sklearn")
+    ids = [*write_story(engine.experiences, "database", 14), *write_story(engine.experiences, "timezone", 14)]
+    for identity in ids[:2]:
+        engine.experiences.correct(identity, domain="security")
+    engine.values.cluster("full")
+    proposals = [row for row in engine.values.propose() if row.validation is not None and row.validation.is_inside]
+    values = [engine.values.accept(row.text, row.cluster.id) for row in proposals]
+    assert any(value.domains.get("security") for value in values)
+    assert "Relevant Principles" not in engine.premortem("security", max_tokens=4000).text
+    assert "Relevant Principles" in engine.premortem("debugging", max_tokens=4000).text
+
+
+@pytest.mark.parametrize("budget", [90, 120, 200, 400, 1500])
+def test_a_failure_is_told_by_its_goal_outcome_or_cause_and_never_by_its_hypothesis_alone(
+    practised: Satchel, budget: int
+) -> None:
+    for context in (practised.premortem("debugging", max_tokens=budget, now=NOW), practised.brief(max_tokens=budget)):
+        for item in (item for item in context.items if item.source == "experience"):
+            assert "Root cause" in item.content or "Goal" in item.content
+            if "Hypothesis" in item.content or item.section == "Unexpected Outcomes":
+                assert "Goal" in item.content or item.detail == "line"
+                assert "Prediction" not in item.content or "Outcome" in item.content
+
+
 @pytest.mark.parametrize(
     ("domain", "strategy", "stored"), [("debuging", None, Domain), ("debugging", "guess", Strategy)]
 )

@@ -15,6 +15,7 @@ from satchel.errors import UsageError
 from satchel.memory.cluster import SPREAD, WORDS_LABEL, make_space
 from satchel.memory.model import Grouping
 from satchel.memory.values import Values
+from satchel.operations.registry import OPERATIONS
 from satchel.testing import HashEmbedder, TinyRepository
 from satchel.types import EdgeType, Kind
 from satchel.vocabulary import VALUE_CHARACTERS
@@ -147,6 +148,38 @@ def test_a_value_is_written_with_its_evidence_and_answers_questions(satchel: Sat
     assert proposal.text in context.text
     assert "## Values" in context.text
     assert satchel.values.get(value.id) == value
+
+
+def test_a_sentence_is_accepted_once_and_corrected_with_its_evidence(satchel: Satchel) -> None:
+    full(satchel)
+    first, second = satchel.values.propose()[:2]
+    value = satchel.values.accept(first.text, first.cluster.id)
+    with pytest.raises(UsageError, match=f"{value.id} says this already"):
+        satchel.values.accept(f" {first.text.upper()}!", first.cluster.id)
+    asked = OPERATIONS["remember"].run(satchel, {"action": "store", "supersedes": value.id, "text": first.text + "!"})
+    corrected = satchel.values.get(value.id)
+    assert asked.envelope["value"]["text"] == corrected.text == first.text + "!"
+    assert (corrected.member_ids, corrected.created) == (value.member_ids, value.created)
+    with pytest.raises(UsageError, match="too far from its group"):
+        satchel.values.correct(value.id, second.text)
+    assert satchel.values.get(value.id) == corrected
+    assert OPERATIONS["remember"].run(satchel, {"action": "forget", "ids": [value.id]}).envelope["values"]
+    assert satchel.values.listed() == []
+
+
+def test_evidence_and_groups_do_not_name_a_forgotten_experience(satchel: Satchel) -> None:
+    grouping = full(satchel)
+    proposal = satchel.values.propose(grouping.clusters[0].id)[0]
+    value = satchel.values.accept(proposal.text, proposal.cluster.id)
+    satchel.experiences.forget([proposal.member])
+    left = satchel.values.get(value.id)
+    assert set(left.member_ids) == set(value.member_ids) - {proposal.member}
+    assert left.cluster_size == len(left.member_ids) == sum(left.domains.values()) == sum(left.strategies.values())
+    assert proposal.member not in satchel.values.find(value.cluster_id).members
+    document = satchel.memory_store.document(Kind.VALUE, value.id)
+    assert document is not None
+    edges = satchel.memory_store.edges_from([document.first_chunk], [EdgeType.EVIDENCE])
+    assert f"experience:{proposal.member}" not in {target for _, _, target in edges}
 
 
 def test_groups_keep_their_ids_when_experiences_are_added(satchel: Satchel) -> None:

@@ -17,13 +17,14 @@ FAILED = {
 }
 
 
-def fail_once(ask: Ask) -> None:
+def fail_once(ask: Ask) -> str:
     ask("experience", action="start", **FAILED)
-    ask(
+    done = ask(
         "experience", action="resolve", status="falsified", result="Orders were still sent twice",
         surprise="The lock was never taken", root_cause="wrong-assumption",
         root_cause_description="There are two clients, each with a lock of its own",
     )  # fmt: skip
+    return str(done.envelope["id"])
 
 
 def test_a_premortem_names_the_surprise_of_a_failure(ask: Ask) -> None:

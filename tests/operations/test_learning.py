@@ -96,6 +96,41 @@ def test_an_experience_is_started_updated_noted_and_resolved(ask: Ask) -> None:
     assert ask("experience", action="show", id=done.envelope["id"]).envelope["status"] == "confirmed"
 
 
+def test_a_cause_is_added_to_an_ended_experience_and_it_is_corrected(ask: Ask) -> None:
+    done = fail_once(ask)
+    cause = {"root_cause": "timing-issue", "root_cause_description": "The clock was frozen"}
+    added = ask("experience", action="correct", id=done, **cause, lesson="Thaw the clock", note="Seen twice")
+    assert added.envelope["root_cause"] == {"category": "timing-issue", "description": "The clock was frozen"}
+    assert added.envelope["notes"] == ["Seen twice"]
+    assert added.envelope["goal"] == FAILED["goal"]
+    assert done in ask("search", query="frozen clock", types=["experiences"]).text
+    wrong = ask("experience", action="correct", id=done, status="confirmed", domain="security", goal="Another goal")
+    assert (wrong.envelope["status"], wrong.envelope["domain"]) == ("confirmed", "security")
+    assert wrong.envelope["root_cause"] == added.envelope["root_cause"]
+    assert len(ask("experience", action="list").envelope["experiences"]) == 1
+    with pytest.raises(UsageError, match="nothing cannot be corrected"):
+        ask("experience", action="correct", id=done)
+    with pytest.raises(UsageError, match="unknown root cause 'bad luck'"):
+        ask("experience", action="correct", id=done, root_cause="bad luck")
+
+
+def test_an_active_experience_is_updated_and_not_corrected(ask: Ask) -> None:
+    active = ask("experience", action="start", **FAILED).envelope["id"]
+    with pytest.raises(UsageError, match="is active: `update` changes it"):
+        ask("experience", action="correct", id=active, surprise="none")
+
+
+def test_experiences_are_forgotten_with_memories_by_id(ask: Ask) -> None:
+    done, active = fail_once(ask), ask("experience", action="start", **FAILED).envelope["id"]
+    memory = ask("remember", action="store", text="Prices are never rounded").text
+    with pytest.raises(UsageError, match="there is no experience 'ghap_1'"):
+        ask("remember", action="forget", ids=[done, "ghap_1"])
+    gone = ask("remember", action="forget", ids=[done, active, memory])
+    assert [one["id"] for one in gone.envelope["experiences"]] == [done, active]
+    assert ask("experiences").envelope["experiences"] == []
+    assert ask("memories").envelope["memories"] == []
+
+
 def test_what_was_begun_in_another_session_is_pointed_out(ask: Ask) -> None:
     ask("experience", action="start", session="yesterday", **FAILED)
     assert "of session 'yesterday' is still active" in ask("experience", action="start", **FAILED).notes[0]
@@ -123,3 +158,12 @@ def test_what_an_experience_lacks_is_named(ask: Ask, arguments: dict[str, str], 
     with pytest.raises(UsageError) as refused:
         ask("experience", **arguments)
     assert said in str(refused.value)
+
+
+def test_a_list_says_that_it_stops(ask: Ask) -> None:
+    for number in range(3):
+        ask("remember", action="store", text=f"Order number {number} was late", category="event")
+        fail_once(ask)
+    assert ask("experience", action="list", limit=2).notes == ("2 of 3 are listed: limit 3 lists all",)
+    assert ask("memories", limit=2).notes == ("2 of 3 are listed: limit 3 lists all",)
+    assert ask("memories", limit=3).notes == ask("experiences", limit=3).notes == ()

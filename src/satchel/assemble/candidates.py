@@ -371,12 +371,14 @@ def record_candidate(
 
     A passage has at most `passage_cap` tokens too, so that it leaves room for smaller records.
 
-    A passage ends with a note that says where the full record is. `shorter` is a summary. The first line is the last
-    resort. The trailers of a commit are not shown, but can be searched.
+    A passage ends with a note that says where the full record is. `shorter` is a summary, whose first two lines are
+    joined in little space. The first line is the last resort. The trailers of a commit are not shown, but can be
+    searched.
     """
     whole, body = body, without_trailers(body) if hit.chunk.kind is Kind.COMMIT else body
     size = len(body) / CHARACTERS_PER_TOKEN
-    first = (shorter or body.strip()).split("\n", 1)[0]
+    first, *others = (shorter or body.strip()).split("\n", 2)[:2]
+    told = "; ".join((first, *(line.removeprefix("- ") for line in others)))
     note = cut_note(hit.chunk)
 
     def passage(room: float) -> list[Step]:
@@ -390,6 +392,8 @@ def record_candidate(
     def shrink(room: float) -> Iterator[Step]:
         for share in SHRINK_SHARES if not shorter else ():
             yield from passage(min(room * share, cap * share, passage_cap))
+        if shorter and told != first:
+            yield Step(Detail.LINE, text=told)
         if first and first != body.strip():
             yield Step(Detail.LINE, text=first)
 

@@ -184,12 +184,12 @@ def _best_entities(sections: list[Section], request: AssembleRequest) -> list[Se
 
 
 def is_wanted(hit: Hit, request: AssembleRequest) -> bool:
-    """Return whether a hit matches the globs and roles of the request."""
+    """Return whether a hit matches the globs and roles of the request; `exclude` may name records by their ids."""
     if not role_is_asked(hit.chunk.kind, hit.chunk.role, request.roles):
         return False
     location = hit.chunk.location
     if location is None:
-        return not request.paths
+        return not request.paths and hit.chunk.id.partition("::")[0] not in request.exclude
     if request.paths and not _is_among(location.path, request.paths):
         return False
     return not _is_among(location.path, request.exclude)

@@ -11,6 +11,7 @@ Without a name every kind is searched for the question. Three plans have section
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +96,14 @@ ATTEMPTS, PLACES = "What failed like this before", "Where in the code"
 ATTEMPT_FLOOR = 0.06
 """Lower than the floor of other questions: a log has a dozen names, and an attempt with its error and one of its files
 is worth reading."""
+
+FAILURE_TITLE = "Brief after a failure"
+
+_WENT_WELL = re.compile(r"\b(?:ok(?:ay)?|all good|pass(?:ed|es)|succe\w+|done|completed?|finished)\b", re.IGNORECASE)
+_WENT_WRONG = re.compile(
+    r"\b(?:fail\w*|errors?|wrong|broken?|not|never|no|crash\w*|hangs?|timed?.?out)\b", re.IGNORECASE
+)
+"""Words of a log without any error, file or name: then there is nothing to look for."""
 
 FAILURE_CHARACTERS = 20_000
 """Characters of a log that are read, from its end, which states the failure."""
@@ -220,6 +229,8 @@ def brief_plan(request: AssembleRequest) -> Plan:
 def failure_plan(request: AssembleRequest) -> Plan:
     """Return falsified attempts and remembered errors for the names in a failure, and code for its full text."""
     query = analyse(request.query)
+    if _reports_success(query):
+        return Plan((), FAILURE_TITLE, unique=True)
     question = question_of_failure(query)
     falsified, errors = Filters(outcome=OutcomeStatus.FALSIFIED), Filters(category=MemoryCategory.ERROR)
     # A log is long, so a file that its trace leads to may contain a small share of its words.
@@ -232,7 +243,13 @@ def failure_plan(request: AssembleRequest) -> Plan:
     # The first line of a question counts most, but the first line of a log is not telling.
     text = "\n".join((*reported_errors(query)[:1], request.query))
     places = PlannedSection(Kind.CODE, 4.0, limit, PLACES, question=text, floor=floor)
-    return Plan((attempts, memories, places), "Brief after a failure", unique=True)
+    return Plan((attempts, memories, places), FAILURE_TITLE, unique=True)
+
+
+def _reports_success(query: Query) -> bool:
+    """Return whether a log says that all went well, and names no error, file or symbol."""
+    is_plain = not (query.trace.errors or query.trace.places or query.paths or written_names(query))
+    return is_plain and _WENT_WELL.search(query.text) is not None and _WENT_WRONG.search(query.text) is None
 
 
 def question_of_failure(query: Query) -> str:

@@ -30,7 +30,16 @@ from satchel.search.filters import (
 )
 from satchel.settings import Settings
 from satchel.types import CONTEXT_TYPES, Format, Kind, Role, View
-from satchel.vocabulary import DAY_SECONDS, LARGEST_BUDGET, MOST_CONTEXT_LINES, STALE_CHOICES, Moment, parse_moment
+from satchel.vocabulary import (
+    DAY_SECONDS,
+    LARGEST_BUDGET,
+    MOST_CONTEXT_LINES,
+    STALE_CHOICES,
+    Moment,
+    checked_names,
+    checked_text,
+    parse_moment,
+)
 
 if TYPE_CHECKING:
     from satchel.sources.change import Change
@@ -63,7 +72,7 @@ def parse_kinds(types: Iterable[str] | None) -> tuple[Kind, ...]:
 
     One text is a list with commas, and None is no type.
     """
-    listed = types.split(",") if isinstance(types, str) else types or ()
+    listed = types.split(",") if isinstance(types, str) else checked_names("types", types or ())
     names = [name.strip() for name in listed if name.strip()]
     for name in names:
         if name not in CONTEXT_TYPES:
@@ -311,7 +320,7 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
         raise UsageError(f"unknown purpose {purpose!r}: choose from {', '.join(WHOLE_ITEM_TOKENS)}")
     whole = {"find": settings.context_item_tokens_find, "edit": settings.context_item_tokens_edit}
     values: dict[str, Any] = {
-        "query": question,
+        "query": checked_text("the question", question),
         "whole_item_tokens": whole[purpose],
         "callers": purpose == "edit",
         "file_weights": check_file_weights(settings.search_weights.items()),

@@ -32,6 +32,7 @@ PARTLY_DONE = 3
 SPELLING = Spelling(
     min_score="--min-score 0",
     max_tokens="--max-tokens",
+    limit="--limit",
     expand="`satchel expand HANDLE`",
     remember="`satchel remember TEXT`",
     experience="`satchel experience start`",

@@ -33,6 +33,9 @@ REASONS: Mapping[str, str] = {
 }
 """Signal -> its meaning. Signals that only restate the rank are missing."""
 
+BOOSTS = frozenset({"tier", "importance", "recency", "vectors", "no cause", "routine"})
+"""Signals of a record beside the match: they are shown with their numbers, and are no reason of their own."""
+
 
 _GAP = "  "
 
@@ -161,11 +164,14 @@ def omission_place(omission: Omission) -> str:
 
 
 def strongest(signals: Sequence[Signal]) -> list[Signal]:
-    """Return the signals with a reason, largest contribution first."""
-    counted = [signal for signal in signals if signal.name in REASONS] or list(signals)
-    return sorted(counted, key=lambda signal: (-signal.value * signal.weight, signal.name))[:SIGNALS_SHOWN]
+    """Return the strongest signals with a reason, largest contribution first, then the boosts of a record."""
+    boosts = [signal for signal in signals if signal.name in BOOSTS]
+    counted = [signal for signal in signals if signal.name in REASONS] or ([] if boosts else list(signals))
+    counted.sort(key=lambda signal: (-signal.value * signal.weight, signal.name))
+    return [*counted[:SIGNALS_SHOWN], *boosts]
 
 
 def why(signals: Sequence[Signal]) -> str:
     """Return the two strongest reasons in words."""
-    return ", ".join(dict.fromkeys(REASONS.get(signal.name, signal.name) for signal in strongest(signals)[:2]))
+    reasons = [signal for signal in signals if signal.name not in BOOSTS] or signals
+    return ", ".join(dict.fromkeys(REASONS.get(signal.name, signal.name) for signal in strongest(reasons)[:2]))

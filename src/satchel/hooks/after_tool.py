@@ -107,7 +107,8 @@ def _packed(hook: EventContext, tokens: int, *, is_first: bool) -> Answer:
         premortem = engine.premortem_request(domain, strategy, **hook.options(max_tokens=share))
         answers.append((premortem, engine.unrecorded(premortem)))
     rest = max(tokens - sum(context.usage.used for _, context in answers if context.items), 1)
-    brief = engine.brief_request(output, **hook.options(max_tokens=rest))
+    told = [item.id.partition("::")[0] for _, context in answers for item in context.items]
+    brief = engine.brief_request(output, **hook.options(max_tokens=rest, exclude=told))
     answers.append((brief, engine.unrecorded(brief)))
     shown = [(request, context) for request, context in answers if context.items]
     if not shown and any(context.shown_before for _, context in answers):

@@ -22,12 +22,15 @@ from satchel.operations.ask import (
     CONTEXT_QUERY,
     DOCUMENT,
     EXPAND,
+    GRAPH_CONTEXT,
     PREMORTEM,
     PREMORTEM_OPERATION,
     SESSION,
+    SITUATION_CONTEXT,
 )
 from satchel.operations.operation import Answered, Operation, fault_text, without_home
 from satchel.operations.registry import TOOLS
+from satchel.operations.remember import EXPERIENCE, EXPERIENCE_ACTIONS, REMEMBER
 from satchel.safety.sanitize import clean_field
 from satchel.system import telemetry
 from satchel.tokens import counter
@@ -343,6 +346,25 @@ CACHE_HINTS: Mapping[str, tuple[int, Literal["public", "private"]]] = {
 }
 """How long results hold. Lists stay the same until another version is installed; resources may change any time."""
 
+_COMMAND = re.compile(r"`satchel (\w+)(?: (\w+))?[^`]*`")
+_TOOL_OF = {
+    "context": CONTEXT_QUERY.name, "graph": GRAPH_CONTEXT.name, "premortem": PREMORTEM_OPERATION.name,
+    "situation": SITUATION_CONTEXT.name, "memory": REMEMBER.name,
+}  # fmt: skip
+
+
+def _as_tools(message: str) -> str:
+    """Return a message that names tools in place of the commands of the terminal that do the same."""
+
+    def named(match: re.Match[str]) -> str:
+        tool = _TOOL_OF.get(match[1], match[1])
+        takes_action = tool == EXPERIENCE.name and match[2] in EXPERIENCE_ACTIONS
+        suffix = f" with action {match[2]}" if takes_action else ""
+        return f"`{tool}`{suffix}" if any(tool == one.name for one in TOOLS) else match[0]
+
+    return _COMMAND.sub(named, message)
+
+
 _BROKEN = "the call failed inside satchel: its log on standard error says why, `satchel doctor` checks the installation"
 
 
@@ -375,7 +397,7 @@ class Handlers:
         try:
             answered = await self._runner.run(report, operation, arguments)
         except (SatchelError, OSError) as error:
-            return _failed(fault_text(error))
+            return _failed(_as_tools(fault_text(error)))
         except Exception:  # noqa: BLE001 - an internal error must not reach the client or end its other calls
             telemetry.warning("a tool failed", tool=operation.name, exc_info=True)
             return _failed(_BROKEN)
@@ -390,7 +412,7 @@ class Handlers:
             arguments = arguments_of(prompt, values)
             return message_of(prompt, values, await self._runner.run(report, prompt.operation, arguments))
         except (SatchelError, OSError) as error:
-            raise ProtocolError(INVALID_PARAMS, fault_text(error)) from None
+            raise ProtocolError(INVALID_PARAMS, _as_tools(fault_text(error))) from None
 
     async def _read_resource(self, uri: str, report: Report | None) -> Result:
         """Return a document, or the content behind a handle."""

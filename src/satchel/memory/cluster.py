@@ -8,9 +8,11 @@ its members, weighted by their tiers.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
+import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from satchel.dataclass import dataclass
@@ -19,9 +21,9 @@ from satchel.errors import MissingExtraError
 from satchel.memory.model import Cluster, Validation
 from satchel.store.extract import chunk_texts
 from satchel.store.protocol import Store
-from satchel.text import words
+from satchel.text import EXACT_MARK, is_meaningful, stem, terms_of, words
 from satchel.types import Kind
-from satchel.vocabulary import tier_weight
+from satchel.vocabulary import OutcomeStatus, tier_weight
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,6 +36,20 @@ WORDS_LABEL = "words (TF-IDF)"
 
 TOPICS = 50
 """Dimensions to which the words are reduced: a reader cannot distinguish more topics on an axis either."""
+
+LEAST_TEXTS = 2
+"""Texts in which a word of a topic occurs at least: one text alone shows no topic."""
+
+CHANCES, ABOVE_CHANCE = 4, 1.1
+"""Number of collections of shuffled words, and how much stronger than in all of them a topic has to be. A topic counts
+by its excess, so that one near chance hardly counts. 60 natural experiences of three themes (benchmarks/values.py) make
+three groups with 1.05 and 1.1, and four with 1.0; with 1.1, 32 collections of shuffled words make one group."""
+
+COMMON_WEIGHT = 1e-3
+"""Weight of a word that is in every text: it says nothing, but texts of such words alone are still alike."""
+
+SMALLEST_TOPIC = 4
+"""The smallest group by words: three texts share many words by chance."""
 
 TEXT_TOKENS = 1_000
 """Token limit of a text without an embedder; every experience is shorter."""
@@ -61,6 +77,8 @@ REDUCED_FROM = 200
 
 LEAST_OVERLAP = 0.1
 """Share of common members (Jaccard) from which a group keeps an old id."""
+
+_ENDS = frozenset(stem(str(status)) for status in OutcomeStatus)
 
 EQUAL = 1e-6
 """Tolerance of cosines: the precision of 32 bits."""
@@ -97,12 +115,16 @@ class AxisEntry:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The entries of an axis, their vectors of length 1 (one row each), and a function that embeds other texts."""
+    """The entries of an axis, their vectors of length 1 (one row each), and a function that embeds other texts.
+
+    `sizes` are the parameters of grouping for a space whose structure is certain, None to test each group for chance.
+    """
 
     label: str
     entries: tuple[AxisEntry, ...]
     vectors: Matrix
     embed: Callable[[Sequence[str]], Matrix]
+    sizes: tuple[int, int] | None = None
 
     def select(self, ids: Sequence[str]) -> tuple[Matrix, list[AxisEntry]]:
         """Return the vectors and entries of the ids that are in the space, in their order."""
@@ -150,7 +172,11 @@ def _space_of_vectors(store: Store, entries: tuple[AxisEntry, ...], embedder: Em
 
 
 def _space_of_words(entries: tuple[AxisEntry, ...]) -> Space:
-    """Compute TF-IDF of the texts, reduced to topics by a truncated SVD with a fixed seed."""
+    """Compute TF-IDF of the texts, reduced to their topics by a truncated SVD with a fixed seed.
+
+    The first dimension is what all texts have in common, and is left out. Those after it count as topics as far as they
+    are stronger than in texts made of the same words by chance.
+    """
     import numpy as np
 
     try:
@@ -159,27 +185,60 @@ def _space_of_words(entries: tuple[AxisEntry, ...]) -> Space:
     except ImportError as error:
         raise MissingExtraError("grouping needs scikit-learn: pip install 'satchel[values]'") from error
 
-    terms = TfidfVectorizer(analyzer=words, sublinear_tf=True)
-    texts = [entry.text for entry in entries]
-    if not any(map(words, texts)):
+    def reduced(texts: Sequence[Sequence[str]]) -> tuple[Any, Any, Matrix]:
+        terms = TfidfVectorizer(analyzer=list, sublinear_tf=True, min_df=LEAST_TEXTS).fit(texts)
+        terms.idf_ = np.maximum(terms.idf_ - 1, COMMON_WEIGHT)
+        weights = terms.transform(texts)
+        topics = TruncatedSVD(n_components=min(TOPICS, min(weights.shape) - 1), random_state=0)
+        with np.errstate(divide="ignore", invalid="ignore"):  # equal texts have no variance to explain
+            return terms, topics, topics.fit_transform(weights).astype(np.float32)
+
+    texts = [[*_telling(_said(entry)), f"={entry.fields.get('domain')}"] for entry in entries]
+    counts = Counter(term for text in texts for term in set(text))
+    if len(entries) <= 2 or sum(count >= LEAST_TEXTS for count in counts.values()) <= 2:
         empty = np.zeros((len(entries), 1), dtype=np.float32)
         return Space(WORDS_LABEL, entries, empty, lambda others: np.zeros((len(others), 1), dtype=np.float32))
-    weights = terms.fit_transform(texts)
-    if min(weights.shape) <= 1:
-        return Space(WORDS_LABEL, entries, normalised(weights.toarray().astype(np.float32)), _by_terms(terms, None))
-    topics = TruncatedSVD(n_components=min(TOPICS, min(weights.shape) - 1), random_state=0)
-    with np.errstate(divide="ignore", invalid="ignore"):  # equal texts have no variance to explain
-        vectors = normalised(topics.fit_transform(weights).astype(np.float32))
-    return Space(WORDS_LABEL, entries, vectors, _by_terms(terms, topics))
+    terms, topics, positions = reduced(texts)
+    by_chance = np.max([reduced(chance)[1].singular_values_[1:] for chance in _shuffled(texts)], axis=0)
+    strengths = topics.singular_values_[1:]
+    shared = min(len(strengths), len(by_chance))
+    excess = np.maximum(1 - (ABOVE_CHANCE * by_chance[:shared] / strengths[:shared]) ** 2, 0)
+    weaker = np.flatnonzero(excess == 0)
+    excess = excess[: weaker[0]] if len(weaker) else excess
+    shown, scale = (slice(1, len(excess) + 1), np.sqrt(excess)) if len(excess) else (slice(None), np.ones(1))
+
+    def embed(others: Sequence[str]) -> Matrix:
+        weights = terms.transform([_telling(text) for text in others])
+        return normalised((topics.transform(weights)[:, shown] * scale).astype(np.float32))
+
+    sizes = None
+    if len(excess):
+        spread = (excess * strengths[: len(excess)] ** 2).astype(float)
+        count = float(spread.sum() ** 2 / (spread**2).sum())  # as many topics of equal strength
+        sizes = max(SMALLEST_TOPIC, round(len(entries) / (2 * count + 1))), SMALLEST_TOPIC - 1
+    return Space(WORDS_LABEL, entries, normalised((positions[:, shown] * scale).astype(np.float32)), embed, sizes)
 
 
-def _by_terms(terms: Any, topics: Any) -> Callable[[Sequence[str]], Matrix]:
-    def embed(texts: Sequence[str]) -> Matrix:
-        weights = terms.transform(texts)
-        rows = topics.transform(weights) if topics is not None else weights.toarray()
-        return normalised(rows.astype("float32"))
+def _said(entry: AxisEntry) -> str:
+    """Return the text of an axis without the label of each line, and the root cause."""
+    cause = entry.fields.get("root_cause") or {}
+    lines = [line.partition(": ")[2] for line in entry.text.splitlines()]
+    return "\n".join([*lines, str(cause.get("description", ""))])
 
-    return embed
+
+def _telling(text: str) -> list[str]:
+    """Return the stems of the words that have a meaning; how an experience ended is not what it is about."""
+    terms = (term for word in words(text) if is_meaningful(word) for term in terms_of(word))
+    return [term for term in terms if not term.startswith(EXACT_MARK) and term not in _ENDS]
+
+
+def _shuffled(texts: Sequence[Sequence[str]]) -> Iterator[list[list[str]]]:
+    """Yield texts of the same lengths and words, dealt out by chance; the same ones each time."""
+    bounds = list(itertools.pairwise(itertools.accumulate(map(len, texts), initial=0)))
+    every = [term for text in texts for term in text]
+    for seed in range(CHANCES):
+        dealt = random.Random(seed).sample(every, len(every))  # noqa: S311 - no secret, and the same each time
+        yield [dealt[start:end] for start, end in bounds]
 
 
 def parameters(count: int) -> tuple[int, int]:
@@ -188,18 +247,18 @@ def parameters(count: int) -> tuple[int, int]:
     return smallest, max(LEAST_NEIGHBOURS, smallest // 2)
 
 
-def group(vectors: Matrix) -> list[list[int]]:
+def group(vectors: Matrix, sizes: tuple[int, int] | None = None) -> list[list[int]]:
     """Return groups of positions in `vectors` (rows of length 1), the largest first; may be empty.
 
-    Equal vectors give equal groups. Raises MissingExtraError without scikit-learn.
+    For `sizes` see `Space`. Equal vectors give equal groups. Raises MissingExtraError without scikit-learn.
     """
     if len(vectors) < LEAST_ENTRIES:
         return []
     import numpy as np
 
-    labels = _labels(_reduced(vectors))
+    labels = _labels(_reduced(vectors), sizes or parameters(len(vectors)))
     groups = [np.flatnonzero(labels == label).tolist() for label in range(int(labels.max(initial=-1)) + 1)]
-    groups = [positions for positions in groups if _is_above_chance(vectors, positions)]
+    groups = [positions for positions in groups if sizes or _is_above_chance(vectors, positions)]
     nearness = vectors @ _unit(vectors.sum(axis=0))
     if not groups and float(nearness.mean()) >= ALIKE:
         groups = [[place for place, cosine in enumerate(nearness.tolist()) if cosine >= ALIKE]]
@@ -224,13 +283,13 @@ def _mean_cosine(vectors: Matrix) -> float:
     return (total - count) / (count * (count - 1))
 
 
-def _labels(vectors: Matrix) -> Any:
+def _labels(vectors: Matrix, sizes: tuple[int, int]) -> Any:
     try:
         from sklearn.cluster import HDBSCAN
     except ImportError as error:
         raise MissingExtraError("grouping needs scikit-learn: pip install 'satchel[values]'") from error
 
-    smallest, neighbours = parameters(len(vectors))
+    smallest, neighbours = sizes
     model = HDBSCAN(min_cluster_size=smallest, min_samples=neighbours, cluster_selection_method="eom", copy=True)
     return model.fit_predict(vectors.astype("float64"))
 

@@ -7,9 +7,9 @@ searched; resolving one stores it as a record in the same transaction.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from satchel.errors import UsageError
 from satchel.memory.memories import checked_limit
@@ -24,7 +24,7 @@ from satchel.memory.model import (
     experience_from,
     tier_of,
 )
-from satchel.memory.records import experience_document, experience_of
+from satchel.memory.records import experience_document, experience_of, value_document, value_of, without_evidence
 from satchel.memory.scope import EVERYWHERE, Notebook, near_ids, never_stop
 from satchel.store.protocol import Store
 from satchel.types import Kind
@@ -53,6 +53,15 @@ SESSION_CHARACTERS = 100
 
 ACTIVE_KEY = "active_experiences"
 """The `meta` key of the memory file for the active experiences of all repositories, a JSON list."""
+
+
+_TEXTS = {
+    **dict.fromkeys(("goal", "hypothesis", "action", "prediction"), STATEMENT_CHARACTERS),
+    **dict.fromkeys(("result", "surprise", "note"), REPORT_CHARACTERS),
+}
+_CORRECTED = {
+    *_TEXTS, "domain", "strategy", "status", "root_cause", "root_cause_description", "lesson", "takeaway",
+}  # fmt: skip
 
 
 class _LastWordError(UsageError):
@@ -212,6 +221,80 @@ class Journal:
             write_active(writer, [other for other in active if other.id != done.id])
         return done
 
+    def correct(self, identity: str, **changes: str) -> Experience:
+        """Add to an ended experience, or correct it; what is not given stays as it is.
+
+        `changes` are arguments of `start` and `resolve`, without a session, or a `note`, which is added to the notes.
+        An outcome with another status no longer counts as captured. Raises UsageError for an active experience.
+        """
+        if not changes or not changes.keys() <= _CORRECTED:
+            names = ", ".join(sorted(changes.keys() - _CORRECTED))
+            raise UsageError(f"{names or 'nothing'} cannot be corrected: give some of {', '.join(sorted(_CORRECTED))}")
+        moment = self._notebook.now()
+        with self._store.write() as writer:
+            old = self.get(identity)
+            if old.outcome is None:
+                raise UsageError(f"{old.id} is active: `update` changes it, and `resolve` ends it")
+            changed = replace(self._corrected(old, old.outcome, changes), updated=moment)
+            writer.put([experience_document(changed)])
+            writer.merge(never_stop)
+        return changed
+
+    def _corrected(self, old: Experience, outcome: Outcome, changes: Mapping[str, str]) -> Experience:
+        said: dict[str, Any] = {
+            name: self._notebook.text_of(f"the {name}", changes[name], limit)
+            for name, limit in _TEXTS.items()
+            if name in changes
+        }
+        status = parse_choice(OutcomeStatus, changes.get("status", outcome.status), "status")
+        is_captured = outcome.auto_captured and status is outcome.status
+        result, note = said.pop("result", outcome.result), said.pop("note", None)
+        cause, lesson = old.root_cause, old.lesson
+        if not changes.keys().isdisjoint(("root_cause", "root_cause_description")):
+            category, description = (cause.category, cause.description) if cause else (None, None)
+            cause = self._root_cause(
+                changes.get("root_cause", category), changes.get("root_cause_description", description)
+            )
+        if not changes.keys().isdisjoint(("lesson", "takeaway")):
+            worked, takeaway = (lesson.what_worked, lesson.takeaway) if lesson else (None, None)
+            lesson = self._lesson(changes.get("lesson", worked), changes.get("takeaway", takeaway))
+        changed = replace(
+            old,
+            **said,
+            domain=parse_choice(Domain, changes.get("domain", old.domain), "domain"),
+            strategy=parse_choice(Strategy, changes.get("strategy", old.strategy), "strategy"),
+            outcome=Outcome(status, result, outcome.captured_at, is_captured),
+            root_cause=cause,
+            lesson=lesson,
+            notes=(*old.notes, note) if note else old.notes,
+        )
+        if "status" in changes and status is OutcomeStatus.FALSIFIED and not is_captured:
+            _check_falsified(changed.surprise, cause)
+        tier = tier_of(status, changed.hypothesis, changed.goal, auto_captured=is_captured)
+        return replace(changed, confidence_tier=tier)
+
+    def forget(self, identities: Sequence[str]) -> list[Experience]:
+        """Remove experiences for good, active ones too; values that rest on them no longer name them as evidence.
+
+        Raises UsageError for an unknown id, and then removes none.
+        """
+        store = self._store
+        with store.write() as writer:
+            gone = {one.id: one for one in map(self.get, identities)}
+            values = store.documents(store.document_ids(Kind.VALUE, store.keys(Kind.VALUE)).values()).values()
+            resting = [value_of(document, store.text(document.id)) for document in values]
+            writer.put(
+                [
+                    value_document(without_evidence(value, gone))
+                    for value in resting
+                    if not gone.keys().isdisjoint(value.member_ids)
+                ]
+            )
+            writer.remove(Kind.EXPERIENCE, gone)
+            writer.merge(never_stop)
+            write_active(writer, [one for one in read_active(store) if one.id not in gone])
+        return list(gone.values())
+
     def listed(
         self,
         *,
@@ -253,6 +336,11 @@ class Journal:
             shown = self._notebook.safe_field(identity, SESSION_CHARACTERS)
             raise UsageError(f"there is no experience {shown!r}: {near}")
         return active[identity]
+
+    def is_experience(self, identity: str) -> bool:
+        """Return whether this is the id of an experience, active or ended."""
+        is_ended = self._store.document(Kind.EXPERIENCE, identity) is not None
+        return is_ended or any(one.id == identity for one in read_active(self._store))
 
     def require_active(self, session: str = DEFAULT_SESSION) -> Experience:
         """Return the active experience of a session. Raises UsageError, with the next step, if it has none."""

@@ -28,6 +28,8 @@ from satchel.vocabulary import (
     MemoryCategory,
     Moment,
     Provenance,
+    checked_names,
+    checked_text,
     parse_choice,
     parse_moment,
 )
@@ -114,7 +116,7 @@ class Memories:
         `min_importance`, `tags`, `since`, `until`. Raises UsageError for an unknown one.
         """
         parsed = parse_filters(filters)
-        text = self._notebook.safe(question)
+        text = self._notebook.safe(checked_text("the question", question))
         if not text:
             raise UsageError("the question is empty: say what you look for")
         most = max(checked_limit(limit) * SPANS_PER_RECORD, CANDIDATE_SPANS)
@@ -255,9 +257,7 @@ def checked_limit(limit: int) -> int:
 
 def checked_tags(tags: Iterable[str], notebook: Notebook) -> tuple[str, ...]:
     """Return the tags, each once, safe to store. Raises UsageError for an empty or long one, and for too many."""
-    if isinstance(tags, str):
-        raise UsageError(f"tags is {tags!r}: give a list, as in tags=[{tags!r}]")
-    words = [tag.strip() if isinstance(tag, str) else "" for tag in tags]
+    words = [tag.strip() for tag in checked_names("tags", tags)]
     for tag in words:
         if not tag:
             raise UsageError("a tag is empty: give a word")

@@ -9,23 +9,29 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from satchel import codec
 from satchel import text as words
 from satchel.codec import Clean, Codec, Data, iso_time
 from satchel.dataclass import dataclass
-from satchel.errors import UsageError
+from satchel.errors import LockedError, StoreError, UsageError
 from satchel.memory.model import Experience, Memory, Value, dated
 from satchel.memory.scope import Notebook
 from satchel.sources.conversations import Exchange, searched_terms, shown_text, title_of
 from satchel.sources.experiences import axis_texts
 from satchel.store.extract import extract, extract_record
+from satchel.store.protocol import WORDS_VERSION, Store
 from satchel.store.records import Document, NewDocument
+from satchel.store.segments import SegmentDocument
+from satchel.system import telemetry
 from satchel.types import EdgeType, Kind, Outline, Part, Reference, Role
-from satchel.vocabulary import MemoryCategory, Provenance
+from satchel.vocabulary import MEMORY_KINDS, MemoryCategory, Provenance
+
+if TYPE_CHECKING:
+    from satchel.store.sqlite import SqliteStore
 
 TITLE_CHARACTERS = 100
 """Length limit of a title, the beginning of the text on one line."""
@@ -64,6 +70,47 @@ def _title(text: str) -> str:
     return first if len(first) <= TITLE_CHARACTERS else first[: TITLE_CHARACTERS - 1].rstrip() + "…"
 
 
+def _path_terms(kind: Kind, fields: Data, tags: Iterable[str] = (), created: float = 0.0) -> dict[str, int]:
+    """Return the words by which a record is found besides its text: its tags and kind of work, or date and branch."""
+    if kind is Kind.CONVERSATION:
+        return searched_terms(created, fields.get("branch", ""), asks=fields.get("asks", False))
+    names: Mapping[Kind, tuple[Any, ...]] = {
+        Kind.MEMORY: (fields.get("category"), *tags),
+        Kind.EXPERIENCE: (fields.get("domain"), fields.get("strategy")),
+        Kind.VALUE: (*fields.get("domains", ()), *fields.get("strategies", ())),
+    }
+    return words.count_terms(words.words(" ".join(map(str, names[kind]))))
+
+
+def renew_words(store: SqliteStore) -> None:
+    """Make the search terms of all records anew, because another version of the analysis made them.
+
+    Texts, fields, ids and vectors stay as they are. A file that cannot be written keeps its terms, with a line in the
+    log: nearly all words are still found.
+    """
+    try:
+        with store.write() as writer:
+            if store.meta(WORDS_VERSION) != words.ANALYSIS_VERSION:  # another process may have done it by now
+                for kind in MEMORY_KINDS:
+                    writer.replace_words(kind, _stored_documents(store, kind))
+                writer.set_meta(WORDS_VERSION, words.ANALYSIS_VERSION)
+    except (LockedError, StoreError) as error:
+        telemetry.warning("memory_words_not_renewed", reason=str(error))
+
+
+def _stored_documents(store: Store, kind: Kind) -> list[SegmentDocument]:
+    """Return all records of a kind with new extractions, hidden ones and those of other workspaces too."""
+    ids = store.document_ids(kind, store.keys(kind)).values()
+    texts, entries = store.texts(ids), []
+    for number, document in store.documents(ids).items():
+        chunks = store.parts(range(document.first_chunk, document.last_chunk + 1))
+        parts = [Part(Role(chunk.role), "", chunk.start, chunk.end, chunk.signature) for chunk in chunks.values()]
+        text, terms = texts[number], _path_terms(kind, document.fields, document.tags, document.created)
+        new = NewDocument(kind, document.key, text, extract(text, Outline(kind, tuple(parts))), terms)
+        entries.append(SegmentDocument(new, number, document.first_chunk))
+    return entries
+
+
 def memory_document(memory: Memory) -> NewDocument:
     """Prepare a memory for the store. Its category and tags are searched as path terms."""
     return NewDocument(
@@ -71,7 +118,7 @@ def memory_document(memory: Memory) -> NewDocument:
         key=memory.id,
         text=memory.content,
         extraction=extract_record(memory.content, Kind.MEMORY),
-        path_terms=words.count_terms(words.words(" ".join((memory.category, *memory.tags)))),
+        path_terms=_path_terms(Kind.MEMORY, {"category": memory.category}, memory.tags),
         title=_title(memory.content),
         tags=memory.tags,
         fields=_select(codec.dump(memory), _MEMORY_FIELDS),
@@ -120,7 +167,7 @@ def experience_document(experience: Experience) -> NewDocument:
         key=experience.id,
         text=whole,
         extraction=extraction,
-        path_terms=words.count_terms(words.words(f"{experience.domain} {experience.strategy}")),
+        path_terms=_path_terms(Kind.EXPERIENCE, fields),
         title=_title(experience.goal),
         fields=fields,
         created=experience.created,
@@ -157,14 +204,15 @@ def experience_of(document: Document) -> Experience:
 
 def value_document(value: Value) -> NewDocument:
     """Prepare a value for the store, with an edge to each member."""
+    fields = _select(_value_data(value), _VALUE_FIELDS)
     return NewDocument(
         kind=Kind.VALUE,
         key=value.id,
         text=value.text,
         extraction=extract_record(value.text, Kind.VALUE),
-        path_terms=words.count_terms(words.words(" ".join((*value.domains, *value.strategies)))),
+        path_terms=_path_terms(Kind.VALUE, fields),
         title=value.text[:TITLE_CHARACTERS],
-        fields=_select(_value_data(value), _VALUE_FIELDS),
+        fields=fields,
         references=tuple(Reference(EdgeType.EVIDENCE, f"{Kind.EXPERIENCE}:{member}") for member in value.member_ids),
         created=value.created,
         updated=value.created,
@@ -189,6 +237,18 @@ def value_of(document: Document, text: str) -> Value:
     return Value(id=document.key, text=text, workspace=document.workspace, created=document.created, **fields)
 
 
+def without_evidence(value: Value, gone: Mapping[str, Experience]) -> Value:
+    """Return a value that no longer rests on these experiences."""
+    lost = [gone[member] for member in value.member_ids if member in gone]
+    return replace(
+        value,
+        member_ids=tuple(member for member in value.member_ids if member not in gone),
+        cluster_size=value.cluster_size - len(lost),
+        domains=+(Counter(value.domains) - Counter(str(one.domain) for one in lost)),
+        strategies=+(Counter(value.strategies) - Counter(str(one.strategy) for one in lost)),
+    )
+
+
 def exchange_document(exchange: Exchange, notebook: Notebook, origin: str) -> NewDocument:
     """Prepare an exchange for the store, cleaned and redacted."""
     exchange = replace(
@@ -204,7 +264,7 @@ def exchange_document(exchange: Exchange, notebook: Notebook, origin: str) -> Ne
         created=exchange.time,
         updated=exchange.time,
     )
-    return _line_document(line, exchange.time, exchange.branch)
+    return _line_document(line, exchange.time)
 
 
 def _exchange_fields(exchange: Exchange, notebook: Notebook) -> dict[str, Any]:
@@ -291,10 +351,10 @@ def exchange_data(document: Document, text: str) -> dict[str, Any]:
 def exchange_from(data: Data, clean: Clean) -> NewDocument:
     """Read an exchange from the plain values of an export. Raises UsageError."""
     line = codec.load(ExchangeLine, {**data, **dated(data, data.get("created_at"))}, clean)
-    return _line_document(line, line.created, line.fields.get("branch", ""))
+    return _line_document(line, line.created)
 
 
-def _line_document(line: ExchangeLine, time: float, branch: str) -> NewDocument:
+def _line_document(line: ExchangeLine, time: float) -> NewDocument:
     """Prepare an exchange for the store. The speaker is searched as a signature."""
     speaker = line.fields.get("speaker", "")
     part = Part(Role.RECORD, "", 1, line.text.count("\n") + 1, speaker)
@@ -305,7 +365,7 @@ def _line_document(line: ExchangeLine, time: float, branch: str) -> NewDocument:
         extraction=extract(line.text, Outline(Kind.CONVERSATION, (part,)))
         if speaker
         else extract_record(line.text, Kind.CONVERSATION),
-        path_terms=searched_terms(time, branch, asks=line.fields.get("asks", False)),
+        path_terms=_path_terms(Kind.CONVERSATION, line.fields, (), time),
         content_hash=hashlib.blake2b(line.text.encode(), digest_size=_DIGEST_BYTES).hexdigest(),
         title=line.title,
         fields=line.fields,

@@ -18,6 +18,7 @@ from satchel.safety import sanitize
 from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.system.locations import Places
+from satchel.vocabulary import checked_text
 
 EVERYWHERE = ""
 """The workspace of a record that belongs to all workspaces."""
@@ -105,7 +106,7 @@ class Notebook:
 
 
 def _check_length(what: str, text: str, limit: int) -> None:
-    if not text.strip():
+    if not checked_text(what, text).strip():
         raise UsageError(f"{what} is empty: say it in a sentence")
     if len(text) > limit:
         raise UsageError(f"{what} has {len(text):,} characters, at most {limit:,} are kept: say it shorter")

@@ -10,6 +10,7 @@ when the groups change later.
 from __future__ import annotations
 
 import json
+import string
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -33,7 +34,7 @@ from satchel.memory.cluster import (
 )
 from satchel.memory.model import Cluster, Grouping, Member, Validation, Value, ValueProposal
 from satchel.memory.records import value_document, value_of
-from satchel.memory.scope import Notebook, near_ids
+from satchel.memory.scope import Notebook, near_ids, never_stop
 from satchel.store.records import Document
 from satchel.types import Kind
 from satchel.vocabulary import VALUE_CHARACTERS, Axis, parse_choice
@@ -65,6 +66,8 @@ class Values:
 
     def cluster(self, axis: str | None = None) -> list[Grouping]:
         """Group the experiences of an axis (or of each) and store the groups; groups that still exist keep their ids.
+
+        A group that a value names stays, as it was, also if it is not found again.
 
         Without enough structure `reason` says so. Raises UsageError, EmbeddingError and MissingExtraError.
         """
@@ -158,7 +161,13 @@ class Values:
         value = self.get(identity)
         with self._store.write() as writer:
             writer.remove(Kind.VALUE, [identity])
+            writer.merge(never_stop)
         return value
+
+    def correct(self, identity: str, text: str) -> Value:
+        """Replace the sentence of a value, with the same evidence. Raises UsageError if it is outside of the group."""
+        old = self.get(identity)
+        return self._admit(identity, text, old.axis, old.cluster_id, old.member_ids, old.created, old.workspace)
 
     def _space(self, axis: str) -> Space:
         """Return the space of an axis, cached until the store changes."""
@@ -175,10 +184,15 @@ class Values:
             reason = f"not enough structure: {count} experiences on the axis {axis}, {LEAST_ENTRIES} are needed"
             return Grouping(axis, label, count, (), reason)
         space = self._space(axis)
-        groups = [_by_centrality(space, positions) for positions in group(space.vectors)]
+        groups = [_by_centrality(space, positions) for positions in group(space.vectors, space.sizes)]
         before = self._remembered(axis)
-        clusters = named(axis, groups, before.clusters if before is not None else ())
+        earlier = before.clusters if before is not None else ()
+        clusters = named(axis, groups, earlier)
+        named_by_values = {value.cluster_id for value in self.listed(axis)} - {cluster.id for cluster in clusters}
+        clusters += [cluster for cluster in earlier if cluster.id in named_by_values]
         reason = "" if clusters else f"not enough structure: no group among {count} experiences on the axis {axis}"
+        if reason and self._embedder is None:
+            reason += " by their words; vectors see more (`satchel[embed]`)"
         grouping = Grouping(axis, label, count, tuple(clusters), reason)
         if before != grouping:
             with self._store.write() as writer:
@@ -193,7 +207,11 @@ class Values:
         if not noted:
             return None
         data = json.loads(noted)
-        rows = [Cluster(row["id"], row["axis"], tuple(row["members"])) for row in data.pop("clusters")]
+        present = self._store.keys(Kind.EXPERIENCE)
+        rows = [
+            Cluster(row["id"], row["axis"], tuple(member for member in row["members"] if member in present))
+            for row in data.pop("clusters")
+        ]
         return Grouping(**data, clusters=tuple(rows))
 
     def _clean(self, text: str) -> str:
@@ -223,6 +241,7 @@ class Values:
     ) -> Value:
         """Write a value if it is inside the group of its members. Raises UsageError otherwise."""
         cleaned = self._clean(text)
+        self._check_new(identity, cleaned)
         (measured,), entries, label = self._measured([cleaned], axis, ids)
         if not measured.is_inside:
             raise UsageError(
@@ -248,6 +267,12 @@ class Values:
             writer.put([value_document(value)])
         return value
 
+    def _check_new(self, identity: str, text: str) -> None:
+        """Raise UsageError if another value says the same, apart from case, blanks and punctuation at its ends."""
+        for value in self.listed():
+            if value.id != identity and _said(value.text) == _said(text):
+                raise UsageError(f"{value.id} says this already: `forget` it first, or say something else")
+
     def _proposed(self, cluster: Cluster) -> ValueProposal:
         _, entries = self._space(cluster.axis).select(cluster.members)
         lessons = [(entry.id, entry.lesson) for entry in entries if entry.lesson][:MOST_MEASURED]
@@ -258,6 +283,10 @@ class Values:
         inside = [place for place, validation in enumerate(validations) if validation.is_inside]
         best = inside[0] if inside else 0
         return ValueProposal(cluster, texts[best], lessons[best][0], validations[best])
+
+
+def _said(text: str) -> str:
+    return " ".join(text.casefold().split()).strip(string.punctuation + " ")
 
 
 def _axes(axis: str | None) -> Iterable[str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from satchel.assemble.request import AssembleRequest
     from satchel.graph.request import GraphRequest
     from satchel.index.options import VectorReport
-    from satchel.memory.model import Experience, FoundMemory, Memory, Remark, Remembered
+    from satchel.memory.model import Experience, FoundMemory, Memory, Remark, Remembered, Value
 
 
 Schema = Mapping[str, Any]
@@ -174,7 +174,6 @@ MEMORY = record(
 )  # fmt: skip
 MEMORIES = record(memories=many(MEMORY))
 STORED = record(memory=MEMORY, similar=many(MEMORY))
-FORGOTTEN = record(forgotten=SWITCH, memories=many(MEMORY), conversations=many(OBJECT))
 EXPERIENCE = record(
     status=TEXT, id=TEXT, session_id=TEXT, domain=TEXT, strategy=TEXT, goal=TEXT, hypothesis=TEXT, action=TEXT,
     prediction=TEXT, history=many(OBJECT), iteration_count=COUNT, notes=TEXTS, created_at=TEXT, updated_at=TEXT,
@@ -187,6 +186,11 @@ VALUE = record(
     created=Field(TEXT.schema, minute),
 )  # fmt: skip
 VALUES = record(values=many(VALUE))
+CORRECTED = record(value=VALUE)
+FORGOTTEN = record(
+    forgotten=SWITCH, memories=many(MEMORY), conversations=many(OBJECT),
+    experiences=replace(many(EXPERIENCE), is_optional=True), values=replace(many(VALUE), is_optional=True),
+)  # fmt: skip
 VALIDATION = record(
     is_inside=SWITCH, candidate_distance=ROUNDED.of("distance"), mean=ROUNDED, std=ROUNDED.of("deviation"),
     threshold=ROUNDED, similarity=ROUNDED,
@@ -293,13 +297,22 @@ def stored_json(stored: Remembered) -> Json:
     return {"memory": memory_json(stored.memory), "similar": list(map(found_json, stored.similar))}
 
 
-def forgotten_json(memories: Sequence[Memory], remarks: Sequence[Remark], *, done: bool) -> Json:
+def forgotten_json(
+    memories: Sequence[Memory],
+    remarks: Sequence[Remark],
+    experiences: Sequence[Experience] = (),
+    values: Sequence[Value] = (),
+    *,
+    done: bool,
+) -> Json:
     """Return the records that were forgotten, or would be unless `done`."""
     conversations = [
         _shown({"id": one.id, "title": one.title, "created_at": minute(one.created), "origin": one.origin})
         for one in remarks
     ]
-    return {"forgotten": done, "memories": list(map(memory_json, memories)), "conversations": conversations}
+    others = {"experiences": list(map(experience_json, experiences)), "values": many(VALUE).data(values)}
+    shown = {name: rows for name, rows in others.items() if rows}
+    return {"forgotten": done, "memories": list(map(memory_json, memories)), "conversations": conversations, **shown}
 
 
 def experience_json(experience: Experience) -> Json:

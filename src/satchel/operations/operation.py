@@ -234,6 +234,7 @@ class Spelling:
 
     min_score: str = "min_score 0"
     max_tokens: str = "max_tokens"
+    limit: str = "limit"
     expand: str = "`expand` with its handle"
     remember: str = "`remember`"
     experience: str = "`experience`"

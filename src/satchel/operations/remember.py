@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel.errors import UsageError
 from satchel.operations import json
@@ -23,20 +23,23 @@ from satchel.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from satchel.memory.model import Experience
+    from satchel.memory.model import Experience, Value
+
+Row = TypeVar("Row")
 
 DEFAULT_ROWS = 20
 DEFAULT_MATCHES = 10
 """Default number of rows of a list, and of matches of a question."""
 
 STORE, FORGET, LIST = "store", "forget", "list"
-START, UPDATE, NOTE, RESOLVE, SHOW = "start", "update", "note", "resolve", "show"
+START, UPDATE, NOTE, RESOLVE, CORRECT, SHOW = "start", "update", "note", "resolve", "correct", "show"
 
 _OF_SEARCH = ("category", "min_importance", "tags", "since", "until")
 _OF_LIST = ("category", "provenance", "origin", "since", "superseded")
 _OF_NEW = ("category", "importance", "tags", "origin", "everywhere")
 _LISTED = ("domain", "strategy", "outcome", "tier", "since", "limit", "session")
 _STARTED = ("domain", "strategy", "goal", "hypothesis", "action_taken", "prediction")
+_RESOLVED = ("status", "result", "surprise", "root_cause", "root_cause_description", "lesson", "takeaway")
 
 MEMORY_ACTIONS: Mapping[str, tuple[str, ...]] = {
     STORE: ("text", "category", "importance", "tags", "provenance", "origin", "everywhere", "supersedes"),
@@ -48,13 +51,16 @@ EXPERIENCE_ACTIONS: Mapping[str, tuple[str, ...]] = {
     START: (*_STARTED, "session"),
     UPDATE: ("hypothesis", "action_taken", "prediction", "strategy", "session"),
     NOTE: ("note", "session"),
-    RESOLVE: ("status", "result", "surprise", "root_cause", "root_cause_description", "lesson", "takeaway", "session"),
+    RESOLVE: (*_RESOLVED, "session"),
+    CORRECT: ("id", *_STARTED, *_RESOLVED, "note"),
     LIST: _LISTED,
     SHOW: ("id", "session"),
 }
 """Action -> its arguments."""
 
-NEEDED: Mapping[str, tuple[str, ...]] = {START: _STARTED, NOTE: ("note",), RESOLVE: ("status", "result")}
+NEEDED: Mapping[str, tuple[str, ...]] = {
+    START: _STARTED, NOTE: ("note",), RESOLVE: ("status", "result"), CORRECT: ("id",),
+}  # fmt: skip
 """Action on an experience -> its required arguments."""
 
 
@@ -84,6 +90,9 @@ def _stored(call: OperationCall) -> Answered:
         if unwanted:
             old = arguments["supersedes"]
             raise UsageError(f"{unwanted[0]} stays as it was in what supersedes {old!r}: leave it out", unwanted[0])
+        if call.engine.values.is_value(arguments["supersedes"]):
+            value = call.engine.values.correct(arguments["supersedes"], arguments["text"])
+            return Answered(value.id, {"value": json.VALUE.data(value)}, subject=value)
         stored = memories.supersede(arguments["supersedes"], arguments["text"], importance=arguments.get("importance"))
     else:
         options = call.chosen(_OF_NEW) | {"provenance": arguments.get("provenance", str(Provenance.AGENT))}
@@ -99,8 +108,14 @@ def _forgotten(call: OperationCall) -> Answered:
     if sum(name in arguments for name in ("ids", "origin", "question")) != 1:
         raise UsageError("say what to forget: ids, origin or question, one of them", "origin", "question")
     store, remarks = engine.memories, []
+    tried: list[Experience] = []
+    values: list[Value] = []
     if "ids" in arguments:
-        ids = arguments["ids"]
+        given = arguments["ids"]
+        journal, kept = engine.experiences, engine.values
+        tried = [journal.get(one) for one in given if one.startswith("ghap_") or journal.is_experience(one)]
+        values = [kept.get(one) for one in given if one.startswith("val_") or kept.is_value(one)]
+        ids = [one for one in given if one not in {*(one.id for one in tried), *(one.id for one in values)}]
     elif "origin" in arguments:
         ids = [memory.id for memory in store.listed(origin=arguments["origin"], superseded=True)]
         remarks = engine.conversations.listed(origin=arguments["origin"])
@@ -113,11 +128,17 @@ def _forgotten(call: OperationCall) -> Answered:
         store.forget([memory.id for memory in memories])
     if is_agreed and remarks:
         engine.conversations.forget([remark.id for remark in remarks])
+    for value in values:
+        engine.values.forget(value.id)
+    if tried:
+        engine.experiences.forget([one.id for one in tried])
     count = len(memories) + len(remarks)
     notes = () if is_agreed else (f"nothing was forgotten yet: confirm true forgets these {count}",)
-    lines = [*map(memory_line, memories), *map(remark_line, remarks)]
-    envelope = json.forgotten_json(memories, remarks, done=is_agreed)
-    ids = [*(memory.id for memory in memories), *(remark.id for remark in remarks)]
+    lines = [*map(memory_line, memories), *map(remark_line, remarks), *map(experience_line, tried)]
+    lines += [f"{value.id}  {json.line(value.text)}" for value in values]
+    envelope = json.forgotten_json(memories, remarks, tried, values, done=is_agreed)
+    ids = [*(one.id for one in memories), *(one.id for one in remarks)]
+    ids += [*(one.id for one in tried), *(one.id for one in values)]
     return Answered("\n".join(lines), envelope, notes, ids)
 
 
@@ -135,15 +156,22 @@ def _memories(call: OperationCall) -> Answered:
         envelope = {"memories": list(map(json.found_json, matches))}
         return Answered("\n".join(lines), envelope, () if matches else (nothing,))
     limit, tags = arguments.get("limit", DEFAULT_ROWS), arguments.get("tags", [])
-    if limit < 1:
-        raise UsageError(f"limit is {limit}: give at least 1", "limit")
     least, until = arguments.get("min_importance", 0.0), arguments.get("until")
-    rows = [
+    every = [
         row for row in memories.listed(**call.chosen(_OF_LIST), tag=tags[0] if tags else None)
         if set(tags) <= set(row.tags) and row.importance >= least and (until is None or row.created < until)
-    ][:limit]  # fmt: skip
+    ]  # fmt: skip
+    rows, left = _first(every, limit, call.caller.spelling)
     envelope = {"memories": list(map(json.memory_json, rows))}
-    return Answered("\n".join(map(memory_line, rows)), envelope, () if rows else (nothing,))
+    return Answered("\n".join(map(memory_line, rows)), envelope, left if rows else (nothing,))
+
+
+def _first(rows: list[Row], limit: int, spelling: Spelling) -> tuple[list[Row], tuple[str, ...]]:
+    """Return the first rows, and a note that there are more."""
+    if limit < 1:
+        raise UsageError(f"limit is {limit}: give at least 1", "limit")
+    more = f"{limit} of {len(rows)} are listed: {spelling.limit} {len(rows)} lists all"
+    return rows[:limit], (more,) if len(rows) > limit else ()
 
 
 def _experience(call: OperationCall) -> Answered:
@@ -164,6 +192,8 @@ def _experience(call: OperationCall) -> Answered:
         return _changed(started.experience, _orphans(started.orphans, call.caller.spelling))
     if action == NOTE:
         return _changed(journal.note(values.pop("note"), **values))
+    if action == CORRECT:
+        return _changed(journal.correct(values.pop("id"), **values))
     return _changed(journal.update(**values) if action == UPDATE else journal.resolve(**values))
 
 
@@ -178,14 +208,15 @@ def _experiences(call: OperationCall) -> Answered:
     """Return the experiences, newest first, and the active ones of other sessions."""
     journal, options = call.engine.experiences, call.chosen(_LISTED)
     session = {"session": options.pop("session")} if "session" in options else {}
-    rows = journal.listed(**{"limit": DEFAULT_ROWS} | options)
+    limit = options.pop("limit", DEFAULT_ROWS)
+    rows, left = _first(journal.listed(**options), limit, call.caller.spelling)
     orphans = journal.orphans(**session)
     envelope = {
         "experiences": list(map(json.experience_json, rows)),
         "orphans": [orphan.id for orphan in orphans],
     }
     nothing = () if rows else ("there is no such experience here",)
-    notes = (*nothing, *_orphans(orphans, call.caller.spelling))
+    notes = (*nothing, *left, *_orphans(orphans, call.caller.spelling))
     return Answered("\n".join(map(experience_line, rows)), envelope, notes)
 
 
@@ -239,8 +270,8 @@ REMEMBER = Operation(
         Parameter("importance", Shape.NUMBER, "How much it matters (0.5).", least=0, most=1),
         _TAGS,
         Parameter("everywhere", Shape.SWITCH, "store: for every folder, not only this repository.", default=False),
-        text("supersedes", "store: id of the memory that this replaces."),
-        Parameter("ids", Shape.TEXTS, "forget: these, for good."),
+        text("supersedes", "store: id of the memory, or value, that this replaces."),
+        Parameter("ids", Shape.TEXTS, "forget: these memories, experiences or values, for good."),
         _QUESTION,
         _ORIGIN,
         Parameter("confirm", Shape.SWITCH, "forget by question or origin: really do it, not only preview.",
@@ -249,7 +280,7 @@ REMEMBER = Operation(
         *_MEMORY_LISTING,
     ),
     _remember,
-    json.one_of(json.STORED, json.FORGOTTEN, json.MEMORIES),
+    json.one_of(json.STORED, json.CORRECTED, json.FORGOTTEN, json.MEMORIES),
     hints=Hints(is_read_only=False, is_destructive=True, is_idempotent=False),
 )  # fmt: skip
 
@@ -265,7 +296,8 @@ MEMORIES = Operation(
 EXPERIENCE = Operation(
     "experience",
     "Keep an experience",
-    "Keep what you try while debugging or building: start with a hypothesis, update it, resolve it with its lesson.",
+    "Keep what you try while debugging or building: start with a hypothesis, update it, resolve it with its lesson. "
+    "Correct an ended one: add its cause, or change any field.",
     (
         text("action", "What to do.", tuple(EXPERIENCE_ACTIONS), is_required=True),
         _DOMAIN,
@@ -282,7 +314,7 @@ EXPERIENCE = Operation(
         text("root_cause_description", "resolve, needed if falsified: the same in a sentence."),
         text("lesson", "resolve: what worked."),
         text("takeaway", "resolve: what to do next time."),
-        text("id", "show: which one; by default the active one."),
+        text("id", "correct, show: which one; to show, the active one by default."),
         *_EXPERIENCE_LISTING,
         _SESSION,
     ),

@@ -34,7 +34,7 @@ from satchel.settings import Settings
 from satchel.system import telemetry
 from satchel.system.git import find_repository
 from satchel.types import CONTEXT_TYPES, Context, ContextItem, Failure, Hit, Kind
-from satchel.vocabulary import Moment
+from satchel.vocabulary import Moment, checked_text
 
 if TYPE_CHECKING:
     from satchel.assemble.section import Pin
@@ -60,9 +60,7 @@ HARMLESS_SETTINGS = frozenset({"index_workers", "index_lock_wait_s"})
 
 def check_question(question: object) -> None:
     """Raise UsageError for a question without a word, and for one that is not a text."""
-    if not isinstance(question, str):
-        raise UsageError(f"the question is {question!r:.60}: give a text")
-    if not question.strip():
+    if not checked_text("the question", question).strip():
         raise UsageError("the question is empty: say what you look for, as in 'where are retries handled?'")
 
 

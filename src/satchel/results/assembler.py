@@ -43,6 +43,7 @@ from satchel.settings import Settings
 from satchel.system import telemetry
 from satchel.system.threads import in_thread
 from satchel.types import CONTEXT_TYPES, Context, ContextItem, Failure, Kind, Omission, View
+from satchel.vocabulary import checked_text
 
 if TYPE_CHECKING:
     from satchel.guidance.judge import Judge
@@ -105,7 +106,7 @@ class ContextAssembler:
             return await engine.aassemble(
                 query, types=context_types, limit=limit, max_tokens=max_tokens, **self.options.changed()
             )
-        if not query.strip():
+        if not checked_text("the question", query).strip():
             raise UsageError("the question is empty: say what context is needed")
         searched = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if self._can_search(kind))
         request = self._request(query, limit, max_tokens, kinds=searched)
@@ -126,7 +127,7 @@ class ContextAssembler:
             return await engine.apremortem(
                 domain, strategy, limit=limit, max_tokens=max_tokens, **self.options.changed()
             )
-        filters = make_filters(domain=domain, strategy=strategy)
+        filters = make_filters(domain=checked_text("the domain", domain), strategy=strategy)
         request = self._request("", limit, max_tokens, filters=filters, plan=PREMORTEM)
         plan = premortem_plan(request)
         queries = []

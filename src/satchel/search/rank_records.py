@@ -37,7 +37,7 @@ from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.store.segments import IntArray, Lexicon
 from satchel.types import Hit, Kind, ScoredSpan, Signal
-from satchel.vocabulary import DAY_SECONDS, MISSING_TIER_WEIGHT, TIER_WEIGHTS, Axis
+from satchel.vocabulary import DAY_SECONDS, MISSING_TIER_WEIGHT, TIER_WEIGHTS, Axis, OutcomeStatus
 
 TIER_WEIGHT = 0.12
 """Gold before abandoned is worth a match that is a tenth better (0.12 times the 0.8 between their weights)."""
@@ -53,6 +53,11 @@ LARGEST = max(TIER_WEIGHT, IMPORTANCE_WEIGHT) + RECENCY_WEIGHT
 
 ROUTINE_FACTOR = 0.3
 """A commit that only moves versions or merges, where the question does not ask for one: as for peripheral files."""
+
+UNEXPLAINED_FACTOR = 0.2
+"""A failure whose cause nobody wrote down, as after a captured command: it comes after those with one."""
+
+_ASIDE = {"routine": ROUTINE_FACTOR, "no cause": UNEXPLAINED_FACTOR}
 
 HALF_LIFE_SECONDS = 30.0 * DAY_SECONDS
 """The half-life of recency, the same as for nodes of a graph: 0.5 after 30 days, 0.25 after 60."""
@@ -75,13 +80,17 @@ def beside_words(kind: Kind, tier: object, importance: float | None, moment: flo
     return tuple(signals)
 
 
-def routine(document: Document) -> Signal | None:
-    """Return the signal against a commit by a bot, or one that only moves versions; None for all other records."""
-    if document.kind is not Kind.COMMIT or not is_routine_commit(
-        document.title, str(document.fields.get("author", ""))
-    ):
-        return None
-    return Signal("routine", 1.0, round(math.log(ROUTINE_FACTOR), 4))
+def set_aside(document: Document) -> tuple[Signal, float] | None:
+    """Return the signal against a record, and the factor on its relevance; None for nearly all records.
+
+    It is against a commit by a bot, or one that only moves versions, and against a failure without a cause.
+    """
+    name, fields = "", document.fields
+    if document.kind is Kind.COMMIT and is_routine_commit(document.title, str(fields.get("author", ""))):
+        name = "routine"
+    if document.kind is Kind.EXPERIENCE and fields.get("outcome_status") == OutcomeStatus.FALSIFIED:
+        name = "" if fields.get("root_cause") else "no cause"
+    return (Signal(name, 1.0, round(math.log(_ASIDE[name]), 4)), _ASIDE[name]) if name else None
 
 
 def tier_share(document: Document) -> float:
@@ -360,7 +369,8 @@ def _hit(ranking: _Ranking, record: _Picked, largest: float, now: float) -> Hit:
     chunk = chunk_of(document, part, {ALSO: others} if others else {})
     moment = document.updated or document.created
     boosts = beside_words(document.kind, document.fields.get("confidence_tier"), document.importance, moment, now)
-    aside = None if ranking.wants_routine else routine(document)
+    is_wanted = ranking.wants_routine and document.kind is Kind.COMMIT
+    aside, factor = (None if is_wanted else set_aside(document)) or (None, 1.0)
     boosts = (*boosts, aside) if aside is not None else boosts
     value = math.log(float(ranking.ranked[position]) / largest) + sum(signal.value * signal.weight for signal in boosts)
     signals = [
@@ -370,7 +380,7 @@ def _hit(ranking: _Ranking, record: _Picked, largest: float, now: float) -> Hit:
     ]
     return Hit(
         chunk=chunk,
-        relevance=float(ranking.matched[record.positions].max()) * (ROUTINE_FACTOR if aside is not None else 1.0),
+        relevance=float(ranking.matched[record.positions].max()) * factor,
         score=value,
         spans=_spans(ranking, position, value)
         if chunk.location is not None

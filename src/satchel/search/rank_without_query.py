@@ -17,7 +17,7 @@ from satchel.search import bm25
 from satchel.search.chunks import chunk_of
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.query import analyse
-from satchel.search.rank_records import ROUTINE_FACTOR, SearchResult, recency, routine, tier_share
+from satchel.search.rank_records import SearchResult, recency, set_aside, tier_share
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.store.segments import Lexicon
@@ -37,9 +37,12 @@ LAST_FADE = 0.9
 MANY_MEMBERS = 20
 """Number of experiences from which a value has full support."""
 
+LEAST_DOMAIN_SHARE = 0.25
+"""A principle is of a kind of work if a quarter of its experiences are: one of twenty is not what it is about."""
+
 _RANKED_FIELDS = frozenset({
     "domain", "strategy", "domains", "strategies", "axis", "outcome_status", "confidence_tier", "category",
-    "cluster_size", "superseded_by",
+    "cluster_size", "superseded_by", "root_cause",
 })  # fmt: skip
 """Fields used by filters and ranking. The other fields are read again for the few chosen records."""
 
@@ -52,7 +55,7 @@ class FieldRanking:
     they rest on), `recency`, `failed` (experiences that were falsified), `match` (of the words, in parts of the best
     match), `domain` and `strategy` (values: the share of their experiences that is of the named one). With `last` only
     the newest records are looked at, and their times order them: of a long history the rest is not even read. Routine
-    commits come after all others.
+    commits and failures without a cause come after all others.
     """
 
     weights: Mapping[str, float]
@@ -81,13 +84,14 @@ def known_records(
     ranked: list[tuple[float, str, Document, dict[str, float]]] = []
     every = _newest(store, kind, most) if standing.last else _shelf(store, lexicon, kind).candidates(filters)
     for position, document in enumerate(every):
-        if admitted.admits(document, ""):
+        if admitted.admits(document, "") and _is_of_kind(document, standing):
             shares = _shares(document, standing, matches.get(document.id, 0.0), now)
             relevance = standing.relevance(shares)
             if standing.last:
                 relevance = max(relevance, LEAST_OF_LAST) * LAST_FADE**position
-            if routine(document) is not None:
-                relevance *= ROUTINE_FACTOR
+            aside = set_aside(document)
+            if aside is not None:
+                relevance *= aside[1]
             ranked.append((-relevance, document.key, document, shares))
     if not standing.last:
         ranked.sort(key=lambda row: row[:2])
@@ -137,7 +141,7 @@ def _newest(store: Store, kind: Kind, most: int) -> list[Document]:
     ids = store.newest(kind, most * LOOKED_AT if kind is Kind.COMMIT else most)
     documents = store.documents(ids)
     newest = [documents[identity] for identity in ids if identity in documents]
-    return sorted(newest, key=lambda document: routine(document) is not None)[:most]
+    return sorted(newest, key=lambda document: set_aside(document) is not None)[:most]
 
 
 def _grouped(documents: Sequence[Document], name: str) -> dict[str, list[Document]]:
@@ -177,6 +181,12 @@ def _shares(document: Document, standing: FieldRanking, match: float, now: float
         signals["domain"] = _share(fields.get("domains", {}), standing.domain)
         signals["strategy"] = _share(fields.get("strategies", {}), standing.strategy)
     return {name: share for name, share in signals.items() if standing.weights.get(name)}
+
+
+def _is_of_kind(document: Document, standing: FieldRanking) -> bool:
+    """Return whether a value rests on enough experiences of the named domain; true for all other records."""
+    is_asked = document.kind is Kind.VALUE and standing.domain
+    return not is_asked or _share(document.fields.get("domains", {}), standing.domain) >= LEAST_DOMAIN_SHARE
 
 
 def _share(counts: Mapping[str, Any], name: str) -> float:

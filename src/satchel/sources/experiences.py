@@ -70,10 +70,10 @@ _LABELS = {
 _SIDES = {
     Axis.FULL: " ".join(_LABELS),
     Axis.STRATEGY: "goal outcome cause lesson.what_worked lesson.takeaway",
-    Axis.SURPRISE: "prediction surprise cause lesson.takeaway",
-    Axis.ROOT_CAUSE: "cause hypothesis lesson.what_worked lesson.takeaway",
+    Axis.SURPRISE: "goal outcome surprise cause lesson.takeaway",
+    Axis.ROOT_CAUSE: "cause goal outcome lesson.what_worked lesson.takeaway",
 }
-"""Axis -> the entries that a reader sees of it."""
+"""Axis -> the entries that a reader sees of it. A hypothesis without its outcome would read as if it were true."""
 
 _AXIS_LINES: Mapping[Axis, Sequence[tuple[str, str]]] = {
     Axis.FULL: [(f"{label}: ", name) for name, label in _LABELS.items() if name != "cause"],

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 EXTRACTION_VERSION = f"2.{words.ANALYSIS_VERSION}"
 """Part of the version of an index: change it when the same text gives another extraction."""
 
+WORDS_VERSION = "words_version"
+"""`meta` key of the memory file for the version of the analysis (`satchel.text`) that made its search terms."""
+
 SET_ASIDE = "set_aside"
 """`meta` key for the file name of the damaged store that this one replaces."""
 

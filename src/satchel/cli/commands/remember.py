@@ -28,6 +28,7 @@ from satchel.operations.json import (
 )
 from satchel.operations.operation import Answered, Parameter
 from satchel.operations.remember import (
+    CORRECT,
     EXPERIENCE,
     EXPERIENCE_ACTIONS,
     FORGET,
@@ -184,7 +185,7 @@ def _asked(preview: Answered, color: str) -> bool:
     return click.confirm(f"forget these {len(preview.subject)}?", err=True)
 
 
-_POSITIONAL = {NOTE: {"note": "TEXT|-"}, SHOW: {"id": "[ID]"}}
+_POSITIONAL = {NOTE: {"note": "TEXT|-"}, SHOW: {"id": "[ID]"}, CORRECT: {"id": "ID"}}
 _SHOWS = {LIST: "the experiences"}
 
 
@@ -265,7 +266,35 @@ def capture(
             status=status, result=captured.result, session=session, auto_captured=True, **lesson
         )
     streams.say(f"{done.id} {done.status} ({done.confidence_tier}): {captured.result}", color=invocation.color)
+    if status is OutcomeStatus.FALSIFIED and done.root_cause is None:
+        streams.say(
+            "why was the hypothesis wrong? Once you know, keep it: "
+            f"satchel experience correct {done.id} --root-cause CATEGORY --root-cause-description TEXT",
+            color=invocation.color,
+        )
     return captured.exit_code
+
+
+_add(
+    CORRECT,
+    """Add to an ended experience, or correct it, by its ID: a cause, a lesson, a note, any of its fields.
+
+    What is not given stays as it is.
+    """,
+)
+
+
+@operation_command(
+    REMEMBER, "forget", experience_command, shows="what was forgotten", only=("ids",), positional={"ids": "ID..."}
+)
+def forget_experience(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    """Remove experiences for good, active ones too. Values that rest on them lose this evidence."""
+    _forget(invocation, arguments)
+
+
+def _forget(invocation: Invocation, arguments: Mapping[str, Any]) -> None:
+    answered = ask(invocation, REMEMBER, {**arguments, "action": FORGET})
+    report(invocation, answered.envelope, [], message=f"forgotten: {answered.text}")
 
 
 _add(
@@ -381,14 +410,21 @@ def list_values(invocation: Invocation, arguments: dict[str, Any]) -> None:
     report(invocation, answered.envelope, lines, nothing=nothing)
 
 
-@command("forget", values_command)
-@click.argument("identity", metavar="ID")
-def forget_value(invocation: Invocation, identity: str) -> int:
-    """Delete a value. Its group and its evidence stay."""
-    with opened(invocation) as satchel:
-        value = satchel.values.forget(identity)
-    streams.say(f"forgotten: {line(value.text)}", color=invocation.color)
-    return 0
+@operation_command(
+    REMEMBER, "correct", values_command, shows="the value", only=("supersedes", "text"),
+    positional={"supersedes": "ID", "text": "TEXT|-"},
+)  # fmt: skip
+def correct_value(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    """Replace the sentence of a value. Its evidence stays, and the new sentence must lie in the same group."""
+    show(invocation, ask(invocation, REMEMBER, {**arguments, "action": STORE}))
+
+
+@operation_command(
+    REMEMBER, "forget", values_command, shows="what was forgotten", only=("ids",), positional={"ids": "ID..."}
+)
+def forget_value(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    """Delete values. Their groups and their evidence stay."""
+    _forget(invocation, arguments)
 
 
 def grouping_lines(grouping: Grouping) -> list[str]:

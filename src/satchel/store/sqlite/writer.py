@@ -269,6 +269,19 @@ class Writer:
         connection.executemany("INSERT OR IGNORE INTO edges VALUES (?, ?, ?, ?)", _each(entries, _edge_rows))
         segment.entries += entries
 
+    def replace_words(self, kind: Kind, entries: Sequence[SegmentDocument]) -> None:
+        """Replace the words of all documents of a kind, which are `entries`; everything else of them stays."""
+        connection = self._connection
+        segment = self._segments[kind] = _NewSegment(self._next_segment(), list(entries))
+        connection.execute("DELETE FROM postings WHERE segment IN (SELECT id FROM segments WHERE kind = ?)", (kind,))
+        connection.execute("DELETE FROM segments WHERE kind = ?", (kind,))
+        connection.executemany(
+            "UPDATE bundles SET segment = ?, position = ? WHERE id = ?",
+            ((segment.id, position, entry.document_id) for position, entry in enumerate(entries)),
+        )
+        hidden = rows(connection, "SELECT position FROM bundles WHERE kind = ? AND hidden", (kind,))
+        segment.dead += [row[0] for row in hidden]
+
     def _next(self, table: str, column: str) -> int:
         ((number,),) = rows(self._connection, f"SELECT coalesce(max({column}), 0) + 1 FROM {table}")
         return int(number)
