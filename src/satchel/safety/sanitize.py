@@ -25,7 +25,7 @@ from satchel.safety.secret_rules import ASSIGNED, GATES, Extent, SecretRule, sha
 from satchel.system import files
 from satchel.types import Chunk, Failure, Hit
 
-REDACTION_VERSION = 2
+REDACTION_VERSION = 3
 """Grows whenever the same text would be redacted differently, so that a store can be compared with it."""
 
 Find = tuple[int, int, str]
