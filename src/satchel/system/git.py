@@ -41,8 +41,8 @@ OUTPUT_LIMIT = 128 << 20
 """Maximum bytes of output that are kept as a whole: the names of a million files."""
 
 MEMORY_LIMIT = 2 << 30
-"""Maximum bytes of address space of a git process (on Linux). A few objects can describe a tree of billions of files,
-for which git would use all memory; packs are mapped in parts, so that large ones need no more."""
+"""Maximum bytes of address space of git (on Linux): a few objects can describe billions of files. Packs are mapped in
+parts, so that large ones need no more."""
 
 OBJECTS_LENT: set[Path] = set()
 """Folders of objects that this process itself lent to a copy of a repository."""
@@ -142,8 +142,7 @@ def repository_at(folder: Path) -> Repository | None:
         return None
     if not _is_own(folder, git_dir, common_dir):
         reason = (
-            "its .git leads to a repository that does not name this folder, so its history is not read; "
-            "`git worktree repair`, or core.worktree of that repository, names it"
+            "its .git leads to a repository that does not name this folder; `git worktree repair` names a moved one"
         )
         return Repository(folder, folder, folder, refusal=reason)
     return Repository(
@@ -155,8 +154,7 @@ def repository_at(folder: Path) -> Repository | None:
     )
 
 
-_WORK_TREE = re.compile(r'^[ \t]*worktree[ \t]*=[ \t]*"?([^"\n]+?)"?[ \t]*$', re.MULTILINE | re.IGNORECASE)
-_INCLUDED = re.compile(r'^[ \t]*path[ \t]*=[ \t]*"?([^"\n]+?)"?[ \t]*$', re.MULTILINE | re.IGNORECASE)
+_CONFIG_PATH = re.compile(r'^[ \t]*(worktree|path)[ \t]*=[ \t]*"?([^"\n]+?)"?[ \t]*$', re.MULTILINE | re.IGNORECASE)
 
 
 def _is_own(folder: Path, git_dir: Path, common_dir: Path) -> bool:
@@ -173,14 +171,13 @@ def _is_own(folder: Path, git_dir: Path, common_dir: Path) -> bool:
     if git_dir == entry and not entry.is_symlink():
         return True
     configs = "\n".join(_small_text(git_dir, name) or "" for name in ("config", "config.worktree"))
-    return any(_same(git_dir / path, folder) for path in _WORK_TREE.findall(configs))
+    return any(_same(git_dir / path, folder) for name, path in _CONFIG_PATH.findall(configs) if name != "path")
 
 
 def _same(one: Path, other: Path) -> bool:
-    try:
-        return one.resolve() == other.resolve()
-    except (OSError, RuntimeError, ValueError):
-        return False
+    with suppress(ValueError):  # a NUL
+        return os.path.realpath(one) == os.path.realpath(other)
+    return False
 
 
 @lru_cache(maxsize=64)
@@ -190,7 +187,7 @@ def _obstacle(repository: Repository, _minute: int) -> str:
     The answer is kept for a minute, because looking takes as long as a short git command.
     """
     own = [repository.common_dir.resolve(), repository.git_dir.resolve()]
-    pending = list(dict.fromkeys(own))
+    pending = own[:]
     examined = 0
     while pending and examined < _MOST_EXAMINED:
         with suppress(OSError), os.scandir(pending.pop()) as entries:
@@ -205,21 +202,20 @@ def _obstacle(repository: Repository, _minute: int) -> str:
                     if _blocks(target):
                         return f"{entry.name} in .git is a pipe or a device"
     config = _small_text(repository.common_dir, "config") or ""
-    if any(_blocks(repository.common_dir / Path(path).expanduser()) for path in _INCLUDED.findall(config)):
+    if any(_blocks(repository.common_dir, path) for _, path in _CONFIG_PATH.findall(config)):
         return "its configuration includes a pipe or a device"
     objects = own[0] / "objects"
-    lent = [objects / line for line in (_small_text(objects, "info/alternates") or "").splitlines() if line[:1] != "#"]
+    lent = [objects / line for line in (_small_text(objects, "info/alternates") or "").splitlines()]
     if any(place.resolve() not in OBJECTS_LENT and not place.resolve().is_relative_to(own[0]) for place in lent):
         return "it borrows the objects of another repository (`git repack -a -d` copies them, then remove alternates)"
     return ""
 
 
-def _blocks(path: Path) -> bool:
-    try:
-        mode = path.stat().st_mode
-    except (OSError, ValueError, RuntimeError):
-        return False
-    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
+def _blocks(folder: Path, path: str = "") -> bool:
+    with suppress(OSError, ValueError, RuntimeError):  # RuntimeError: `~` of nobody
+        mode = (folder / Path(path).expanduser()).stat().st_mode
+        return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
+    return False
 
 
 def other_work_trees(repository: Repository) -> list[Path]:
@@ -331,23 +327,15 @@ def stream(
         _limit_memory(process.pid)
         assert process.stdout is not None
         at_end = False
-        ask_at, latest = monotonic() + _LOOK_SECONDS, monotonic() + TOTAL_LIMIT
 
         def chunks(output: IO[bytes]) -> Iterator[bytes]:
-            nonlocal at_end, ask_at
+            nonlocal at_end
             while chunk := _read(output, timeout, arguments[0], should_stop):
                 yield chunk
-                now = monotonic()
-                if should_stop is not None and now > ask_at:
-                    if should_stop():
-                        return
-                    ask_at = now + _LOOK_SECONDS
-                if now > latest:
-                    raise GitError(f"git {arguments[0]} took more than {TOTAL_LIMIT:g} seconds and was stopped")
             at_end = chunk is not None
 
         try:
-            yield chunks(process.stdout)
+            yield _watched(chunks(process.stdout), arguments[0], should_stop)
             if at_end:
                 process.wait(timeout)
         except subprocess.TimeoutExpired as error:
@@ -357,6 +345,20 @@ def stream(
             _end(process)
         if at_end and process.returncode != 0:
             raise GitError(_complaint(arguments[0], process.returncode, complaints))
+
+
+def _watched(chunks: Iterator[bytes], name: str, should_stop: Callable[[], bool] | None) -> Iterator[bytes]:
+    """Yield the pieces until `should_stop`. Raises GitError after `TOTAL_LIMIT` seconds."""
+    ask_at, latest = monotonic() + _LOOK_SECONDS, monotonic() + TOTAL_LIMIT
+    for chunk in chunks:
+        yield chunk
+        now = monotonic()
+        if now > latest:
+            raise GitError(f"git {name} took more than {TOTAL_LIMIT:g} seconds and was stopped")
+        if should_stop is not None and now > ask_at:
+            if should_stop():
+                return
+            ask_at = now + _LOOK_SECONDS
 
 
 def _command(repository: Repository, arguments: tuple[str, ...]) -> list[str]:
