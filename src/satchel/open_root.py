@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from satchel import config
 from satchel.errors import LockedError, StoreError
 from satchel.index.vectors import IndexVectors, shelves
+from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import load_key
 from satchel.store.protocol import Store
 from satchel.store.sqlite import SqliteStore
@@ -36,6 +37,9 @@ REFRESH_PAUSE_SECONDS = 2.0
 INDEX_NAME = "index.db"
 
 _SECTION_THREADS = 4
+
+NAMED_RECORDS = 5
+"""Unreadable records that a note names."""
 
 AnyPath = str | os.PathLike[str]
 ShouldStop = Callable[[], bool]
@@ -184,10 +188,26 @@ class OpenRoot:
         return self._read(answer)
 
     def _memory_or_failure(self, stack: ExitStack) -> tuple[Store | None, tuple[Failure, ...]]:
+        nothing = "the answer has nothing that was remembered"
+        if self._memory_damage:
+            return None, (Failure("memory", f"the memory file is damaged: {self._memory_damage}", nothing),)
         try:
-            return stack.enter_context(self.memory_snapshot()), ()
+            return stack.enter_context(self.memory_snapshot()), self.memory_notes()
         except (LockedError, StoreError) as error:
-            return None, (Failure("memory", str(error), "the answer has nothing that was remembered"),)
+            return None, (Failure("memory", str(error), nothing),)
+
+    @property
+    def _memory_damage(self) -> str:
+        return self._memory_store.damage if self._memory_store is not None else ""
+
+    def memory_notes(self) -> tuple[Failure, ...]:
+        """Return the note about memories that cannot be read, if there are any."""
+        store = self._memory_store
+        if store is None or not store.broken:
+            return ()
+        keys = ", ".join(clean_field(key, 60) for _, key in [*store.broken.values()][:NAMED_RECORDS])
+        message = f"{len(store.broken)} records cannot be read and are left out: {keys}"
+        return (Failure("memory", message, "`satchel memory repair` removes them, `satchel memory restore` goes back"),)
 
     def _read(self, work: Callable[[Store, Sequence[Failure]], Answer]) -> Answer:
         """Run `work`, and once more if the index turns out to be damaged, with the notes of building it again."""
@@ -199,8 +219,10 @@ class OpenRoot:
                 if is_last or not self.store.damage:
                     break
             except StoreError:
-                if is_last or not self.store.damage:
+                if is_last or not (self.store.damage or self._memory_damage):
                     raise
+                if not self.store.damage:  # the memory file: the second answer leaves it out
+                    continue
             notes = self.index().notes
         return result
 

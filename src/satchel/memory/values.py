@@ -158,6 +158,7 @@ class Values:
         value = self.get(identity)
         with self._store.write() as writer:
             writer.remove(Kind.VALUE, [identity])
+            writer.purge()
         return value
 
     def _space(self, axis: str) -> Space:
