@@ -17,6 +17,7 @@ from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import load_key
 from satchel.store.protocol import Store
 from satchel.store.sqlite import SqliteStore
+from satchel.store.sqlite.connection import obstacle
 from satchel.system.locations import Places, Registry, WorkspaceType, locate
 from satchel.types import Failure, Kind
 from satchel.vocabulary import MEMORY_KINDS
@@ -298,10 +299,11 @@ class OpenRoot:
             report = self.index(
                 progress=progress, should_stop=should_stop, wait_seconds=self.patience if published else None
             )
-        except LockedError as error:
-            if not published:
+        except (LockedError, StoreError, OSError) as error:
+            if not published or self.store.damage:
                 raise
-            return [Failure("index", str(error), "the answer comes from the index as it was before")]
+            reason = str(error) if isinstance(error, LockedError) else obstacle(self.store.path) or "writing failed"
+            return [Failure("index", reason, "the answer comes from the index as it was before")]
         return list(report.notes)
 
     def _is_published(self) -> bool:

@@ -20,6 +20,7 @@ from satchel.store.sqlite.connection import (
     DamagedStoreError,
     broken_records,
     identity,
+    obstacle,
     open_connection,
     put_aside,
     rotate_backups,
@@ -239,7 +240,8 @@ class SqliteStore(Store):
         except apsw.BusyError as error:
             raise LockedError(f"another process is writing to {self.path}: try again when it is done") from error
         except _WRITE_FAILURES as error:
-            raise StoreError(f"cannot write to {self.path}: {error}; nothing was changed") from error
+            reason = obstacle(self.path) or error
+            raise StoreError(f"cannot write to {self.path}: {reason}; nothing was changed") from error
         try:
             writer = Writer(connection)
             yield writer
@@ -249,7 +251,8 @@ class SqliteStore(Store):
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             if isinstance(error, _WRITE_FAILURES):
-                raise StoreError(f"cannot write to {self.path}: {error}; nothing of this step was kept") from error
+                reason = obstacle(self.path) or error
+                raise StoreError(f"cannot write to {self.path}: {reason}; nothing of this step was kept") from error
             # ConstraintError: an index lost a row of its table. Words are read here too, to merge them.
             if isinstance(error, (*_DAMAGE, apsw.ConstraintError, DamagedWordsError)):
                 raise self._damaged(error) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import time
 import zlib
@@ -14,6 +15,7 @@ from typing import Any
 import apsw
 
 from satchel.errors import LockedError, StoreError
+from satchel.system.state_files import make_folder
 
 STEPS = (
     """
@@ -105,7 +107,6 @@ CHECKED_RECORDS = 20_000
 """Newest records of a durable store that are checked when it is opened: 5 microseconds each."""
 
 _PAGE_CACHE_KIB = 16_384
-_FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
 _JOURNALS = ("-wal", "-shm")
 OPENING_ATTEMPTS = 25
@@ -139,10 +140,14 @@ def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT
     for attempt in range(OPENING_ATTEMPTS):
         try:
             return _opened(path, durable=durable, timeout_ms=timeout_ms)
-        except (apsw.IOError, apsw.CantOpenError, FileNotFoundError, FileExistsError) as error:
+        except (apsw.IOError, apsw.CantOpenError, apsw.FullError, apsw.ReadOnlyError, OSError) as error:
             # `satchel clean` may remove the file between two steps; the next attempt makes a new one.
-            if attempt == OPENING_ATTEMPTS - 1:
-                raise StoreError(f"cannot open the store {path}: {error}") from error
+            reason = obstacle(path)
+            if reason or attempt == OPENING_ATTEMPTS - 1:
+                connection = _read_only(path, timeout_ms)
+                if connection is None:
+                    raise StoreError(f"cannot open the store {path}: {reason or error}") from error
+                return connection
         except apsw.BusyError as error:
             # SQLite does not wait where two processes set up one new file.
             waited_ms = (time.monotonic() - started) * 1000
@@ -151,13 +156,47 @@ def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT
             time.sleep(OPENING_PAUSE_SECONDS)
         except _DAMAGE as error:
             raise DamagedStoreError(f"the store {path} is damaged: {error}") from error
-        except (apsw.Error, OSError) as error:
+        except apsw.Error as error:
             raise StoreError(f"cannot open the store {path}: {error}") from error
     raise AssertionError("the last attempt returns or raises")
 
 
+def obstacle(path: Path) -> str:
+    """Return why a store file cannot be written, empty if nothing is in the way."""
+    folder = next(place for place in (path.parent, *path.parents) if place.exists())
+    status = os.statvfs(folder)
+    if status.f_flag & os.ST_RDONLY:
+        return "its file system is read-only"
+    if not status.f_bavail or not status.f_favail:
+        return "the disk is full"
+    is_allowed = os.access(folder, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
+    return "" if is_allowed else "you may not write there"
+
+
+def _read_only(path: Path, timeout_ms: int) -> apsw.Connection | None:
+    """Open a store of the newest schema that cannot be written, None if that is not possible either."""
+    # Without room for its shared memory a store is read as a file that nobody changes: not if there is a journal.
+    journal = path.with_name(f"{path.name}-wal")
+    is_still = not journal.exists() or not journal.stat().st_size
+    for mode in ("mode=ro", *(("immutable=1",) if is_still else ())):
+        try:
+            connection = apsw.Connection(
+                f"{path.resolve().as_uri()}?{mode}", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+            )
+        except apsw.Error:
+            continue
+        try:
+            connection.set_busy_timeout(timeout_ms)
+            if connection.pragma("user_version") == len(STEPS) and rows(connection, "SELECT 1 FROM meta LIMIT 1"):
+                return connection
+        except apsw.Error:
+            pass
+        connection.close()
+    return None
+
+
 def _opened(path: Path, *, durable: bool, timeout_ms: int) -> apsw.Connection:
-    path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+    make_folder(path.parent)
     if durable and path.exists() and not path.stat().st_size and (copies := backups(path)):
         raise DamagedStoreError(f"{path} is empty, though {copies[-1].name} is not: `satchel memory restore` uses that")
     connection = apsw.Connection(str(path))
@@ -294,7 +333,7 @@ def damage(path: Path) -> list[str]:
     Raises LockedError when another process keeps the file locked.
     """
     try:
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        connection = _read_only(path, BUSY_TIMEOUT_MS) or apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
             faults = [str(row[0]) for row in rows(connection, "PRAGMA quick_check(10)") if row[0] != "ok"]
@@ -330,7 +369,7 @@ def open_cache(path: Path, version: int, schema: str) -> apsw.Connection | None:
 
 
 def _open_cache(path: Path, version: int, schema: str) -> apsw.Connection:
-    path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+    make_folder(path.parent)
     connection = apsw.Connection(str(path))
     try:
         connection.set_busy_timeout(CACHE_TIMEOUT_MS)
