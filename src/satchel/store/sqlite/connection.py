@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import time
 import zlib
 from collections.abc import Sequence
@@ -260,6 +259,8 @@ def restore_backup(path: Path) -> tuple[Path, Path]:
 
     Raises StoreError if there is none. The caller holds the folder's lock.
     """
+    import shutil  # here, because it loads three compressors
+
     copy = next((one for one in reversed(backups(path)) if not damage(one)), None)
     if copy is None:
         raise StoreError(f"there is no backup beside {path}: one is made each day at the first change")
