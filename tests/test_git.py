@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+import resource
+import shutil
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
 
+from satchel import Satchel
 from satchel.errors import GitError
+from satchel.index import commits
 from satchel.index.walk import walk
 from satchel.sources.commits import diff_stat, read_commits, visible_commits
 from satchel.system import git as safe_git
 from satchel.system.git import Repository, find_repository, head, repository_at, run, shallow_boundary, stream
+from satchel.system.locations import repository_name
 from tests.repositories import commit, git, git_allowing_failure, git_bytes, new_repository
 
 
@@ -60,10 +65,35 @@ class TestFinding:
         git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tree), "module")
         assert found(root / "module").git_dir == (root / ".git" / "modules" / "module").resolve()
 
-    def test_a_git_folder_that_is_a_link(self, tree: Path, tmp_path: Path) -> None:
+    def test_a_git_folder_that_is_a_link_counts_if_the_repository_names_the_folder(
+        self, tree: Path, tmp_path: Path
+    ) -> None:
         (tree / ".git").rename(tmp_path / "elsewhere")
         (tree / ".git").symlink_to(tmp_path / "elsewhere")
+        assert "does not name this folder" in found(tree).refusal
+        git(tree, "config", "core.worktree", str(tree))
         assert head(found(tree)) == git(tree, "rev-parse", "HEAD").strip()
+
+    @pytest.mark.parametrize("name", ["gitdir file", "link", "commondir", "copied work tree"])
+    def test_the_repository_of_somebody_else_is_refused(self, tree: Path, tmp_path: Path, name: str) -> None:
+        private, here = tree / ".git", tmp_path / "here"
+        if name == "copied work tree":
+            git(tree, "worktree", "add", "-q", "-b", "other", str(tmp_path / "other"))
+            (tmp_path / "other").rename(here)
+        elif name == "link":
+            here.mkdir()
+            (here / ".git").symlink_to(private)
+        elif name == "commondir":
+            new_repository(here)
+            (here / ".git" / "commondir").write_text(f"{private}\n")
+        else:
+            here.mkdir()
+            (here / ".git").write_text(f"gitdir: {private}\n")
+        refused = found(here)
+        assert repository_name(refused.common_dir) != repository_name(private)
+        for read in (head, visible_commits, lambda one: run(one, "log", git(tree, "rev-parse", "HEAD").strip())):
+            with pytest.raises(GitError, match="does not name this folder"):
+                read(refused)
 
     def test_a_bare_repository_lying_in_a_tree_is_not_one(self, tree: Path, tmp_path: Path) -> None:
         git(tmp_path, "clone", "-q", "--bare", str(tree), "bare.git")
@@ -197,6 +227,27 @@ class TestRunning:
             monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
 
         return install
+
+    def test_a_git_that_floods_is_stopped(self, tree: Path, fake_git: Callable[[str], None]) -> None:
+        fake_git("yes")
+        with pytest.raises(GitError, match="git log wrote more than 128 MB and was stopped"):
+            run(found(tree), "log")
+        asked = iter([False, False, True])
+        with stream(found(tree), "log", should_stop=lambda: next(asked)) as chunks:
+            assert sum(map(len, chunks)) > 0
+
+    def test_a_git_that_never_ends_is_stopped_though_it_talks(
+        self, tree: Path, fake_git: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fake_git("while :; do echo x; done")
+        monkeypatch.setattr(safe_git, "TOTAL_LIMIT", 0.1)
+        with pytest.raises(GitError, match=r"git log took more than 0\.1 seconds and was stopped"):
+            run(found(tree), "log")
+
+    @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="this system cannot bound another process")
+    def test_the_memory_of_git_is_bounded(self, tree: Path, fake_git: Callable[[str], None]) -> None:
+        fake_git("sleep 0.3; ulimit -v")
+        assert int(run(found(tree), "log")) == safe_git.MEMORY_LIMIT // 1024
 
     @pytest.mark.parametrize("script", ["sleep 60", "sleep 60 & wait", "echo begun; sleep 60", "exec >&-; sleep 60"])
     def test_a_git_that_hangs_is_killed_with_its_children(
@@ -354,6 +405,66 @@ def test_no_setting_of_a_repository_changes_what_is_read(tree: Path, key: str, v
     git(tree, "config", key, value)
     assert list(read_commits(found(tree))) == expected
     assert diff_stat(found(tree), [expected[0].sha]) == {expected[0].sha: (1, 0)}
+
+
+OPENED = ["packed-refs", "shallow", "info/grafts", "objects/info/alternates", "refs/heads/pipe", "objects/pack/a.idx"]
+
+
+@pytest.mark.parametrize("name", [*OPENED, "linked", "included"])
+def test_a_pipe_below_git_is_refused_at_once(tree: Path, tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    if name == "included":
+        git(tree, "config", "include.path", str(tmp_path / "nothing"))
+        config = tree / ".git" / "config"
+        config.write_text(config.read_text().replace("nothing", "pipe"))
+    elif name == "linked":
+        (tree / ".git" / "shallow").symlink_to(tmp_path / "pipe")
+    else:
+        (tree / ".git" / name).parent.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(tree / ".git" / name)
+    with pytest.raises(GitError, match=r"a pipe or a device|a link to another place"):
+        run(found(tree), "log", timeout=60)
+
+
+@pytest.mark.parametrize("name", ["alternates", "objects", "pack", "refs"])
+def test_objects_and_refs_of_another_repository_are_refused(tree: Path, tmp_path: Path, name: str) -> None:
+    here, private = new_repository(tmp_path / "here") / ".git", tree.resolve() / ".git"
+    (here / "refs" / "heads" / "main").write_text(git(tree, "rev-parse", "HEAD"))
+    if name == "alternates":
+        (here / "objects" / "info" / "alternates").write_text(f"{private / 'objects'}\n")
+    else:
+        place = Path("objects/pack" if name == "pack" else name)
+        shutil.rmtree(here / place)
+        (here / place).symlink_to(private / place)
+    with pytest.raises(GitError, match="another"):
+        run(found(here.parent), "log")
+
+
+def tree_bomb(folder: Path) -> Path:
+    """A repository of 12 objects that describe ten billion files."""
+    new_repository(folder)
+    blob = git(folder, "hash-object", "-w", "--stdin", stdin=b"x").strip()
+    mode, kind, entry = "100644", "blob", blob
+    for _ in range(10):
+        listing = "".join(f"{mode} {kind} {entry}\t{name}\n" for name in range(10))
+        mode, kind, entry = "040000", "tree", git(folder, "mktree", stdin=listing.encode()).strip()
+    git(folder, "update-ref", "HEAD", git(folder, "commit-tree", entry, "-m", "bomb").strip())
+    (folder / "a.py").write_text("def wait_for_lock():\n    return 1\n")
+    return folder
+
+
+def test_a_git_bomb_costs_only_the_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(safe_git, "MEMORY_LIMIT", 96 << 20)
+    monkeypatch.setattr(safe_git, "OUTPUT_LIMIT", 1 << 20)
+    monkeypatch.setattr(commits, "PATIENCE_SECONDS", 0.0)
+    with Satchel.open(tree_bomb(tmp_path / "bomb")) as satchel:
+        context = satchel.assemble("what does wait_for_lock return")
+        assert "def wait_for_lock" in context.text
+        assert [failure.source for failure in context.failures] == ["commits"]
+        with pytest.raises(GitError, match="wrote more than"):
+            satchel.receipts.change()
+        monkeypatch.setattr(commits, "read_commits", None)  # the same HEAD is not tried again at each question
+        assert satchel.assemble("what does wait_for_lock return").failures == context.failures
 
 
 def test_pipes_under_the_names_that_git_opens_do_not_hold_it_up(tree: Path) -> None:

@@ -47,6 +47,8 @@ TOKENS = {
     "brevo-key": "xkeysib-" + made(HEX, 64) + "-" + made(ALNUM, 16),
     "digitalocean-token": "dop_v1_" + made(HEX, 64),
     "discord-token": "M" + made(WORD, 23) + "." + made(ALNUM, 6) + "." + made(WORD, 38),
+    "teams-webhook": "https://a.webhook.office.com/webhookb2/"
+    + "/".join((f"{made(HEX, 36)}@{made(HEX, 36)}", "IncomingWebhook", made(HEX, 32), made(HEX, 36))),
     "discord-webhook": "https://discord.com/api/webhooks/" + made(DIGITS, 18) + "/" + made(WORD, 68),
     "docker-token": "dckr_pat_" + made(WORD, 27),
     "doppler-token": "dp.st." + made(ALNUM, 43),
@@ -177,6 +179,22 @@ ASSIGNMENTS = {
     "header": ("Authorization: Bearer {}", SECRET, "authorization"),
     "header in a command": ("curl -H 'authorization: Basic {}' url", made(ALNUM, 24), "authorization"),
     "header in code": ('headers["Authorization"] = "Token {}"', SECRET, "authorization"),
+    "header in capitals": ("AUTHORIZATION: BASIC {}", made(BASE64, 40), "authorization"),
+    "header of git": ("extraheader = AUTHORIZATION: basic {}", made(BASE64, 60), "authorization"),
+    "bare bearer": ("the client sent Bearer {} twice", SECRET, "authorization"),
+    "environment file, pass": ("DB_PASS={}", "Tr0ub4dor!", "password"),
+    "yaml, pass": ("smtp_pass: '{}'", PASSWORD, "password"),
+    "passphrase": ('passphrase = "{}"', PASSWORD, "password"),
+    "passphrase in capitals": ("GPG_PASSPHRASE={}", SECRET, "password"),
+    "docker": ('"auths": {"registry.internal": {"auth": "{}"}}', made(BASE64, 40), "secret"),
+    "cookies": ("Cookie: {}", f"lang=en; session={SECRET}; csrf={HEXADECIMAL}", "cookie"),
+    "cookies of an answer": ("Set-Cookie: {}", f"sid={SECRET}; Path=/", "cookie"),
+    "cookies in code": ('headers = {"Cookie": "{}"}', f"session={SECRET}", "cookie"),
+    "curl": ("curl -s -u app:{} https://db.internal/_all", "Tr0ub4dor!", "password"),
+    "curl, long": ("curl --user 'app:{}' https://db.internal/_all", "Tr0ub4dor!", "password"),
+    "netrc": ("machine git.internal login app password {}", "s3cr3" + "tPa55", "password"),
+    "netrc on lines": ("machine git.internal\n  login app\n  password {}\n", SECRET, "password"),
+    "azure signature": ("https://a.blob.core/x?sv=2022&sig={}&se=2027", made(BASE64, 43) + "%3D", "azure-signature"),
     "url": ("postgres://app:{}@db.internal:5432/app", "s3cr3" + "tPa55", "url-password"),
     "url without a user": ("redis://:{}@cache:6379/0", SECRET, "url-password"),
 }
@@ -189,6 +207,13 @@ def test_only_the_value_of_an_assignment_is_replaced(frame: str, value: str, kin
 
 
 READABLE = {
+    "bearer of a name": "headers = f'Bearer {access_token_v2}'; Bearer authentication_scheme_1",
+    "user of a container": "docker run -u 1000:1000 --user app:Group2Users image2go",
+    "cookie of a name": "Cookie: name=value; theme=dark",
+    "copy as a user": "rsync -u host:path/to/File2.txt .",
+    "test that passes": "_pass = run_all_the_tests2(); 'pass': 'AllTestsPassed'",
+    "auth of a name": '"auth": "oauth2-authorization-code"',
+    "netrc without a secret": "machine example.org login me password hunter",
     "lookup in a form": 'password = request.form["password"]',
     "lookup in the environment": 'token = os.environ["GITHUB_TOKEN_2024_V1"]',
     "lookup with default": 'api_key = os.getenv("API_KEY", "")',
@@ -267,6 +292,13 @@ def test_a_private_key_with_headers_goes_as_a_whole() -> None:
     begin, *rest = key_block()
     redacted, _ = redact("\n".join([begin, "Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-128-CBC,ABCDEF", "", *rest]))
     assert redacted.strip() == "[REDACTED:private-key]"
+
+
+def test_the_private_lines_of_a_putty_key_go() -> None:
+    key = ["Private-Lines: 3", *(made(BASE64, 64, seed) for seed in (1, 2)), made(BASE64, 30) + "==", "Private-MAC: 0"]
+    redacted, counts = redact("\n".join(key))
+    assert counts == {"private-key": 1}
+    assert redacted.split("\n") == ["Private-Lines: 3", "[REDACTED:private-key]", "", "", "Private-MAC: 0"]
 
 
 def test_a_private_key_without_an_end_goes_as_far_as_it_looks_like_one() -> None:
@@ -409,6 +441,11 @@ def test_a_token_is_found_in_any_surroundings_that_do_not_prolong_it(before: str
         "-----BEGIN PRIVATE KEY-----\nAAAA",
         "_A1b2C3d4E5f6G7h8",
         "-",
+        "curl -u a:",
+        "Cookie: a=b;",
+        "a=b; ",
+        "machine a login b password ",
+        "Bearer ",
     ],
 )
 def test_a_long_hostile_line_ends(part: str) -> None:

@@ -380,7 +380,7 @@ def check_index(places: Places) -> Check:
 
 def check_memory(places: Places) -> Check:
     """Check that the memory file is not damaged."""
-    fix = "keep a copy of it, then put a backup of it in its place"
+    fix = "satchel memory repair, which removes what cannot be read, or satchel memory restore, which uses a backup"
     return _check_store("memory", places.memory, "nothing is remembered yet", fix)
 
 

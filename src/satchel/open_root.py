@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from satchel import config
 from satchel.errors import LockedError, StoreError
 from satchel.index.vectors import IndexVectors, shelves
+from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import load_key
 from satchel.store.protocol import WORDS_VERSION, Store
 from satchel.store.sqlite import SqliteStore
+from satchel.store.sqlite.connection import obstacle
 from satchel.system.locations import Places, Registry, WorkspaceType, locate
 from satchel.text import ANALYSIS_VERSION
 from satchel.types import Failure, Kind
@@ -42,6 +44,9 @@ from the index of before has a note."""
 INDEX_NAME, LOCK_NAME = "index.db", "index.lock"
 
 _SECTION_THREADS = 4
+
+NAMED_RECORDS = 5
+"""Unreadable records that a note names."""
 
 AnyPath = str | os.PathLike[str]
 ShouldStop = Callable[[], bool]
@@ -197,13 +202,29 @@ class OpenRoot:
         return self._read(answer)
 
     def _memory_or_failure(self, stack: ExitStack) -> tuple[Store | None, tuple[Failure, ...]]:
+        nothing = "the answer has nothing that was remembered"
+        if self._memory_damage:
+            return None, (Failure("memory", f"the memory file is damaged: {self._memory_damage}", nothing),)
         try:
-            return stack.enter_context(self.memory_snapshot()), ()
+            return stack.enter_context(self.memory_snapshot()), self.memory_notes()
         except (LockedError, StoreError) as error:
             message = str(error).replace(
                 f"{self.places.memory.parent}/", ""
             )  # an answer names no folder of this machine
-            return None, (Failure("memory", message, "the answer has nothing that was remembered"),)
+            return None, (Failure("memory", message, nothing),)
+
+    @property
+    def _memory_damage(self) -> str:
+        return self._memory_store.damage if self._memory_store is not None else ""
+
+    def memory_notes(self) -> tuple[Failure, ...]:
+        """Return the note about memories that cannot be read, if there are any."""
+        store = self._memory_store
+        if store is None or not store.broken:
+            return ()
+        keys = ", ".join(clean_field(key, 60) for _, key in [*store.broken.values()][:NAMED_RECORDS])
+        message = f"{len(store.broken)} records cannot be read and are left out: {keys}"
+        return (Failure("memory", message, "`satchel memory repair` removes them, `satchel memory restore` goes back"),)
 
     def _read(self, work: Callable[[Store, Sequence[Failure]], Answer]) -> Answer:
         """Run `work`, and once more if the index turns out to be damaged, with the notes of building it again."""
@@ -215,8 +236,10 @@ class OpenRoot:
                 if is_last or not self.store.damage:
                     break
             except StoreError:
-                if is_last or not self.store.damage:
+                if is_last or not (self.store.damage or self._memory_damage):
                     raise
+                if not self.store.damage:  # the memory file: the second answer leaves it out
+                    continue
             notes = self.index().notes
         return result
 
@@ -293,11 +316,13 @@ class OpenRoot:
         wait = WRITER_SECONDS if is_published else None
         try:
             report = self.index(progress=progress, should_stop=should_stop, wait_seconds=wait, seen=seen)
-        except LockedError:
-            if not is_published:
+        except (LockedError, StoreError, OSError) as error:
+            if not is_published or self.store.damage:
                 raise
-            message = "another process is bringing the index up to date"  # the same bytes whoever it is
-            return [Failure("index", message, "the answer comes from the index as it was before")]
+            reason = obstacle(self.store.path) or "writing failed"
+            if isinstance(error, LockedError):
+                reason = "another process is bringing the index up to date"  # the same bytes whoever it is
+            return [Failure("index", reason, "the answer comes from the index as it was before")]
         return list(report.notes)
 
     def _look(self, should_stop: ShouldStop) -> tuple[bool, bool, TreeState | None]:

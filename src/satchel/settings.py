@@ -182,13 +182,11 @@ class Settings:
         "context.include", (),
         "paths that are always shown, each with an optional line range (`README.md:1-20`)",
         "nothing is pinned until somebody wants it",
-        safe=True,
     )  # fmt: skip
     context_exclude: tuple[str, ...] = setting(
         "context.exclude", (),
         "globs of paths that are never shown, though they are searched",
         "nothing is hidden until somebody wants it",
-        safe=True,
     )  # fmt: skip
     context_stale: str = setting(
         "context.stale", "mark",

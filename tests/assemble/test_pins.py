@@ -9,6 +9,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.assemble.section import Pin, parse_pin
+from satchel.config import load_settings
 from satchel.errors import UsageError
 from satchel.testing import TinyRepository
 from tests.e2e.sample import sample_repository
@@ -70,15 +71,32 @@ def test_a_pinned_chunk_gets_a_section_of_its_own(satchel: Satchel, repository: 
     assert "Nothing that anybody asks for." in context.text
 
 
-def test_a_pinned_file_that_is_not_indexed_is_read_cleaned_and_redacted(
-    satchel: Satchel, repository: TinyRepository
-) -> None:
-    secret = "AK" + "IA" + "".join(("Q7RZ", "2MNB", "8KXW", "4TYP"))
-    repository.write({".gitignore": "local/\n", "local/notes.py": f"KEY = '{secret}'\nodd = 'a\u202eb'\n"})
-    context = satchel.assemble(QUESTION, include=["local/notes.py"])
-    assert "local/notes.py" in context.text
-    assert secret not in context.text
-    assert "\u202e" not in context.text
+PRIVATE = "only-for-me"
+
+
+@pytest.mark.parametrize("path", [".git/config", ".git/logs/HEAD", "local/notes.py", ".hidden/notes.txt"])
+def test_only_indexed_files_can_be_pinned(satchel: Satchel, repository: TinyRepository, path: str) -> None:
+    place = repository.root / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(f"{PRIVATE}\n", encoding="utf-8")
+    repository.write({".gitignore": "local/\n"})
+    context = satchel.assemble(QUESTION, include=[path])
+    (failure,) = context.failures
+    assert failure.source == "include"
+    assert "not in the index" in failure.message
+    assert PRIVATE not in context.text
+
+
+def test_a_repository_can_neither_pin_nor_hide_files(repository: TinyRepository) -> None:
+    own = '[context]\ninclude = [".git/config", "README.md"]\nexclude = ["shop/client.py"]\n'
+    repository.write({".satchel.toml": own})
+    with Satchel.open(repository.root) as satchel:
+        context = satchel.assemble(QUESTION, types=["code"])
+    assert "shop/client.py" in {item.title for item in context.items}
+    assert not any(signal.name == "pin" for item in context.items for signal in item.signals)
+    notes = " ".join(note.message for note in load_settings(repository.root).notes)
+    assert "context.include is ignored" in notes
+    assert "context.exclude is ignored" in notes
 
 
 @pytest.mark.parametrize(

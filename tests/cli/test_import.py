@@ -129,3 +129,9 @@ def test_a_file_that_is_not_there_is_an_error(satchel: Satchel) -> None:
     ran = satchel("import", "no-such-file.jsonl")
     assert ran.code == 1
     assert "no-such-file.jsonl" in ran.err
+
+
+def test_a_device_is_not_imported(satchel: Satchel) -> None:
+    ran = satchel("import", "/dev/zero")
+    assert ran.code == 2
+    assert "/dev/zero is a device" in ran.err

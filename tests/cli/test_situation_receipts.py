@@ -57,8 +57,10 @@ def test_a_saved_situation_is_replayed_byte_for_byte(satchel: Satchel, tmp_path:
 
 
 @pytest.mark.usefixtures("guided")
-def test_a_situation_of_a_long_error_and_a_pinned_file_is_replayed(satchel: Satchel, tmp_path: Path) -> None:
-    Path(".satchel.toml").write_text('[context]\ninclude = ["shop/prices.py"]\n')
+def test_a_situation_of_a_long_error_and_a_pinned_file_is_replayed(
+    satchel: Satchel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SATCHEL_CONTEXT_INCLUDE", "shop/prices.py")
     error = "Traceback\n" + "  at somewhere\n" * 1_000 + "ValueError: attempts"
     file, out, envelope = saved(
         satchel, tmp_path, "situation", "--error", error, "--params", '{"path": "shop/client.py"}'

@@ -9,6 +9,7 @@ from satchel.guidance.check import folders_below
 from satchel.guidance.instructions import Applied, Instruction, Instructions, applied, front_matter, to_judge
 from satchel.guidance.judge import Opinion, Verdict, WordJudge
 from satchel.guidance.situation import make_situation
+from satchel.safety.sanitize import MOST_NOTES
 from tests.eval_data import data_file
 from tests.guidance.conftest import Write
 
@@ -254,3 +255,37 @@ def test_globs_are_read_as_people_quote_them(write: Write, globs: str) -> None:
     for path in ("src/a.ts", "src/deep/b.js"):
         assert applying(root, path) == [".cursor/rules/web.mdc"]
     assert applying(root, "src/a.py") == []
+
+
+@pytest.mark.parametrize("form", ["import", "name", "link"])
+def test_nothing_below_git_is_read(write: Write, form: str) -> None:
+    root = write({"CLAUDE.md": "Before\n@.git/config.txt\n" if form == "import" else ".git/config.txt"})
+    (root / ".git").mkdir(exist_ok=True)
+    (root / ".git" / "config.txt").write_text("only-for-me")
+    if form == "link":
+        (root / "CLAUDE.md").unlink()
+        (root / "CLAUDE.md").symlink_to(".git/config.txt")
+    result, notes = Instructions(root).of_folders([""])
+    told = " ".join(str(note) for instruction in result for note in instruction.notes) + str(notes)
+    assert "only-for-me" not in f"{[instruction.text for instruction in result]} {told}"
+    assert "secret-file" in told
+
+
+def test_many_missing_imports_are_few_notes(write: Write) -> None:
+    root = write({"CLAUDE.md": "Be brief.\n" + "".join(f"@m{number}.md\n" for number in range(5_000))})
+    assert len(one(root, "CLAUDE.md").notes) <= MOST_NOTES + 1
+
+
+def test_imports_are_not_read_beyond_their_limit(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"part{number}.md" for number in range(40)]
+    root = write({"CLAUDE.md": "".join(f"@{name}\n" for name in names), **dict.fromkeys(names, "x" * 100_000)})
+    read: list[str] = []
+    text = Instructions._text
+
+    def counted(self: Instructions, path: str) -> str:
+        read.append(path)
+        return text(self, path)
+
+    monkeypatch.setattr(Instructions, "_text", counted)
+    assert "the rest is cut" in one(root, "CLAUDE.md").notes[-1].hint
+    assert len(read) <= 8

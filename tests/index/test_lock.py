@@ -131,3 +131,16 @@ def test_no_child_process_inherits_the_lock(tmp_path: Path) -> None:
             assert child.poll() is None
     finally:
         end(child)
+
+
+ODD = ["5", "[1]", '{"pid": 1, "host": "x", "since": 1e300}', '{"pid": 1, "host": 2, "since": "x"}']
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_a_lock_file_with_odd_contents_is_still_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "index.lock"
+    with index_lock(path, 600, never):
+        path.write_text(text)
+        assert "try again soon" in holder(path)
+        path.write_text('{"pid": 1, "host": "\\u001b[31mred", "since": 1}')
+        assert "\x1b" not in holder(path)

@@ -33,6 +33,7 @@ from satchel.assemble.render.labels import (
 )
 from satchel.memory.model import Value
 from satchel.memory.records import value_document
+from satchel.safety.sanitize import NAME_CHARACTERS
 from satchel.sources.conversations import Exchange
 from satchel.testing import TinyRepository
 from satchel.types import ContextItem, Format, Trust, View
@@ -87,10 +88,10 @@ def write_files(repository: TinyRepository, texts: Sequence[str]) -> None:
         literal = text.replace('"""', "'''").replace("\\", "/")
         files = {
             f"src/code{number}.py": f'def {TOPIC}_{number}() -> str:\n    """{TOPIC}"""\n    return """{literal}"""\n',
-            f"docs/page{number}.md": f"# {TOPIC} {number}\n\n{text}\n",
+            f"docs/page{number}.md": f"# {TOPIC} {number} {' '.join(text.split())[:150]}\n\n{text}\n",
         }
         repository.write(files)
-        author = re.sub(r"[<>\s\x00]+", " ", f"Mal {text[:60]}").strip()
+        author = re.sub(r"[<>\s\x00]+", " ", f"Mal {text[:150]}").strip()
         message = f"{TOPIC} {number}\n\n{text}".encode()
         stream.append(
             f"commit refs/heads/main\ncommitter {author} <m@example.org> {1_700_000_000 + number} +0000\n".encode()
@@ -184,6 +185,18 @@ def markdown_faults(text: str, shown: Sequence[ContextItem], view: View) -> Iter
         ) for item in shown
     ], format=Format.MARKDOWN)):  # fmt: skip
         yield "a body has changed the frame"
+    request = RenderRequest(view=view, show_sources=True, show_handles=True)
+    harmless_frame = frame(render(request, [twin(item) for item in shown], format=Format.MARKDOWN))
+    for line, other in zip(frame(text), harmless_frame, strict=True):
+        if len(line) > len(other) + (NAME_CHARACTERS + 4) * (len(re.split("[,;] ", other))):
+            yield f"a title, a name or an author stands outside: {line!r}"
+
+
+def twin(item: ContextItem) -> ContextItem:
+    """The item with an author and names that say nothing."""
+    names = {name: f"x{number}" for number, name in enumerate(dict.fromkeys(piece.name for piece in item.pieces))}
+    pieces = tuple(replace(piece, name=piece.name and names[piece.name]) for piece in item.pieces)
+    return replace(item, title="x", metadata={**item.metadata, "author": "x", "branch": "x"}, pieces=pieces)
 
 
 def harmless(text: str, name: str) -> str:

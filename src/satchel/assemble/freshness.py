@@ -18,6 +18,7 @@ from satchel.assemble.candidates import ITEM_KEY, Candidate, Step, declaration_s
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.assemble.truncation import TruncationStrategy
 from satchel.dataclass import dataclass
+from satchel.safety.sanitize import plain_name
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.types import Detail, Failure, Freshness, Hit, Kind, Location, Part, ScoredSpan
@@ -160,7 +161,7 @@ class Freshener:
             self.lines.note_mismatch()
             return self._look_at_parts(location, kind, lines, stored)
         if lines.is_error:
-            note = Failure(kind.plural, f"{lines.path}: {lines.reason}", "the stored text is used")
+            note = Failure(kind.plural, f"{plain_name(lines.path)}: {lines.reason}", "the stored text is used")
             self._failures[lines.path] = note
         else:
             self.lines.note_mismatch()

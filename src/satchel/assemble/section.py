@@ -1,7 +1,8 @@
 """Sections of candidates, their groups and order, twins among them, and pins.
 
 A pin is a file or lines that the user always wants to see: it comes before every search result and has no floor. A pin
-that does not fit is shown from its beginning. Its file need not be indexed, but is cleaned and redacted like any other.
+that does not fit is shown from its beginning. Only indexed files can be pinned: what the walk leaves out (ignored and
+hidden files, everything below `.git`) is not for a reader of the repository, whoever names it.
 """
 
 from __future__ import annotations
@@ -347,15 +348,15 @@ def find_pins(pins: Iterable[Pin], lines: FileLines, store: Store) -> tuple[list
         if isinstance(shown, Unreadable):
             failures.append(_failure(pin, _UNPINNED.get(shown.reason, shown.reason)))
             continue
+        kinds = [kind for kind in (Kind.CODE, Kind.DOC, Kind.NOTE) if store.document(kind, pin.path) is not None]
+        if not kinds:
+            failures.append(_failure(pin, "it is not in the index, as ignored, hidden and excluded files are not"))
+            continue
         last = len(shown.lines) - (1 if shown.lines[-1] == "" and len(shown.lines) > 1 else 0)
         if pin.start > last:
             failures.append(_failure(pin, f"it has only {last} lines"))
             continue
-        kind = (
-            Kind.DOC
-            if store.document(Kind.CODE, pin.path) is None and store.document(Kind.DOC, pin.path)
-            else Kind.CODE
-        )
+        kind = Kind.DOC if kinds[0] is Kind.DOC else Kind.CODE
         start, end = pin.start or 1, min(pin.end or last, last)
         pinned.append(Pinned(kind, _candidate(pin.path, kind, start, end, shown), shown))
     return pinned, failures

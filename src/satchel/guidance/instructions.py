@@ -113,6 +113,8 @@ class _Import:
 
     paths: dict[str, None]
     notes: list[Failure]
+    size: int = 0
+    """Characters read so far."""
 
 
 class Instructions:
@@ -165,7 +167,9 @@ class Instructions:
         return paths[:MOST_RULE_FILES]
 
     def _text(self, path: str) -> str:
-        """Return the text of a file, clean and redacted. Raises Skipped."""
+        """Return the text of a file, clean and redacted. Raises Skipped, also for everything below `.git`."""
+        if ".git" in path.split("/"):
+            raise files.Skipped(files.SkipReason.SECRET_FILE)
         decoded = files.decode(files.read_bytes(self._root, path, limit=LARGEST_FILE).raw)
         if decoded is None:
             raise files.Skipped(files.SkipReason.BINARY)
@@ -253,17 +257,20 @@ class Instructions:
             if files.stamp(self._root, target) is None:
                 is_file = _SUFFIX.search(name) is not None
                 problem, hint = "there is no such file" if is_file else "", "nothing is imported from there"
+            elif imported.size > LONGEST_WITH_IMPORTS:
+                return None  # the file is cut, and a note says so
             elif hops == 0:
                 problem = f"more than {MOST_HOPS} imports deep"
             else:
                 text = front_matter(self._text(target))[1].strip("\n")
+                imported.size += len(text)
                 return self._with_imports(text, target, imported, hops - 1)
         except UnsafePathError as error:
             problem, hint = str(error), "nothing is imported from there"
         except files.Skipped as skipped:
             problem = f"cannot be read: {skipped}"
-        if problem:
-            imported.notes.append(_note(where, f"@{name}: {problem}", hint))
+        if problem and len(imported.notes) <= sanitize.MOST_NOTES:
+            imported.notes.append(_note(where, f"@{sanitize.plain_name(name)}: {problem}", hint))
         return None
 
 

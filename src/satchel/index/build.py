@@ -14,6 +14,7 @@ from satchel.dataclass import dataclass
 from satchel.index.difference import Difference, HistoryPlan, compare, plan_history, tick
 from satchel.index.options import LINKS_DUE, BuildOptions, IndexReport, Progress
 from satchel.index.walk import TreeWalk, walk
+from satchel.safety.sanitize import plain_name
 from satchel.store.protocol import SET_ASIDE, Store
 from satchel.system.files import SkipReason
 from satchel.types import Failure
@@ -89,7 +90,7 @@ def _notes(store: Store, tree: TreeWalk) -> list[Failure]:
     """Return the notes on the store and the walk for an answer."""
     notes = [Failure("index", note) for note in tree.notes]
     unreadable = tree.skipped_paths.get(SkipReason.UNREADABLE, ())
-    notes += [Failure("index", f"{path}: {SkipReason.UNREADABLE}") for path in unreadable]
+    notes += [Failure("index", f"{plain_name(path)}: {SkipReason.UNREADABLE}") for path in unreadable]
     if aside := store.meta(SET_ASIDE):
         message = f"the index was damaged: it was put aside as {aside} and built again"
         notes.append(Failure("index", message))

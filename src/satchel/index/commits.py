@@ -7,6 +7,7 @@ file but are hidden with all their words; when it comes back they are shown agai
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -39,6 +40,10 @@ SEARCHED_CHARACTERS = 600
 MOST_HIDDEN = 50_000
 """Hidden commits kept until HEAD comes back; each takes 1 KB on disk."""
 
+PATIENCE_SECONDS, RETRY_SECONDS = 5.0, 1_800.0
+"""A history that failed after more seconds than the first is not tried again at the same HEAD for the second: every
+question would wait for it."""
+
 COMMITS_AT_ONCE = 500
 """Commits written together: often enough to see progress, rare enough to cost nothing."""
 
@@ -69,6 +74,7 @@ def update_history(
     log = _Log(plan.repository, plan.options.commits, stored)
     notes: list[Failure] = []
     is_complete = False
+    began = time.time()
     try:
         for commits in _lots(log.commits(should_stop)):
             commits = _fit(commits)
@@ -79,6 +85,8 @@ def update_history(
         is_complete = not should_stop()
     except GitError as error:
         notes.append(git_failure(error))
+        if (now := time.time()) - began > PATIENCE_SECONDS:
+            writer.set_meta("history_failed", json.dumps([plan.state, now + RETRY_SECONDS, str(error)]))
     if log.is_visible_known:
         report.commits_hidden = _hide(writer, stored.difference(log.visible))
     writer.set_meta("renames_by_commit", json.dumps(renames))

@@ -146,6 +146,9 @@ def plan_history(store: Store, root: Path, options: BuildOptions) -> HistoryPlan
     if repository.partial and (unknown := store.meta("history_unknown")):
         notes.append(unknown_files(int(unknown)))
     plan = HistoryPlan(options, is_due=False, repository=repository, head=head, notes=tuple(notes))
+    failed, until, reason = json.loads(store.meta("history_failed") or '["", 0, ""]')
+    if failed == plan.state and time.time() < until:
+        return replace(plan, notes=(*notes, git_failure(GitError(reason))))
     is_stale = bool(form) and form != plan.form
     return replace(plan, is_stale=is_stale, is_due=is_stale or noted != plan.state)
 

@@ -20,6 +20,7 @@ from satchel.index.difference import FILE_KINDS, Difference, HistoryPlan
 from satchel.index.options import BROKEN_LINKS, LINKS_DUE, BuildOptions, IndexReport, Progress
 from satchel.index.reading import Lanes, Reading
 from satchel.index.walk import FileEntry
+from satchel.safety.sanitize import plain_name
 from satchel.sources.roles import is_secondary
 from satchel.sources.vault import stored_fields
 from satchel.store.protocol import Store
@@ -184,7 +185,7 @@ def _write(writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[R
 
 def unreadable(path: str, reason: str) -> Failure:
     """Return the note for a file that could not be read."""
-    return Failure("index", f"{path}: {reason}", "the rest of the index is complete")
+    return Failure("index", f"{plain_name(path)}: {reason}", "the rest of the index is complete")
 
 
 def _skipped_file(reading: Reading, task: Task) -> SkippedFile:

@@ -291,7 +291,7 @@ class Journal:
                 ]
             )
             writer.remove(Kind.EXPERIENCE, gone)
-            writer.merge(never_stop)
+            writer.purge()
             write_active(writer, [one for one in read_active(store) if one.id not in gone])
         return list(gone.values())
 

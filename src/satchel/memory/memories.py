@@ -173,6 +173,7 @@ class Memories:
             newer = [self.get(memory.superseded_by) for memory in gone if memory.superseded_by not in {"", *ids}]
             writer.remove(Kind.MEMORY, sorted(ids))
             put_memories(self._store, writer, [replace(memory, supersedes="") for memory in newer], gone=ids)
+            writer.purge()
         return gone
 
     def with_replaced(self, identities: Sequence[str]) -> list[Memory]:
@@ -229,7 +230,7 @@ class Memories:
         """Return the memories of these documents, in this order."""
         ids = list(documents)
         stored = self._store.documents(ids)
-        return [self._memory(stored[document]) for document in ids]
+        return [self._memory(stored[document]) for document in ids if document in stored]
 
 
 def put_memories(store: Store, writer: Writer, memories: Sequence[Memory], gone: Iterable[str] = ()) -> None:
@@ -298,5 +299,5 @@ class Conversations:
                 if key not in present:
                     raise UsageError(f"no exchange {key!r} is remembered here: nothing was forgotten")
             writer.remove(Kind.CONVERSATION, keys)
-            writer.merge(never_stop)
+            writer.purge()
         return len(set(keys))

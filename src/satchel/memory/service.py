@@ -8,7 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satchel.memory.scope import EVERYWHERE, Notebook, workspace_of
+from satchel.memory.scope import EVERYWHERE, Notebook, never_stop, workspace_of
+from satchel.system.state_files import locked
+from satchel.types import Failure, Kind
 
 if TYPE_CHECKING:
     from satchel.memory.journal import Journal
@@ -58,6 +60,29 @@ class MemoryService:
         from satchel.memory.values import Values
 
         return Values(self.notebook, self._root.embedder)
+
+    @property
+    def notes(self) -> tuple[Failure, ...]:
+        """The note about records that cannot be read, if there are any."""
+        return self._root.memory_notes()
+
+    def repair(self) -> list[str]:
+        """Remove the records of all repositories that cannot be read; returns their names."""
+        store = self._root.memory_store
+        broken = store.unreadable()
+        with store.write() as writer:
+            for kind in {kind for kind, _ in broken}:
+                writer.remove(Kind(kind), [key for name, key in broken if name == kind])
+            writer.merge(never_stop)
+        return [f"{kind} {key}" for kind, key in broken]
+
+    def restore(self) -> tuple[Path, Path]:
+        """Put the newest backup in the place of the memory file; returns it, and where the file is now."""
+        from satchel.store.sqlite.connection import restore_backup
+
+        path = self._root.places.memory
+        with locked(path.parent):
+            return restore_backup(path)
 
     def export_memory(self) -> Iterator[str]:
         """Return the whole memory file as JSON Lines, of all repositories, without line ends."""

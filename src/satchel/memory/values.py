@@ -34,7 +34,7 @@ from satchel.memory.cluster import (
 )
 from satchel.memory.model import Cluster, Grouping, Member, Validation, Value, ValueProposal
 from satchel.memory.records import value_document, value_of
-from satchel.memory.scope import Notebook, near_ids, never_stop
+from satchel.memory.scope import Notebook, near_ids
 from satchel.store.records import Document
 from satchel.types import Kind
 from satchel.vocabulary import VALUE_CHARACTERS, Axis, parse_choice
@@ -161,7 +161,7 @@ class Values:
         value = self.get(identity)
         with self._store.write() as writer:
             writer.remove(Kind.VALUE, [identity])
-            writer.merge(never_stop)
+            writer.purge()
         return value
 
     def correct(self, identity: str, text: str) -> Value:

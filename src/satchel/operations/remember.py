@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel.errors import UsageError
@@ -78,7 +79,9 @@ def _check_action(arguments: Mapping[str, Any], actions: Mapping[str, Sequence[s
 
 def _remember(call: OperationCall) -> Answered:
     action = _check_action(call.arguments, MEMORY_ACTIONS)
-    return _stored(call) if action == STORE else _forgotten(call) if action == FORGET else _memories(call)
+    answered = _stored(call) if action == STORE else _forgotten(call) if action == FORGET else _memories(call)
+    unread = tuple(f"{note.message} ({note.hint})" for note in call.engine.memory.notes)
+    return replace(answered, notes=(*answered.notes, *unread)) if unread else answered
 
 
 def _stored(call: OperationCall) -> Answered:

@@ -25,7 +25,7 @@ from satchel.safety.secret_rules import ASSIGNED, GATES, Extent, SecretRule, sha
 from satchel.system import files
 from satchel.types import Chunk, Failure, Hit
 
-REDACTION_VERSION = 2
+REDACTION_VERSION = 3
 """Grows whenever the same text would be redacted differently, so that a store can be compared with it."""
 
 Find = tuple[int, int, str]
@@ -266,6 +266,27 @@ def clean_field(text: str, limit: int = FIELD_LIMIT) -> str:
     return text[: limit - 1].rstrip("\u200c\u200d\ufe0e\ufe0f") + "…"
 
 
+MOST_NAME_SPACES = 2
+NAME_CHARACTERS = 40
+"""A text with more spaces than a name has, or one of a paragraph, is cut to these characters where it is a name."""
+
+_NOT_PLAIN = re.compile(r"[^\w .,/@+'()&#-]+")
+
+
+def plain_name(text: str) -> str:
+    """Return a name that its author chose, for a place outside of a block: an instruction does not fit in there.
+
+    A heading, an author or a title that is a sentence loses its punctuation and all after `NAME_CHARACTERS`.
+    """
+    if text.count(" ") <= MOST_NAME_SPACES and len(text) <= FIELD_LIMIT:
+        return text
+    plain = " ".join(_NOT_PLAIN.sub(" ", text).split()) or "…"
+    return plain if len(plain) <= NAME_CHARACTERS else f"{plain[: NAME_CHARACTERS - 1].rstrip()}…"
+
+
+MOST_NOTES = 20
+"""Notes of one answer that are shown; an ordinary answer has none or one."""
+
 NOTE_LIMIT = 1_000
 """Maximum characters of a note: one line that may name several files."""
 
@@ -372,11 +393,17 @@ def hit(original: Hit, allow: Sequence[str] = ()) -> Hit:
 
 
 def failures(notes: Iterable[Failure], allow: Sequence[str] = ()) -> tuple[Failure, ...]:
-    """Return notes that are safe to show: they may contain file names and messages of other programs."""
-    return tuple(
+    """Return notes that are safe to show: they may contain file names and messages of other programs.
+
+    Those after `MOST_NOTES` are counted, so that many small faults cannot fill an answer.
+    """
+    every = list(notes)
+    safe = [
         Failure(line(one.source, allow=allow), line(one.message, NOTE_LIMIT, allow), line(one.hint, NOTE_LIMIT, allow))
-        for one in notes
-    )
+        for one in every[:MOST_NOTES]
+    ]
+    more = len(every) - MOST_NOTES
+    return (*safe, Failure("notes", f"{more:,} more are not shown")) if more > 0 else tuple(safe)
 
 
 def unfit_paths(paths: Iterable[str]) -> dict[str, files.SkipReason]:

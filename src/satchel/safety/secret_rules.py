@@ -155,7 +155,7 @@ _CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/-]{16,2000}={0,2}")
 
 
 def _authorization(text: str, _start: int, match: re.Match[str]) -> Extent | None:
-    """Accept the credential of an `Authorization` header."""
+    """Accept the credential of an `Authorization` header, or after the word `Bearer`."""
     value = _CREDENTIAL.match(text, match.end())
     if value is None or _PLACEHOLDER.search(value[0]) or not _looks_random(value[0]):
         return None
@@ -191,6 +191,41 @@ _password = partial(_value, kinds=3)
 
 _secret = partial(_value, kinds=4)
 """A secret that does not look random needs quotes and all four kinds."""
+
+_ARGUMENT = re.compile(r"""[^\s"'`,;|&<>()]{6,256}""")
+_ARGUMENT_REACH = 300
+"""Characters before a password among which its command, or the login of its line, must be."""
+_LOGIN = re.compile(r"\blogin\s{1,9}\S{1,99}\s{1,9}\Z")
+
+
+def _argument(text: str, start: int, match: re.Match[str]) -> Extent | None:
+    """Accept the word after `curl -u user:`, or after `login NAME password` of netrc, unless it looks like a word."""
+    value, before = _ARGUMENT.match(text, match.end()), text[max(0, start - _ARGUMENT_REACH) : start]
+    is_one = "curl" in before if match[0].startswith("-") else _LOGIN.search(before)
+    if value is None or not is_one or _PLAIN_WORD.fullmatch(value[0]) or _PLACEHOLDER.search(value[0]):
+        return None
+    return value.span() if _looks_random(value[0]) or _looks_like_password(value[0], 2) else None
+
+
+_COOKIES = re.compile(r"""(?:[\w.-]{1,80}=[^\s;"'`]{1,4096}(?:;[ \t]{0,3})?){1,100}""")
+
+
+def _cookies(text: str, _start: int, match: re.Match[str]) -> Extent | None:
+    """Accept the cookies of a header if the value of one looks random."""
+    cookies = _COOKIES.match(text, match.end())
+    if cookies is None or not any(_looks_random(one.partition("=")[2]) for one in cookies[0].split(";")):
+        return None
+    return cookies.span()
+
+
+_PUTTY_LINES = re.compile(r"(?:\r?\n[A-Za-z0-9+/=]{16,64}(?![^\s])){1,200}")
+
+
+def _putty_key(text: str, _start: int, match: re.Match[str]) -> Extent | None:
+    """Accept the lines of a key of PuTTY."""
+    lines = _PUTTY_LINES.match(text, match.end())
+    return lines and (lines.start() + len(lines[0]) - len(lines[0].lstrip()), lines.end())
+
 
 _PUBLIC_TOKEN = re.compile(
     r"(?i)(?:next|prev|public(?:[ _-]?key)?|lock|request|idempotency|continuation|page|pagination|cursor|sync|resume)"
@@ -321,6 +356,11 @@ _NAMES: Sequence[tuple[str, str, str, str, Judge]] = (
     ("password", "PASS", "W", "(?:OR)?D", _password),
     ("password", "[Pp]", "w", "d", _password),
     ("password", "P", "W", "D", _password),
+    ("password", "", "_PASS", "", _password),
+    ("password", "", "_pass", "", _password),
+    ("password", "[Pp]ass", "phrase", "", _password),
+    ("password", "PASS", "PHRASE", "", _password),
+    ("secret", "", '"auth', "", _secret),
     ("token", "[Tt]o", "ke", "n", _named_token),
     ("token", "TO", "K", "EN", _named_token),
     ("secret", "[Ss]e", "cre", "t", _secret),
@@ -332,11 +372,13 @@ _NAMES: Sequence[tuple[str, str, str, str, Judge]] = (
 )
 """Type, head, anchor and rest of the names to which secrets are assigned, and the judge of the value."""
 
-ASSIGNED = frozenset({"authorization", "url-password", *(row[0] for row in _NAMES)})
+ASSIGNED = frozenset({"authorization", "cookie", "url-password", *(row[0] for row in _NAMES)})
 """Types that are named after the place of a secret, not its provider."""
 
 _AUTHORIZATION = r"""["'\\\]]{0,3}[ \t]{0,3}[:=,][ \t]{0,3}\\?["'`]?(?i:basic|bearer|token|apikey)[ \t]{1,3}"""
 
+_USER = r"""[= \t]{0,3}["']?[^\s:"'/]{1,64}:"""
+_TEAMS_WEBHOOK = r"//[\w.-]{0,80}webhook\.office\.com/webhookb2/[\w@-]{36,100}/[A-Za-z]{1,30}/[\w/-]{32,120}"
 _DISCORD_WEBHOOK = r"//discord(?:app)?\.com/api/webhooks/[0-9]{17,20}/[\w-]{60,}"
 
 _SPECIAL = (
@@ -345,10 +387,19 @@ _SPECIAL = (
     SecretRule("slack-webhook", "https", ":", r"//hooks\.slack\.com/[a-z]{8,9}/[\w/+-]{20,}", _token, ""),
     SecretRule("discord-webhook", "https", ":", _DISCORD_WEBHOOK, _token, ""),
     SecretRule("azure-key", "(?:Account|dAccess)", "K", r"ey=[A-Za-z0-9+/]{42,86}={1,2}", _after_equals, ""),
-    SecretRule("mailchimp-key", rf"{_HEX}{{32}}", "-us", rf"[0-9]{{1,2}}{_END}", _before_anchor),
+    SecretRule("mailchimp-key", rf"{_HEX}{{32}}", "-u", rf"s[0-9]{{1,2}}{_END}", _before_anchor),
     SecretRule("telegram-token", "[0-9]{8}", ":", r"AA[\w-]{33}(?![\w-])", _token, ""),
     SecretRule("json-web-token", "ey", "J", r"[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}", _token, r"[\w-]"),
-    SecretRule("authorization", "[Aa]uthori", "z", "ation" + _AUTHORIZATION, _authorization, ""),
+    SecretRule("authorization", "(?i:authori)", "z", "(?i:ation)" + _AUTHORIZATION, _authorization, ""),
+    SecretRule("authorization", "(?i:authori)", "Z", "(?i:ation)" + _AUTHORIZATION, _authorization, ""),
+    SecretRule("authorization", "[Bb]", "earer", r"[ \t]{1,3}", _authorization),
+    SecretRule("cookie", "[Cc]", "ookie", r"""["']?[ \t]{0,3}[:=,][ \t]{0,3}\\?["'`]?""", _cookies, ""),
+    SecretRule("password", "", "-u", _USER, _argument, r"\S"),
+    SecretRule("password", "-", "-u", "ser" + _USER, _argument, r"\S"),
+    SecretRule("password", "[Pp]ass", "w", r"ord\s{1,9}(?![\s:='\"])", _argument),
+    SecretRule("private-key", "", "Private-Lines", r": [0-9]{1,3}(?=\s)", _putty_key, ""),
+    SecretRule("azure-signature", "[?&;]", "sig=", r"[A-Za-z0-9%+/]{40,90}={0,2}", _after_equals, ""),
+    SecretRule("teams-webhook", "https", ":", _TEAMS_WEBHOOK, _token, ""),
 )
 
 _MIXED = "(?=[a-z_+/-]{0,15}+[0-9A-Z])"

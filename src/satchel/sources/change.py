@@ -23,6 +23,9 @@ from satchel.types import Part, Range, Role
 SUBMODULE = "160000"
 """The mode of an entry that is another repository."""
 
+MOST_ENTRIES = 1_000_000
+"""Maximum files of a tree. A few objects can describe billions, and each takes 500 bytes here."""
+
 _ENTRY = re.compile(rb"(\d{6}) (?:blob |commit )?([0-9a-f]{40}(?:[0-9a-f]{24})?)(?: (\d))?")
 _MODIFIED = re.compile(rb"\s+mtime: (\d+):(\d+)\n")
 _SIZE = re.compile(rb"\s+size: (\d+)\t")
@@ -39,8 +42,10 @@ class Entry:
 
 
 def tree_entries(repository: Repository, tree: str) -> dict[str, Entry]:
-    """Return all files of a tree or commit, by path. Raises GitError for anything else."""
+    """Return all files of a tree or commit, by path. Raises GitError for anything else, and for too many files."""
     listed = run(repository, "ls-tree", "-r", "-z", "--full-tree", "--end-of-options", tree)
+    if listed.count(b"\0") > MOST_ENTRIES:
+        raise GitError(f"{tree} has more than {MOST_ENTRIES:,} files")
     entries = {}
     for record in listed.split(b"\0"):
         meta, _, path = record.partition(b"\t")

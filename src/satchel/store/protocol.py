@@ -82,6 +82,8 @@ class Derived:
     lexicons: dict[Kind, tuple[str, Lexicon]] = field(default_factory=dict)
     kinds: tuple[str, Mapping[Kind, int]] = ("", {})
     vectors: dict[Kind, tuple[str, str, VectorTable]] = field(default_factory=dict)
+    broken: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+    """Kind and key, by id, of the records of a durable store that cannot be read, and so are left out."""
 
 
 class Store(ABC):
@@ -115,6 +117,11 @@ class Store(ABC):
     @abstractmethod
     def _damaged(self, error: Exception) -> DamagedStoreError:
         """Remember that the file is damaged, and return what to raise."""
+
+    @property
+    def broken(self) -> Mapping[int, tuple[str, str]]:
+        """Kind and key, by id, of the records that cannot be read: they are neither searched nor listed."""
+        return self._derived.broken
 
     @contextmanager
     def _decoding(self) -> Iterator[None]:
@@ -164,16 +171,18 @@ class Store(ABC):
 
     def _in_sight(self) -> tuple[str, tuple[str, ...]]:
         """Return the SQL condition on documents that are searched, counted and listed, with its bindings."""
+        visible = f"NOT hidden AND id NOT IN ({', '.join(map(str, self.broken))})" if self.broken else "NOT hidden"
         if self.workspaces is None:
-            return "NOT hidden", ()
-        return f"NOT hidden AND workspace {IN_LIST}", (json.dumps(self.workspaces),)
+            return visible, ()
+        return f"{visible} AND workspace {IN_LIST}", (json.dumps(self.workspaces),)
 
     def _out_of_sight(self, kind: Kind) -> dict[int, list[int]]:
-        """Return the positions of the documents of other workspaces, by segment."""
+        """Return the positions of the documents of other workspaces and of broken ones, by segment."""
         positions: dict[int, list[int]] = {}
-        if self.workspaces is not None:
-            sql = f"SELECT segment, position FROM bundles WHERE kind = ? AND workspace NOT {IN_LIST}"
-            for segment, position in self._rows(sql, (kind, json.dumps(self.workspaces))):
+        if self.workspaces is not None or self.broken:
+            in_sight, bindings = self._in_sight()
+            sql = f"SELECT segment, position FROM bundles WHERE kind = ? AND NOT hidden AND NOT ({in_sight})"
+            for segment, position in self._rows(sql, (kind, *bindings)):
                 positions.setdefault(segment, []).append(position)
         return positions
 
@@ -184,10 +193,12 @@ class Store(ABC):
         return (row[0] for row in rows)
 
     def documents(self, ids: Iterable[int]) -> dict[int, Document]:
-        """Return documents by id; unknown ids are left out."""
+        """Return documents by id; unknown and broken ones are left out."""
         sql = f"SELECT {_DOCUMENT_COLUMNS} FROM bundles WHERE id {IN_LIST}"
         with self._decoding():
-            return {row[0]: _document(row) for row in self._rows_in(sql, ids)}
+            return {
+                row[0]: _document(row) for row in self._rows_in(sql, (one for one in ids if one not in self.broken))
+            }
 
     def document(self, kind: Kind, key: str) -> Document | None:
         """Return the document with this key."""

@@ -19,6 +19,7 @@ import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from time import monotonic
 from typing import IO, TYPE_CHECKING
@@ -33,13 +34,28 @@ if TYPE_CHECKING:
 SILENCE_LIMIT = 30.0
 """Maximum seconds without output before git is killed. The first commit of a million arrives in under 2 s."""
 
-_LOOK_SECONDS = 0.1  # between two checks of `should_stop` while git is silent
+TOTAL_LIMIT = 600.0
+"""Maximum seconds of one git command, talking or not. The history of a million commits is listed in one minute."""
+
+OUTPUT_LIMIT = 128 << 20
+"""Maximum bytes of output that are kept as a whole: the names of a million files."""
+
+MEMORY_LIMIT = 2 << 30
+"""Maximum bytes of address space of git (on Linux): a few objects can describe billions of files. Packs are mapped in
+parts, so that large ones need no more."""
+
+OBJECTS_LENT: set[Path] = set()
+"""Folders of objects that this process itself lent to a copy of a repository."""
+
+_LOOK_SECONDS = 0.1  # between two checks of `should_stop`
 _CHUNK = 1 << 16  # bytes; the size of a pipe, so one read empties it
 _SMALL = 1 << 20  # bytes; HEAD, gitdir and commondir hold one path or id, and 1 MB of config is 20,000 lines
 _PACKED_REFS_LIMIT = 1 << 28  # bytes; 250 MB are over three million refs
 _SHALLOW_LIMIT = 1 << 26  # bytes; 41 for each cut-off commit
 _SYMBOLIC_DEPTH = 5  # the limit of git itself for refs that point to refs
 _STDERR_LIMIT = 2_000  # bytes of the standard error of git that are read for a message
+_MOST_EXAMINED = 20_000  # entries of `.git` that are looked at before git runs; a fresh clone has about a hundred
+_NOT_OPENED = frozenset({"hooks", "logs", "modules", "worktrees", "lfs", "annex"})  # folders that no command here reads
 _OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 # The only commands that satchel runs, each with arguments that override the configuration:
@@ -63,6 +79,8 @@ _CONFIGURATION = (
     *("-c", "core.attributesFile=/dev/null"),
     *("-c", "log.showSignature=false"),
     *("-c", "protocol.allow=never"),
+    *("-c", "core.packedGitWindowSize=64m"),
+    *("-c", "core.packedGitLimit=512m"),
 )
 _ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",
@@ -82,6 +100,8 @@ class Repository:
 
     `git_dir` belongs to one work tree, `common_dir` is shared by all of them (the same folder where there is only
     one). `shallow`: older commits are missing. `partial`: file contents (or folders) of old commits may be missing.
+    `refusal`: why nothing is read, where `.git` leads to a repository that does not name this folder. Both folders are
+    then the work tree, so that nothing of that repository is this one's.
     """
 
     work_tree: Path
@@ -89,6 +109,7 @@ class Repository:
     common_dir: Path
     shallow: bool = False
     partial: bool = False
+    refusal: str = ""
 
 
 def find_repository(path: Path) -> Repository | None:
@@ -119,6 +140,11 @@ def repository_at(folder: Path) -> Repository | None:
     has_head = stat.S_ISREG(_mode(git_dir / "HEAD")) or stat.S_ISLNK(_mode(git_dir / "HEAD"))
     if not (has_head and (common_dir / "objects").is_dir() and (common_dir / "refs").is_dir()):
         return None
+    if not _is_own(folder, git_dir, common_dir):
+        reason = (
+            "its .git leads to a repository that does not name this folder; `git worktree repair` names a moved one"
+        )
+        return Repository(folder, folder, folder, refusal=reason)
     return Repository(
         work_tree=folder,
         git_dir=git_dir,
@@ -126,6 +152,70 @@ def repository_at(folder: Path) -> Repository | None:
         shallow=stat.S_ISREG(_mode(common_dir / "shallow")),
         partial=_is_partial(common_dir),
     )
+
+
+_CONFIG_PATH = re.compile(r'^[ \t]*(worktree|path)[ \t]*=[ \t]*"?([^"\n]+?)"?[ \t]*$', re.MULTILINE | re.IGNORECASE)
+
+
+def _is_own(folder: Path, git_dir: Path, common_dir: Path) -> bool:
+    """Return whether a repository is part of the work tree, or names it: only its owner could have written that.
+
+    A linked work tree is named by `worktrees/NAME/gitdir`, a submodule by `core.worktree`. Without such a name an
+    unpacked archive could show the history of any repository of the user as its own.
+    """
+    entry = folder / ".git"
+    if common_dir != git_dir:
+        pointer = _small_text(git_dir, "gitdir")
+        is_linked = git_dir.parent == common_dir / "worktrees"
+        return is_linked and pointer is not None and _same(git_dir / pointer.rstrip("\r\n"), entry)
+    if git_dir == entry and not entry.is_symlink():
+        return True
+    configs = "\n".join(_small_text(git_dir, name) or "" for name in ("config", "config.worktree"))
+    return any(_same(git_dir / path, folder) for name, path in _CONFIG_PATH.findall(configs) if name != "path")
+
+
+def _same(one: Path, other: Path) -> bool:
+    with suppress(ValueError):  # a NUL
+        return os.path.realpath(one) == os.path.realpath(other)
+    return False
+
+
+@lru_cache(maxsize=64)
+def _obstacle(repository: Repository, _minute: int) -> str:
+    """Return why git must not open the files of a repository: a pipe blocks it, a link leads to foreign objects.
+
+    The answer is kept for a minute, because looking takes as long as a short git command.
+    """
+    own = [repository.common_dir.resolve(), repository.git_dir.resolve()]
+    pending = own[:]
+    examined = 0
+    while pending and examined < _MOST_EXAMINED:
+        with suppress(OSError), os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                examined += 1
+                if entry.is_dir(follow_symlinks=False):
+                    pending += [Path(entry.path)] if entry.name not in _NOT_OPENED else []
+                elif not entry.is_file(follow_symlinks=False) and entry.name not in _NOT_OPENED:
+                    target = Path(entry.path).resolve()
+                    if entry.is_symlink() and target.exists() and not any(map(target.is_relative_to, own)):
+                        return f"{entry.name} in .git is a link to another place"
+                    if _blocks(target):
+                        return f"{entry.name} in .git is a pipe or a device"
+    config = _small_text(repository.common_dir, "config") or ""
+    if any(_blocks(repository.common_dir, path) for _, path in _CONFIG_PATH.findall(config)):
+        return "its configuration includes a pipe or a device"
+    objects = own[0] / "objects"
+    lent = [objects / line for line in (_small_text(objects, "info/alternates") or "").splitlines()]
+    if any(place.resolve() not in OBJECTS_LENT and not place.resolve().is_relative_to(own[0]) for place in lent):
+        return "it borrows the objects of another repository (`git repack -a -d` copies them, then remove alternates)"
+    return ""
+
+
+def _blocks(folder: Path, path: str = "") -> bool:
+    with suppress(OSError, ValueError, RuntimeError):  # RuntimeError: `~` of nobody
+        mode = (folder / Path(path).expanduser()).stat().st_mode
+        return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
+    return False
 
 
 def other_work_trees(repository: Repository) -> list[Path]:
@@ -151,8 +241,11 @@ def shallow_boundary(repository: Repository) -> frozenset[str]:
 def head(repository: Repository) -> str | None:
     """Return the id of the commit of HEAD, or None if there is no commit yet.
 
-    Reads the files of the repository; runs git only if refs are stored in another form. Raises GitError if that fails.
+    Reads the files of the repository; runs git only if refs are stored in another form. Raises GitError if that fails,
+    or if the repository is refused.
     """
+    if repository.refusal:
+        raise GitError(repository.refusal)
     name = "HEAD"
     for _ in range(_SYMBOLIC_DEPTH):
         text = _loose_ref(repository, name)
@@ -177,9 +270,19 @@ def run(
     timeout: float = SILENCE_LIMIT,
     should_stop: Callable[[], bool] | None = None,
 ) -> bytes:
-    """Run one of the allowed git commands and return its output, complete unless stopped. Raises GitError."""
+    """Run one of the allowed git commands and return its output, complete unless stopped.
+
+    Raises GitError, also for more than `OUTPUT_LIMIT` bytes.
+    """
+    parts: list[bytes] = []
+    size = 0
     with stream(repository, *arguments, timeout=timeout, should_stop=should_stop) as output:
-        return b"".join(output)
+        for chunk in output:
+            parts.append(chunk)
+            size += len(chunk)
+            if size > OUTPUT_LIMIT:
+                raise GitError(f"git {arguments[0]} wrote more than {OUTPUT_LIMIT >> 20} MB and was stopped")
+    return b"".join(parts)
 
 
 @contextmanager
@@ -192,10 +295,13 @@ def stream(
 ) -> Iterator[Iterator[bytes]]:
     """Run one of the allowed git commands and yield its output in pieces while it runs. Its input is `feed`.
 
-    Leaving early kills git, and so does `should_stop`, which is also called while git is silent. Raises GitError if
-    git cannot be started, is silent for `timeout` seconds, or ends with an error; an error comes only at the end, so
-    the output before it may be incomplete, and after a stop it always is.
+    Leaving early kills git, and so does `should_stop`, called ten times a second while git talks or is silent. Raises
+    GitError if the repository is refused or git cannot be started, is silent for `timeout` seconds, runs for
+    `TOTAL_LIMIT` seconds, or ends with an error; an error comes only at the end, so the output before it may be
+    incomplete, and after a stop it always is.
     """
+    if refusal := repository.refusal or _obstacle(repository, int(monotonic() // 60)):
+        raise GitError(refusal)
     import subprocess
     from tempfile import TemporaryFile
 
@@ -218,6 +324,7 @@ def stream(
             )
         except OSError as error:
             raise GitError(f"git cannot be started ({error.strerror}); is it installed and on PATH?") from error
+        _limit_memory(process.pid)
         assert process.stdout is not None
         at_end = False
 
@@ -228,7 +335,7 @@ def stream(
             at_end = chunk is not None
 
         try:
-            yield chunks(process.stdout)
+            yield _watched(chunks(process.stdout), arguments[0], should_stop)
             if at_end:
                 process.wait(timeout)
         except subprocess.TimeoutExpired as error:
@@ -238,6 +345,20 @@ def stream(
             _end(process)
         if at_end and process.returncode != 0:
             raise GitError(_complaint(arguments[0], process.returncode, complaints))
+
+
+def _watched(chunks: Iterator[bytes], name: str, should_stop: Callable[[], bool] | None) -> Iterator[bytes]:
+    """Yield the pieces until `should_stop`. Raises GitError after `TOTAL_LIMIT` seconds."""
+    ask_at, latest = monotonic() + _LOOK_SECONDS, monotonic() + TOTAL_LIMIT
+    for chunk in chunks:
+        yield chunk
+        now = monotonic()
+        if now > latest:
+            raise GitError(f"git {name} took more than {TOTAL_LIMIT:g} seconds and was stopped")
+        if should_stop is not None and now > ask_at:
+            if should_stop():
+                return
+            ask_at = now + _LOOK_SECONDS
 
 
 def _command(repository: Repository, arguments: tuple[str, ...]) -> list[str]:
@@ -283,6 +404,14 @@ def _read(output: IO[bytes], timeout: float, name: str, should_stop: Callable[[]
             if monotonic() >= deadline:
                 raise _silent(name, timeout)
     return os.read(output.fileno(), _CHUNK)
+
+
+def _limit_memory(process: int) -> None:
+    """Bound the address space of a process that was just started, where the system can."""
+    with suppress(ImportError, AttributeError, OSError):  # only Linux has it, and the process may have ended
+        import resource
+
+        resource.prlimit(process, resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

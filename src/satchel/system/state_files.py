@@ -18,6 +18,7 @@ from pathlib import Path
 from threading import get_ident
 
 from satchel.errors import LockedError
+from satchel.system.files import escape_name
 
 try:
     import fcntl
@@ -259,10 +260,14 @@ def _is_there(path: Path, descriptor: int) -> bool:
         return False
 
 
+_HOLDER_CHARACTERS = 200
+
+
 def _held_by(path: Path) -> str:
     try:
         holder = json.loads(path.read_text(encoding="utf-8"))
         since = time.strftime("%H:%M:%S", time.localtime(holder["since"]))
-        return f"the index is being built by process {holder['pid']} on {holder['host']} since {since}: try again soon"
-    except (OSError, ValueError, KeyError):
+        by = escape_name(f"process {holder['pid']} on {holder['host']}")[:_HOLDER_CHARACTERS]
+        return f"the index is being built by {by} since {since}: try again soon"
+    except (OSError, ValueError, LookupError, TypeError, OverflowError):  # not what we wrote
         return f"the index is being built by another process (lock {path}): try again soon"

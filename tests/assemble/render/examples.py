@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from satchel.assemble.render import RenderRequest, writer
 from satchel.assemble.render.labels import file_path, heading, joined_pieces, record_body, sections
+from satchel.safety.sanitize import plain_name
 from satchel.types import ContextItem, Detail, Format, Location, Piece
 from tests.rendered import ParsedItem
 
@@ -99,6 +100,7 @@ def _expected_pieces(pieces: Sequence[Piece], format: Format, *, show_code: bool
     if format in (Format.MARKDOWN, Format.PLAIN) and show_code:
         pieces = joined_pieces(pieces)
     if format in (Format.MARKDOWN, Format.PLAIN):
+        pieces = pieces if show_code else [replace(piece, name=plain_name(piece.name)) for piece in pieces]
         pieces = [
             replace(piece, detail=Detail.FULL) if piece.detail is Detail.SPAN and not piece.name else piece
             for piece in pieces

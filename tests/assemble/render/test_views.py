@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from satchel.assemble.render import RenderRequest, render
 from satchel.assemble.render.labels import record_body, record_name
+from satchel.safety.sanitize import plain_name
 from satchel.types import ContextItem, Detail, Format, Freshness, Piece, Trust, View
 from tests.assemble.render.examples import ALL, CAPTURE, COMMIT, GUIDE, MEMORY, file_item, piece, record_item
 from tests.rendered import ParsedItem, parse
@@ -58,7 +59,7 @@ def expected(items: tuple[ContextItem, ...], view: View) -> list[ParsedItem]:
 
 def named(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
     """The pieces, each without a name under the last name before it or the first one."""
-    shown = list(pieces)
+    shown = [replace(piece, name=plain_name(piece.name)) for piece in pieces]
     name = next((piece.name for piece in shown if piece.name), "")
     return tuple(replace(piece, name=(name := piece.name or name)) for piece in shown)
 
@@ -117,7 +118,7 @@ def test_any_content_name_path_and_type_comes_back(
     found = next(item for item in parsed if item.path)
     assert found.pieces == named(pieces)
     record = next(item for item in parsed if not item.path)
-    wanted = title if title and title != text.split("\n")[0] else "Memory"
+    wanted = plain_name(title) if title and title != text.split("\n")[0] else "Memory"
     assert (record.title, record.pieces) == (wanted, (Piece(0, 0, "", text, detail),))
 
 

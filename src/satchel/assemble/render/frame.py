@@ -8,10 +8,18 @@ from enum import StrEnum
 from itertools import groupby
 from typing import Any
 
-from satchel.assemble.render.labels import SECTION_SEPARATOR, file_path, line_range, quote, quoted, record_title
+from satchel.assemble.render.labels import (
+    SECTION_SEPARATOR,
+    file_path,
+    line_range,
+    quote,
+    quoted,
+    quoted_path,
+    record_title,
+)
 from satchel.assemble.truncation import CHARACTERS_PER_TOKEN
 from satchel.dataclass import dataclass
-from satchel.safety.sanitize import DATA_NOTICE, clean_field
+from satchel.safety.sanitize import DATA_NOTICE, clean_field, plain_name
 from satchel.tokens import TokenCounter
 from satchel.types import CONTEXT_TYPES, ContextItem, Cut, Detail, Failure, Kind, Omission, ShownBefore, View
 
@@ -203,11 +211,11 @@ def overview_lines(request: RenderRequest, items: Sequence[ContextItem]) -> list
 
 
 def _file_entry(rank: int, item: ContextItem) -> tuple[str, str]:
-    short = f"{rank} {quote(file_path(item))}"
+    short = f"{rank} {quoted_path(file_path(item))}"
     best = set(item.metadata.get("names", ())[:1])
     pieces = [piece for piece in item.pieces if piece.name in best] or item.pieces
     piece = max(pieces, key=lambda one: one.end - one.start)
-    name = piece.name.rpartition(SECTION_SEPARATOR)[2]
+    name = plain_name(piece.name.rpartition(SECTION_SEPARATOR)[2])
     place = f"{quote(name)} ({line_range(piece)})" if name else line_range(piece)
     return short, f"{short}: {place}, {_reason(item)}"
 
@@ -370,7 +378,7 @@ def _handle_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
 
 def _cut_place(item: ContextItem, cut: Cut) -> str:
     place = f"{file_path(item)}:{cut.start}-{cut.end}"
-    return quote(f"{place} {CONTINUED} {cut.name}" if cut.rest else place)
+    return quote(f"{place} {CONTINUED} {plain_name(cut.name)}" if cut.rest else place)
 
 
 def reference_lines(references: Sequence[ShownBefore], more: int) -> tuple[str, ...]:
@@ -394,16 +402,15 @@ def _omission_entries(overflow: Sequence[Omission]) -> tuple[str, ...]:
 
 def _omission_entry(omission: Omission) -> tuple[str, str]:
     handle = f" {omission.handle}" if omission.handle else ""
+    title = plain_name(omission.title)
     if not omission.path:
-        entry = quote(f"{omission.source.capitalize()} {omission.title}".rstrip()) + handle
+        entry = quote(f"{omission.source.capitalize()} {title}".rstrip()) + handle
         return entry, entry
     place = f"{omission.path}:{omission.start}-{omission.end}" if omission.start else omission.path
     if omission.rest:
-        return quote(f"{place} {CONTINUED} this function") + handle, quote(
-            f"{place} {CONTINUED} {omission.title}"
-        ) + handle
+        return quote(f"{place} {CONTINUED} this function") + handle, quote(f"{place} {CONTINUED} {title}") + handle
     has_name = omission.title not in ("", omission.path)
-    return quote(place) + handle, quote(f"{place} {omission.title}" if has_name else place) + handle
+    return quote(place) + handle, quote(f"{place} {title}" if has_name else place) + handle
 
 
 def _failure_entries(request: RenderRequest) -> tuple[tuple[str, ...], int]:

@@ -32,6 +32,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from satchel.dataclass import dataclass
+from satchel.safety.sanitize import MOST_NAME_SPACES, plain_name
 from satchel.sources import experiences
 from satchel.types import CONTEXT_TYPES, ContextItem, Detail, Kind, Piece, Trust, View
 
@@ -64,6 +65,11 @@ _LONG = frozenset({Detail.FULL, Detail.SPAN})
 def quote(text: str) -> str:
     """Return the text on one line: unchanged if it can be read back as it is, else a JSON string."""
     return text if _MISREADABLE.search(text) is None else quoted(text)
+
+
+def quoted_path(path: str) -> str:
+    """Return a path on one line, as a JSON string also where it could be read as a sentence."""
+    return quoted(path) if path.count(" ") > MOST_NAME_SPACES else quote(path)
 
 
 def quoted(text: str) -> str:
@@ -100,7 +106,9 @@ def labelled(pieces: Iterable[Piece], *, shown: bool) -> str:
     """Return the pieces of a file, each below its label. With `shown`, touching pieces share a label where possible."""
     rows: list[str] = []
     for piece in joined_pieces(pieces) if shown else pieces:
-        rows.append(_label(piece, shown_range(piece) if shown else line_range(piece)))
+        # Without their lines the labels are outside of a block.
+        label = piece if shown else replace(piece, name=plain_name(piece.name))
+        rows.append(_label(label, shown_range(piece) if shown else line_range(piece)))
         if shown:
             rows.append(piece.text)
     return "\n".join(rows)
@@ -162,15 +170,19 @@ def kind_label(item: ContextItem) -> str:
 
 def record_name(item: ContextItem) -> str:
     """Return the title of a record without its kind: `1a2b3c4 by Ada on 2024-05-01`."""
+    return _own_name(item) or plain_name(item.title)
+
+
+def _own_name(item: ContextItem) -> str:
     name = _NAMES.get(item.source)
-    return (name(item) if name is not None else "") or item.title
+    return name(item) if name is not None else ""
 
 
 def _commit_name(item: ContextItem) -> str:
     sha = str(item.metadata.get("sha", ""))
     if not sha:
         return ""
-    author = str(item.metadata.get("author", ""))
+    author = plain_name(str(item.metadata.get("author", "")))
     day = _day(item.metadata.get("timestamp"))
     return f"{sha[:_HASH_SHOWN]}{f' by {author}' if author else ''}{f' on {day}' if day else ''}"
 
@@ -189,7 +201,7 @@ def _value_name(item: ContextItem) -> str:
 
 def _conversation_name(item: ContextItem) -> str:
     day, branch = _day(item.metadata.get("created_at")), item.metadata.get("branch")
-    return f"on {day}{f' on branch {branch}' if branch else ''}" if day else ""
+    return f"on {day}{f' on branch {plain_name(branch)}' if branch else ''}" if day else ""
 
 
 _NAMES: Mapping[str, Callable[[ContextItem], str]] = {
@@ -209,8 +221,8 @@ def record_title(item: ContextItem) -> str:
 
 def heading_name(item: ContextItem) -> str:
     """Return the name above the body of a record, empty where the body begins with it anyway."""
-    name = record_name(item)
-    return "" if name == record_body(item).split("\n", 1)[0] else name
+    name = _own_name(item) or item.title
+    return "" if name == record_body(item).split("\n", 1)[0] else record_name(item)
 
 
 def heading(item: ContextItem) -> str:
@@ -348,6 +360,7 @@ def _record_name(item: ContextItem) -> str:
 def _entity(item: ContextItem, path: str, name: str, pieces: tuple[Piece, ...]) -> ShownEntity:
     rows = item.metadata.get("entities", ())
     row = next((row for row in rows if row.get("title", row["qualified_name"]) == (name or path)), None)
+    name = plain_name(name)
     if row is None:
         kind = WHOLE_FILE if not name else str(item.metadata.get("type") or item.source)
         return ShownEntity(name or path, kind, item.relevance, path, pieces[0].start, pieces[-1].end, pieces)
@@ -372,4 +385,4 @@ def marks_of(piece: Piece) -> str:
 
 def colonless(text: str) -> str:
     """Return a name or path that can be followed by a colon or mark: unchanged, or as a JSON string."""
-    return quoted(text) if _ENDING.search(text) else quote(text)
+    return quoted(text) if _ENDING.search(text) else quoted_path(text)

@@ -26,6 +26,7 @@ from satchel.assemble.render.labels import (
     marks_of,
     place,
     quote,
+    quoted_path,
     record_body,
     touches,
 )
@@ -60,7 +61,7 @@ def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = Tru
     if not path:
         return f"{_title_line(item)}\n{fenced(item, record_body(item))}\n\n"
     body = labelled(item.pieces, shown=show_code)
-    return f"### {quote(path)}\n{fenced(item, body) if show_code else body}\n\n"
+    return f"### {quoted_path(path)}\n{fenced(item, body) if show_code else body}\n\n"
 
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:

@@ -22,6 +22,7 @@ from satchel.assemble.render.labels import (
     line_range,
     marks_of,
     quote,
+    quoted_path,
     record_body,
     shown_range,
 )
@@ -50,7 +51,7 @@ def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = Tru
     path = file_path(item)
     if path:
         return _block(
-            item, f"{'file' if show_code else 'places'} {quote(path)}", labelled(item.pieces, shown=show_code)
+            item, f"{'file' if show_code else 'places'} {quoted_path(path)}", labelled(item.pieces, shown=show_code)
         )
     mark = "" if item.detail is Detail.FULL else f" ({item.detail})"
     return _block(item, f"{quote(heading(item))}{mark}", record_body(item))

@@ -201,6 +201,8 @@ def _imported(satchel: Satchel, source: str, options: Mapping[str, Any]) -> Impo
         if sys.stdin is None:
             raise UsageError("the lines should come from standard input (-), which is closed")
         return satchel.import_memory(sys.stdin.buffer, **options)
+    if Path(source).is_char_device() or Path(source).is_block_device():
+        raise UsageError(f"{source} is a device: give a file, or - for standard input")
     with Path(source).open("rb") as file:
         return satchel.import_memory(file, **options)
 

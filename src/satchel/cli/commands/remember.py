@@ -147,6 +147,31 @@ def show_one(invocation: Invocation, *, identity: str) -> None:
     report(invocation, memory_json(memory), [memory_text(memory).removesuffix("\n")])
 
 
+@command("repair", memory_command, shows="what was removed")
+def repair(invocation: Invocation) -> None:
+    """Remove the records that cannot be read; all others stay.
+
+    Answers leave such records out and name them. `satchel memory restore` may have them still.
+    """
+    with opened(invocation) as satchel:
+        gone = satchel.memory.repair()
+    report(invocation, {"removed": gone}, map(clean_field, gone), nothing="every record can be read")
+
+
+@command("restore", memory_command, shows="the files")
+def restore(invocation: Invocation) -> None:
+    """Go back to the newest backup of the memory file.
+
+    A backup is made once a day, at the first change, and the newest three are kept. The file of now is kept beside it.
+    End running servers first.
+    """
+    with opened(invocation) as satchel:
+        copy, aside = satchel.memory.restore()
+    report(
+        invocation, {"restored": str(copy), "aside": str(aside)}, [f"restored {copy}", f"the file of before: {aside}"]
+    )
+
+
 @operation_command(
     REMEMBER,
     "forget",

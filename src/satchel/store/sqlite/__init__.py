@@ -15,12 +15,17 @@ from satchel.store.protocol import SET_ASIDE, Derived, Store
 from satchel.store.segments import DamagedWordsError
 from satchel.store.sqlite.connection import (
     BUSY_TIMEOUT_MS,
+    CHECKED_RECORDS,
     STEPS,
     DamagedStoreError,
+    broken_records,
     identity,
+    obstacle,
     open_connection,
     put_aside,
+    rotate_backups,
 )
+from satchel.system import telemetry
 from satchel.system.state_files import locked
 
 if TYPE_CHECKING:
@@ -122,7 +127,13 @@ class SqliteStore(Store):
         self._connections: list[apsw.Connection] = []
         self._idle: list[apsw.Connection] = []
         self._guard = threading.Lock()
-        self._connection()
+        connection = self._connection()
+        if durable:
+            try:
+                self._derived.broken = broken_records(connection, CHECKED_RECORDS)
+            except (apsw.Error, ValueError) as error:
+                self.close()
+                raise self._damaged(error) from error
 
     def _connection(self) -> apsw.Connection:
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
@@ -178,7 +189,12 @@ class SqliteStore(Store):
 
     def _damaged(self, error: Exception) -> DamagedStoreError:
         self.damage = f"{type(error).__name__}: {error}"
-        return DamagedStoreError(f"the store {self.path} is damaged ({error}): `satchel clean` builds it again")
+        fix = (
+            "`satchel memory repair` or `satchel memory restore`"
+            if self._durable
+            else "`satchel clean` builds it again"
+        )
+        return DamagedStoreError(f"the store {self.path} is damaged ({error}): {fix}")
 
     def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self._rows_of(self._connection(), sql, bindings)
@@ -217,12 +233,15 @@ class SqliteStore(Store):
         from satchel.store.sqlite.writer import Writer  # here, because a question writes nothing
 
         connection = self._connection()
+        if self._durable:
+            self._back_up(connection)
         try:
             connection.execute("BEGIN IMMEDIATE")
         except apsw.BusyError as error:
             raise LockedError(f"another process is writing to {self.path}: try again when it is done") from error
         except _WRITE_FAILURES as error:
-            raise StoreError(f"cannot write to {self.path}: {error}; nothing was changed") from error
+            reason = obstacle(self.path) or error
+            raise StoreError(f"cannot write to {self.path}: {reason}; nothing was changed") from error
         try:
             writer = Writer(connection)
             yield writer
@@ -232,13 +251,36 @@ class SqliteStore(Store):
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             if isinstance(error, _WRITE_FAILURES):
-                raise StoreError(f"cannot write to {self.path}: {error}; nothing of this step was kept") from error
+                reason = obstacle(self.path) or error
+                raise StoreError(f"cannot write to {self.path}: {reason}; nothing of this step was kept") from error
             # ConstraintError: an index lost a row of its table. Words are read here too, to merge them.
             if isinstance(error, (*_DAMAGE, apsw.ConstraintError, DamagedWordsError)):
                 raise self._damaged(error) from error
             raise
+        if writer.is_purged:
+            self._back_up(connection, anew=True)
         if self.on_write is not None:
             self.on_write()
+
+    def unreadable(self) -> list[tuple[str, str]]:
+        """Return kind and key of every record that cannot be read."""
+        try:
+            return [*broken_records(self._connection()).values()]
+        except (apsw.Error, ValueError) as error:
+            raise self._damaged(error) from error
+
+    def _back_up(self, connection: apsw.Connection, *, anew: bool = False) -> None:
+        """Keep copies of a durable store; without room for one the write goes on, with a warning in the log.
+
+        With `anew` the file is written anew, too, so that neither it nor its copies contain removed texts.
+        """
+        try:
+            if anew:
+                connection.execute("VACUUM")
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            rotate_backups(connection, self.path, anew=anew)
+        except (apsw.Error, OSError) as error:
+            telemetry.warning("no backup", path=str(self.path), reason=str(error))
 
     @contextmanager
     def snapshot(self) -> Iterator[SqliteSnapshot]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import time
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ from typing import Any
 import apsw
 
 from satchel.errors import LockedError, StoreError
+from satchel.system.state_files import make_folder
 
 STEPS = (
     """
@@ -62,10 +66,12 @@ def migrate(connection: apsw.Connection) -> None:
     Raises StoreError for a file that a newer satchel wrote; nothing is changed then.
     """
     version = connection.pragma("user_version")
+    if version < 0:
+        raise DamagedStoreError(f"{connection.filename} says that it has schema {version}")
     if version > len(STEPS):
         raise StoreError(
             f"the store {connection.filename} has schema {version}, this satchel knows up to {len(STEPS)}: "
-            "upgrade satchel, or run `satchel clean` to build the index again"
+            "upgrade satchel; an index is built again after `satchel clean`"
         )
     for number in range(version, len(STEPS)):
         connection.execute("BEGIN IMMEDIATE")
@@ -73,8 +79,10 @@ def migrate(connection: apsw.Connection) -> None:
             if connection.pragma("user_version") == number:
                 connection.execute(STEPS[number])
                 connection.pragma("user_version", number + 1)
-        except BaseException:
+        except BaseException as error:
             connection.execute("ROLLBACK")
+            if isinstance(error, apsw.SQLError):  # tables of a later step are there already
+                raise DamagedStoreError(f"{connection.filename} has no schema {version}: {error}") from error
             raise
         connection.execute("COMMIT")
 
@@ -88,8 +96,16 @@ CACHE_TIMEOUT_MS = 200
 DAMAGED_SUFFIX = ".damaged"
 """Suffix of a damaged store file that was put aside. The next one replaces it, so that they do not pile up."""
 
+MOST_BACKUPS = 3
+"""Copies of a durable store that are kept beside it."""
+
+BACKUP_SECONDS = 86_400
+"""Least age of the newest copy when the next one is made, at the first write after that."""
+
+CHECKED_RECORDS = 20_000
+"""Newest records of a durable store that are checked when it is opened: 5 microseconds each."""
+
 _PAGE_CACHE_KIB = 16_384
-_FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
 _JOURNALS = ("-wal", "-shm")
 OPENING_ATTEMPTS = 25
@@ -123,10 +139,14 @@ def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT
     for attempt in range(OPENING_ATTEMPTS):
         try:
             return _opened(path, durable=durable, timeout_ms=timeout_ms)
-        except (apsw.IOError, apsw.CantOpenError, FileNotFoundError, FileExistsError) as error:
+        except (apsw.IOError, apsw.CantOpenError, apsw.FullError, apsw.ReadOnlyError, OSError) as error:
             # `satchel clean` may remove the file between two steps; the next attempt makes a new one.
-            if attempt == OPENING_ATTEMPTS - 1:
-                raise StoreError(f"cannot open the store {path}: {error}") from error
+            reason = obstacle(path)
+            if reason or attempt == OPENING_ATTEMPTS - 1:
+                connection = _read_only(path, timeout_ms)
+                if connection is None:
+                    raise StoreError(f"cannot open the store {path}: {reason or error}") from error
+                return connection
         except apsw.BusyError as error:
             # SQLite does not wait where two processes set up one new file.
             waited_ms = (time.monotonic() - started) * 1000
@@ -135,13 +155,49 @@ def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT
             time.sleep(OPENING_PAUSE_SECONDS)
         except _DAMAGE as error:
             raise DamagedStoreError(f"the store {path} is damaged: {error}") from error
-        except (apsw.Error, OSError) as error:
+        except apsw.Error as error:
             raise StoreError(f"cannot open the store {path}: {error}") from error
     raise AssertionError("the last attempt returns or raises")
 
 
+def obstacle(path: Path) -> str:
+    """Return why a store file cannot be written, empty if nothing is in the way."""
+    folder = next(place for place in (path.parent, *path.parents) if place.exists())
+    status = os.statvfs(folder)
+    if status.f_flag & os.ST_RDONLY:
+        return "its file system is read-only"
+    if not status.f_bavail or not status.f_favail:
+        return "the disk is full"
+    is_allowed = os.access(folder, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
+    return "" if is_allowed else "you may not write there"
+
+
+def _read_only(path: Path, timeout_ms: int) -> apsw.Connection | None:
+    """Open a store of the newest schema that cannot be written, None if that is not possible either."""
+    # Without room for its shared memory a store is read as a file that nobody changes: not if there is a journal.
+    journal = path.with_name(f"{path.name}-wal")
+    is_still = not journal.exists() or not journal.stat().st_size
+    for mode in ("mode=ro", *(("immutable=1",) if is_still else ())):
+        try:
+            connection = apsw.Connection(
+                f"{path.resolve().as_uri()}?{mode}", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+            )
+        except apsw.Error:
+            continue
+        try:
+            connection.set_busy_timeout(timeout_ms)
+            if connection.pragma("user_version") == len(STEPS) and rows(connection, "SELECT 1 FROM meta LIMIT 1"):
+                return connection
+        except apsw.Error:
+            pass
+        connection.close()
+    return None
+
+
 def _opened(path: Path, *, durable: bool, timeout_ms: int) -> apsw.Connection:
-    path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+    make_folder(path.parent)
+    if durable and path.exists() and not path.stat().st_size and (copies := backups(path)):
+        raise DamagedStoreError(f"{path} is empty, though {copies[-1].name} is not: `satchel memory restore` uses that")
     connection = apsw.Connection(str(path))
     try:
         connection.set_busy_timeout(timeout_ms)
@@ -150,6 +206,7 @@ def _opened(path: Path, *, durable: bool, timeout_ms: int) -> apsw.Connection:
         connection.pragma("journal_mode", "wal")
         connection.pragma("synchronous", "full" if durable else "normal")
         if durable:
+            connection.pragma("secure_delete", 1)
             _back_up(connection, path)
         migrate(connection)
         path.chmod(path.stat().st_mode & _FILE_MODE)  # a file that its owner made read-only stays so
@@ -164,11 +221,77 @@ def _back_up(connection: apsw.Connection, path: Path) -> None:
     version = int(connection.pragma("user_version"))
     copy = path.with_name(f"{path.stem}.schema-{version}{path.suffix}")
     if 0 < version < len(STEPS) and not copy.exists():
-        partial = copy.with_suffix(".partial")
-        partial.unlink(missing_ok=True)
-        connection.execute("VACUUM INTO ?", (str(partial),))
-        partial.chmod(_FILE_MODE)
-        partial.rename(copy)
+        _copy(connection, copy)
+
+
+def _copy(connection: apsw.Connection, copy: Path) -> None:
+    partial = copy.with_suffix(".partial")
+    partial.unlink(missing_ok=True)
+    connection.execute("VACUUM INTO ?", (str(partial),))
+    partial.chmod(_FILE_MODE)
+    partial.rename(copy)
+
+
+def backups(path: Path) -> list[Path]:
+    """Return the copies of a durable store, the oldest first."""
+    return sorted(path.parent.glob(f"{path.stem}.backup-*{path.suffix}"))
+
+
+def rotate_backups(connection: apsw.Connection, path: Path, *, anew: bool = False) -> None:
+    """Copy a sound store with records, unless its newest copy is young; with `anew` it replaces all copies.
+
+    Raises an error of SQLite or the system.
+    """
+    copies, now = backups(path), time.time()
+    is_young = copies and now - copies[-1].stat().st_mtime < BACKUP_SECONDS
+    if (is_young and not anew) or broken_records(connection):
+        return
+    for old in (*copies, *path.parent.glob(f"{path.stem}.schema-*{path.suffix}")) if anew else ():
+        old.unlink(missing_ok=True)
+    if rows(connection, "SELECT 1 FROM bundles LIMIT 1"):
+        _copy(connection, path.with_name(f"{path.stem}.backup-{int(now):010}{path.suffix}"))
+    for old in backups(path)[:-MOST_BACKUPS]:
+        old.unlink(missing_ok=True)
+
+
+def restore_backup(path: Path) -> tuple[Path, Path]:
+    """Put the newest sound copy in the place of a durable store; returns it, and where the old file is now.
+
+    Raises StoreError if there is none. The caller holds the folder's lock.
+    """
+    import shutil  # here, because it loads three compressors
+
+    copy = next((one for one in reversed(backups(path)) if not damage(one)), None)
+    if copy is None:
+        raise StoreError(f"there is no backup beside {path}: one is made each day at the first change")
+    partial = path.with_suffix(".partial")
+    shutil.copyfile(copy, partial)
+    partial.chmod(_FILE_MODE)
+    aside = put_aside(path)
+    partial.rename(path)
+    return copy, aside
+
+
+def broken_records(connection: apsw.Connection, most: int = -1) -> dict[int, tuple[str, str]]:
+    """Return kind and key, by id, of the newest `most` records (-1: all) that are incomplete or cannot be decoded."""
+    names = ("body", "tags", "fields", "kind", "key", "title", "origin", "workspace")
+    columns = ", ".join(f"CAST({name} AS BLOB)" for name in names)
+    parts = "SELECT count(*) FROM documents WHERE bundle = id AND row BETWEEN first_document AND last_document"
+    sql = (
+        f"SELECT id, last_document - first_document + 1 - ({parts}), {columns} "
+        "FROM bundles LEFT JOIN texts ON bundle = id ORDER BY id DESC LIMIT ?"
+    )
+    broken = {}
+    for number, missing, body, tags, fields, *texts in connection.execute(sql, (most,)):
+        try:
+            zlib.decompress(body or b"").decode()
+            is_sound = not missing and isinstance(json.loads(tags), list) and isinstance(json.loads(fields), dict)
+            [text.decode() for text in texts]
+        except (ValueError, zlib.error):
+            is_sound = False
+        if not is_sound:
+            broken[number] = (texts[0].decode("utf-8", "replace"), texts[1].decode("utf-8", "replace"))
+    return broken
 
 
 def _check_owner(connection: apsw.Connection, path: Path) -> None:
@@ -211,17 +334,24 @@ def damage(path: Path) -> list[str]:
     Raises LockedError when another process keeps the file locked.
     """
     try:
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        connection = _read_only(path, BUSY_TIMEOUT_MS) or apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-            faults = [str(row[0]) for row in rows(connection, "PRAGMA quick_check(10)")]
+            faults = [str(row[0]) for row in rows(connection, "PRAGMA quick_check(10)") if row[0] != "ok"]
+            version = int(connection.pragma("user_version"))
+            if version == len(STEPS):
+                faults += [f"{kind} {key} cannot be read" for kind, key in broken_records(connection).values()]
+            else:
+                faults += (
+                    [] if 0 < version < len(STEPS) else [f"schema {version}, though this satchel has {len(STEPS)}"]
+                )
         finally:
             connection.close()
     except apsw.BusyError as error:
         raise LockedError(f"another process holds {path}: try again when it is done") from error
     except apsw.Error as error:
         return [str(error)]
-    return [] if faults == ["ok"] else faults
+    return faults
 
 
 def open_cache(path: Path, version: int, schema: str) -> apsw.Connection | None:
@@ -240,7 +370,7 @@ def open_cache(path: Path, version: int, schema: str) -> apsw.Connection | None:
 
 
 def _open_cache(path: Path, version: int, schema: str) -> apsw.Connection:
-    path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+    make_folder(path.parent)
     connection = apsw.Connection(str(path))
     try:
         connection.set_busy_timeout(CACHE_TIMEOUT_MS)

@@ -55,13 +55,15 @@ class _Stopped(Exception):  # noqa: N818 - not a fault: another run merges
     """The caller stops while segments are merged."""
 
 
-def merge_segments(connection: apsw.Connection, should_stop: Callable[[], bool]) -> None:
+def merge_segments(
+    connection: apsw.Connection, should_stop: Callable[[], bool], gone_share: float = LARGEST_GONE_SHARE
+) -> None:
     """Merge the segments of each kind where that is due, in the caller's transaction.
 
     A kind whose merge is stopped midway stays as it was.
     """
     for (kind,) in rows(connection, "SELECT DISTINCT kind FROM segments ORDER BY kind"):
-        chosen = _due(connection, kind)
+        chosen = _due(connection, kind, gone_share)
         if not chosen or should_stop():
             continue
         connection.execute("SAVEPOINT merging")
@@ -72,15 +74,15 @@ def merge_segments(connection: apsw.Connection, should_stop: Callable[[], bool])
         connection.execute("RELEASE merging")
 
 
-def _due(connection: apsw.Connection, kind: str) -> list[int]:
-    """Return the ids of segments to rewrite: half-deleted ones, and if there are too many, all but a far larger one."""
+def _due(connection: apsw.Connection, kind: str, gone_share: float) -> list[int]:
+    """Return the ids of segments to rewrite: those with more deleted ones, and of too many all but a far larger one."""
     segments = rows(
         connection,
         f"SELECT id, windows, substr(columns, 1, {HEADER_BYTES}), length(dead) FROM segments WHERE kind = ? "
         "ORDER BY windows DESC, id",
         (kind,),
     )
-    chosen = {segment for segment, _, head, dead in segments if dead and _is_mostly_gone(connection, segment, head)}
+    chosen = {row[0] for row in segments if row[3] and _gone_share(connection, row[0], row[2]) > gone_share}
     if len(segments) > MOST_SEGMENTS:
         rest = sum(row[1] for row in segments[1:])
         keep_first = segments[0][1] > 2 * rest
@@ -88,10 +90,10 @@ def _due(connection: apsw.Connection, kind: str) -> list[int]:
     return sorted(chosen)
 
 
-def _is_mostly_gone(connection: apsw.Connection, segment: int, head: bytes) -> bool:
-    """Return whether most documents of a segment were deleted. Hidden ones do not count: rewriting keeps them."""
+def _gone_share(connection: apsw.Connection, segment: int, head: bytes) -> float:
+    """Return the share of a segment's documents that were deleted. Hidden ones do not count: rewriting keeps them."""
     ((remaining,),) = rows(connection, "SELECT count(*) FROM bundles WHERE segment = ?", (segment,))
-    return document_count(head) - int(remaining) > LARGEST_GONE_SHARE * document_count(head)
+    return 1 - int(remaining) / max(document_count(head), 1)
 
 
 def _merge(connection: apsw.Connection, kind: str, ids: Sequence[int], should_stop: Callable[[], bool]) -> None:
@@ -237,6 +239,8 @@ class Writer:
         self._connection = connection
         self._segments: dict[Kind, _NewSegment] = {}
         self._changes = connection.total_changes()
+        self.is_purged = False
+        """Whether removed texts must not be readable in the file either."""
 
     def put(self, documents: Sequence[NewDocument]) -> None:
         """Add documents; those of the same kind and key are removed first, as by `remove`."""
@@ -415,6 +419,12 @@ class Writer:
         """Merge small or half-dead segments where that is due, unless stopped."""
         self._write_segments()
         merge_segments(self._connection, should_stop)
+
+    def purge(self) -> None:
+        """Rewrite the words without removed documents; the store then writes its file anew."""
+        self._write_segments()
+        merge_segments(self._connection, lambda: False, 0.0)
+        self.is_purged = True
 
     def finish(self) -> None:
         """Write the new segments and increase the revision, unless nothing changed. Called just before the commit."""

@@ -1,0 +1,157 @@
+"""Damage to the memory file: what can be read is answered, what cannot is named, and backups bring it back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from satchel import Satchel
+from satchel.doctor import check_memory
+from satchel.errors import StoreError
+from satchel.store.sqlite import SqliteStore
+from satchel.store.sqlite.connection import BACKUP_SECONDS, MOST_BACKUPS, backups
+from satchel.types import Kind
+from tests.contracts.documents import record_document
+from tests.e2e.sample import sample_repository
+
+QUESTION = "why is the backoff between attempts exponential"
+KEPT = "The backoff between attempts is exponential because a linear wait hammered the server."
+LOST = "The backoff between attempts has a ceiling of one minute, agreed with the operators."
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
+    root = sample_repository(tmp_path / "shop").root
+    with Satchel.open(root) as satchel:
+        satchel.memories.add(KEPT)
+        satchel.memories.add(LOST)
+    return root
+
+
+def memory_file(root: Path) -> Path:
+    with Satchel.open(root) as satchel:
+        return satchel.places.memory
+
+
+def change(path: Path, sql: str) -> None:
+    connection = apsw.Connection(str(path))
+    connection.execute(sql)
+    connection.close()
+
+
+NEWEST = "(SELECT max(id) FROM bundles)"
+DAMAGE = {
+    "a flipped bit": f"UPDATE texts SET body = CAST(substr(body, 1, 9) || x'ff' || substr(body, 11) AS BLOB) "
+    f"WHERE bundle = {NEWEST}",
+    "no text": f"DELETE FROM texts WHERE bundle = {NEWEST}",
+    "no chunk": f"DELETE FROM documents WHERE bundle = {NEWEST}",
+    "no fields": f"UPDATE bundles SET fields = '{{' WHERE id = {NEWEST}",
+    "no text in a column": f"UPDATE bundles SET title = CAST(x'ff41' AS TEXT) WHERE id = {NEWEST}",
+}
+
+
+@pytest.fixture(params=DAMAGE)
+def damaged(root: Path, request: pytest.FixtureRequest) -> Path:
+    change(memory_file(root), DAMAGE[request.param])
+    return root
+
+
+def test_one_broken_memory_costs_only_itself(damaged: Path) -> None:
+    with Satchel.open(damaged) as satchel:
+        context = satchel.assemble(QUESTION, max_tokens=2000)
+        assert KEPT in context.text
+        assert "0.1 * 2**attempt" in context.text
+        assert LOST not in context.text
+        (failure,) = context.failures
+        assert "1 records cannot be read and are left out: mem_" in failure.message
+        assert "clean" not in failure.hint
+        assert [memory.content for memory in satchel.memories.listed(superseded=True)] == [KEPT]
+        assert [row.memory.content for row in satchel.memories.search(QUESTION)] == [KEPT]
+        assert sum('"memory"' in line for line in satchel.memory.export_memory()) == 1
+        check = check_memory(satchel.places)
+        assert "cannot be read" in check.message
+        assert "repair" in check.fix
+        (gone,) = satchel.memory.repair()
+        assert gone.startswith("memory mem_")
+    with Satchel.open(damaged) as satchel:
+        assert satchel.assemble(QUESTION).failures == ()
+        assert check_memory(satchel.places).fix == ""
+
+
+def test_a_backup_brings_a_broken_memory_back(damaged: Path) -> None:
+    with Satchel.open(damaged) as satchel:
+        copy, aside = satchel.memory.restore()
+        assert copy.name.startswith("memory.backup-")
+        assert aside.exists()
+    with Satchel.open(damaged) as satchel:
+        assert KEPT in satchel.assemble(QUESTION).text
+
+
+def test_damaged_words_of_memories_leave_the_code(root: Path) -> None:
+    change(memory_file(root), "UPDATE segments SET columns = x'00'")
+    with Satchel.open(root) as satchel:
+        context = satchel.assemble(QUESTION)
+        assert "0.1 * 2**attempt" in context.text
+        assert any("memory" in (failure.source, failure.message.split()[1]) for failure in context.failures)
+
+
+def test_backups_are_made_once_a_day_and_few_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "memory.db"
+    now = time.time()
+    for day in range(MOST_BACKUPS + 3):
+        monkeypatch.setattr(time, "time", lambda day=day: now + day * (BACKUP_SECONDS + 1))
+        for number in range(2):
+            store = SqliteStore(path, durable=True)
+            with store.write() as writer:
+                writer.put([record_document(f"m{day}{number}", "alpha", kind=Kind.MEMORY)])
+            store.close()
+    copies = backups(path)
+    assert len(copies) == MOST_BACKUPS
+    assert all(copy.stat().st_mode & 0o777 == 0o600 for copy in copies)
+
+
+def test_an_empty_file_beside_a_backup_is_not_taken_for_no_memories(root: Path) -> None:
+    path = memory_file(root)
+    assert backups(path)
+    path.write_bytes(b"")
+    with Satchel.open(root) as satchel:
+        context = satchel.assemble(QUESTION)
+        assert "0.1 * 2**attempt" in context.text
+        assert "satchel memory restore" in context.failures[0].message
+        with pytest.raises(StoreError, match="satchel memory restore"):
+            satchel.memories.add("something else")
+        satchel.memory.restore()
+        assert KEPT in satchel.assemble(QUESTION).text
+
+
+def written_bytes(folder: Path) -> Iterator[bytes]:
+    yield from (path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file())
+
+
+def test_a_forgotten_memory_is_in_no_file_any_more(root: Path) -> None:
+    folder = memory_file(root).parent
+    with Satchel.open(root) as satchel:
+        added = satchel.memories.add("The canarymember88 of the staging server was replaced by tunafishword99.")
+        satchel.memories.add("Something that stays.")
+        assert any(b"canarymember88" in raw for raw in written_bytes(folder))
+        satchel.memories.forget([added.memory.id])
+        for raw in written_bytes(folder):
+            assert b"canarymember88" not in raw
+            assert b"tunafishword99" not in raw
+        assert backups(satchel.places.memory)
+    assert not any(b"canarymember88" in raw for raw in written_bytes(folder))
+
+
+@pytest.mark.parametrize("version", [-1, 0, 1])
+def test_an_index_with_a_wrong_schema_number_is_built_again(root: Path, version: int) -> None:
+    with Satchel.open(root) as satchel:
+        index = satchel.places.index / "index.db"
+        satchel.assemble(QUESTION)
+    change(index, f"PRAGMA user_version = {version}")
+    with Satchel.open(root) as satchel:
+        assert "0.1 * 2**attempt" in satchel.assemble(QUESTION).text

@@ -1,0 +1,79 @@
+"""A full or read-only disk: what is stored is read, and the message says why nothing can be written."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from satchel import Satchel
+from satchel.errors import StoreError
+from satchel.store.sqlite import SqliteStore, connection
+from tests.e2e.sample import sample_repository
+
+QUESTION = "why is the backoff between attempts exponential"
+MEMORY = "The backoff between attempts is exponential because a linear wait hammered the server."
+
+# No file can grow or be written in this process, as on a full disk, and also for the administrator.
+CHILD = """
+import json, resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+from satchel import Satchel
+from satchel.doctor import check_index, check_memory
+from satchel.errors import StoreError
+with Satchel.open(sys.argv[1]) as satchel:
+    context = satchel.assemble(sys.argv[2], max_tokens=2000)
+    try:
+        satchel.memories.add("something new")
+        refused = ""
+    except StoreError as error:
+        refused = str(error)
+    checks = [check_index(satchel.places).fix, check_memory(satchel.places).fix]
+    listed = [memory.content for memory in satchel.memories.listed()]
+print(json.dumps([context.text, [str(failure) for failure in context.failures], refused, checks, listed]))
+"""
+
+
+def test_what_is_stored_is_read_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
+    root = sample_repository(tmp_path / "shop").root
+    with Satchel.open(root) as satchel:
+        satchel.assemble(QUESTION)
+        satchel.memories.add(MEMORY)
+    arguments = [sys.executable, "-c", CHILD, str(root), QUESTION]
+    ran = subprocess.run(arguments, capture_output=True, text=True, check=True, env={**os.environ})
+    text, failures, refused, checks, listed = json.loads(ran.stdout)
+    assert MEMORY in text
+    assert "0.1 * 2**attempt" in text
+    assert len(failures) == 1
+    assert "the answer comes from the index as it was before" in failures[0]
+    assert "cannot write to" in refused
+    assert checks == ["", ""]
+    assert listed == [MEMORY]
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        (SimpleNamespace(f_flag=0, f_bavail=0, f_favail=9), "the disk is full"),
+        (SimpleNamespace(f_flag=os.ST_RDONLY, f_bavail=9, f_favail=9), "its file system is read-only"),
+    ],
+)
+def test_a_message_tells_a_full_disk_from_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: SimpleNamespace, reason: str
+) -> None:
+    monkeypatch.setattr(os, "statvfs", lambda _: status)
+    (tmp_path / "folder").write_text("a file where the folder has to be")
+    with pytest.raises(StoreError, match=reason):
+        SqliteStore(tmp_path / "folder" / "memory.db", durable=True)
+    assert connection.obstacle(tmp_path / "memory.db") == reason
+
+
+def test_every_folder_of_a_store_is_private(tmp_path: Path) -> None:
+    SqliteStore(tmp_path / "home" / "cache" / "index.db").close()
+    assert {folder.stat().st_mode & 0o777 for folder in (tmp_path / "home", tmp_path / "home" / "cache")} == {0o700}
