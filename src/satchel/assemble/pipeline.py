@@ -11,19 +11,11 @@ from functools import partial
 
 from satchel.assemble.candidates import Candidate, record_candidate
 from satchel.assemble.companions import compacted, followers, import_lines
+from satchel.assemble.fill_policy import fill_policy, is_weak_match, level_of, shares_budget, value_range
 from satchel.assemble.freshness import Freshener
 from satchel.assemble.gather import Gathered, Workbench, balance, search_plan, section_floor, strength_of
 from satchel.assemble.items import counted_items
-from satchel.assemble.pack import (
-    ITEM_SHARE,
-    answer,
-    fill_policy,
-    fit,
-    is_weak_match,
-    level_of,
-    shares_budget,
-    value_range,
-)
+from satchel.assemble.pack import ITEM_SHARE, answer, fit
 from satchel.assemble.plans import PlannedSection, role_is_asked
 from satchel.assemble.render.frame import call_site_lines
 from satchel.assemble.request import AssembleRequest

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from satchel import config
 from satchel.assemble.candidates import Candidate
+from satchel.assemble.fill_policy import FillPolicy
 from satchel.assemble.items import entity_row
-from satchel.assemble.pack import FillPolicy, pack
+from satchel.assemble.pack import pack
 from satchel.assemble.plans import (
     PREMORTEM,
     PREMORTEM_LIMIT,

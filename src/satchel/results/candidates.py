@@ -24,7 +24,8 @@ from satchel.assemble.candidates import (
     signature_range,
 )
 from satchel.assemble.companions import ImportIndex, binding
-from satchel.assemble.pack import FillPolicy, Marking, answer, fit
+from satchel.assemble.fill_policy import FillPolicy
+from satchel.assemble.pack import Marking, answer, fit
 from satchel.assemble.plans import Plan, PlannedSection
 from satchel.assemble.render.labels import group_of
 from satchel.assemble.request import AssembleRequest, start_of_day
