@@ -440,6 +440,15 @@ def test_objects_and_refs_of_another_repository_are_refused(tree: Path, tmp_path
         run(found(here.parent), "log")
 
 
+def test_a_shared_clone_has_the_history_of_its_source(tree: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "--quiet", "--shared", f"{tree}/", "clone")
+    assert (tmp_path / "clone" / ".git" / "objects" / "info" / "alternates").exists()
+    assert (
+        run(found(tmp_path / "clone"), "log", "--format=%H").split()[0].decode()
+        == git(tree, "rev-parse", "HEAD").strip()
+    )
+
+
 def tree_bomb(folder: Path) -> Path:
     """A repository of 12 objects that describe ten billion files."""
     new_repository(folder)

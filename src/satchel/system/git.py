@@ -156,6 +156,9 @@ def repository_at(folder: Path) -> Repository | None:
 
 _CONFIG_PATH = re.compile(r'^[ \t]*(worktree|path)[ \t]*=[ \t]*"?([^"\n]+?)"?[ \t]*$', re.MULTILINE | re.IGNORECASE)
 
+_REMOTE = re.compile(r"^[ \t]*url[ \t]*=[ \t]*(?:file://)?(/[^\n]*[^\n/])", re.MULTILINE | re.IGNORECASE)
+"""A remote that is a folder of this machine."""
+
 
 def _is_own(folder: Path, git_dir: Path, common_dir: Path) -> bool:
     """Return whether a repository is part of the work tree, or names it: only its owner could have written that.
@@ -205,8 +208,9 @@ def _obstacle(repository: Repository, _minute: int) -> str:
     if any(_blocks(repository.common_dir, path) for _, path in _CONFIG_PATH.findall(config)):
         return "its configuration includes a pipe or a device"
     objects = own[0] / "objects"
-    lent = [objects / line for line in (_small_text(objects, "info/alternates") or "").splitlines()]
-    if any(place.resolve() not in OBJECTS_LENT and not place.resolve().is_relative_to(own[0]) for place in lent):
+    lent = [(objects / line).resolve() for line in (_small_text(objects, "info/alternates") or "").splitlines()]
+    own += [Path(url).resolve() for url in _REMOTE.findall(config)]  # `git clone --shared` names its source
+    if any(place not in OBJECTS_LENT and not any(map(place.is_relative_to, own)) for place in lent):
         return "it borrows the objects of another repository (`git repack -a -d` copies them, then remove alternates)"
     return ""
 
