@@ -76,8 +76,11 @@ def test_findings_hold_the_content_and_the_metadata_of_their_kind(engine: Satche
     searcher = Searcher(engine)
 
     async def ask() -> Mapping[str, Sequence[Finding]]:
-        return {type_: await getattr(searcher, f"search_{type_}")(QUESTION) for type_ in CONTEXT_TYPES}
+        types = [type_ for type_ in CONTEXT_TYPES if type_ != "contexts"]
+        return {type_: await getattr(searcher, f"search_{type_}")(QUESTION) for type_ in types}
 
+    with pytest.raises(UsageError, match="answer a situation, not a question"):
+        asyncio.run(searcher.search_contexts(QUESTION))
     found = asyncio.run(ask())
     assert [type_ for type_, rows in found.items() if rows] == TYPES
     assert "nine connections" in " ".join(row.content for row in found["memories"])

@@ -201,7 +201,7 @@ def test_a_folder_that_cannot_be_written_is_one_clear_line(satchel: Satchel) -> 
         assert (ran.code, ran.out) == (1, "")
         assert len(ran.err.splitlines()) == 1
         assert str(cache) in ran.err
-        assert "Permission denied" in ran.err
+        assert "you may not write there" in ran.err
 
 
 def test_an_index_that_cannot_be_written_is_one_clear_line(repository: TinyRepository, satchel: Satchel) -> None:

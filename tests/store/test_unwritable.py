@@ -45,6 +45,7 @@ def test_what_is_stored_is_read_where_nothing_can_be_written(tmp_path: Path, mon
     with Satchel.open(root) as satchel:
         satchel.assemble(QUESTION)
         satchel.memories.add(MEMORY)
+    (root / "shop" / "later.py").write_text("def later() -> None:\n    pass\n")
     arguments = [sys.executable, "-c", CHILD, str(root), QUESTION]
     ran = subprocess.run(arguments, capture_output=True, text=True, check=True, env={**os.environ})
     text, failures, refused, checks, listed = json.loads(ran.stdout)
