@@ -31,7 +31,7 @@ demo: $(BASE_INSTALLED) ## install, index this repository, and answer a question
 	@$(BASE)/satchel index .
 	@echo "demo: $$ satchel context \"$$(cat .demo-question)\" --max-tokens 2000"
 	@$(BASE)/satchel context - --max-tokens 2000 < .demo-question
-	@printf '\n%s\n' "demo: an agent that asks this question receives the text above. Try next:" \
+	@printf '%s\n' "" "demo: an agent that asks this question receives the text above. Try next:" \
 		"  PATH=$(CURDIR)/$(BASE):\$$PATH" \
 		"  cd ~/some/repository" \
 		"  satchel context \"where are errors turned into messages for the user\"" \

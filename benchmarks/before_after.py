@@ -34,7 +34,7 @@ DECIDES = {
     "Scaffold.register_error_handler": ("def register_error_handler(", "self.error_handler_spec[None][code]"),
     "Scaffold._get_exc_class_and_code": ("def _get_exc_class_and_code(", "return exc_class, exc_class.code"),
 }
-"""The definitions that decide the question, each with two of its lines; one example, chosen because all ways answer it."""
+"""The definitions that decide the question, each with two of its lines; an example that every way can answer."""
 
 SEARCH = ["grep", "-rn", "--include=*.py", WORD, "src"]
 WAYS: dict[str, list[list[str]]] = {
