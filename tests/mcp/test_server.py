@@ -28,7 +28,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "e96ec168a8561526c6e0479292b1dde6fa1fd9ecf4e394d4a0288c9a0ef5225e"
+TOOLS_HASH = "a6cf8fcd672cba9a0327c3dcf7452847854ad5c9a633d90bd2dedfa7d5863bda"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 5_000
