@@ -54,8 +54,8 @@ def refused(text: str) -> Iterator[str]:
 
 def documents() -> list[Path]:
     """README, the pages, what agents are given to read, and the Makefile."""
-    more = ("CONTRIBUTING.md", "llms.txt", "Makefile", *(REPOSITORY / "plugin").rglob("*.md"))
-    return [*pages(), *(REPOSITORY / path for path in more)]
+    names = ("CONTRIBUTING.md", "llms.txt", "Makefile")
+    return [*pages(), *(REPOSITORY / name for name in names), *(REPOSITORY / "plugin").rglob("*.md")]
 
 
 def messages(source: str) -> Iterator[str]:
