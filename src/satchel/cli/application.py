@@ -144,7 +144,7 @@ def application() -> None:
     """Everything your agent should know, packed to fit.
 
     Collects the code, docs, commits, notes and past lessons that matter for a task and packs them into a token
-    budget that it never exceeds. Runs offline: no model, no API key, no daemon.
+    budget that it never exceeds. Runs offline: no language model, no API key, no daemon.
     """
 
 
