@@ -4,7 +4,8 @@
 
 FLASK is a clone of pallets/flask. Each output is counted with o200k; `shown` are the deciding definitions with both of
 their lines in it. The ways are a search and the files it leads to, a search with forty lines around each hit, and one
-answer. This is one example; `questions/run.py` measures 109 questions.
+answer, whose markers depend on the key of the new home: its count varies by a few tokens. This is one example;
+`questions/run.py` measures 109 questions.
 """
 
 from __future__ import annotations
