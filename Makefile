@@ -25,10 +25,18 @@ ADAPTERS_INSTALLED := $(ADAPTERS:%=.venv-adapters-%/.installed)
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
 
-# The question stands in a hidden file, which is not indexed: here it would be its own best answer.
-demo: $(INSTALLED) ## install, index this repository, and answer a question about it with a packed context
-	$(BIN)/satchel index .
-	$(BIN)/satchel context - --max-tokens 2000 < .demo-question
+# The question is in a hidden file, which is not indexed: otherwise that file would be the best answer to it.
+demo: $(BASE_INSTALLED) ## install, index this repository, and answer a question about it with a packed context
+	@echo "demo: indexing this repository"
+	@$(BASE)/satchel index .
+	@echo "demo: $$ satchel context \"$$(cat .demo-question)\" --max-tokens 2000"
+	@$(BASE)/satchel context - --max-tokens 2000 < .demo-question
+	@printf '%s\n' "" "demo: an agent that asks this question receives the text above. Try next:" \
+		"  PATH=$(CURDIR)/$(BASE):\$$PATH" \
+		"  cd ~/some/repository" \
+		"  satchel context \"where are errors turned into messages for the user\"" \
+		"  satchel setup claude-code --dry-run     # or cursor, vscode, codex" \
+		"and here: make check"
 
 check: lint types base test ## every check: format, lint, types, an install without extras, tests with coverage
 
@@ -90,10 +98,13 @@ $(INSTALLED): pyproject.toml constraints.txt
 
 $(BASE_INSTALLED): pyproject.toml constraints.txt README.md $(SOURCES)
 	@test -n "$(PYTHON)" || { echo "satchel needs Python 3.11 or newer: none was found" >&2; exit 1; }
-	test -x $(BASE)/python || $(PYTHON) -m venv .venv-base
-	$(BASE)/python $(PIP_INSTALL) pip setuptools
-	rm -rf build
-	$(BASE)/python $(PIP_INSTALL) --no-build-isolation .
+	@echo "installing into .venv-base, once: Python environment"
+	@test -x $(BASE)/python || $(PYTHON) -m venv .venv-base
+	@echo "installing into .venv-base, once: build tools"
+	@$(BASE)/python $(PIP_INSTALL) pip setuptools
+	@echo "installing into .venv-base, once: satchel and the packages it needs at run time"
+	@rm -rf build
+	@$(BASE)/python $(PIP_INSTALL) --no-compile --no-build-isolation .
 	@rm -rf build
 	@touch $@
 

@@ -15,7 +15,20 @@ if TYPE_CHECKING:
 
     from satchel.assemble.shapes import as_blocks, as_sources
     from satchel.engine import Satchel
-    from satchel.errors import ContextAssemblyError, InvalidContextTypeError
+    from satchel.errors import (
+        ConfigError,
+        ContextAssemblyError,
+        EmbeddingError,
+        GitError,
+        InvalidContextTypeError,
+        LockedError,
+        MissingExtraError,
+        NoIndexError,
+        SatchelError,
+        StoreError,
+        UnsafePathError,
+        UsageError,
+    )
     from satchel.results.assembler import ContextAssembler
     from satchel.results.searcher import AssemblyOptions, Finding, Searcher
     from satchel.tools.aware import create_context_aware_tools
@@ -25,15 +38,25 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AssemblyOptions",
+    "ConfigError",
     "Context",
     "ContextAssembler",
     "ContextAssemblyError",
     "ContextItem",
+    "EmbeddingError",
     "Finding",
+    "GitError",
     "Hit",
     "InvalidContextTypeError",
+    "LockedError",
+    "MissingExtraError",
+    "NoIndexError",
     "Satchel",
+    "SatchelError",
     "Searcher",
+    "StoreError",
+    "UnsafePathError",
+    "UsageError",
     "__version__",
     "as_blocks",
     "as_sources",
@@ -44,16 +67,15 @@ _HOMES = {
     "AssemblyOptions": "results.searcher",
     "Context": "types",
     "ContextAssembler": "results.assembler",
-    "ContextAssemblyError": "errors",
     "ContextItem": "types",
     "Finding": "results.searcher",
     "Hit": "types",
-    "InvalidContextTypeError": "errors",
     "Satchel": "engine",
     "Searcher": "results.searcher",
     "as_blocks": "assemble.shapes",
     "as_sources": "assemble.shapes",
     "create_context_aware_tools": "tools.aware",
+    **dict.fromkeys((name for name in __all__ if name.endswith("Error")), "errors"),
 }
 
 

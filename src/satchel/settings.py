@@ -124,7 +124,7 @@ class Settings:
     budget_max_tokens: int = setting(
         "budget.max_tokens", 4_000,
         "tokens of a context, never exceeded",
-        "holds the changed code of three in four real fixes, and leaves a small model room to work",
+        "shows the changed code of three in four real fixes, and leaves a small model room to work",
         least=1, most=10_000_000,
     )  # fmt: skip
     budget_tokenizer: str = setting(
@@ -214,7 +214,7 @@ class Settings:
     )  # fmt: skip
     graph_deadline_s: float = setting(
         "graph.deadline_s", 3.0,
-        "seconds after which a walk goes no farther, with a note",
+        "seconds after which a walk stops, with a note",
         "the first specification allows that much; a walk over 300,000 nodes takes a thirtieth",
         least=0.01, most=600.0,
     )  # fmt: skip
@@ -245,7 +245,7 @@ class Settings:
     index_max_line_chars: int = setting(
         "index.max_line_chars", 20_000,
         "characters of a line above which a file counts as generated",
-        "nobody writes such a line, and a scan of it costs as much as a whole file",
+        "nobody writes such a line, and searching it costs as much as a whole file",
         least=200, most=100_000_000,
     )  # fmt: skip
     index_commits: int = setting(
@@ -327,7 +327,7 @@ class Settings:
     )  # fmt: skip
     embed_key_variable: str = setting(
         "embed.key_variable", "",
-        "name of the environment variable that holds the endpoint's key",
+        "name of the environment variable with the endpoint's key",
         "a key in a settings file would be copied and committed; local servers need none",
     )  # fmt: skip
     embed_timeout_s: float = setting(
@@ -339,7 +339,7 @@ class Settings:
     embed_weights: str = setting(
         "embed.weights", "",
         "folder with `model.safetensors` and `vocab.txt` of all-MiniLM-L6-v2",
-        "empty: those that an installed package carries",
+        "empty: those of an installed package",
     )  # fmt: skip
     judge_endpoint: str = setting(
         "judge.endpoint", "",
@@ -353,7 +353,7 @@ class Settings:
     )  # fmt: skip
     judge_key_variable: str = setting(
         "judge.key_variable", "",
-        "name of the environment variable that holds the key of the judging endpoint",
+        "name of the environment variable with the key of the judging endpoint",
         "a key in a settings file would be copied and committed; local servers need none",
     )  # fmt: skip
     judge_timeout_s: float = setting(
@@ -376,7 +376,7 @@ class Settings:
     )  # fmt: skip
     redact_allow: tuple[str, ...] = setting(
         "redact.allow", (),
-        "regular expressions of secrets that are no secrets",
+        "regular expressions of texts that look like secrets and are not",
         "never from a repository: it could switch redaction off, or stall it with a costly expression",
         patterns=True,
     )  # fmt: skip

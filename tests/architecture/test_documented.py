@@ -11,6 +11,8 @@ import click
 
 import satchel
 from satchel.cli.application import COMMANDS, application
+from satchel.settings import Settings
+from satchel.types import CONTEXT_TYPES
 from tests.architecture.tree import ROOT, modules, repository_files
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]+)(?:#[^)]*)?\)")
@@ -48,6 +50,18 @@ def test_every_public_name_is_in_the_python_page() -> None:
     text = page("docs/python.md")
     missing = [name for name in satchel.__all__ if not re.search(rf"`{re.escape(name)}\b", text)]
     assert not missing, f"docs/python.md does not name {missing}"
+
+
+def test_every_error_of_the_python_page_is_importable_from_the_package() -> None:
+    names = re.findall(r"^\| `(\w+Error)` \|", page("docs/python.md").partition("## Errors")[2], re.MULTILINE)
+    assert "UsageError" in names
+    assert all(issubclass(getattr(satchel, name), satchel.SatchelError) for name in names)
+
+
+def test_pages_agree_with_the_setting_on_what_has_no_vectors() -> None:
+    assert set(CONTEXT_TYPES) - set(Settings().embed_kinds) == {"code", "commits"}
+    for path in ("docs/python.md", "docs/vectors.md"):
+        assert "code and commits have no vectors by default" in " ".join(page(path).lower().split()), path
 
 
 def test_every_command_is_in_the_command_line_page() -> None:

@@ -127,7 +127,7 @@ def test_a_replay_names_what_differs(satchel: Satchel, shop: TinyRepository, tmp
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [("{", "is no JSON"), ("[1]", "holds no saved context"), ("{}", "not a saved")]
+    ("content", "message"), [("{", "is not JSON"), ("[1]", "does not contain a saved context"), ("{}", "not a saved")]
 )
 def test_what_is_no_saved_answer_is_refused(satchel: Satchel, tmp_path: Path, content: str, message: str) -> None:
     file = tmp_path / "saved.json"

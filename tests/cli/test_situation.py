@@ -97,7 +97,7 @@ def test_nothing_to_say_is_said(shop: TinyRepository, satchel: Satchel) -> None:
 
 
 def test_wrong_options_are_named(shop: TinyRepository, satchel: Satchel) -> None:
-    assert "--params is no JSON" in satchel("situation", "--params", "{").err
+    assert "--params is not JSON" in satchel("situation", "--params", "{").err
     assert satchel("situation", "--params", "[]").code == 2
     assert satchel("situation", "--time", "soon").code == 2
     assert shop

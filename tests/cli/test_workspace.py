@@ -113,7 +113,7 @@ def test_a_type_can_be_chosen_but_must_fit(satchel: Satchel, vault: Path, tana: 
     assert "cannot be a tana" in satchel("workspace", "add", "x", str(vault), "--type", "tana").err
     assert "cannot be a vault" in satchel("workspace", "add", "x", str(tana), "--type", "vault").err
     (tmp_path / "package.json").write_text('{"name": "x"}')
-    assert "is no Tana export" in satchel("workspace", "add", "x", str(tmp_path / "package.json")).err
+    assert "is not a Tana export" in satchel("workspace", "add", "x", str(tmp_path / "package.json")).err
     assert satchel("workspace", "add", "x", str(tmp_path / "gone")).code == 10
 
 

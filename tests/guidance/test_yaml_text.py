@@ -42,7 +42,7 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("x:\n" + "".join(" " * depth + "- \n" for depth in range(1, DEEPEST + 3)), f"deeper than {DEEPEST} levels"),
         ("[" * 5000 + "]" * 5000, f"deeper than {DEEPEST} levels"),
         ("a: {b: 1\nc: 2\n", "f.yaml:"),
-        ("a: 1\n---\nb: 2\n", "f.yaml:2: holds a second document"),
+        ("a: 1\n---\nb: 2\n", "f.yaml:2: has a second document"),
         ("base: &b {x: 1}\nc:\n  <<: *b\n", "f.yaml:3: has a merge key"),
         ("? [a]\n: 1\n", "f.yaml:1: has a key that is not a plain text"),
         ("a: *b\n", "f.yaml:1"),

@@ -234,7 +234,7 @@ def test_secrets_and_hidden_characters_never_enter(tana: Index) -> None:
 
 
 def test_what_is_no_export_is_an_error_with_its_path(tana: Index) -> None:
-    for text, message in (("{", "this is no JSON"), ("[]", "there is no list 'docs'")):
+    for text, message in (("{", "this is not JSON"), ("[]", "there is no list 'docs'")):
         tana.root.write_text(text)
         with pytest.raises(UsageError, match=rf"export\.json: {message}"):
             tana.run()
@@ -245,7 +245,7 @@ def test_what_is_no_export_is_an_error_with_its_path(tana: Index) -> None:
 
 def test_an_export_without_notes_says_so(tana: Index) -> None:
     tana.root.write_bytes(export())
-    assert "holds no notes" in tana.run().notes[0].message
+    assert "contains no notes" in tana.run().notes[0].message
 
 
 def assembled(root: Path, question: str, **options: Any) -> str:

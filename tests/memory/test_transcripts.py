@@ -170,7 +170,7 @@ def test_a_place_without_transcripts_is_an_error_that_says_where_they_are(tmp_pa
         UsageError, match=r"does not exist: Claude Code keeps its transcripts below ~/\.claude/projects"
     ):
         transcript_files([tmp_path / "none"])
-    with pytest.raises(UsageError, match=r"holds no \*\.jsonl file"):
+    with pytest.raises(UsageError, match=r"contains no \*\.jsonl file"):
         transcript_files([tmp_path])
 
 

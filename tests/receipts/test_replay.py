@@ -113,7 +113,7 @@ def test_other_notes_and_other_bytes_are_named(satchel: Satchel) -> None:
     noted = {**envelope, "failures": [{"source": "docs", "message": "no answer"}]}
     assert satchel.replay(noted).differences == ("notes: 1 then, 0 now",)
     turned = {**envelope, "items": envelope["items"][::-1]}
-    assert satchel.replay(turned).differences == ("the same items stand in another order",)
+    assert satchel.replay(turned).differences == ("the same items are in another order",)
 
 
 @pytest.mark.parametrize(

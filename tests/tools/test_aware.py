@@ -147,7 +147,7 @@ def test_every_function_of_a_tool_object_is_wrapped() -> None:
 def test_what_is_no_tool_or_no_assembler_is_refused() -> None:
     with pytest.raises(UsageError, match="tool 'x' has no function"):
         aware(Assembler(), {"x": 3})
-    with pytest.raises(UsageError, match="int holds no tools"):
+    with pytest.raises(UsageError, match="int has no tools"):
         aware(Assembler(), 3)
     with pytest.raises(UsageError, match="object assembles no situations"):
         aware(object(), [])

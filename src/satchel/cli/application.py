@@ -33,17 +33,17 @@ COMMANDS: Mapping[str, str] = {
     "brief": "Show what to know when a session starts, or after a failure.",
     "graph": "Walk from a topic or a node to what it is related to.",
     "search": "List the best matches for a question.",
-    "why": "Say how a file or a definition stands for a question, and why it is in or out.",
-    "expand": "Show all of what a handle stands for.",
-    "situation": "Pack what guides a situation, and what history knows of it.",
+    "why": "Explain how a file or symbol ranks for a question, and why it is in or out.",
+    "expand": "Show everything behind a handle.",
+    "situation": "Show the instructions and history that apply to a task, file or tool call.",
     "rules": "Say which instruction files apply, and what is wrong with them.",
     "replay": "Ask a saved question again and name what differs.",
     "index": "Bring the index of a folder up to date.",
     "history": "Show the commits that touched a file, which files change most, or who changed them.",
     "remember": "Remember something, as `satchel memory add` does.",
-    "memory": "Remember, find, replace and forget what is true for long.",
-    "experience": "Keep what was tried, what was expected, and what came of it.",
-    "values": "Find what experiences teach together, and keep it.",
+    "memory": "Store, find, replace and delete long-term facts.",
+    "experience": "Record what was tried, what was expected, and how it ended.",
+    "values": "Find and keep the lessons that several experiences share.",
     "export": "Write everything that is remembered as JSON Lines.",
     "import": "Import memories, experiences and conversations from JSON Lines.",
     "status": "Show what is indexed, how fresh it is and what was left out.",
@@ -143,8 +143,8 @@ def unknown_command(name: str) -> str:
 def application() -> None:
     """Everything your agent should know, packed to fit.
 
-    Gathers what matters for a question from the code, the docs and the history of a folder, and packs it into a
-    token budget that holds.
+    Collects the code, docs, commits, notes and past lessons that matter for a task and packs them into a token
+    budget that it never exceeds. Runs offline: no language model, no API key, no daemon.
     """
 
 

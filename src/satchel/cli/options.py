@@ -258,7 +258,7 @@ def _value(parameter: Parameter, value: Any, *, is_listed: bool) -> Any:
         return json.loads(value)
     except ValueError as error:
         example = '{"path": "src/a.py"}'
-        raise UsageError(f"{parameter.name} is no JSON ({error}): write it as '{example}'", parameter.name) from None
+        raise UsageError(f"{parameter.name} is not JSON ({error}): write it as '{example}'", parameter.name) from None
 
 
 def _count(option: str, text: str) -> tuple[str, int]:

@@ -254,7 +254,7 @@ def built(cache: Path, weights: str = "") -> Path:
         return target
     source = weights_folder(weights)
     if source is None:
-        where = f"{weights} holds no {WEIGHTS_FILE}" if weights else "no installed package carries the weights"
+        where = f"{weights} does not contain {WEIGHTS_FILE}" if weights else "no installed package has the weights"
         raise EmbeddingError(f"the model cannot be built, because {where}: {INSTALL}")
     import shutil
     import tempfile

@@ -83,7 +83,7 @@ class _Reader:
             if kind == "DocumentStartEvent":
                 documents += 1
                 if documents > 1:
-                    raise self._error(event, "holds a second document: leave one in a file")
+                    raise self._error(event, "has a second document: keep one per file")
                 data = self._value(next(events), events, ())
         return Marked(data, self._lines)
 

@@ -258,7 +258,7 @@ def _texts(name: str, value: object) -> list[str]:
         raise UsageError(f"{name} of the situation is {value!r:.60}: give a list of texts")
     entries = list(listed)
     if not all(isinstance(entry, str) for entry in entries):
-        raise UsageError(f"{name} of the situation holds something else than texts: give a list of texts")
+        raise UsageError(f"{name} of the situation has a value that is not a text: give a list of texts")
     return [entry.strip() for entry in entries if entry.strip()]
 
 

@@ -112,7 +112,7 @@ def _packed(hook: EventContext, tokens: int, *, is_first: bool) -> Answer:
     answers.append((brief, engine.unrecorded(brief)))
     shown = [(request, context) for request, context in answers if context.items]
     if not shown and any(context.shown_before for _, context in answers):
-        return nothing("the session has what is known of it")
+        return nothing("the session has what is known about it")
     if not shown:
         return nothing("nothing like it is known")
     notice = f"satchel: {counted(sum(len(context.items) for _, context in shown))} about this failure"

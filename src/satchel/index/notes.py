@@ -124,7 +124,7 @@ class _Run:
             redacted=self._redacted,
             cleaned=self._cleaned,
             interrupted=not completed,
-            notes=() if workspace.keys else (Failure("notes", f"{path} holds no notes"),),
+            notes=() if workspace.keys else (Failure("notes", f"{path} contains no notes"),),
             seconds=time.monotonic() - started,
         )
 

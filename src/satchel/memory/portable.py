@@ -337,7 +337,7 @@ def transcript_files(paths: Sequence[Path]) -> list[Path]:
     for path in paths:
         below = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path] if path.exists() else []
         if not below:
-            what = "holds no *.jsonl file" if path.is_dir() else "does not exist"
+            what = "contains no *.jsonl file" if path.is_dir() else "does not exist"
             raise UsageError(f"{path} {what}: Claude Code keeps its transcripts below ~/.claude/projects")
         files_below += below
     return list(dict.fromkeys(files_below))

@@ -269,7 +269,7 @@ GRAPH_CONTEXT = Operation(
 EXPAND = Operation(
     "expand",
     "Expand handles",
-    "Show all of what handles stand for: the code or record that an earlier answer showed in part or left out.",
+    "Show everything behind handles: the code or record that an earlier answer showed in part or left out.",
     (
         Parameter("handles", Shape.TEXTS, "8-character handles of an earlier answer.", is_required=True),
         MAX_TOKENS,
@@ -293,7 +293,7 @@ DOCUMENT = Operation(
 WHY = Operation(
     "why",
     "Why something is in or out",
-    "Say how a file, a definition or a record stands for a question, and why it is in or out.",
+    "Explain how a file, symbol or record ranks for a question, and why it is in or out.",
     (
         text("target", "A path or its end, a qualified name, a commit, or an id.", is_required=True),
         text("question", "The question.", is_required=True, aliases=("query",)),

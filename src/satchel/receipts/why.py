@@ -332,7 +332,7 @@ def _items(saved: Sequence[Mapping[str, Any]], context: Context) -> list[str]:
         if (before[identity].get("content"), before[identity].get("handle"))
         != (now[identity].content, now[identity].handle)
     ]
-    order = [] if gone or fresh or list(before) == list(now) else ["the same items stand in another order"]
+    order = [] if gone or fresh or list(before) == list(now) else ["the same items are in another order"]
     lines = [*changed, *gone, *fresh, *order]
     more = len(lines) - CHANGES_NAMED
     return [*lines[:CHANGES_NAMED], f"and {more} more items"] if more > 0 else lines

@@ -118,7 +118,7 @@ def earlier_blobs(repository: Repository, path: str, most: int) -> Iterator[str]
 def resolve(repository: Repository, revision: str) -> str:
     """Return the commit id of a revision. Raises GitError if there is none."""
     if "\0" in revision:  # no argument of a process can contain it
-        raise GitError("a revision holds no NUL")
+        raise GitError("a revision must not contain a NUL character")
     return run(repository, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().split()[-1]
 
 

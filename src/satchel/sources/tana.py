@@ -166,7 +166,7 @@ def items_of(raw: bytes) -> Iterator[Any]:
         export = _lenient(raw)
     lists = [part.docs for part in (export, export.storeData) if part is not None and part.docs is not None]
     if not lists:
-        raise UsageError("there is no list 'docs' in it: this is no export that satchel knows")
+        raise UsageError("there is no list 'docs' in it: satchel does not know this kind of export")
     for item in chain.from_iterable(lists):
         yield json.loads(bytes(item).decode("utf-8", "replace")) if isinstance(item, msgspec.Raw) else item
 
@@ -178,7 +178,7 @@ def _lenient(raw: bytes) -> _Export:
         outer = whole if isinstance(whole, dict) else {}
         return _Export(_list(outer, "docs"), _Export(_list(outer.get("storeData"), "docs")))
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"this is no JSON: {error}") from error
+        raise UsageError(f"this is not JSON: {error}") from error
 
 
 def _list(value: Any, name: str) -> list[Any] | None:

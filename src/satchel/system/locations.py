@@ -266,7 +266,7 @@ def _checked_type(root: Path, kind: WorkspaceType | None) -> WorkspaceType:
         expected = "the file of an export (.json)" if type_ is WorkspaceType.TANA else "a folder"
         raise UsageError(f"{escape_name(str(root))} cannot be a {type_}: that is {expected}")
     if type_ is WorkspaceType.TANA and not _looks_like_export(root):
-        raise UsageError(f"{escape_name(str(root))} is no Tana export: it has neither 'docs' nor 'storeData'")
+        raise UsageError(f"{escape_name(str(root))} is not a Tana export: it has neither 'docs' nor 'storeData'")
     return type_
 
 

@@ -57,7 +57,7 @@ def create_context_aware_tools(
     if callable(tools) or _handlers(tools):
         return _aware(tools, _name_of(tools), contexts)  # type: ignore[no-any-return]
     if not isinstance(tools, Iterable) or isinstance(tools, str | bytes):
-        raise UsageError(f"{type(tools).__name__} holds no tools: give a mapping of names, a list, or one tool")
+        raise UsageError(f"{type(tools).__name__} has no tools: give a mapping of names, a list, or one tool")
     listed = [_aware(tool, _name_of(tool), contexts) for tool in tools]
     return tuple(listed) if isinstance(tools, tuple) else listed  # type: ignore[return-value]
 

@@ -228,10 +228,10 @@ def parsed(body: bytes) -> Mapping[str, Any]:
     try:
         value = json.loads(body, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"the body is no JSON: {error}") from error
+        raise UsageError(f"the body is not JSON: {error}") from error
     value = _whole(value)
     if not isinstance(value, dict):
-        raise UsageError('the body is no JSON object: send the arguments as in {"question": "where is ..."}')
+        raise UsageError('the body is not a JSON object: send the arguments as in {"question": "where is ..."}')
     return value
 
 

@@ -111,7 +111,7 @@ def graph_command(invocation: Invocation, arguments: dict[str, Any], *, strict: 
     positional={"handles": "HANDLE..."},
 )
 def expand_command(invocation: Invocation, arguments: dict[str, Any]) -> int:
-    """Show all of what a handle stands for.
+    """Show everything behind a handle.
 
     HANDLE is one of the 8-character names that `satchel context --json`, `--handles` or `--explain` gave. The text is
     that of the same revision: from the file if it still matches, else from git; otherwise a note says where it is now.
@@ -129,7 +129,7 @@ def expand_command(invocation: Invocation, arguments: dict[str, Any]) -> int:
     positional={"target": "PATH|SYMBOL", "question": "QUESTION|-"},
 )
 def why_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """Say how a file or a definition stands for a question, and why it is in or out.
+    """Explain how a file or symbol ranks for a question, and why it is in or out.
 
     PATH|SYMBOL may also be the end of a path, a qualified name such as `Client.send`, or the hash of a commit.
     """
@@ -186,10 +186,10 @@ def read_saved(file: Path) -> tuple[dict[str, Any], int | None]:
         raise UsageError(f"{file} cannot be read: {error.strerror or error}") from None
     except ValueError as error:
         raise UsageError(
-            f"{file} is no JSON ({error}): save an answer with `satchel context QUESTION --json`"
+            f"{file} is not JSON ({error}): save an answer with `satchel context QUESTION --json`"
         ) from None
     if not isinstance(saved, dict):
-        raise UsageError(f"{file} holds no saved context: save one with `satchel context QUESTION --json`")
+        raise UsageError(f"{file} does not contain a saved context: save one with `satchel context QUESTION --json`")
     return saved, 2 if raw.startswith(b"{\n") else None
 
 
@@ -242,7 +242,7 @@ def brief_command(invocation: Invocation, arguments: dict[str, Any], *, failed: 
 @click.option("--explain", "explained", is_flag=True, help="Say on standard error what applies and why.")
 @strict_option
 def situation_command(invocation: Invocation, arguments: dict[str, Any], *, explained: bool, strict: bool) -> int:
-    """Pack what guides a situation, and what history knows of it.
+    """Show the instructions and history that apply to a task, file or tool call.
 
     The current context.yaml with what it inherits and injects, the instruction files that apply (AGENTS.md, CLAUDE.md
     and their relatives), then memories, experiences and commits. After `satchel trust` files of the folder are shown

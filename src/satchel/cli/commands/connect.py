@@ -83,9 +83,7 @@ LEAST_TOKENS = 50
 @click.option(
     "--max-tokens", type=int, default=MAX_TOKENS, show_default=True, metavar="N", help="The budget of one context."
 )
-@click.option(
-    "--session", metavar="ID", help="For whom: what this session received before is only named, unless it changed."
-)
+@click.option("--session", metavar="ID", help="Do not repeat what this session already received, unless it changed.")
 @click.option("--context", metavar="FOLDER", help="The folder of the current context.yaml (that nearest to the files).")
 @click.argument("server", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def proxy_command(
@@ -102,8 +100,8 @@ def proxy_command(
 
     COMMAND starts a server that speaks over standard input and output. Everything passes as it is, in both directions
     and in every version of the protocol; only a successful result of a tool that --tools names gets one more item of
-    text: what guides this call and what history knows of it, as `satchel situation` packs it. Where no context can be
-    assembled in time, the result passes unchanged. Ends with the exit code of the server.
+    text: the instructions and history that apply to this call, as `satchel situation` packs them. If no context is
+    ready in time, the result passes unchanged. Ends with the exit code of the server.
     """
     chosen = [glob for text in globs for glob in text.split(",") if glob]
     if not chosen:
@@ -154,7 +152,7 @@ def hook_command(context: click.Context) -> None:
 def log(invocation: Invocation, *, most: int, everything: bool) -> int:
     """Show what hooks injected, when, and what it cost.
 
-    The log holds ids and titles, and no text of what was injected.
+    The log has ids and titles, but not the injected text.
     """
     from satchel import config
     from satchel.system import hook_log

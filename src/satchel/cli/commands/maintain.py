@@ -162,7 +162,7 @@ def import_command(invocation: Invocation, sources: Sequence[str], *, form: str,
     """Import memories, experiences and conversations from JSON Lines.
 
     A line that cannot be used is named with its number, and all others are imported (exit code 3). What is here
-    already is replaced only by a later state of it, so the same file can be imported again.
+    already is replaced only by a newer version, so the same file can be imported again.
 
     Of Claude Code, a FILE may be a folder, by default ~/.claude/projects: what was said while working in this
     repository is taken from it.

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 @group("memory")
 def memory_command() -> None:
-    """Remember, find, replace and forget what is true for long.
+    """Store, find, replace and delete long-term facts.
 
     Memories belong to the repository they are made in, and are found in all of its work trees; with --everywhere they
     are found from any folder. They are kept in one file (`satchel config path`) that no other command removes.
@@ -216,7 +216,7 @@ _SHOWS = {LIST: "the experiences"}
 
 @group("experience")
 def experience_command() -> None:
-    """Keep what was tried, what was expected, and what came of it.
+    """Record what was tried, what was expected, and how it ended.
 
     Start with a hypothesis, update it as it changes, and resolve it: a session has one active experience at a time.
     Resolved ones are found by questions, in contexts and before similar work.
@@ -343,7 +343,7 @@ SHOWN_MEMBERS = 10
 
 @group("values")
 def values_command() -> None:
-    """Find what experiences teach together, and keep it.
+    """Find and keep the lessons that several experiences share.
 
     `cluster` groups the experiences of an axis, `propose` names a lesson for each group, `accept` keeps one as a value.
     A value is refused where it lies further from the centre of its group than the lessons of the members do.

@@ -68,7 +68,7 @@ def serve_command(
     """Serve the page, the HTTP API and MCP at /mcp, for this machine.
 
     Prints one line, the address of the page. It works once and signs that browser in. Scripts and MCP clients send
-    `Authorization: Bearer TOKEN` instead, with the token that --show-token prints, or that SATCHEL_HTTP_TOKEN holds.
+    `Authorization: Bearer TOKEN` instead, with the token that --show-token prints, or the value of SATCHEL_HTTP_TOKEN.
     GET /openapi.json describes the API. Ctrl-C ends it after the requests in progress, a second one at once.
     """
     from satchel.config import Folders

@@ -299,7 +299,7 @@ def _check_owner(connection: apsw.Connection, path: Path) -> None:
     tables = {row[0] for row in rows(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")}
     # A first run that was killed before its first transaction leaves an empty file.
     if tables and not tables >= _OWN_TABLES:
-        raise DamagedStoreError(f"{path} is not a store of satchel: it holds other tables")
+        raise DamagedStoreError(f"{path} is not a store of satchel: it has other tables")
 
 
 def put_aside(path: Path) -> Path:

@@ -184,7 +184,7 @@ function checks(answer) {
           element("strong", {}, check.name),
           " ",
           inline(check.message),
-          check.fix ? element("span", { class: "fix" }, "To mend it: ", element("code", {}, check.fix)) : null,
+          check.fix ? element("span", { class: "fix" }, "To fix it: ", element("code", {}, check.fix)) : null,
         ),
       ),
     ),

@@ -7,7 +7,7 @@ import { badge } from "./why.js";
 import { count, many, minute, short } from "./words.js";
 
 const LISTED = 200;
-const COLUMNS = ["When (UTC)", "Event", "What came of it", "Tokens", "Took"];
+const COLUMNS = ["When (UTC)", "Event", "Result", "Tokens", "Took"];
 const LOOKS = { injected: "outcome-ok", failed: "outcome-fail", saved: "trust-data", nothing: "" };
 
 /** Show the log, the newest first. */
