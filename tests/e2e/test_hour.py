@@ -39,14 +39,8 @@ def answered(satchel: Satchel, *arguments: str) -> str:
     return ran.out
 
 
-def test_an_hour_of_work(satchel: Satchel, repository: TinyRepository, tmp_path: Path) -> None:
-    # Index and ask: the code that decides is there, within the budget.
-    assert "indexed" in satchel("index").err
-    first = answered(satchel, "context", "how long does the client wait between attempts", "--max-tokens", "600")
-    assert "return 0.1 * 2**attempt" in first
-    assert o200k(first) <= 600
-
-    # Try something, and fail: the test says no, and satchel asks once for the cause.
+def fail(satchel: Satchel) -> None:
+    """Try something that fails; satchel asks once for the cause, which is added."""
     started = satchel(
         "experience", "start", "--domain", "debugging", "--strategy", "root-cause-analysis",
         "--goal", "The first retry of an order comes sooner", "--hypothesis", HYPOTHESIS,
@@ -65,18 +59,21 @@ def test_an_hour_of_work(satchel: Satchel, repository: TinyRepository, tmp_path:
     )  # fmt: skip
     assert json.loads(corrected)["root_cause"]["description"] == CAUSE
 
-    # Before the next try: what failed, with its cause; after a failure: the code of the trace, and the same.
+
+def look_back(satchel: Satchel, log: Path) -> None:
+    """Before the next try: what failed, with its cause. After a failure: the code of the trace."""
     premortem = answered(satchel, "premortem", "--domain", "debugging")
     assert HYPOTHESIS in premortem
     assert CAUSE in premortem
-    log = tmp_path / "log.txt"
-    frame = f'  File "{repository.root}/shop/client.py", line 17, in send_order'
+    frame = f'  File "{satchel.root}/shop/client.py", line 17, in send_order'
     error = "ValueError: sleep length must be non-negative"
     log.write_text(f"Traceback (most recent call last):\n{frame}\n    time.sleep(backoff(attempt))\n{error}\n")
     brief = answered(satchel, "brief", "--after-failure", str(log), "--max-tokens", "1200")
     assert "time.sleep(backoff(attempt))" in brief
 
-    # Fix it, and write down what was decided: no second index run is needed.
+
+def fix(satchel: Satchel, repository: TinyRepository) -> None:
+    """Fix it, look at what the change concerns without another index run, and write down what was decided."""
     client = repository.root / "shop" / "client.py"
     client.write_text(CLIENT.replace("    return 0.1 * 2**attempt", FIXED))
     changed = answered(satchel, "context", "--diff", "--max-tokens", "1500")
@@ -91,10 +88,11 @@ def test_an_hour_of_work(satchel: Satchel, repository: TinyRepository, tmp_path:
         "Shorten the first wait of the backoff\n\nOrders waited for a tenth of a second.", {"shop/client.py": text}
     )
 
-    # Sixty experiences of the team arrive: groups by words, and one value for the largest.
-    earlier = tmp_path / "team.jsonl"
-    earlier.write_text("".join(f"{json.dumps(line)}\n" for line in lines()[0]))
-    answered(satchel, "import", str(earlier), "--here")
+
+def learn(satchel: Satchel, team: Path) -> None:
+    """Sixty experiences of the team arrive: three groups by words, and a value for one of them."""
+    team.write_text("".join(f"{json.dumps(line)}\n" for line in lines()[0]))
+    answered(satchel, "import", str(team), "--here")
     answered(satchel, "values", "cluster")
     proposals = satchel("values", "propose", "--axis", "full", "--json").json["proposals"]
     assert len(proposals) == 3
@@ -103,7 +101,16 @@ def test_an_hour_of_work(satchel: Satchel, repository: TinyRepository, tmp_path:
     slow = answered(satchel, "context", "the query wraps an indexed column in a function and is slow")
     assert value["text"] in slow
 
-    # The question that uses all of it.
+
+def test_an_hour_of_work(satchel: Satchel, repository: TinyRepository, tmp_path: Path) -> None:
+    assert "indexed" in satchel("index").err
+    first = answered(satchel, "context", "how long does the client wait between attempts", "--max-tokens", "600")
+    assert "return 0.1 * 2**attempt" in first
+    assert o200k(first) <= 600
+    fail(satchel)
+    look_back(satchel, tmp_path / "log.txt")
+    fix(satchel, repository)
+    learn(satchel, tmp_path / "team.jsonl")
     final = satchel("context", LATER, "--max-tokens", "2000", "--json").json
     text = final["text"]
     for shown in (FIXED, "waits 50 ms", CAUSE):
