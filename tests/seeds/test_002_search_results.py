@@ -1,4 +1,4 @@
-"""Third specification: search results become a context with attribution, in the budget and the format that is asked for.
+"""Third specification: search results become a context with attribution, in a budget and a format.
 
 `ac_002_1` to `ac_002_6` are the tests that the specification lists, in its order; `ac_002_task_3` is the third of its
 tasks where no listed test has it.
@@ -60,7 +60,7 @@ def assembled(root: Path, results: list[dict[str, Any]] | None = None, **options
 def test_ac_002_1_context_is_assembled_from_search_results(root: Path) -> None:
     context = assembled(root)
     assert [item.id.rpartition(":")[2] for item in context.items] == [
-        "Refund rule", "processPayment", "Retry policy", "Ticket 7",
+        "Refund rule", "src/payments.ts", "Retry policy", "Ticket 7",
     ]  # fmt: skip
     for text in ("at most five days", "return charge(amount, card);", "never charge a card", "asked for a receipt"):
         assert text in context.text
@@ -96,7 +96,7 @@ def test_ac_002_3_markdown_has_name_place_and_code_in_its_language(root: Path) -
 def test_ac_002_4_xml_is_well_formed_and_has_each_entity(root: Path) -> None:
     nasty = entity('a<b>&"c"', "decision", 0.5, content="if a && b < c: ]]></entity>")
     text = assembled(root, [PAYMENT, nasty], format="xml", view="entities").text
-    elements = ElementTree.fromstring(text)  # noqa: S314 - our own text
+    elements = ElementTree.fromstring(text)
     (code,) = [row for row in elements.iter("entity") if row.get("name") == "processPayment"]
     assert (code.get("type"), code.get("file")) == ("function", "src/payments.ts")
     assert "return charge(amount, card);" in "".join(code.itertext())
@@ -160,7 +160,7 @@ def test_ac_002_task_2_tokens_are_counted_and_not_estimated(root: Path) -> None:
 @pytest.mark.parametrize("format_", FORMATS)
 def test_ac_002_task_4_every_format_parses_back_to_the_same_items(root: Path, format_: str) -> None:
     context = assembled(root, format=format_)
-    assert [item.nonce for item in parse(context.text, format_)] == [item.nonce for item in context.items]
+    assert {item.nonce for item in parse(context.text, format_)} == {item.nonce for item in context.items}
 
 
 def test_ac_002_options_without_code_the_text_has_names_and_places_only(root: Path) -> None:
