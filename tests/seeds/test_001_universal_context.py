@@ -44,7 +44,7 @@ TREE = {
 SITUATION = {"tool": "edit_file", "task": "charge the card", "files": ["pay/card.py"]}
 
 
-class Judge:
+class Answers:
     """A language model for tests: it knows which conditions hold, and remembers what it was asked."""
 
     def __init__(self, *true: str) -> None:
@@ -56,8 +56,8 @@ class Judge:
         return [condition in self.true for condition in conditions]
 
 
-def assembled(shop: Shop, *true: str, files: Mapping[str, str] = TREE, **options: Any) -> tuple[Context, Judge]:
-    judge = Judge(*true)
+def assembled(shop: Shop, *true: str, files: Mapping[str, str] = TREE, **options: Any) -> tuple[Context, Answers]:
+    judge: Any = Answers(*true)
     return shop(files).situation(SITUATION, context="pay", judge=judge, **options), judge
 
 
@@ -96,7 +96,8 @@ def test_ac_001_1_semantics_without_a_model_conditions_go_by_meaning(shop: Shop)
 
 def test_ac_001_1_strict_only_true_is_true(shop: Shop) -> None:
     """Decision B4 replaces `includes('true')`: an answer that is neither true nor false leaves the verdict to words."""
-    context = shop(TREE).situation(SITUATION, context="pay", judge=lambda conditions, _: ["not true"] * len(conditions))
+    vague: Any = lambda conditions, _: ["not true"] * len(conditions)  # noqa: E731
+    context = shop(TREE).situation(SITUATION, context="pay", judge=vague)
     assert verdicts(context)["complex"] != "true"
     assert any("not true" in failure.message for failure in context.failures)
 
@@ -151,9 +152,9 @@ def test_ac_001_3_relevant_the_current_context_is_kept_and_the_budget_holds(shop
 
 def test_ac_001_3_reduced_a_large_context_is_shortened_and_smaller_ones_follow(shop: Shop) -> None:
     """Decision B6 replaces the end of the loop at the first context that does not fit."""
-    true = ("the task is about payments", "task is complex")
-    whole = shop(LARGE).situation(SITUATION, context="pay", judge=Judge(*true), max_tokens=8000)
-    less = shop(LARGE).situation(SITUATION, context="pay", judge=Judge(*true), max_tokens=500)
+    judge: Any = Answers("the task is about payments", "task is complex")
+    whole = shop(LARGE).situation(SITUATION, context="pay", judge=judge, max_tokens=8000)
+    less = shop(LARGE).situation(SITUATION, context="pay", judge=judge, max_tokens=500)
     assert less.usage.used < whole.usage.used
     assert {"Money (guide)", "Style (guide)", "Complexity (guide)"} <= {*titles(less)}
 
@@ -196,7 +197,7 @@ def test_ac_001_example_1_a_rule_is_evaluated_by_the_model_that_was_given(shop: 
     rule = "metadata: {name: Test Context}\ninjection_rules: [{name: complexity_check, condition: task is complex, "
     files = {"context.yaml": rule + "inject: [helpers/complexity-guide]}]\n",
              "helpers/complexity-guide/context.yaml": "metadata: {name: Guide}\n"}  # fmt: skip
-    judge = Judge("task is complex")
+    judge: Any = Answers("task is complex")
     context = shop(files).situation(SITUATION, judge=judge)
     assert judge.asked == ["task is complex"]
     assert "Guide" in titles(context)
