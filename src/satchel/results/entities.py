@@ -5,7 +5,7 @@ own hits); a name may be written as here or in camel case; a location may be in 
 with a result becomes a named note.
 
 An entity is from an earlier state of its file. Its lines are used if they have its content or its name, unless the
-function of that name is only in part in them. Otherwise the content is searched, then the definition by its name. An
+definition of that name is only in part in them. Otherwise the content is searched, then the definition by its name. An
 entity that is not in the file is shown by its given content, marked stale.
 """
 
@@ -15,6 +15,7 @@ import math
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +47,8 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "end": ("end_line", "endLine"),
 }
 
-_FUNCTIONS = frozenset({Role.FUNCTION, Role.METHOD})
-"""Roles whose part is all of a definition; that of a class is its head."""
+_DEFINED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
+"""Roles of definitions, whose first and last line are known exactly."""
 
 _VAGUE_ROLES = frozenset({"record", "text", "gap"})
 """Roles that say less than the kind of the chunk does."""
@@ -254,7 +255,8 @@ def locate(entity: Entity, lines: Sequence[str], outline: Outline) -> EntityPlac
         return EntityPlace(1, max(last, 1))
     named = _named(entity, outline.parts)
     starts = _content_starts(entity, lines)
-    moved = _moved(entity, starts, named, lines)
+    reach = without_blank_ends(lines, named.start, _last_line(named, outline.parts)) if named is not None else (0, 0)
+    moved = _moved(entity, starts, named, reach)
     if not entity.start:
         return "has no such definition, and no lines were given" if moved is None else replace(moved, freshness=None)
     if entity.start > last:
@@ -268,8 +270,9 @@ def locate(entity: Entity, lines: Sequence[str], outline: Outline) -> EntityPlac
         # Only the name can be checked: a content of one line may be a description.
         simple = entity.name.rpartition(".")[2]
         if named is not None and named.start <= end and entity.start <= named.end:
-            is_out_of_step = moved is not None and named.role in _FUNCTIONS and _crosses(moved, entity.start, end)
-            return moved if moved is not None and is_out_of_step else replace(as_given, part=named)
+            if moved is not None and named.role in _DEFINED and _crosses(moved, entity.start, end):
+                return moved
+            return replace(as_given, part=named)
         if any(simple in line for line in lines[entity.start - 1 : end]):
             return as_given
     if moved is not None:
@@ -282,14 +285,20 @@ def _crosses(place: EntityPlace, start: int, end: int) -> bool:
     return place.start < start <= place.end < end or start < place.start <= end < place.end
 
 
-def _moved(entity: Entity, starts: Sequence[int], named: Part | None, lines: Sequence[str]) -> EntityPlace | None:
+def _last_line(named: Part, parts: Sequence[Part]) -> int:
+    """Return the last line of a definition: the part of a class is its head, and its members are parts behind it."""
+    behind = takewhile(
+        lambda part: not part.name or part.name.startswith(f"{named.name}."), parts[parts.index(named) + 1 :]
+    )
+    return max((part.end for part in behind if part.name and named.role is Role.CLASS), default=named.end)
+
+
+def _moved(entity: Entity, starts: Sequence[int], named: Part | None, reach: tuple[int, int]) -> EntityPlace | None:
     """Return the place of the content, or of the definition of that name."""
     if starts:
         return EntityPlace(starts[0], starts[0] + entity.content.strip("\n").count("\n"), Freshness.MOVED, named)
     freshness = Freshness.CHANGED if "\n" in entity.content.strip() else Freshness.MOVED
-    if named is None:
-        return None
-    return EntityPlace(*without_blank_ends(lines, named.start, named.end), freshness, named)
+    return EntityPlace(*reach, freshness, named) if named is not None else None
 
 
 def _content_starts(entity: Entity, lines: Sequence[str]) -> list[int]:
