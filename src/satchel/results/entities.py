@@ -269,9 +269,9 @@ def locate(entity: Entity, lines: Sequence[str], outline: Outline) -> EntityPlac
     if not starts and not has_code:
         # Only the name can be checked: a content of one line may be a description.
         simple = entity.name.rpartition(".")[2]
+        if named is not None and named.role in _DEFINED and moved is not None and _crosses(moved, entity.start, end):
+            return moved
         if named is not None and named.start <= end and entity.start <= named.end:
-            if moved is not None and named.role in _DEFINED and _crosses(moved, entity.start, end):
-                return moved
             return replace(as_given, part=named)
         if any(simple in line for line in lines[entity.start - 1 : end]):
             return as_given
