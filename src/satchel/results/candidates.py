@@ -16,9 +16,11 @@ from typing import Any
 
 from satchel.assemble.candidates import (
     CHARACTERS_PER_TOKEN,
+    NOTE_TOKENS,
     SHRINK_SHARES,
     Candidate,
     Step,
+    cut_note,
     lines_size,
     shortened_steps,
     signature_range,
@@ -186,13 +188,15 @@ def _record(entity: Entity, rank: int, request: AssembleRequest, *, is_stale: bo
     size = len(body) / CHARACTERS_PER_TOKEN
     language = str(hit.chunk.fields["language"])
     short = (entity.summary.strip() or body).strip().split("\n", 1)[0]
+    note = f"\n{cut_note(hit.chunk)}" if entity.id.startswith(f"{hit.chunk.kind}:") else ""
 
     def shrink(room: float) -> list[Step]:
         if language:
             steps = _shortened_texts(body, language, min(size / 2, request.max_tokens * SHORTENED_SHARE), request)
         else:
-            passages = (excerpt(body, frozenset(), room * share * CHARACTERS_PER_TOKEN) for share in SHRINK_SHARES)
-            steps = [Step(Detail.SPAN, text=passage) for passage in passages if passage and passage != body]
+            rooms = (max(room * share - (NOTE_TOKENS if note else 0), 0) for share in SHRINK_SHARES)
+            passages = (excerpt(body, frozenset(), tokens * CHARACTERS_PER_TOKEN) for tokens in rooms)
+            steps = [Step(Detail.SPAN, text=passage + note) for passage in passages if passage and passage != body]
         return steps + ([Step(Detail.LINE, text=short)] if short != body else [])
 
     return Candidate(hit, hit.score, size, 0, lambda: [Step(Detail.FULL, text=body)], shrink=shrink)

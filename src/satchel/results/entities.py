@@ -4,9 +4,9 @@ A result is a mapping or an object. Its entity is under `entity` (or is the resu
 own hits); a name may be written as here or in camel case; a location may be in the entity or in its metadata. A problem
 with a result becomes a named note.
 
-An entity is from an earlier state of its file. Its lines are used if they have its content or its name. Otherwise the
-content is searched, then the definition by its name. An entity that is not in the file is shown by its given content,
-marked stale.
+An entity is from an earlier state of its file. Its lines are used if they have its content or its name, unless the
+definition of that name is only in part in them. Otherwise the content is searched, then the definition by its name. An
+entity that is not in the file is shown by its given content, marked stale.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ import math
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from satchel.assemble.source_lines import without_blank_ends
 from satchel.dataclass import dataclass
 from satchel.safety.sanitize import clean_field, clean_text, redact
-from satchel.types import Failure, Freshness, Outline, Part, Signal
+from satchel.types import Failure, Freshness, Outline, Part, Role, Signal
 
 SOURCE = "given results"
 """The source of notes about results."""
@@ -44,6 +46,9 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "start": ("start_line", "startLine", "line"),
     "end": ("end_line", "endLine"),
 }
+
+_DEFINED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
+"""Roles of definitions, whose first and last line are known exactly."""
 
 _VAGUE_ROLES = frozenset({"record", "text", "gap"})
 """Roles that say less than the kind of the chunk does."""
@@ -250,7 +255,8 @@ def locate(entity: Entity, lines: Sequence[str], outline: Outline) -> EntityPlac
         return EntityPlace(1, max(last, 1))
     named = _named(entity, outline.parts)
     starts = _content_starts(entity, lines)
-    moved = _moved(entity, starts, named)
+    reach = without_blank_ends(lines, named.start, _last_line(named, outline.parts)) if named is not None else (0, 0)
+    moved = _moved(entity, starts, named, reach)
     if not entity.start:
         return "has no such definition, and no lines were given" if moved is None else replace(moved, freshness=None)
     if entity.start > last:
@@ -263,6 +269,8 @@ def locate(entity: Entity, lines: Sequence[str], outline: Outline) -> EntityPlac
     if not starts and not has_code:
         # Only the name can be checked: a content of one line may be a description.
         simple = entity.name.rpartition(".")[2]
+        if named is not None and named.role in _DEFINED and moved is not None and _crosses(moved, entity.start, end):
+            return moved
         if named is not None and named.start <= end and entity.start <= named.end:
             return replace(as_given, part=named)
         if any(simple in line for line in lines[entity.start - 1 : end]):
@@ -272,12 +280,25 @@ def locate(entity: Entity, lines: Sequence[str], outline: Outline) -> EntityPlac
     return f"no longer has {entity.label}" if has_code else as_given
 
 
-def _moved(entity: Entity, starts: Sequence[int], named: Part | None) -> EntityPlace | None:
+def _crosses(place: EntityPlace, start: int, end: int) -> bool:
+    """Whether the place begins before these lines and ends in them, or begins in them and ends after them."""
+    return place.start < start <= place.end < end or start < place.start <= end < place.end
+
+
+def _last_line(named: Part, parts: Sequence[Part]) -> int:
+    """Return the last line of a definition: the part of a class is its head, and its members are parts behind it."""
+    behind = takewhile(
+        lambda part: not part.name or part.name.startswith(f"{named.name}."), parts[parts.index(named) + 1 :]
+    )
+    return max((part.end for part in behind if part.name and named.role is Role.CLASS), default=named.end)
+
+
+def _moved(entity: Entity, starts: Sequence[int], named: Part | None, reach: tuple[int, int]) -> EntityPlace | None:
     """Return the place of the content, or of the definition of that name."""
     if starts:
         return EntityPlace(starts[0], starts[0] + entity.content.strip("\n").count("\n"), Freshness.MOVED, named)
     freshness = Freshness.CHANGED if "\n" in entity.content.strip() else Freshness.MOVED
-    return EntityPlace(named.start, named.end, freshness, named) if named is not None else None
+    return EntityPlace(*reach, freshness, named) if named is not None else None
 
 
 def _content_starts(entity: Entity, lines: Sequence[str]) -> list[int]:
