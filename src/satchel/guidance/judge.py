@@ -21,7 +21,7 @@ import inspect
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from functools import cache
@@ -184,6 +184,10 @@ class Judge(Protocol):
 
     def judge(self, conditions: Sequence[str], situation: Situation) -> Sequence[Opinion]:
         """Return one opinion for each condition, in their order. Raises JudgeError if it cannot answer."""
+
+
+AnyJudge = Judge | Callable[[Sequence[str], Situation], Any]
+"""A judge, or a function of conditions and situation, sync or async, with opinions, true, false or None."""
 
 
 class WordJudge:
@@ -444,7 +448,7 @@ class VerdictFiles:
 
 
 def judged(
-    conditions: Sequence[str], situation: Situation, judge: Judge | None, memory: VerdictFiles | None
+    conditions: Sequence[str], situation: Situation, judge: AnyJudge | None, memory: VerdictFiles | None
 ) -> tuple[dict[str, Opinion], list[Failure]]:
     """Return an opinion on each condition, and notes.
 
@@ -485,7 +489,9 @@ def _name_of(judge: object) -> str:
     return str(getattr(judge, "id", "")) or getattr(judge, "__name__", type(judge).__name__)
 
 
-def _decided(conditions: Sequence[str], situation: Situation, judge: Judge, notes: list[Failure]) -> dict[str, Opinion]:
+def _decided(
+    conditions: Sequence[str], situation: Situation, judge: AnyJudge, notes: list[Failure]
+) -> dict[str, Opinion]:
     """Return the opinions that are decided, and note the number of the others. Raises JudgeError."""
     ask: Any = getattr(judge, "judge", judge)
     answer = ask(conditions, situation) if conditions else ()

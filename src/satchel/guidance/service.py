@@ -29,7 +29,7 @@ from satchel.guidance.injection import (
     supplied,
 )
 from satchel.guidance.instructions import Applied, Instructions
-from satchel.guidance.judge import Judge, VerdictFiles, judged
+from satchel.guidance.judge import AnyJudge, VerdictFiles, judged
 from satchel.guidance.situation import Situation, make_situation
 from satchel.guidance.texts import (
     LINE_CHARACTERS,
@@ -63,7 +63,7 @@ HISTORY_ORIGIN = "situation"
 SITUATION_LINE_CHARACTERS = 200
 """Length limit of a line of a shortened situation."""
 
-Judging = tuple[Judge | None, list[Failure]]
+Judging = tuple[AnyJudge | None, list[Failure]]
 """The active judge, None if words decide, and problems with its settings."""
 
 
@@ -74,7 +74,7 @@ class GuidanceService:
         self._root = root
         self._receipts = receipts
         self._allow = root.settings.redact_allow
-        self._model_judge: Judge | None = None
+        self._model_judge: AnyJudge | None = None
 
     @cached_property
     def guides(self) -> Guides:
@@ -101,7 +101,7 @@ class GuidanceService:
         situation: Mapping[str, Any] | Situation | None = None,
         *,
         context: str | None = None,
-        judge: Judge | None = None,
+        judge: AnyJudge | None = None,
         refresh: bool = True,
         **options: Any,
     ) -> Context:
@@ -121,7 +121,7 @@ class GuidanceService:
         situation: Mapping[str, Any] | Situation | None = None,
         *,
         context: str | None = None,
-        judge: Judge | None = None,
+        judge: AnyJudge | None = None,
         refresh: bool = True,
         notes: Sequence[Failure] = (),
         **options: Any,
@@ -165,7 +165,7 @@ class GuidanceService:
         moment: Situation,
         request: AssembleRequest,
         context: str | None,
-        judge: Judge | None,
+        judge: AnyJudge | None,
         notes: Sequence[Failure],
         account: Account | None,
     ) -> tuple[Context, AssembleRequest, list[HandleTarget]]:
@@ -226,7 +226,7 @@ class GuidanceService:
         files: Sequence[str] = (),
         *,
         task: str = "",
-        judge: Judge | None = None,
+        judge: AnyJudge | None = None,
         refresh: bool = True,
         notes: Sequence[Failure] = (),
     ) -> Report:
@@ -249,7 +249,7 @@ class GuidanceService:
         """Return every instruction file and every context of the root, and problems with them. Nothing is applied."""
         return everything(self.guides, self._root.places.root)
 
-    def _judging(self, judge: Judge | None) -> Judging:
+    def _judging(self, judge: AnyJudge | None) -> Judging:
         if judge is not None:
             return judge, []
         settings = self._root.settings
@@ -262,7 +262,7 @@ class GuidanceService:
                 return None, [Failure("judge", str(error), "words decide until then")]
         return self._model_judge, []
 
-    def _judged(self, situation: Situation, judge: Judge | None, conditions: Sequence[str]) -> Any:
+    def _judged(self, situation: Situation, judge: AnyJudge | None, conditions: Sequence[str]) -> Any:
         return judged(conditions, situation, judge, VerdictFiles(self._root.places.state, self._root.key))
 
     def _guides_of(self, gathered: Guidance, situation: Situation) -> list[Guide]:

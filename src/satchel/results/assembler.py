@@ -47,7 +47,7 @@ from satchel.types import CONTEXT_TYPES, Context, ContextItem, Failure, Kind, Om
 from satchel.vocabulary import checked_text
 
 if TYPE_CHECKING:
-    from satchel.guidance.judge import Judge
+    from satchel.guidance.judge import AnyJudge
     from satchel.guidance.situation import Situation
     from satchel.store.protocol import Store
 
@@ -74,7 +74,7 @@ class ContextAssembler:
         *,
         options: AssemblyOptions | Mapping[str, Any] | None = None,
         contexts: str | None = None,
-        judge: Judge | None = None,
+        judge: AnyJudge | None = None,
         allow: Sequence[str] = (),
         environ: Mapping[str, str] | None = None,
     ) -> None:
