@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import apsw
 
 from satchel.errors import LockedError, StoreError
+from satchel.store.protocol import DamagedStoreError, rows
 
 STEPS = (
     """
@@ -99,17 +98,6 @@ OPENING_PAUSE_SECONDS = 0.02
 
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 _OWN_TABLES = frozenset(("meta", "bundles", "documents", "segments", "postings"))
-
-Row = tuple[Any, ...]
-
-
-class DamagedStoreError(StoreError):
-    """The file is not a store of satchel, or is damaged. An index is put aside and built again."""
-
-
-def rows(connection: apsw.Connection, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
-    """Return all rows of a query. Columns have the types of the schema, which the type checker cannot know."""
-    return connection.execute(sql, tuple(bindings)).fetchall()
 
 
 def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT_MS) -> apsw.Connection:
