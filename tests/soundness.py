@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from satchel.store.protocol import rows
+from satchel.store.records import rows
 from satchel.store.segments import FIELDS, Field, IntArray, Lexicon, Segment, decode_columns, decode_postings
 
 MOST_FAULTS = 20

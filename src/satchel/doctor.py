@@ -11,13 +11,14 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
 from satchel import config
 from satchel.dataclass import dataclass
-from satchel.errors import ConfigError, NoIndexError
+from satchel.errors import ConfigError, NoIndexError, SatchelError
 from satchel.system import hook_log, state_files
 from satchel.system.locations import Places, locate
 
@@ -323,6 +324,8 @@ def _check_root(path: Path, root: Path | None, homes: config.Folders, environ: M
     else:
         yield from check_settings(loaded, homes)
         yield from _one("vectors", lambda: check_vectors(loaded, homes, environ))
+        if loaded.settings.store_url:
+            yield from _one("store", lambda: check_server(places, loaded.settings))
     yield from _one("index", lambda: check_index(places))
     yield from _one("memory", lambda: check_memory(places))
     yield from _one("lock", lambda: check_lock(places))
@@ -382,6 +385,17 @@ def check_memory(places: Places) -> Check:
     """Check that the memory file is not damaged."""
     fix = "keep a copy of it, then put a backup of it in its place"
     return _check_store("memory", places.memory, "nothing is remembered yet", fix)
+
+
+def check_server(places: Places, settings: config.Settings) -> Check:
+    """Check that the server of index and memory answers."""
+    from satchel.store.place import store_places
+
+    try:
+        with closing(store_places(places, settings)[0].on_server()) as store:
+            return ok("store", f"{store.name} on PostgreSQL {store.server_version}")
+    except SatchelError as error:
+        return fail("store", str(error), "see docs/team.md, or unset store.url to use files")
 
 
 def _check_store(name: str, path: Path, missing: str, fix: str) -> Check:

@@ -14,6 +14,9 @@ from satchel import config
 from satchel.errors import LockedError, StoreError
 from satchel.index.vectors import IndexVectors, shelves
 from satchel.safety.trust import load_key
+from satchel.store.database import DatabaseStore
+from satchel.store.place import INDEX_NAME as INDEX_NAME
+from satchel.store.place import store_places
 from satchel.store.protocol import Store
 from satchel.store.sqlite import SqliteStore
 from satchel.system.locations import Places, Registry, WorkspaceType, locate
@@ -32,8 +35,6 @@ if TYPE_CHECKING:
 
 REFRESH_PAUSE_SECONDS = 2.0
 """Least time between two scans of the tree by one process; every shown file is still compared with the index."""
-
-INDEX_NAME = "index.db"
 
 _SECTION_THREADS = 4
 
@@ -57,9 +58,10 @@ class OpenRoot:
         self.environ = environ
         self.is_vault = False
         self.patience = 0.0
-        self.store = SqliteStore(places.index / INDEX_NAME, disposable=True)
+        self.index_place, self.memory_place = store_places(places, loaded.settings)
+        self.store = self.index_place.open(disposable=True)
         self.vectors: IndexVectors
-        self._memory_store: SqliteStore | None = None
+        self._memory_store: DatabaseStore | None = None
         self._executor: Threads | None = None
         self._executor_guard = threading.Lock()
         self._refreshed = -REFRESH_PAUSE_SECONDS
@@ -95,7 +97,7 @@ class OpenRoot:
     ) -> Self:
         """Open a located root with loaded settings. Raises the errors of `Satchel.open`."""
         opened = cls(places, loaded, load_key(folders.state, environ), environ)
-        stores = shelves(places.index / INDEX_NAME, places.memory)
+        stores = shelves(opened.index_place, opened.memory_place)
         opened.vectors = IndexVectors(loaded.settings, stores, folders.cache, opened.key, environ, embedder)
         opened.is_vault = Registry(folders).type_of(places.root) is WorkspaceType.VAULT
         return opened
@@ -111,12 +113,12 @@ class OpenRoot:
         return self.vectors.embedder
 
     @property
-    def memory_store(self) -> SqliteStore:
+    def memory_store(self) -> DatabaseStore:
         """The durable memory file of all roots, limited to records of this repository and global ones."""
         if self._memory_store is None:
             from satchel.memory.scope import workspaces_in_sight
 
-            store = SqliteStore(self.places.memory, durable=True, workspaces=workspaces_in_sight(self.places))
+            store = self.memory_place.open(workspaces=workspaces_in_sight(self.places))
             store.on_write = self.vectors.fill_quickly
             self._memory_store = store
         return self._memory_store
@@ -127,7 +129,7 @@ class OpenRoot:
 
     def memory_snapshot(self) -> AbstractContextManager[Store | None]:
         """Return a snapshot of the memory, None if there is no memory file; reading never creates it."""
-        exists = self._memory_store is not None or self.places.memory.exists()
+        exists = self._memory_store is not None or self.memory_place.may_exist
         return self.memory_store.snapshot() if exists else nullcontext()
 
     @cached_property
@@ -235,7 +237,7 @@ class OpenRoot:
         from satchel.index.options import Quiet
 
         options, watcher = self._build_options(), progress or Quiet()
-        if self.store.revision == "0" and self.places.repository:
+        if self.store.revision == "0" and self.places.repository and isinstance(self.store, SqliteStore):
             from satchel.index.siblings import build_from_sibling
 
             report = build_from_sibling(self.store, self.places.root, options, watcher, should_stop)
@@ -307,8 +309,8 @@ class OpenRoot:
         from satchel.index.status import look
 
         places = self.places
-        stores = {"index": places.index / INDEX_NAME, "memory": places.memory}
-        return look(self.store, places.root, places.index, self._build_options().walk, stores, should_stop)
+        sizes = {"index": self.index_place.size(), "memory": self.memory_place.size()}
+        return look(self.store, places.root, places.index, self._build_options().walk, sizes, should_stop)
 
     def _open_executor(self) -> Threads:
         """Return the threads that search sections, started at the first question with several."""

@@ -18,9 +18,13 @@ from satchel.store.records import SkippedFile, Stamp
 from satchel.store.sqlite import SqliteStore
 from satchel.types import EdgeType, Kind
 from tests.contracts.documents import SOURCE, file_document, record_document
+from tests.postgres import postgres_store
 
 Factory = Callable[[Path], Store]
-STORES: dict[str, Factory] = {"sqlite": lambda folder: SqliteStore(folder / "store" / "index.db")}
+STORES: dict[str, Factory] = {
+    "sqlite": lambda folder: SqliteStore(folder / "store" / "index.db"),
+    "postgres": postgres_store,
+}
 
 
 @pytest.fixture(params=list(STORES))

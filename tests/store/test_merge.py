@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from satchel.store import writer as merge
-from satchel.store.protocol import DamagedStoreError
+from satchel.store.records import DamagedStoreError
 from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
 from tests.contracts.documents import file_document, record_document

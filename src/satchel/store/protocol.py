@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import json
 import struct
-import threading
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from satchel import text as words
 from satchel.dataclass import dataclass
-from satchel.errors import StoreError
-from satchel.store.records import IN_LIST, DefinitionRow, Document, Place, Stamp, StoredChunk
+from satchel.store.records import IN_LIST, DamagedStoreError, DefinitionRow, Document, Place, Stamp, StoredChunk
 from satchel.types import EdgeType, Kind
 
 if TYPE_CHECKING:
@@ -32,44 +30,6 @@ EXTRACTION_VERSION = f"2.{words.ANALYSIS_VERSION}"
 
 SET_ASIDE = "set_aside"
 """`meta` key for the file name of the damaged store that this one replaces."""
-
-
-Row = tuple[Any, ...]
-Run = Callable[[str, Sequence[Any]], list[Row]]
-"""Runs a query and returns all its rows."""
-
-
-class DamagedStoreError(StoreError):
-    """The store is not one of satchel, or is damaged. An index is put aside and built again."""
-
-
-class Cursor(Protocol):
-    """The rows of a query."""
-
-    def fetchall(self) -> list[Row]:
-        """Return all rows that were not read yet."""
-        ...
-
-
-class Connection(Protocol):
-    """A connection with an open write transaction. Places in SQL are `?`, lists are JSON (`IN_LIST`)."""
-
-    def execute(self, sql: str, bindings: Sequence[Any] = (), /) -> Cursor:
-        """Run one statement."""
-        ...
-
-    def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> object:
-        """Run one statement with each of these bindings."""
-        ...
-
-    def total_changes(self) -> int:
-        """Return how many rows were written since the connection was opened."""
-        ...
-
-
-def rows(connection: Connection, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
-    """Return all rows of a query. Columns have the types of the schema, which the type checker cannot know."""
-    return connection.execute(sql, tuple(bindings)).fetchall()
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,87 +368,6 @@ class Store(ABC):
                 redacted=redacted,
                 cleaned=cleaned,
             )
-
-
-class DatabaseStore(Store):
-    """A store that is open. Methods may be called from several threads.
-
-    A `disposable` store can be built again: a damaged one is put aside and replaced by an empty store, which notes the
-    old name under `SET_ASIDE`. Any other damaged store is never touched.
-    """
-
-    def __init__(self, *, disposable: bool, workspaces: Sequence[str] | None) -> None:
-        super().__init__(Derived(), workspaces)
-        self.damage = ""
-        """The fault that was met while the store was used, empty if none."""
-        self.on_write: Callable[[], None] | None = None
-        """Called after every published write, by the thread that wrote."""
-        self._disposable = disposable
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """Where the store is, for messages."""
-
-    @property
-    @abstractmethod
-    def is_replaced(self) -> bool:
-        """Whether the store was removed or replaced since it was opened; `settle` opens it again."""
-
-    @abstractmethod
-    def settle(self) -> None:
-        """Open the store again if it was removed or replaced since; put it aside if it is damaged and disposable.
-
-        Must not be called while other threads write to the store.
-        """
-
-    def _damaged(self, error: Exception) -> DamagedStoreError:
-        self.damage = f"{type(error).__name__}: {error}"
-        return DamagedStoreError(f"the store {self.name} is damaged ({error}): `satchel clean` builds it again")
-
-
-class Snapshot(Store):
-    """One published state, read by one query at a time. Read-only."""
-
-    def __init__(self, store: DatabaseStore, run: Run) -> None:
-        super().__init__(store._derived, store.workspaces)
-        self._store = store
-        self._run: Run | None = run
-        self._guard = threading.Lock()
-        self._revision = ""
-
-    def begin(self) -> Snapshot:
-        """Fix the state: the first query of a transaction decides which one it sees."""
-        self._revision = self.meta("revision") or "0"
-        return self
-
-    @property
-    def revision(self) -> str:
-        """The revision of this state."""
-        return self._revision
-
-    def _damaged(self, error: Exception) -> DamagedStoreError:
-        return self._store._damaged(error)
-
-    def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
-        with self._guard:
-            if self._run is None:
-                raise StoreError("this answer is over: a part of it that comes late reads nothing any more")
-            return self._run(sql, bindings)
-
-    @contextmanager
-    def snapshot(self) -> Iterator[Snapshot]:
-        """Return itself: this state does not change."""
-        yield self
-
-    def write(self) -> Any:
-        """Raise StoreError: a snapshot is read-only."""
-        raise StoreError("a snapshot cannot be written")
-
-    def close(self) -> None:
-        """End this state. Safe to call twice."""
-        with self._guard:
-            self._run = None
 
 
 def _segment(row: Sequence[Any], others: Sequence[int]) -> Segment:

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from satchel.dataclass import dataclass
-from satchel.store.protocol import Connection, rows
-from satchel.store.records import IN_LIST, NewDocument, SkippedFile, Stamp
+from satchel.store.records import IN_LIST, NewDocument, SkippedFile, Stamp, WriteConnection, rows
 from satchel.store.segments import (
     HEADER_BYTES,
     Columns,
@@ -54,7 +53,7 @@ class _Stopped(Exception):  # noqa: N818 - not a fault: another run merges
     """The caller stops while segments are merged."""
 
 
-def merge_segments(connection: Connection, should_stop: Callable[[], bool]) -> None:
+def merge_segments(connection: WriteConnection, should_stop: Callable[[], bool]) -> None:
     """Merge the segments of each kind where that is due, in the caller's transaction.
 
     A kind whose merge is stopped midway stays as it was.
@@ -71,7 +70,7 @@ def merge_segments(connection: Connection, should_stop: Callable[[], bool]) -> N
         connection.execute("RELEASE merging")
 
 
-def _due(connection: Connection, kind: str) -> list[int]:
+def _due(connection: WriteConnection, kind: str) -> list[int]:
     """Return the ids of segments to rewrite: half-deleted ones, and if there are too many, all but a far larger one."""
     segments = rows(
         connection,
@@ -87,13 +86,13 @@ def _due(connection: Connection, kind: str) -> list[int]:
     return sorted(chosen)
 
 
-def _is_mostly_gone(connection: Connection, segment: int, head: bytes) -> bool:
+def _is_mostly_gone(connection: WriteConnection, segment: int, head: bytes) -> bool:
     """Return whether most documents of a segment were deleted. Hidden ones do not count: rewriting keeps them."""
     ((remaining,),) = rows(connection, "SELECT count(*) FROM bundles WHERE segment = ?", (segment,))
     return document_count(head) - int(remaining) > LARGEST_GONE_SHARE * document_count(head)
 
 
-def _merge(connection: Connection, kind: str, ids: Sequence[int], should_stop: Callable[[], bool]) -> None:
+def _merge(connection: WriteConnection, kind: str, ids: Sequence[int], should_stop: Callable[[], bool]) -> None:
     parts: list[list[Any]] = [[] for _ in Columns.__slots__]
     renumber: dict[int, tuple[IntArray, IntArray, IntArray]] = {}
     bases = (0, 0, 0)
@@ -125,14 +124,14 @@ def _merge(connection: Connection, kind: str, ids: Sequence[int], should_stop: C
     )
 
 
-def _next_segment(connection: Connection) -> int:
+def _next_segment(connection: WriteConnection) -> int:
     """Return an id that no segment had in an earlier revision: readers keep what they know of a segment."""
     latest = "SELECT max(id) FROM segments UNION SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?"
     return 1 + max(row[0] or 0 for row in rows(connection, latest, (LAST_SEGMENT,)))
 
 
 def _living(
-    connection: Connection, segment: int, columns: Columns, bases: tuple[int, int, int]
+    connection: WriteConnection, segment: int, columns: Columns, bases: tuple[int, int, int]
 ) -> tuple[Columns, tuple[IntArray, IntArray, IntArray], tuple[int, int, int]]:
     """Return the columns without deleted documents; hidden ones stay.
 
@@ -160,7 +159,7 @@ def _living(
 
 
 def _merge_postings(
-    connection: Connection,
+    connection: WriteConnection,
     renumber: Mapping[int, tuple[IntArray, IntArray, IntArray]],
     target: int,
     should_stop: Callable[[], bool],
@@ -203,7 +202,7 @@ def _merge_postings(
         after = last
 
 
-def _range_end(connection: Connection, segments: Sequence[int], after: str) -> str | None:
+def _range_end(connection: WriteConnection, segments: Sequence[int], after: str) -> str | None:
     """Return the last term of the next range, None if it reaches the end."""
     step = "SELECT term FROM postings WHERE segment = ? AND term > ? ORDER BY term LIMIT 1 OFFSET ?"
     terms = [row[0] for segment in segments for row in rows(connection, step, (segment, after, RANGE_TERMS))]
@@ -230,7 +229,7 @@ class Writer:
     stopped midway leaves the segments as they were.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: WriteConnection) -> None:
         self._connection = connection
         self._segments: dict[Kind, _NewSegment] = {}
         self._changes = connection.total_changes()

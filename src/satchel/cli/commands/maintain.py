@@ -314,7 +314,7 @@ def show(invocation: Invocation, *, origin: bool) -> None:
     from satchel.settings import SETTINGS
 
     loaded, _ = _load(invocation)
-    values = {key: plain(loaded.settings.value(key)) for key in SETTINGS}
+    values = {key: plain(loaded.settings.shown(key)) for key in SETTINGS}
     data = {
         key: {"value": values[key], "origin": loaded.origins[key], "meaning": row.meaning, "allowed": row.allowed}
         for key, row in SETTINGS.items()
@@ -360,7 +360,7 @@ def setting_lines(loaded: LoadedSettings, *, origin: bool) -> list[str]:
     """`budget.max_tokens = 4000`, and behind it the origin where that is asked for, in one column."""
     from satchel.settings import SETTINGS
 
-    lines = [f"{key} = {written(loaded.settings.value(key))}" for key in SETTINGS]
+    lines = [f"{key} = {written(loaded.settings.shown(key))}" for key in SETTINGS]
     if not origin:
         return lines
     width = max(map(len, lines))

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from satchel.errors import LockedError, StoreError
-from satchel.store.protocol import SET_ASIDE, DamagedStoreError, DatabaseStore, Derived, Snapshot
+from satchel.store.database import DatabaseStore, StoreSnapshot
+from satchel.store.protocol import SET_ASIDE, Derived
+from satchel.store.records import DamagedStoreError
 from satchel.store.segments import DamagedWordsError
 from satchel.store.sqlite.connection import (
     BUSY_TIMEOUT_MS,
@@ -168,13 +170,13 @@ class SqliteStore(DatabaseStore):
             self.on_write()
 
     @contextmanager
-    def snapshot(self) -> Iterator[Snapshot]:
+    def snapshot(self) -> Iterator[StoreSnapshot]:
         """The store as it is published now, until the block ends: later writes are not visible."""
         with self._guard:
             idle = self._idle.pop() if self._idle else None
         connection = idle or self._open()
         run = partial(self._rows_of, connection)
-        state = Snapshot(self, run)
+        state = StoreSnapshot(self, run)
         try:
             run("BEGIN", ())
             yield state.begin()

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 
 from satchel.errors import LockedError, StoreError
-from satchel.store.protocol import DamagedStoreError, rows
+from satchel.store.records import DamagedStoreError, rows
 
 STEPS = (
     """
