@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,3 +32,13 @@ def postgres_store(root: Path, **options: object) -> PostgresStore:
     from satchel.store.postgres import PostgresStore
 
     return PostgresStore(url, str(root), **options)  # type: ignore[arg-type]
+
+
+def data_folder() -> Path:
+    """Return the folder of the server, with its socket and its rules of access."""
+    return Path(server_url().rpartition("host=")[2])
+
+
+def environment(folder: Path, **variables: str) -> Mapping[str, str]:
+    """Variables of a user whose folders are all below this one."""
+    return {"PATH": os.environ["PATH"], "HOME": str(folder), "SATCHEL_HOME": str(folder / "home"), **variables}

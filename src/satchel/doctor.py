@@ -320,14 +320,17 @@ def _check_root(path: Path, root: Path | None, homes: config.Folders, environ: M
     try:
         loaded = config.load_settings(places.root, environ, {}, homes)
     except ConfigError as error:
+        has_server = False
         yield fail("settings", str(error), "correct it, or remove it")
     else:
         yield from check_settings(loaded, homes)
         yield from _one("vectors", lambda: check_vectors(loaded, homes, environ))
-        if loaded.settings.store_url:
-            yield from _one("store", lambda: check_server(places, loaded.settings))
-    yield from _one("index", lambda: check_index(places))
-    yield from _one("memory", lambda: check_memory(places))
+        has_server = bool(loaded.settings.store_url)
+    if has_server:
+        yield from _one("store", lambda: check_server(places, loaded.settings))
+    else:
+        yield from _one("index", lambda: check_index(places))
+        yield from _one("memory", lambda: check_memory(places))
     yield from _one("lock", lambda: check_lock(places))
 
 

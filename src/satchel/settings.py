@@ -14,7 +14,7 @@ from satchel.types import CONTEXT_TYPES, Format, Kind
 
 Value = TypeVar("Value")
 
-_PASSWORD = re.compile(r"(://[^:/@]*:|password=)(?:.*(?=@)|[^&@]*)", re.IGNORECASE)
+_PASSWORDS = (r"(?i)(password=)[^&]*", r"(://[^:/@]*:).*(?=@)")
 
 LIST_LENGTH = 1_000
 """Entries of a list setting: patterns are tried on every path, so more would be slow, and is surely a mistake."""
@@ -43,7 +43,9 @@ class Setting:
 
     def shown(self, value: Any) -> Any:
         """Return a value as it may be shown: an address without its password."""
-        return _PASSWORD.sub(r"\1***", value) if self.secret and isinstance(value, str) else value
+        for pattern in _PASSWORDS if self.secret else ():
+            value = re.sub(pattern, r"\1***", str(value))
+        return value
 
     @property
     def variable(self) -> str:

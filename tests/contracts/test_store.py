@@ -229,12 +229,13 @@ def test_every_thread_reads_what_was_published(store: Store) -> None:
 texts = st.text(alphabet="ab \n", max_size=60).map(lambda text: text + "alpha")
 
 
-@given(st.lists(st.tuples(st.sampled_from("uvwxyz"), texts), max_size=12))
+@pytest.mark.parametrize("kind", [SqliteStore, postgres_store])
+@given(steps=st.lists(st.tuples(st.sampled_from("uvwxyz"), texts), max_size=12))
 def test_incremental_writes_give_the_words_of_a_fresh_store(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str]]
+    kind: Callable[..., Store], tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str]]
 ) -> None:
     folder = tmp_path_factory.mktemp("stores")
-    grown, fresh = SqliteStore(folder / "grown.db"), SqliteStore(folder / "fresh.db")
+    grown, fresh = kind(folder / "grown.db"), kind(folder / "fresh.db")
     for key, text in steps:
         with grown.write() as writer:
             writer.put([record_document(key, text)])
@@ -248,8 +249,9 @@ def test_incremental_writes_give_the_words_of_a_fresh_store(
     fresh.close()
 
 
-def test_a_second_writer_is_told_that_the_store_is_locked(tmp_path: Path) -> None:
-    first, second = SqliteStore(tmp_path / "index.db"), SqliteStore(tmp_path / "index.db", timeout_ms=0)
+@pytest.mark.parametrize("kind", [SqliteStore, postgres_store])
+def test_a_second_writer_is_told_that_the_store_is_locked(kind: Callable[..., Store], tmp_path: Path) -> None:
+    first, second = kind(tmp_path / "index.db"), kind(tmp_path / "index.db", timeout_ms=0)
     with first.write(), pytest.raises(LockedError, match="another process"), second.write():
         pass
     first.close()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from satchel import Satchel
 from satchel.sources.conversations import Exchange
 from satchel.testing import HashEmbedder, TinyRepository
 from satchel.types import CONTEXT_TYPES
-from tests.postgres import server_url
+from tests.postgres import environment, server_url
 
 NOW = 1_700_100_000.0
 
@@ -38,10 +37,6 @@ def repository(tmp_path: Path) -> TinyRepository:
     made.commit("Start the shop", FILES)
     made.commit("Retry what fails with backoff", {"src/app/retry.py": FILES["src/app/retry.py"] + "\n\nWAIT = 2\n"})
     return made
-
-
-def environment(folder: Path, **variables: str) -> Mapping[str, str]:
-    return {"PATH": os.environ["PATH"], "HOME": str(folder), "SATCHEL_HOME": str(folder / "home"), **variables}
 
 
 @pytest.fixture

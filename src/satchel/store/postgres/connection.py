@@ -102,16 +102,24 @@ class ServerConnection:
             self.raw.execute(b"ROLLBACK")
 
 
+def _parsed(url: str) -> Mapping[str, Any]:
+    """Return the parts of an address. Raises ConfigError without a quote: a password may be anywhere in it."""
+    with suppress(psycopg.Error):
+        given = conninfo_to_dict(url)
+        places = f"{given.get('host', '')}{given.get('hostaddr', '')}{given.get('dbname', '')}"
+        if "@" not in places and re.fullmatch(r"[\d,]*", str(given.get("port", ""))):
+            return given
+    raise ConfigError(
+        "store.url is not an address of a database: write postgresql://USER@HOST:PORT/DATABASE, and in a password "
+        "%40 for '@', %3A for ':' and %2F for '/'"
+    )
+
+
 class Server:
     """A database on a server, and the connections of this process to it. Safe to call from several threads."""
 
     def __init__(self, url: str) -> None:
-        try:
-            given = conninfo_to_dict(url)
-        except psycopg.Error:
-            raise ConfigError(
-                "store.url is not an address of a database: write postgresql://USER@HOST:PORT/DATABASE"
-            ) from None  # the error quotes parts of the address, maybe of a password
+        given = _parsed(url)
         self._conninfo = make_conninfo(**{**_DEFAULTS, **given})
         self._secret = str(given.get("password") or "")
         place = given.get("host") or given.get("hostaddr") or "localhost"
