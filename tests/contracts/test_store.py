@@ -195,6 +195,17 @@ def test_a_failed_write_publishes_nothing(store: Store) -> None:
     assert store.keys(Kind.CODE) == {"src/a.py"}
 
 
+def test_who_writes_sees_what_was_written_and_nobody_else_does(store: Store) -> None:
+    with store.write() as writer:
+        writer.put([file_document("src/a.py")])
+        assert store.keys(Kind.CODE) == {"src/a.py"}
+        seen: list[set[str]] = []
+        thread = threading.Thread(target=lambda: seen.append(store.keys(Kind.CODE)))
+        thread.start()
+        thread.join()
+        assert seen == [set()]
+
+
 def _remove_and_fail(store: Store) -> None:
     with store.write() as writer:
         writer.remove(Kind.CODE, ["src/a.py"])

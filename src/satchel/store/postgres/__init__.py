@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,7 @@ class PostgresStore(DatabaseStore):
         self._server = Server(url)
         self._timeout_ms = timeout_ms
         self._cache = _RowCache("", "")
+        self._writing = threading.local()
         with self.snapshot():
             pass
 
@@ -91,6 +93,9 @@ class PostgresStore(DatabaseStore):
         return int(self._rows(f"SELECT {' + '.join(sums)}")[0][0])
 
     def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
+        writing: ServerConnection | None = getattr(self._writing, "connection", None)
+        if writing is not None:  # a thread that writes sees what it wrote
+            return writing.execute(sql, bindings).fetchall()
         with self.snapshot() as state:
             return state._rows(sql, bindings)
 
@@ -133,12 +138,15 @@ class PostgresStore(DatabaseStore):
         new = f"INSERT INTO satchel.roots(name) SELECT {name} WHERE NOT EXISTS (SELECT FROM satchel.roots "
         with self._transaction() as (connection, _):
             connection.script(f"{new} WHERE name = {name}); {_choice(self._root)}")
+            self._writing.connection = connection
             try:
                 writer = Writer(connection)
                 yield writer
                 writer.finish()
             except DamagedWordsError as error:  # words are read here too, to merge them
                 raise self._damaged(error) from error
+            finally:
+                self._writing.connection = None
             connection.execute("COMMIT")
         if self.on_write is not None:
             self.on_write()

@@ -70,8 +70,8 @@ STEPS = (
         "INSERT INTO satchel.version VALUES (0)",
         ("CREATE TABLE satchel.roots(id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
         'name text COLLATE "C" NOT NULL UNIQUE, created timestamptz NOT NULL DEFAULT now())'),
-        ("CREATE FUNCTION satchel_root.json_extract(text, text) RETURNS bigint IMMUTABLE LANGUAGE sql AS "
-        "$$SELECT ($1::json ->> substr($2, 3))::bigint$$"),
+        ("CREATE FUNCTION satchel_root.json_extract(text, text) RETURNS integer IMMUTABLE LANGUAGE sql AS "
+        "$$SELECT ($1::json ->> substr($2, 3))::integer$$"),
         *map(_table, TABLES),
     )),
 )  # fmt: skip
