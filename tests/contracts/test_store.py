@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.errors import LockedError, StoreError
+from satchel.store.extract import extract
 from satchel.store.protocol import Store
 from satchel.store.records import SkippedFile, Stamp
 from satchel.store.sqlite import SqliteStore
-from satchel.types import EdgeType, Kind
+from satchel.types import Definition, EdgeType, Import, Kind, Outline, Part, Reference, Role
 from tests.contracts.documents import SOURCE, file_document, record_document
 from tests.postgres import postgres_store
 
@@ -105,6 +106,20 @@ def test_removal_leaves_nothing_behind(store: Store) -> None:
         writer.put([file_document("src/c.py")])
         writer.merge(lambda: False)
     assert units(store, Kind.CODE, "pars") == ["src/c.py"] * 2
+
+
+def test_a_name_of_any_length_is_no_fault(store: Store) -> None:
+    name = "".join(chr(0x4E00 + number * 7919 % 20_000) for number in range(3_000))  # which no index can shorten
+    text = f"def {name}():\n    pass\n"
+    part = Part(Role.FUNCTION, name, 1, 2, text, "", (Definition(name, "", 1),), (Reference(EdgeType.CALLS, name),))
+    document = file_document("src/a.py", text)
+    outline = Outline("python", (part,), (Import(name, (), 1, 1),))
+    with store.write() as writer:
+        writer.put([replace(document, extraction=extract(text, outline))])
+        writer.relate({1: [(EdgeType.FIELD, name), (EdgeType.FIELD, "short")]})
+    assert store.parts([1])[1].name == name
+    assert store.definitions([name]) == store.edges_to([name], list(EdgeType)) == []
+    assert len(store.edges_to(["short"], list(EdgeType))) == 1
 
 
 def test_edges_of_chunks_are_replaced_and_found_from_both_ends(store: Store) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import satchel
 from satchel import Satchel
 from satchel.sources.conversations import Exchange
 from satchel.testing import HashEmbedder, TinyRepository
@@ -60,6 +64,34 @@ def answers(engine: Satchel) -> list[str]:
         texts.append(engine.graph(question, now=NOW).text)
         texts += [f"{hit.chunk} {hit.score}" for hit in engine.search(question, now=NOW)]
     return texts
+
+
+def test_commands_and_hooks_use_the_server_and_leave_no_file_with_the_password(
+    repository: TinyRepository, tmp_path: Path
+) -> None:
+    url = server_url().replace("postgres:@", "postgres:sesame@")
+    variables = {**environment(tmp_path, SATCHEL_STORE=url), "SATCHEL_EMBED_PROVIDER": "off"}
+    variables["PYTHONPATH"] = str(Path(satchel.__file__).parents[1])
+
+    def run(*arguments: str, entered: str = "") -> str:
+        command = [sys.executable, "-m", "satchel", *arguments]
+        ran = subprocess.run(
+            command, cwd=repository.root, env=variables, input=entered, capture_output=True, text=True, check=True
+        )
+        assert "sesame" not in ran.stdout + ran.stderr
+        return ran.stdout
+
+    run("index")
+    assert "src/app/config.py" in run("search", QUESTIONS[0])
+    run("remember", "Deploy on Mondays")
+    assert "Deploy on Mondays" in run("memory", "list")
+    event = {"session_id": "s", "cwd": str(repository.root), "prompt": "where does load in src/app/config.py read it?"}
+    assert "def load" in run("hook", "prompt", entered=json.dumps(event))
+    assert "store: postgresql://" in run("doctor")
+    assert "***@" in run("config", "show")
+    files = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
+    assert files
+    assert not any(path.suffix == ".db" or b"sesame" in path.read_bytes() for path in files)
 
 
 def test_both_stores_give_the_same_answers(engines: tuple[Satchel, Satchel], repository: TinyRepository) -> None:

@@ -104,6 +104,13 @@ def test_a_user_without_rights(user: str) -> None:
         sql("DROP DATABASE bare")
 
 
+def test_the_rights_that_the_documentation_names_are_enough(user: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "team.md").read_text()
+    sql(page.partition("```sql")[2].partition("```")[0])
+    opened(url_of(user), "rights")
+    opened(url_of(user), "new")
+
+
 def test_a_user_who_may_only_read(user: str) -> None:
     sql(
         f"GRANT USAGE ON SCHEMA satchel, satchel_root TO {user}",

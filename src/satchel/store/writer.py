@@ -209,6 +209,9 @@ def _range_end(connection: WriteConnection, segments: Sequence[int], after: str)
     return min(terms, default=None)
 
 
+LONGEST_NAME_BYTES = 2_000
+"""A longer name, which only a generated file has, is not stored as a definition or as the target of a relation."""
+
 _TEXT_COMPRESSION = 1
 """zlib level: the fastest one already halves source text, and indexing time matters more than size."""
 
@@ -325,7 +328,7 @@ class Writer:
         self._connection.executemany("DELETE FROM edges WHERE source = ?", ((row,) for row in edges))
         self._connection.executemany(
             "INSERT INTO edges VALUES (?, ?, ?, 1.0) ON CONFLICT DO NOTHING",
-            ((row, kind, target) for row, relations in edges.items() for kind, target in relations),
+            ((row, kind, target) for row, ends in edges.items() for kind, target in ends if _is_name(target)),
         )
 
     def restamp(self, stamps: Sequence[Stamp]) -> None:
@@ -447,11 +450,21 @@ def _chunk_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
 def _definition_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
     for row, part in enumerate(entry.document.extraction.parts, entry.first_chunk):
         for definition in part.definitions:
-            yield (row, definition.name, definition.owner, definition.line)
+            if _is_name(definition.name):
+                yield (row, definition.name, definition.owner, definition.line)
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a name can be looked up: an index of a database takes so many bytes."""
+    return len(text) * 4 <= LONGEST_NAME_BYTES or len(text.encode()) <= LONGEST_NAME_BYTES
 
 
 def _edge_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
-    """Yield the edges of each part, and those of the whole document as edges of its first chunk."""
+    """Yield the edges to names, of each part and as edges of the first chunk those of the whole document."""
+    return (edge for edge in _all_edge_rows(entry) if _is_name(edge[2]))
+
+
+def _all_edge_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
     first = entry.first_chunk
     for item in entry.document.extraction.imports:
         yield (first, EdgeType.IMPORTS, item.target, 1.0)

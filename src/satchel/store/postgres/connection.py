@@ -31,7 +31,10 @@ STATEMENT_SECONDS = 60
 _DEFAULTS: Mapping[str, Any] = {
     "connect_timeout": CONNECT_SECONDS, "application_name": "satchel", "keepalives_idle": 30,
 }  # fmt: skip
-_SESSION = f"SET search_path = satchel_root; SET statement_timeout = '{STATEMENT_SECONDS}s'; SET TIME ZONE 'UTC'"
+_SESSION = (
+    f"SET search_path = satchel_root; SET statement_timeout = '{STATEMENT_SECONDS}s'; "
+    "SET standard_conforming_strings = on"
+)
 _VERSION = "SELECT to_regclass('satchel.version') IS NOT NULL"
 _LIST = "json_each(?)"
 _PLACE = re.compile(r"json_each\(\?\)|\?")
