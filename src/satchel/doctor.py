@@ -396,7 +396,7 @@ def check_server(places: Places, settings: config.Settings) -> Check:
 
     try:
         with closing(store_places(places, settings)[0].on_server()) as store:
-            return ok("store", f"{store.name} on PostgreSQL {store.server_version}")
+            return ok("store", f"{store.name} is on PostgreSQL {store.server_version}")
     except SatchelError as error:
         return fail("store", str(error), "see docs/team.md, or unset store.url to use files")
 

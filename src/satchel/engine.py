@@ -204,6 +204,7 @@ class Satchel:
     index = _From(lambda satchel: satchel._root.index)
     wait_for_siblings = _From(lambda satchel: satchel._root.wait_for_siblings)
     refresh = _From(lambda satchel: satchel._root.refresh)
+    stores = _From(lambda satchel: satchel._root.stores)
     status = _From(lambda satchel: satchel._root.status)
     start_embedding = _From(lambda satchel: satchel.vectors.start)
     clear_cache = _From(lambda satchel: satchel._root.lines.clear)

@@ -16,7 +16,7 @@ from satchel.index.vectors import IndexVectors, shelves
 from satchel.safety.trust import load_key
 from satchel.store.database import DatabaseStore
 from satchel.store.place import INDEX_NAME as INDEX_NAME
-from satchel.store.place import store_places
+from satchel.store.place import store_places, stored
 from satchel.store.protocol import Store
 from satchel.store.sqlite import SqliteStore
 from satchel.system.locations import Places, Registry, WorkspaceType, locate
@@ -311,6 +311,10 @@ class OpenRoot:
         places = self.places
         sizes = {"index": self.index_place.size(), "memory": self.memory_place.size()}
         return look(self.store, places.root, places.index, self._build_options().walk, sizes, should_stop)
+
+    def stores(self) -> tuple[str, list[tuple[str, int]]]:
+        """Return which store it is, and the name and bytes of each file, or of each root on the server."""
+        return stored(self.index_place, self.memory_place)
 
     def _open_executor(self) -> Threads:
         """Return the threads that search sections, started at the first question with several."""

@@ -89,9 +89,14 @@ def test_commands_and_hooks_use_the_server_and_leave_no_file_with_the_password(
     assert "def load" in run("hook", "prompt", entered=json.dumps(event))
     assert "store: postgresql://" in run("doctor")
     assert "***@" in run("config", "show")
+    listed = json.loads(run("store", "status", "--json"))
+    assert "(PostgreSQL 16." in listed["store"]
+    assert any(row["name"].startswith("index/") and row["bytes"] for row in listed["roots"])
     files = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
     assert files
     assert not any(path.suffix == ".db" or b"sesame" in path.read_bytes() for path in files)
+    del variables["SATCHEL_STORE"]
+    assert run("store", "status").startswith("files on this machine\n")
 
 
 def test_both_stores_give_the_same_answers(engines: tuple[Satchel, Satchel], repository: TinyRepository) -> None:

@@ -196,6 +196,14 @@ def test_a_connection_that_the_server_ended_is_replaced(tmp_path: Path) -> None:
         assert store.keys(Kind.COMMIT) == {"c1"}
 
 
+def test_what_the_server_refuses_is_told_and_changes_nothing(tmp_path: Path) -> None:
+    key = "".join(chr(0x4E00 + number * 7919 % 20_000) for number in range(3_000))  # too long for an index
+    with closing(postgres_store(tmp_path)) as store:
+        with pytest.raises(StoreError, match="refused a statement: index row"), store.write() as writer:
+            writer.put([record_document(key, "alpha")])
+        assert store.keys(Kind.COMMIT) == set()
+
+
 def test_too_many_questions_at_once_are_told_to_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server_url()
     monkeypatch.setattr("satchel.store.postgres.connection.MOST_CONNECTIONS", 1)

@@ -67,6 +67,15 @@ class StorePlace:
         return sum(part.stat().st_size for part in parts if part.is_file())
 
 
+def stored(index: StorePlace, memory: StorePlace) -> tuple[str, list[tuple[str, int]]]:
+    """Return which store it is, and the name and bytes of each file, or of each root on the server."""
+    if index.url:
+        with closing(index.on_server()) as store:
+            return f"{store.server} (PostgreSQL {store.server_version})", store.roots()
+    files = [(str(place.path), place.size()) for place in (index, memory) if place.path.exists()]
+    return "files on this machine", files
+
+
 def store_places(places: Places, settings: Settings) -> tuple[StorePlace, StorePlace]:
     """Return the places of the index and of the memory."""
     url, owner = settings.store_url, settings.store_name or f"{os.getuid()}@{platform.node()}"

@@ -1,4 +1,4 @@
-"""Stored data and settings: `satchel index`, `clean`, `export`, `import`, `workspace`, `config` and `completion`."""
+"""Stored data and settings: `satchel index`, `clean`, `export`, `import`, `workspace`, `store`, `config`, `completion`."""
 
 from __future__ import annotations
 
@@ -296,6 +296,25 @@ def _place(workspace: Workspace) -> str:
 
 
 _WORKSPACE = record(name=TEXT, path=TEXT.of(_place), type=TEXT, exists=SWITCH.of(lambda one: one.path.exists()))
+
+
+@group("store")
+def store_command() -> None:
+    """Show which store holds index and memory.
+
+    It is files on this machine, or the PostgreSQL server that the setting `store.url` names.
+    """
+
+
+@command("status", store_command, shows="the store")
+def store_status(invocation: Invocation) -> None:
+    """Show the store with its version and, as far as you may read them, all roots on it with their sizes."""
+    with opened(invocation) as satchel:
+        where, stores = satchel.stores()
+    width = max((len(name) for name, _ in stores), default=0)
+    rows = [{"name": name, "bytes": size} for name, size in stores]
+    lines = [f"{name:<{width}}  {size_text(size)}" for name, size in stores]
+    report(invocation, {"store": where, "roots": rows}, [where, *lines])
 
 
 @group("config")

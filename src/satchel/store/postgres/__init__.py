@@ -27,6 +27,12 @@ ASIDE = ".damaged"
 """Suffix of the name of a damaged root that was put aside; the next one replaces it."""
 
 
+_BLOBS = ("texts", "body"), ("postings", "body"), ("segments", "columns"), ("vectors", "vector")
+_SUMS = (f"(SELECT coalesce(sum(length({column})), 0) FROM satchel.{table} WHERE root = roots.id)"
+         for table, column in _BLOBS)  # fmt: skip
+_SIZES = f"SELECT name, {' + '.join(_SUMS)} FROM satchel.roots"
+
+
 class PostgresStore(DatabaseStore):
     """One root on a server. A question that was asked before at this revision costs one round trip to begin.
 
@@ -55,6 +61,11 @@ class PostgresStore(DatabaseStore):
     def name(self) -> str:
         """The server and the root."""
         return f"{self._server.name} ({self._root})"
+
+    @property
+    def server(self) -> str:
+        """The address of the server, without user and password."""
+        return self._server.name
 
     @property
     def server_version(self) -> str:
@@ -87,10 +98,12 @@ class PostgresStore(DatabaseStore):
         return size
 
     def size(self) -> int:
-        """Return the bytes of texts and words, which are nearly all of the store."""
-        parts = ("texts", "body"), ("postings", "body"), ("segments", "columns"), ("vectors", "vector")
-        sums = (f"(SELECT coalesce(sum(length({column})), 0) FROM {table})" for table, column in parts)
-        return int(self._rows(f"SELECT {' + '.join(sums)}")[0][0])
+        """Return the bytes of texts, words and vectors, which are nearly all of the store."""
+        return sum(size for _, size in self._rows(f"{_SIZES} WHERE roots.name = ?", (self._root,)))
+
+    def roots(self) -> list[tuple[str, int]]:
+        """Return the names of all roots on the server, with their sizes as in `size`."""
+        return [(name, size) for name, size in self._rows(f"{_SIZES} ORDER BY name")]
 
     def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
         writing: ServerConnection | None = getattr(self._writing, "connection", None)

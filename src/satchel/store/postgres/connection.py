@@ -36,6 +36,9 @@ _SESSION = (
     "SET standard_conforming_strings = on"
 )
 _VERSION = "SELECT to_regclass('satchel.version') IS NOT NULL"
+_LOST = ("08", "28", "3D", "533", "57P")
+"""States of errors that end a connection, or prevent one; those of the driver have no state."""
+
 _LIST = "json_each(?)"
 _PLACE = re.compile(r"json_each\(\?\)|\?")
 _REASONS = (
@@ -229,7 +232,7 @@ class Server:
         for text, meaning in _REASONS:
             if text in str(error):
                 return StoreError(f"cannot connect to {self.name}: {meaning}")
-        if isinstance(error, psycopg.OperationalError):
+        if isinstance(error, psycopg.OperationalError) and (error.sqlstate or _LOST[0]).startswith(_LOST):
             return StoreError(f"cannot reach {self.name}: {reason.removeprefix('connection failed: ')}")
         return StoreError(f"{self.name} refused a statement: {reason}")
 
