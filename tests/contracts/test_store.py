@@ -108,6 +108,14 @@ def test_removal_leaves_nothing_behind(store: Store) -> None:
     assert units(store, Kind.CODE, "pars") == ["src/c.py"] * 2
 
 
+def test_a_null_character_in_a_question_finds_nothing(store: Store) -> None:
+    with store.write() as writer:
+        writer.put([file_document("src/a.py")])
+    assert store.document(Kind.CODE, "src/a.py\0") is None
+    assert store.definitions(["parse\0"]) == []
+    assert [row.name for row in store.definitions(["parse", "\0"])] == ["parse"]
+
+
 def test_a_name_of_any_length_is_no_fault(store: Store) -> None:
     name = "".join(chr(0x4E00 + number * 7919 % 20_000) for number in range(3_000))  # which no index can shorten
     text = f"def {name}():\n    pass\n"

@@ -1,4 +1,4 @@
-"""Stored data and settings: `satchel index`, `clean`, `export`, `import`, `workspace`, `store`, `config`, `completion`."""
+"""Stored data and settings: `satchel index`, `clean`, `export`, `import`, `workspace`, `store`, `config` and more."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -65,6 +66,11 @@ def translated(sql: str) -> tuple[bytes, frozenset[int]]:
     return sql.encode(), lists
 
 
+def _storable(value: Any) -> Any:
+    """Return a value that the server takes: no text there has a null character, so nothing equals one that does."""
+    return value.replace("\0", "\ufffd") if isinstance(value, str) else value
+
+
 class ServerConnection:
     """A connection that takes the queries of the SQLite store."""
 
@@ -74,10 +80,11 @@ class ServerConnection:
 
     def execute(self, sql: str, bindings: Sequence[Any] = (), /) -> psycopg.Cursor[Any]:
         """Run one statement."""
-        import json
-
         statement, lists = translated(sql)
-        values = [json.loads(value) if place in lists else value for place, value in enumerate(bindings)]
+        values = [
+            [_storable(one) for one in json.loads(value)] if place in lists else _storable(value)
+            for place, value in enumerate(bindings)
+        ]
         cursor = self.raw.execute(statement, values, binary=True)
         self._changes += max(0, cursor.rowcount) if cursor.description is None else 0
         return cursor
