@@ -66,6 +66,23 @@ def answers(engine: Satchel) -> list[str]:
     return texts
 
 
+def test_a_second_machine_of_one_name_and_key_finds_everything_there(
+    repository: TinyRepository, tmp_path: Path
+) -> None:
+    shared = {"SATCHEL_STORE": server_url(), "SATCHEL_STORE_NAME": str(tmp_path), "SATCHEL_KEY": "ab" * 32}
+    with Satchel.open(repository.root, environ=environment(tmp_path / "a", **shared)) as first:
+        assert first.index().added == 5
+        first.memories.add("Deploy on Mondays")
+        texts = answers(first)
+    with Satchel.open(repository.root, environ=environment(tmp_path / "b", **shared)) as second:
+        assert answers(second) == texts
+        report = second.index()
+        assert (report.added, report.changed, report.unchanged) == (0, 0, 5)
+    alone = {**shared, "SATCHEL_STORE_NAME": f"{tmp_path}/other"}
+    with Satchel.open(repository.root, environ=environment(tmp_path / "b", **alone)) as third:
+        assert (third.store.revision, third.memories.listed()) == ("0", [])
+
+
 def test_commands_and_hooks_use_the_server_and_leave_no_file_with_the_password(
     repository: TinyRepository, tmp_path: Path
 ) -> None:
