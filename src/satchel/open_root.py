@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from satchel import config
-from satchel.errors import LockedError, StoreError
+from satchel.errors import LockedError, ReadOnlyStoreError, StoreError
 from satchel.index.vectors import IndexVectors, shelves
 from satchel.safety.trust import load_key
 from satchel.store.database import DatabaseStore
@@ -278,7 +278,7 @@ class OpenRoot:
             report = self.index(
                 progress=progress, should_stop=should_stop, wait_seconds=self.patience if published else None
             )
-        except LockedError as error:
+        except (LockedError, ReadOnlyStoreError) as error:
             if not published:
                 raise
             return [Failure("index", str(error), "the answer comes from the index as it was before")]

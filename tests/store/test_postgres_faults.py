@@ -122,6 +122,35 @@ def test_a_user_who_may_only_read(user: str) -> None:
     assert "is read-only, perhaps a standby: nothing was changed" in refusal(url_of(user))
 
 
+@pytest.mark.parametrize(
+    ("mode", "reason"), [("on", "is read-only"), ("off", "does not give this user the rights that satchel needs")]
+)
+def test_who_may_only_read_is_answered_from_what_another_machine_indexed(
+    user: str, tmp_path: Path, mode: str, reason: str
+) -> None:
+    repository = TinyRepository(tmp_path / "shop")
+    repository.commit("Start", {"a.py": "def load():\n    return 1\n"})
+    shared = {"SATCHEL_STORE_NAME": str(tmp_path), "SATCHEL_KEY": "ab" * 32}
+    builder = environment(tmp_path / "ci", SATCHEL_STORE=server_url(), **shared)
+    with Satchel.open(repository.root, environ=builder) as engine:
+        engine.index()
+    sql(
+        f"GRANT USAGE ON SCHEMA satchel, satchel_root TO {user}",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA satchel, satchel_root TO {user}",
+        f"ALTER ROLE {user} SET default_transaction_read_only = {mode}",
+    )
+    repository.write({"a.py": "def load():\n    return 2\n", "b.py": "def save():\n    return 3\n"})
+    reader = environment(tmp_path / "reader", SATCHEL_STORE=url_of(user), **shared)
+    with Satchel.open(repository.root, environ=reader) as engine:
+        context = engine.assemble("load")
+        assert "return 2" in context.text  # shown lines are those of the file
+        (failure,) = [one for one in context.failures if one.source == "index"]
+        assert reason in failure.message
+        assert failure.hint == "the answer comes from the index as it was before"
+        with pytest.raises(StoreError, match=reason):
+            engine.index()
+
+
 def test_a_server_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     url = server_url()
     monkeypatch.setattr("satchel.store.postgres.connection.OLDEST_SERVER", 990_000)

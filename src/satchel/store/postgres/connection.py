@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from satchel.errors import ConfigError, LockedError, SatchelError, StoreError
+from satchel.errors import ConfigError, LockedError, ReadOnlyStoreError, SatchelError, StoreError
 from satchel.store.postgres.schema import STEPS
 
 OLDEST_SERVER = 140_000
@@ -169,9 +169,10 @@ class Server:
             connection = idle or self._open()
             try:
                 return connection, connection.script(first)
-            except psycopg.OperationalError:
+            except BaseException:
+                is_lost = connection.raw.closed
                 self._take_back(connection)
-                if idle is None or not connection.raw.closed:
+                if idle is None or not is_lost:
                     raise
 
     def _take_back(self, connection: ServerConnection) -> None:
@@ -229,9 +230,9 @@ class Server:
         if isinstance(error, psycopg.errors.LockNotAvailable):
             return LockedError(f"another process is writing to {self.name}: try again when it is done")
         if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
-            return StoreError(f"{self.name} is read-only, perhaps a standby: nothing was changed")
+            return ReadOnlyStoreError(f"{self.name} is read-only, perhaps a standby: nothing was changed")
         if isinstance(error, psycopg.errors.InsufficientPrivilege):
-            return StoreError(f"{self.name} does not give this user the rights that satchel needs: {reason}")
+            return ReadOnlyStoreError(f"{self.name} does not give this user the rights that satchel needs: {reason}")
         if isinstance(error, psycopg.errors.QueryCanceled):
             return StoreError(
                 f"{self.name} took longer than {STATEMENT_SECONDS} s for a statement: nothing was changed"
