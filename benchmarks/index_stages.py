@@ -39,8 +39,8 @@ STAGES: Mapping[str, tuple[str, ...]] = {
     "count words": ("satchel.store.extract:count",),
     "extraction": ("satchel.index.reading:extract_files",),
     "other of a file": ("satchel.index.reading:read_files",),
-    "rows": ("satchel.store.sqlite.writer:Writer.put",),
-    "postings": ("satchel.store.sqlite.writer:Writer._write_segments",),
+    "rows": ("satchel.store.writer:Writer.put",),
+    "postings": ("satchel.store.writer:Writer._write_segments",),
     "history": ("satchel.index.update:update_history",),
 }
 """Stage -> the functions that it consists of, each as `module:name` where it is called."""

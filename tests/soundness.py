@@ -12,8 +12,8 @@ from typing import Any
 import apsw
 import numpy as np
 
+from satchel.store.records import rows
 from satchel.store.segments import FIELDS, Field, IntArray, Lexicon, Segment, decode_columns, decode_postings
-from satchel.store.sqlite.connection import rows
 
 MOST_FAULTS = 20
 """Faults that are listed; one is enough to build an index again."""

@@ -292,7 +292,7 @@ def test_every_row_of_the_table_is_complete_and_its_default_possible() -> None:
     assert len({setting.variable for setting in SETTINGS.values()}) == len(SETTINGS)
     for entry, (key, setting) in zip(fields(Settings), SETTINGS.items(), strict=True):
         assert entry.name == attribute(key)
-        assert setting.checked(setting.default) == setting.default == Settings().value(key)
+        assert setting.checked(setting.default) == setting.default == Settings().shown(key)
         assert setting.meaning[0].islower()
         assert len(setting.reason) > 10
         assert setting.allowed
@@ -304,7 +304,7 @@ def test_every_context_type_has_a_weight() -> None:
 
 def test_an_unknown_key_has_no_value() -> None:
     with pytest.raises(KeyError):
-        Settings().value("context.weights")
+        Settings().shown("context.weights")
 
 
 @pytest.mark.usefixtures("unmeasured")

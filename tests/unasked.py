@@ -17,5 +17,5 @@ UNASKED = frozenset({
     "satchel.index.embedding", "satchel.sources.conversations",
     "satchel.sources.notes", "satchel.store.vectors",
     # reading and writing what is indexed
-    "satchel.store.extract", "satchel.store.sqlite.writer",
+    "satchel.store.extract", "satchel.store.writer", "satchel.store.postgres", "psycopg",
 })  # fmt: skip

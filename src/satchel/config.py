@@ -147,7 +147,7 @@ class _Collected:
         try:
             self.values[setting.key] = setting.checked(value)
         except ValueError as error:
-            raise ConfigError(f"{origin}: {setting.key} is {value!r}, but must be {error}") from error
+            raise ConfigError(f"{origin}: {setting.key} is {setting.shown(value)!r}, but must be {error}") from error
         self.origins[setting.key] = origin
 
     def note(self, message: str, hint: str = "") -> None:

@@ -11,13 +11,14 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
 from satchel import config
 from satchel.dataclass import dataclass
-from satchel.errors import ConfigError, NoIndexError
+from satchel.errors import ConfigError, NoIndexError, SatchelError
 from satchel.system import hook_log, state_files
 from satchel.system.locations import Places, locate
 
@@ -319,12 +320,17 @@ def _check_root(path: Path, root: Path | None, homes: config.Folders, environ: M
     try:
         loaded = config.load_settings(places.root, environ, {}, homes)
     except ConfigError as error:
+        has_server = False
         yield fail("settings", str(error), "correct it, or remove it")
     else:
         yield from check_settings(loaded, homes)
         yield from _one("vectors", lambda: check_vectors(loaded, homes, environ))
-    yield from _one("index", lambda: check_index(places))
-    yield from _one("memory", lambda: check_memory(places))
+        has_server = bool(loaded.settings.store_url)
+    if has_server:
+        yield from _one("store", lambda: check_server(places, loaded.settings))
+    else:
+        yield from _one("index", lambda: check_index(places))
+        yield from _one("memory", lambda: check_memory(places))
     yield from _one("lock", lambda: check_lock(places))
 
 
@@ -382,6 +388,17 @@ def check_memory(places: Places) -> Check:
     """Check that the memory file is not damaged."""
     fix = "satchel memory repair, which removes what cannot be read, or satchel memory restore, which uses a backup"
     return _check_store("memory", places.memory, "nothing is remembered yet", fix)
+
+
+def check_server(places: Places, settings: config.Settings) -> Check:
+    """Check that the server of index and memory answers."""
+    from satchel.store.place import store_places
+
+    try:
+        with closing(store_places(places, settings)[0].on_server()) as store:
+            return ok("store", f"{store.name} is on PostgreSQL {store.server_version}")
+    except SatchelError as error:
+        return fail("store", str(error), "see docs/team.md, or unset store.url to use files")
 
 
 def _check_store(name: str, path: Path, missing: str, fix: str) -> Check:

@@ -94,15 +94,20 @@ def clean(
 ) -> Removal:
     """Remove the index of a root, or with `everything` all that can be built again. Memories are never touched.
 
+    On a server the index of a root is removed, and with `everything` nothing: others may use it.
     Raises NoIndexError, and LockedError while another process builds an index.
     """
     from satchel.index.status import remove_everything, remove_index
+    from satchel.store.place import store_places
 
-    folders = config.Folders.from_environment(os.environ if environ is None else environ)
+    variables = os.environ if environ is None else environ
+    folders = config.Folders.from_environment(variables)
     if everything:
         return Removal(folders.cache, remove_everything(folders.cache, wait_seconds))
-    folder = locate(path, root, folders).index
-    return Removal(folder, remove_index(folder, wait_seconds))
+    places = locate(path, root, folders)
+    place, _ = store_places(places, config.load_settings(places.root, variables, {}, folders).settings)
+    on_server = place.remove() if place.url else 0
+    return Removal(places.index, on_server + remove_index(places.index, wait_seconds))
 
 
 def record_handles(context: Context, folder: Path, environ: Mapping[str, str]) -> None:
@@ -213,6 +218,7 @@ class Satchel:
     embedder = _From(lambda satchel: satchel._root.embedder)
     index = _From(lambda satchel: satchel._root.index)
     refresh = _From(lambda satchel: satchel._root.refresh)
+    stores = _From(lambda satchel: satchel._root.stores)
     status = _From(lambda satchel: satchel._root.status)
     start_embedding = _From(lambda satchel: satchel.vectors.start)
     clear_cache = _From(lambda satchel: satchel._root.lines.clear)

@@ -61,6 +61,10 @@ class StoreError(SatchelError):
     """The store cannot be used: damaged, of a newer version, read-only or out of space."""
 
 
+class ReadOnlyStoreError(StoreError):
+    """The user may read the store and not write to it, or it is a standby."""
+
+
 class UnsafePathError(SatchelError):
     """A path is outside the workspace root, or not a regular file."""
 

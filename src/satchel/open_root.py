@@ -15,9 +15,11 @@ from satchel.errors import LockedError, StoreError
 from satchel.index.vectors import IndexVectors, shelves
 from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import load_key
+from satchel.store.database import DatabaseStore
+from satchel.store.place import INDEX_NAME as INDEX_NAME
+from satchel.store.place import store_places, stored
 from satchel.store.protocol import WORDS_VERSION, Store
 from satchel.store.sqlite import SqliteStore
-from satchel.store.sqlite.connection import obstacle
 from satchel.system.locations import Places, Registry, WorkspaceType, locate
 from satchel.text import ANALYSIS_VERSION
 from satchel.types import Failure, Kind
@@ -41,7 +43,7 @@ WRITER_SECONDS = 1.0
 """Seconds that a question waits for another process that writes the index: a small update takes less, and the answer
 from the index of before has a note."""
 
-INDEX_NAME, LOCK_NAME = "index.db", "index.lock"
+LOCK_NAME = "index.lock"
 
 _SECTION_THREADS = 4
 
@@ -68,9 +70,10 @@ class OpenRoot:
         self.environ = environ
         self.alias = places.root.name
         self.is_vault = False
-        self.store = SqliteStore(places.index / INDEX_NAME, disposable=True)
+        self.index_place, self.memory_place = store_places(places, loaded.settings)
+        self.store = self.index_place.open(disposable=True)
         self.vectors: IndexVectors
-        self._memory_store: SqliteStore | None = None
+        self._memory_store: DatabaseStore | None = None
         self._executor: Threads | None = None
         self._executor_guard = threading.Lock()
         self._refreshed = -REFRESH_PAUSE_SECONDS
@@ -108,7 +111,7 @@ class OpenRoot:
     ) -> Self:
         """Open a located root with loaded settings. Raises the errors of `Satchel.open`."""
         opened = cls(places, loaded, load_key(folders.state, environ), environ)
-        stores = shelves(places.index / INDEX_NAME, places.memory)
+        stores = shelves(opened.index_place, opened.memory_place)
         opened.vectors = IndexVectors(loaded.settings, stores, folders.cache, opened.key, environ, embedder)
         named = Registry(folders).at(places.root)
         opened.alias, opened.is_vault = named.name, named.type is WorkspaceType.VAULT
@@ -125,12 +128,12 @@ class OpenRoot:
         return self.vectors.embedder
 
     @property
-    def memory_store(self) -> SqliteStore:
+    def memory_store(self) -> DatabaseStore:
         """The durable memory file of all roots, limited to records of this repository and global ones."""
         if self._memory_store is None:
             from satchel.memory.scope import workspaces_in_sight
 
-            store = SqliteStore(self.places.memory, durable=True, workspaces=workspaces_in_sight(self.places))
+            store = self.memory_place.open(workspaces=workspaces_in_sight(self.places))
             if store.meta(WORDS_VERSION) != ANALYSIS_VERSION:
                 from satchel.memory.records import renew_words
 
@@ -145,7 +148,7 @@ class OpenRoot:
 
     def memory_snapshot(self) -> AbstractContextManager[Store | None]:
         """Return a snapshot of the memory, None if there is no memory file; reading never creates it."""
-        exists = self._memory_store is not None or self.places.memory.exists()
+        exists = self._memory_store is not None or self.memory_place.may_exist
         return self.memory_store.snapshot() if exists else nullcontext()
 
     @cached_property
@@ -278,7 +281,7 @@ class OpenRoot:
         from satchel.index.options import Quiet
 
         options, watcher = self._build_options(), progress or Quiet()
-        if self.store.revision == "0" and self.places.repository:
+        if self.store.revision == "0" and self.places.repository and isinstance(self.store, SqliteStore):
             from satchel.index.siblings import build_from_sibling
 
             report = build_from_sibling(self.store, self.places.root, options, watcher, should_stop)
@@ -319,7 +322,7 @@ class OpenRoot:
         except (LockedError, StoreError, OSError) as error:
             if not is_published or self.store.damage:
                 raise
-            reason = obstacle(self.store.path) or "writing failed"
+            reason = self.store.obstacle or "writing failed"
             if isinstance(error, LockedError):
                 reason = "another process is bringing the index up to date"  # the same bytes whoever it is
             return [Failure("index", reason, "the answer comes from the index as it was before")]
@@ -364,8 +367,12 @@ class OpenRoot:
         from satchel.index.status import look
 
         places = self.places
-        stores = {"index": places.index / INDEX_NAME, "memory": places.memory}
-        return look(self.store, places.root, places.index, self._build_options().walk, stores, should_stop)
+        sizes = {"index": self.index_place.size(), "memory": self.memory_place.size()}
+        return look(self.store, places.root, places.index, self._build_options().walk, sizes, should_stop)
+
+    def stores(self) -> tuple[str, list[tuple[str, int]]]:
+        """Return which store it is, and the name and bytes of each file, or of each root on the server."""
+        return stored(self.index_place, self.memory_place)
 
     def _open_executor(self) -> Threads:
         """Return the threads that search sections, started at the first question with several."""

@@ -14,6 +14,8 @@ from satchel.types import CONTEXT_TYPES, Format, Kind
 
 Value = TypeVar("Value")
 
+_PASSWORDS = (r"(?i)(password=)[^&]*", r"(://[^:/@]*:).*(?=@)")
+
 LIST_LENGTH = 1_000
 """Entries of a list setting: patterns are tried on every path, so more would be slow, and is surely a mistake."""
 
@@ -37,11 +39,18 @@ class Setting:
     choices: tuple[str, ...] = ()
     optional: bool = False
     patterns: bool = False
+    secret: bool = False
+
+    def shown(self, value: Any) -> Any:
+        """Return a value as it may be shown: an address without its password."""
+        for pattern in _PASSWORDS if self.secret else ():
+            value = re.sub(pattern, r"\1***", str(value))
+        return value
 
     @property
     def variable(self) -> str:
         """The environment variable that sets it."""
-        return "SATCHEL_" + self.key.replace(".", "_").upper()
+        return "SATCHEL_" + self.key.removesuffix(".url").replace(".", "_").upper()
 
     @property
     def allowed(self) -> str:
@@ -91,7 +100,7 @@ def setting(key: str, default: Value, meaning: str, reason: str, **bounds: Any) 
     """Return a field with its row. The type is that of the default; a setting without one is an optional number."""
     kind = float if default is None else type(default)
     row = Setting(key, kind, default, meaning, reason, optional=default is None, **bounds)
-    return field(default=default, metadata={"row": row})
+    return field(default=default, metadata={"row": row}, repr=not row.secret)
 
 
 def kind_weight(kind: Kind, default: float) -> float:
@@ -450,6 +459,17 @@ class Settings:
         "what is about to be lost is worth keeping; the rest the host keeps by itself",
         choices=("never", "compaction", "always"),
     )  # fmt: skip
+    store_url: str = setting(
+        "store.url", "",
+        "address of a PostgreSQL server for index and memory, as in `postgresql://USER@HOST/DATABASE?sslmode=require`",
+        "empty: files on this machine; a password is better in `~/.pgpass`",
+        secret=True,
+    )  # fmt: skip
+    store_name: str = setting(
+        "store.name", "",
+        "whose index and memory those on the server are; machines that use one name share them",
+        "empty: your user number and the name of this machine, so that nothing is shared unasked",
+    )  # fmt: skip
     search_weights_best_part: float = signal_weight("best part", 1.0)
     search_weights_top_three_parts: float = signal_weight("top three parts", 0.5)
     search_weights_history: float = signal_weight("history", 1.0)
@@ -484,9 +504,9 @@ class Settings:
         names = [row.name for row in fields(self) if row.name.startswith(_SIGNALS)]
         return {name.removeprefix(_SIGNALS).replace("_", " "): getattr(self, name) for name in names}
 
-    def value(self, key: str) -> Any:
-        """Return the value of a dotted key. Raises KeyError for an unknown one."""
-        return getattr(self, attribute(SETTINGS[key].key))
+    def shown(self, key: str) -> Any:
+        """Return the value of a dotted key, without a password. Raises KeyError for an unknown one."""
+        return SETTINGS[key].shown(getattr(self, attribute(key)))
 
 
 def attribute(key: str) -> str:

@@ -10,8 +10,8 @@ import apsw
 import pytest
 
 from satchel import Satchel as Engine
-from satchel import open_root
 from satchel.sources.conversations import Exchange
+from satchel.store import place
 from satchel.store.sqlite import SqliteStore
 from satchel.testing import TinyRepository
 from tests.cli.conftest import Satchel
@@ -150,7 +150,7 @@ def test_a_locked_memory_file_is_a_clear_error_and_a_note_in_an_answer(
     satchel: Satchel, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     satchel("remember", BACKOFF)
-    monkeypatch.setattr(open_root, "SqliteStore", partial(SqliteStore, timeout_ms=1))
+    monkeypatch.setattr(place, "SqliteStore", partial(SqliteStore, timeout_ms=1))
     path = home / "data" / "memory.db"
     holder = apsw.Connection(str(path))
     holder.execute("BEGIN IMMEDIATE")

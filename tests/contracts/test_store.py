@@ -13,14 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.errors import LockedError, StoreError
+from satchel.store.extract import extract
 from satchel.store.protocol import Store
 from satchel.store.records import SkippedFile, Stamp
 from satchel.store.sqlite import SqliteStore
-from satchel.types import EdgeType, Kind
+from satchel.types import Definition, EdgeType, Import, Kind, Outline, Part, Reference, Role
 from tests.contracts.documents import SOURCE, file_document, record_document
+from tests.postgres import postgres_store
 
 Factory = Callable[[Path], Store]
-STORES: dict[str, Factory] = {"sqlite": lambda folder: SqliteStore(folder / "store" / "index.db")}
+STORES: dict[str, Factory] = {
+    "sqlite": lambda folder: SqliteStore(folder / "store" / "index.db"),
+    "postgres": postgres_store,
+}
 
 
 @pytest.fixture(params=list(STORES))
@@ -101,6 +106,29 @@ def test_removal_leaves_nothing_behind(store: Store) -> None:
         writer.put([file_document("src/c.py")])
         writer.merge(lambda: False)
     assert units(store, Kind.CODE, "pars") == ["src/c.py"] * 2
+
+
+def test_a_null_character_in_a_question_finds_nothing(store: Store) -> None:
+    with store.write() as writer:
+        writer.put([file_document("src/a.py")])
+    assert store.document(Kind.CODE, "src/a.py\0") is None
+    assert store.definitions(["parse\0"]) == []
+    assert [row.name for row in store.definitions(["parse", "\0"])] == ["parse"]
+
+
+def test_a_name_of_any_length_is_no_fault(store: Store) -> None:
+    name = "".join(chr(0x4E00 + number * 7919 % 20_000) for number in range(3_000))  # which no index can shorten
+    text = f"def {name}():\n    pass\n"
+    part = Part(Role.FUNCTION, name, 1, 2, text, "", (Definition(name, "", 1),), (Reference(EdgeType.CALLS, name),))
+    document = file_document("src/a.py", text)
+    outline = Outline("python", (part,), (Import(name, (), 1, 1),))
+    with store.write() as writer:
+        writer.put([replace(document, extraction=extract(text, outline))])
+        writer.relate({1: [(EdgeType.FIELD, name), (EdgeType.FIELD, "short")]})
+    assert store.parts([1])[1].name == name
+    assert store.definitions([name]) == []
+    assert store.edges_to([name], list(EdgeType)) == []
+    assert len(store.edges_to(["short"], list(EdgeType))) == 1
 
 
 def test_edges_of_chunks_are_replaced_and_found_from_both_ends(store: Store) -> None:
@@ -191,6 +219,17 @@ def test_a_failed_write_publishes_nothing(store: Store) -> None:
     assert store.keys(Kind.CODE) == {"src/a.py"}
 
 
+def test_who_writes_sees_what_was_written_and_nobody_else_does(store: Store) -> None:
+    with store.write() as writer:
+        writer.put([file_document("src/a.py")])
+        assert store.keys(Kind.CODE) == {"src/a.py"}
+        seen: list[set[str]] = []
+        thread = threading.Thread(target=lambda: seen.append(store.keys(Kind.CODE)))
+        thread.start()
+        thread.join()
+        assert seen == [set()]
+
+
 def _remove_and_fail(store: Store) -> None:
     with store.write() as writer:
         writer.remove(Kind.CODE, ["src/a.py"])
@@ -225,12 +264,13 @@ def test_every_thread_reads_what_was_published(store: Store) -> None:
 texts = st.text(alphabet="ab \n", max_size=60).map(lambda text: text + "alpha")
 
 
-@given(st.lists(st.tuples(st.sampled_from("uvwxyz"), texts), max_size=12))
+@pytest.mark.parametrize("kind", [SqliteStore, postgres_store])
+@given(steps=st.lists(st.tuples(st.sampled_from("uvwxyz"), texts), max_size=12))
 def test_incremental_writes_give_the_words_of_a_fresh_store(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str]]
+    kind: Callable[..., Store], tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str]]
 ) -> None:
     folder = tmp_path_factory.mktemp("stores")
-    grown, fresh = SqliteStore(folder / "grown.db"), SqliteStore(folder / "fresh.db")
+    grown, fresh = kind(folder / "grown.db"), kind(folder / "fresh.db")
     for key, text in steps:
         with grown.write() as writer:
             writer.put([record_document(key, text)])
@@ -244,8 +284,9 @@ def test_incremental_writes_give_the_words_of_a_fresh_store(
     fresh.close()
 
 
-def test_a_second_writer_is_told_that_the_store_is_locked(tmp_path: Path) -> None:
-    first, second = SqliteStore(tmp_path / "index.db"), SqliteStore(tmp_path / "index.db", timeout_ms=0)
+@pytest.mark.parametrize("kind", [SqliteStore, postgres_store])
+def test_a_second_writer_is_told_that_the_store_is_locked(kind: Callable[..., Store], tmp_path: Path) -> None:
+    first, second = kind(tmp_path / "index.db"), kind(tmp_path / "index.db", timeout_ms=0)
     with first.write(), pytest.raises(LockedError, match="another process"), second.write():
         pass
     first.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.store.sqlite.writer import MOST_SEGMENTS
+from satchel.store.writer import MOST_SEGMENTS
 from satchel.testing import TinyRepository
 from tests.e2e.command import PATIENCE_SECONDS, Satchel
 from tests.index.indexing import differences
@@ -44,8 +44,8 @@ PLACES = {
     "walk": ("satchel.index.walk:_Walker._visit", 2),
     "history": ("satchel.index.commits:NewDocument", 2),
     "reading": ("satchel.index.reading:read_file", 5),
-    "publishing": ("satchel.store.sqlite.writer:Writer._write_segments", 1),
-    "merging": ("satchel.store.sqlite.writer:_merge_postings", 1),
+    "publishing": ("satchel.store.writer:Writer._write_segments", 1),
+    "merging": ("satchel.store.writer:_merge_postings", 1),
 }
 
 

@@ -30,7 +30,7 @@ sys.exit(main())
 
 STOPPED = """
 import os, signal, sys
-from satchel.store.sqlite.writer import Writer
+from satchel.store.writer import Writer
 restamp = Writer.restamp
 def stopped(*arguments):
     os.kill(os.getpid(), signal.SIGINT)

@@ -14,7 +14,7 @@ import pytest
 
 from satchel.index import update
 from satchel.store.sqlite import SqliteStore
-from satchel.store.sqlite.writer import Writer
+from satchel.store.writer import Writer
 from satchel.testing import TinyRepository
 from satchel.types import Kind
 from tests.index.indexing import Index, differences, fresh_contents, look, stopping_at

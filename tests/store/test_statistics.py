@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
+from satchel.store.place import INDEX_NAME
 from satchel.store.sqlite.connection import damage
 from satchel.testing import TinyRepository
 from satchel.types import EdgeType, Kind
@@ -57,7 +58,7 @@ def test_commits_out_of_sight_are_counted_apart(satchel: Satchel, repository: Ti
 
 def test_a_whole_file_has_no_damage_and_stays_as_it_is(satchel: Satchel) -> None:
     satchel.index()
-    path = satchel.store.path
+    path = satchel.places.index / INDEX_NAME
     satchel.close()
     before = path.read_bytes()
     assert damage(path) == []
@@ -66,7 +67,7 @@ def test_a_whole_file_has_no_damage_and_stays_as_it_is(satchel: Satchel) -> None
 
 def test_damage_is_found(satchel: Satchel) -> None:
     satchel.index()
-    path = satchel.store.path
+    path = satchel.places.index / INDEX_NAME
     satchel.close()
     path.write_bytes(b"no database" * 100)
     assert damage(path) == ["file is not a database"]

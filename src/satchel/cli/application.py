@@ -48,6 +48,7 @@ COMMANDS: Mapping[str, str] = {
     "import": "Import memories, experiences and conversations from JSON Lines.",
     "status": "Show what is indexed, how fresh it is and what was left out.",
     "doctor": "Check that everything satchel needs works, and say how to fix it.",
+    "store": "Show which store holds index and memory.",
     "config": "Show the settings in force and where they come from.",
     "trust": "Trust the instruction files of a folder.",
     "proxy": "Run another MCP server, with context in the results of the tools you choose.",
@@ -71,7 +72,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "explore": ("history", "status", "doctor", "eval"),
     "connect": ("setup", "remove", "mcp", "proxy", "hook"),
     "serve": ("serve",),
-    "maintain": ("index", "clean", "export", "import", "workspace", "config", "completion"),
+    "maintain": ("index", "clean", "export", "import", "workspace", "store", "config", "completion"),
 }  # fmt: skip
 """Module -> its commands."""
 

@@ -48,7 +48,7 @@ FILE_SIGNALS = frozenset(Settings().search_weights) - {"learned"}
 _FORM = 2
 """Version of the fields of an answer; answers of other versions are not used."""
 
-_HARMLESS = frozenset({"ui_color", "index_workers", "index_lock_wait_s"})
+_HARMLESS = frozenset({"ui_color", "index_workers", "index_lock_wait_s", "store_url", "store_name"})
 """Settings that change no answer."""
 
 
@@ -263,9 +263,9 @@ class _Past:
 
 
 def _settings(satchel: Satchel) -> Mapping[str, object]:
-    """Return the settings of the real root instead of those of an earlier commit; code needs no vectors."""
+    """Return the settings of the real root instead of those of an earlier commit; code needs no vectors, and a file."""
     values = asdict(satchel.settings)
-    rows = {key: values[attribute(key)] for key in SETTINGS} | {"embed.provider": "off"}
+    rows = {key: values[attribute(key)] for key in SETTINGS} | {"embed.provider": "off", "store.url": ""}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in rows.items()}
 
 

@@ -296,7 +296,7 @@ class EventContext:
 
         None also if the memory cannot be read: the packed context reports that.
         """
-        if not self.places.memory.exists():
+        if not self.settings.store_url and not self.places.memory.exists():
             return None
         journal, session = self.engine.experiences, self.event.session[:SESSION_CHARACTERS]
         try:
@@ -307,6 +307,8 @@ class EventContext:
     @property
     def has_index(self) -> bool:
         """True if there is an index to answer from."""
+        if self.settings.store_url:
+            return self.engine.store.revision != "0"
         return (self.places.index / INDEX_NAME).exists()
 
     def refresh(self) -> bool:

@@ -24,7 +24,7 @@ from satchel.system import git
 from satchel.types import EdgeType, Failure, Kind, Reference
 
 if TYPE_CHECKING:
-    from satchel.store.sqlite.writer import Writer
+    from satchel.store.writer import Writer
 
 COMMIT_LANGUAGE = "commit"
 

@@ -18,7 +18,8 @@ from satchel.errors import EmbeddingError
 from satchel.index.options import Progress, Quiet, VectorCounts
 from satchel.store.extract import ChunkText, chunk_texts
 from satchel.store.protocol import Store
-from satchel.store.sqlite.connection import open_cache, rows
+from satchel.store.records import rows
+from satchel.store.sqlite.connection import open_cache
 from satchel.store.vectors import encode
 from satchel.types import Kind
 

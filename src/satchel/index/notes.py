@@ -33,7 +33,7 @@ from satchel.system import files
 from satchel.types import EdgeType, Failure, Kind, Reference
 
 if TYPE_CHECKING:
-    from satchel.store.sqlite.writer import Writer
+    from satchel.store.writer import Writer
 
 NOTE_LANGUAGE = "tana"
 """The language of the notes of an export."""

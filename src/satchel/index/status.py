@@ -68,10 +68,10 @@ def look(
     root: Path,
     index: Path,
     options: WalkOptions,
-    stores: Mapping[str, Path],
+    sizes: Mapping[str, int],
     should_stop: Callable[[], bool],
 ) -> Status:
-    """Return the state of the index in the folder `index`. `stores` are the store files to measure, by name."""
+    """Return the state of the index in the folder `index`. `sizes` are bytes of the stores."""
     tree = TreeWalk((), {}, {}) if root.is_file() else walk(root, options, should_stop=should_stop)
     stamps = known_files(store) if root.is_dir() else {}
     stored = {path: stamp.times for path, (_, stamp) in stamps.items()} | dict(store.skipped_stamps())
@@ -94,7 +94,7 @@ def look(
         index=index,
         revision=store.revision,
         statistics=store.statistics(),
-        sizes={name: file_bytes(path) for name, path in stores.items()},
+        sizes=sizes,
         freshness=freshness,
         skipped=dict(sorted(skipped.items(), key=lambda row: (-row[1], row[0]))),
         building=holder(index / "index.lock"),
@@ -109,12 +109,6 @@ def _changed_export(store: Store, root: Path) -> int:
     state = store.meta(EXPORT_STATE)
     now = files.stamp(root.parent, root.name) if root.is_file() else None
     return int(state is not None and now is not None and json.loads(state)[0] != list(now))
-
-
-def file_bytes(path: Path) -> int:
-    """Return the bytes of a store file with its journals, 0 where there is none. Nothing is opened."""
-    parts = (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm"))
-    return sum(part.stat().st_size for part in parts if part.is_file())
 
 
 def _head(root: Path) -> tuple[str, tuple[Failure, ...]]:

@@ -28,7 +28,7 @@ from satchel.store.records import Extraction, NewDocument, SkippedFile, Stamp
 from satchel.types import Failure, Kind, Role
 
 if TYPE_CHECKING:
-    from satchel.store.sqlite.writer import Writer
+    from satchel.store.writer import Writer
 
 PUBLISH_BYTES = 16_000_000
 """Source bytes published at once. Their words take 0.7 s to write, the longest time that Ctrl-C waits; much less would

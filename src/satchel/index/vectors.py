@@ -14,7 +14,7 @@ from satchel.embed import Embedder
 from satchel.embed.providers import Choice, choose, embedded_kinds
 from satchel.errors import EmbeddingError, LockedError, MissingExtraError, StoreError
 from satchel.settings import Settings
-from satchel.store.sqlite import SqliteStore
+from satchel.store.place import StorePlace
 from satchel.system import telemetry
 from satchel.types import Failure, Kind
 from satchel.vocabulary import MEMORY_KINDS
@@ -34,17 +34,16 @@ CACHE_NAME = "vectors.db"
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """A store file and its kinds that get vectors. A missing file is skipped."""
+    """A store and its kinds that get vectors. A missing file is skipped."""
 
-    path: Path
+    place: StorePlace
     kinds: tuple[Kind, ...]
-    durable: bool = False
 
 
-def shelves(index: Path, memory: Path) -> tuple[Shelf, Shelf]:
-    """Return the two store files of a root with their kinds."""
+def shelves(index: StorePlace, memory: StorePlace) -> tuple[Shelf, Shelf]:
+    """Return the two stores of a root with their kinds."""
     kinds = tuple(kind for kind in Kind if kind not in MEMORY_KINDS)
-    return Shelf(index, kinds), Shelf(memory, MEMORY_KINDS, durable=True)
+    return Shelf(index, kinds), Shelf(memory, MEMORY_KINDS)
 
 
 class IndexVectors:
@@ -65,9 +64,7 @@ class IndexVectors:
         self._settings, self._environ = settings, environ
         self._cache, self._key = cache, key
         kinds = embedded_kinds(settings)
-        self._shelves = [
-            Shelf(shelf.path, tuple(kind for kind in shelf.kinds if kind in kinds), shelf.durable) for shelf in shelves
-        ]
+        self._shelves = [Shelf(shelf.place, tuple(kind for kind in shelf.kinds if kind in kinds)) for shelf in shelves]
         self._choice = Choice(embedder) if embedder is not None else None
         self._is_behind = False
         self._running = threading.Lock()
@@ -114,10 +111,10 @@ class IndexVectors:
 
         embedder, kinds, failure = self.embedder, dict[Kind, tuple[int, int]](), self.choice.failure
         for shelf in self._shelves if embedder is not None else ():
-            if embedder is None or not shelf.kinds or not shelf.path.exists():
+            if embedder is None or not shelf.kinds or not shelf.place.may_exist:
                 continue
             try:
-                with closing(SqliteStore(shelf.path, durable=shelf.durable)) as store:
+                with closing(shelf.place.open()) as store:
                     kinds |= counts(store, shelf.kinds, embedder).kinds
             except (StoreError, LockedError) as error:
                 failure = Failure("vectors", str(error), "`satchel doctor` says more")
@@ -132,10 +129,10 @@ class IndexVectors:
         failure = None
         try:
             for shelf in self._shelves:
-                if not shelf.kinds or not shelf.path.exists():
+                if not shelf.kinds or not shelf.place.may_exist:
                     continue
                 # A separate store: that of the answers may be closed and replaced meanwhile.
-                store = SqliteStore(shelf.path, durable=shelf.durable)
+                store = shelf.place.open()
                 try:
                     made += fill(store, shelf.kinds, embedder, cache, progress, should_stop)
                 finally:

@@ -44,7 +44,7 @@ from satchel.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from satchel.store.sqlite.writer import Writer
+    from satchel.store.writer import Writer
 
 DEFAULT_SESSION = "default"
 """The session of callers that name none, one for each repository."""

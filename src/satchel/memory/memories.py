@@ -36,7 +36,7 @@ from satchel.vocabulary import (
 
 if TYPE_CHECKING:
     from satchel.embed import Embedder
-    from satchel.store.sqlite.writer import Writer
+    from satchel.store.writer import Writer
 
 ORIGIN_CHARACTERS = 100
 

@@ -49,7 +49,7 @@ from satchel.system import files
 from satchel.types import Kind
 
 if TYPE_CHECKING:
-    from satchel.store.sqlite.writer import Writer
+    from satchel.store.writer import Writer
 
 FORMAT = "satchel-memory"
 FORMAT_VERSION = 1

@@ -31,7 +31,7 @@ from satchel.types import EdgeType, Kind, Outline, Part, Reference, Role
 from satchel.vocabulary import MEMORY_KINDS, MemoryCategory, Provenance
 
 if TYPE_CHECKING:
-    from satchel.store.sqlite import SqliteStore
+    from satchel.store.database import DatabaseStore
 
 TITLE_CHARACTERS = 100
 """Length limit of a title, the beginning of the text on one line."""
@@ -82,7 +82,7 @@ def _path_terms(kind: Kind, fields: Data, tags: Iterable[str] = (), created: flo
     return words.count_terms(words.words(" ".join(map(str, names[kind]))))
 
 
-def renew_words(store: SqliteStore) -> None:
+def renew_words(store: DatabaseStore) -> None:
     """Make the search terms of all records anew, because another version of the analysis made them.
 
     Texts, fields, ids and vectors stay as they are. A file that cannot be written keeps its terms, with a line in the

@@ -443,7 +443,7 @@ def no_answer(context: Context, spelling: Spelling) -> tuple[str, ...]:
     if not any(is_meaningful(word) for word in words(context.query)):
         only = "the question has only words that occur everywhere; name a thing or a behaviour"
         return (f"nothing to look for: {only}",)
-    if context.meta.get("revision") == "0" and not context.overflow:
+    if str(context.meta.get("revision")).split("+")[0] == "0" and not context.overflow:
         return ("nothing is indexed here yet: run `satchel index`",)
     nothing = f"nothing here is relevant to the question; {spelling.min_score} shows even weak matches"
     return no_items(context, nothing, spelling)
@@ -453,6 +453,6 @@ def no_walk(context: Context) -> str:
     """Return why a walk has no text."""
     if context.meta["reached"]:
         return f"{context.usage.limit:,} tokens are too few even for the frame of an answer: give 500 or more"
-    if context.meta["revision"] == "0":
+    if str(context.meta["revision"]).split("+")[0] == "0":  # the index, before that of the memory
         return "nothing is indexed here yet: run `satchel index`"
     return "nothing here is about that: try other words, or the id of a node (`satchel search` shows ids)"

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from satchel import text as words
 from satchel.dataclass import dataclass
-from satchel.store.records import IN_LIST, DefinitionRow, Document, Place, Stamp, StoredChunk
+from satchel.store.records import IN_LIST, DamagedStoreError, DefinitionRow, Document, Place, Stamp, StoredChunk
 from satchel.types import EdgeType, Kind
 
 if TYPE_CHECKING:
     from satchel.store.segments import Field, Lexicon, Segment
-    from satchel.store.sqlite.connection import DamagedStoreError
-    from satchel.store.sqlite.writer import Writer
     from satchel.store.vectors import VectorTable
+    from satchel.store.writer import Writer
 
 EXTRACTION_VERSION = f"2.{words.ANALYSIS_VERSION}"
 """Part of the version of an index: change it when the same text gives another extraction."""
@@ -226,7 +225,8 @@ class Store(ABC):
         """Return the places of these chunks by row number; unknown and hidden ones are left out."""
         in_sight, bindings = self._in_sight()
         sql = (
-            "SELECT row, bundle, kind, key, documents.name, twin, tags, max(updated, created), secondary, "
+            "SELECT row, bundle, kind, key, documents.name, twin, tags, "
+            "CASE WHEN updated > created THEN updated ELSE created END, secondary, "
             "row = first_document FROM documents JOIN bundles ON bundles.id = bundle "
             f"WHERE row {IN_LIST} AND {in_sight}"
         )
@@ -255,7 +255,7 @@ class Store(ABC):
 
         With `most`, names that more chunks than this define are left out, without being read.
         """
-        few = "SELECT count(*) FROM (SELECT DISTINCT document FROM definitions WHERE name = value LIMIT ?)"
+        few = "SELECT count(*) FROM (SELECT DISTINCT document FROM definitions WHERE name = value LIMIT ?) AS few"
         condition, extra = ("", ()) if most is None else (f" WHERE ({few}) <= ?", (most + 1, most))
         sql = (
             "SELECT name, owner, document, line FROM definitions WHERE name IN "

@@ -6,11 +6,12 @@ Every part is a chunk.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, Protocol
 
 from satchel.dataclass import dataclass
+from satchel.errors import StoreError
 from satchel.types import Import, Kind, Part, Reference
 
 
@@ -191,3 +192,41 @@ def natural_key(key: str, name: str, twin: int) -> str:
     if not name:
         return key
     return f"{key}::{name}" + (f"~{twin}" if twin > 1 else "")
+
+
+Row = tuple[Any, ...]
+Run = Callable[[str, Sequence[Any]], list[Row]]
+"""Runs a query and returns all its rows."""
+
+
+class DamagedStoreError(StoreError):
+    """The store is not one of satchel, or is damaged. An index is put aside and built again."""
+
+
+class Cursor(Protocol):
+    """The rows of a query."""
+
+    def fetchall(self) -> list[Row]:
+        """Return all rows that were not read yet."""
+        ...
+
+
+class WriteConnection(Protocol):
+    """A connection with an open write transaction. Places in SQL are `?`, lists are JSON (`IN_LIST`)."""
+
+    def execute(self, sql: str, bindings: Sequence[Any] = (), /) -> Cursor:
+        """Run one statement."""
+        ...
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> object:
+        """Run one statement with each of these bindings."""
+        ...
+
+    def total_changes(self) -> int:
+        """Return how many rows were written since the connection was opened."""
+        ...
+
+
+def rows(connection: WriteConnection, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
+    """Return all rows of a query. Columns have the types of the schema, which the type checker cannot know."""
+    return connection.execute(sql, tuple(bindings)).fetchall()

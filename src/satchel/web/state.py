@@ -272,7 +272,9 @@ class ServerState:
         return self.asking.is_idle and self.looking.is_idle
 
     def revision(self) -> Hashable:
-        """Return what changes with every write to the index and the memory: time and size of their files."""
+        """Return what changes with every write to the index and the memory: time and size of their files, if any."""
+        if self.engine.settings.store_url:
+            return self.engine.store.revision, self.engine.memory_store.revision
         places = self.engine.places
         files = (places.index / INDEX_NAME, places.memory)
         return tuple(_stamp(file.with_name(f"{file.name}{suffix}")) for file in files for suffix in ("", "-wal"))

@@ -1,4 +1,4 @@
-"""Stored data and settings: `satchel index`, `clean`, `export`, `import`, `workspace`, `config` and `completion`."""
+"""Stored data and settings: `satchel index`, `clean`, `export`, `import`, `workspace`, `store`, `config` and more."""
 
 from __future__ import annotations
 
@@ -300,6 +300,25 @@ def _place(workspace: Workspace) -> str:
 _WORKSPACE = record(name=TEXT, path=TEXT.of(_place), type=TEXT, exists=SWITCH.of(lambda one: one.path.exists()))
 
 
+@group("store")
+def store_command() -> None:
+    """Show which store holds index and memory.
+
+    It is files on this machine, or the PostgreSQL server that the setting `store.url` names.
+    """
+
+
+@command("status", store_command, shows="the store")
+def store_status(invocation: Invocation) -> None:
+    """Show the store with its version and, as far as you may read them, all roots on it with their sizes."""
+    with opened(invocation) as satchel:
+        where, stores = satchel.stores()
+    width = max((len(name) for name, _ in stores), default=0)
+    rows = [{"name": name, "bytes": size} for name, size in stores]
+    lines = [f"{name:<{width}}  {size_text(size)}" for name, size in stores]
+    report(invocation, {"store": where, "roots": rows}, [where, *lines])
+
+
 @group("config")
 def config_command() -> None:
     """Show the settings in force and where they come from.
@@ -316,7 +335,7 @@ def show(invocation: Invocation, *, origin: bool) -> None:
     from satchel.settings import SETTINGS
 
     loaded, _ = _load(invocation)
-    values = {key: plain(loaded.settings.value(key)) for key in SETTINGS}
+    values = {key: plain(loaded.settings.shown(key)) for key in SETTINGS}
     data = {
         key: {"value": values[key], "origin": loaded.origins[key], "meaning": row.meaning, "allowed": row.allowed}
         for key, row in SETTINGS.items()
@@ -362,7 +381,7 @@ def setting_lines(loaded: LoadedSettings, *, origin: bool) -> list[str]:
     """`budget.max_tokens = 4000`, and behind it the origin where that is asked for, in one column."""
     from satchel.settings import SETTINGS
 
-    lines = [f"{key} = {written(loaded.settings.value(key))}" for key in SETTINGS]
+    lines = [f"{key} = {written(loaded.settings.shown(key))}" for key in SETTINGS]
     if not origin:
         return lines
     width = max(map(len, lines))

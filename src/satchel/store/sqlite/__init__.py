@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from satchel.errors import LockedError, StoreError
-from satchel.store.protocol import SET_ASIDE, Derived, Store
+from satchel.store.database import DatabaseStore, StoreSnapshot
+from satchel.store.protocol import SET_ASIDE, Derived
+from satchel.store.records import DamagedStoreError
 from satchel.store.segments import DamagedWordsError
 from satchel.store.sqlite.connection import (
     BUSY_TIMEOUT_MS,
     CHECKED_RECORDS,
     STEPS,
-    DamagedStoreError,
     broken_records,
     identity,
     obstacle,
@@ -29,80 +31,14 @@ from satchel.system import telemetry
 from satchel.system.state_files import locked
 
 if TYPE_CHECKING:
-    from satchel.store.sqlite.writer import Writer
-
-Run = Callable[[apsw.Connection, str, Sequence[Any]], list[tuple[Any, ...]]]
-"""Runs a query on a connection and returns all its rows."""
-
-
-class SqliteSnapshot(Store):
-    """Reads over one connection with one open transaction, one query at a time. Read-only."""
-
-    def __init__(
-        self,
-        connection: apsw.Connection,
-        run: Run,
-        damaged: Callable[[Exception], DamagedStoreError],
-        derived: Derived,
-        workspaces: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(derived, workspaces)
-        self._connection: apsw.Connection | None = connection
-        self._run, self._report = run, damaged
-        self._guard = threading.Lock()
-        self._revision = ""
-
-    def begin(self) -> None:
-        """Fix the state: the first query of a transaction decides which one it sees."""
-        self._rows("BEGIN")
-        self._revision = self.meta("revision") or "0"
-
-    @property
-    def revision(self) -> str:
-        """The revision of this state."""
-        return self._revision
-
-    def _damaged(self, error: Exception) -> DamagedStoreError:
-        return self._report(error)
-
-    def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with self._guard:
-            if self._connection is None:
-                raise StoreError("this answer is over: a part of it that comes late reads nothing any more")
-            return self._run(self._connection, sql, bindings)
-
-    @contextmanager
-    def snapshot(self) -> Iterator[SqliteSnapshot]:
-        """Return itself: this state does not change."""
-        yield self
-
-    def write(self) -> Any:
-        """Raise StoreError: a snapshot is read-only."""
-        raise StoreError("a snapshot cannot be written")
-
-    def close(self) -> None:
-        """End the transaction. Safe to call twice."""
-        with self._guard:
-            connection, self._connection = self._connection, None
-            if connection is None:
-                return
-            try:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-            except apsw.ConnectionClosedError:  # the store was closed before its answer was ready
-                return
-
+    from satchel.store.writer import Writer
 
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 _WRITE_FAILURES = (apsw.FullError, apsw.IOError, apsw.ReadOnlyError, apsw.CantOpenError)
 
 
-class SqliteStore(Store):
-    """A store in one file. Methods may be called from several threads; each thread gets its own connection.
-
-    A `disposable` store can be built again: its damaged file is put aside and replaced by an empty store, which notes
-    the old file name under `SET_ASIDE`. Any other damaged store is never touched. For `workspaces` see `Store`.
-    """
+class SqliteStore(DatabaseStore):
+    """A store in one file; each thread gets its own connection. For `workspaces` see `Store`."""
 
     def __init__(
         self,
@@ -113,14 +49,9 @@ class SqliteStore(Store):
         timeout_ms: int = BUSY_TIMEOUT_MS,
         workspaces: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(Derived(), workspaces)
+        super().__init__(disposable=disposable, workspaces=workspaces)
         self.path = path
-        self.damage = ""
-        """The fault that was met while the file was used, empty if none."""
-        self.on_write: Callable[[], None] | None = None
-        """Called after every published write, by the thread that wrote."""
         self._durable = durable
-        self._disposable = disposable
         self._timeout_ms = timeout_ms
         self._identity: tuple[int, int] | None = None
         self._local = threading.local()
@@ -134,6 +65,11 @@ class SqliteStore(Store):
             except (apsw.Error, ValueError) as error:
                 self.close()
                 raise self._damaged(error) from error
+
+    @property
+    def name(self) -> str:
+        """The path of the file."""
+        return str(self.path)
 
     def _connection(self) -> apsw.Connection:
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
@@ -168,10 +104,7 @@ class SqliteStore(Store):
         return connection
 
     def settle(self) -> None:
-        """Open the file again if it was removed or replaced since; put it aside if it is damaged and disposable.
-
-        Must not be called while other threads write to the store.
-        """
+        """As in `DatabaseStore`."""
         if self.damage and self._disposable:
             self.close()
             with locked(self.path.parent):
@@ -230,7 +163,7 @@ class SqliteStore(Store):
     @contextmanager
     def write(self) -> Iterator[Writer]:
         """Start the only write transaction. Raises LockedError when another process holds it too long."""
-        from satchel.store.sqlite.writer import Writer  # here, because a question writes nothing
+        from satchel.store.writer import Writer  # here, because a question writes nothing
 
         connection = self._connection()
         if self._durable:
@@ -262,6 +195,11 @@ class SqliteStore(Store):
         if self.on_write is not None:
             self.on_write()
 
+    @property
+    def obstacle(self) -> str:
+        """Why the file cannot be written: a full or read-only disk, or missing rights."""
+        return obstacle(self.path)
+
     def unreadable(self) -> list[tuple[str, str]]:
         """Return kind and key of every record that cannot be read."""
         try:
@@ -283,17 +221,21 @@ class SqliteStore(Store):
             telemetry.warning("no backup", path=str(self.path), reason=str(error))
 
     @contextmanager
-    def snapshot(self) -> Iterator[SqliteSnapshot]:
+    def snapshot(self) -> Iterator[StoreSnapshot]:
         """The store as it is published now, until the block ends: later writes are not visible."""
         with self._guard:
             idle = self._idle.pop() if self._idle else None
         connection = idle or self._open()
-        state = SqliteSnapshot(connection, self._rows_of, self._damaged, self._derived, self.workspaces)
+        run = partial(self._rows_of, connection)
+        state = StoreSnapshot(self, run)
         try:
-            state.begin()
-            yield state
+            run("BEGIN", ())
+            yield state.begin()
         finally:
             state.close()
+            with suppress(apsw.ConnectionClosedError):  # the store was closed before its answer was ready
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
             with self._guard:
                 if connection in self._connections:  # false after `close`
                     self._idle.append(connection)

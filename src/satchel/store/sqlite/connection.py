@@ -7,13 +7,12 @@ import json
 import os
 import time
 import zlib
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import apsw
 
 from satchel.errors import LockedError, StoreError
+from satchel.store.records import DamagedStoreError, rows
 from satchel.system.state_files import make_folder
 
 STEPS = (
@@ -115,17 +114,6 @@ OPENING_PAUSE_SECONDS = 0.02
 
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 _OWN_TABLES = frozenset(("meta", "bundles", "documents", "segments", "postings"))
-
-Row = tuple[Any, ...]
-
-
-class DamagedStoreError(StoreError):
-    """The file is not a store of satchel, or is damaged. An index is put aside and built again."""
-
-
-def rows(connection: apsw.Connection, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
-    """Return all rows of a query. Columns have the types of the schema, which the type checker cannot know."""
-    return connection.execute(sql, tuple(bindings)).fetchall()
 
 
 def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT_MS) -> apsw.Connection:

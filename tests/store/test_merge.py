@@ -9,9 +9,9 @@ from typing import Any
 import apsw
 import pytest
 
+from satchel.store import writer as merge
+from satchel.store.records import DamagedStoreError
 from satchel.store.sqlite import SqliteStore
-from satchel.store.sqlite import writer as merge
-from satchel.store.sqlite.connection import DamagedStoreError
 from satchel.types import Kind
 from tests.contracts.documents import file_document, record_document
 from tests.soundness import contents, faults

@@ -1,4 +1,4 @@
-"""Write an index in SQLite, and merge its segments."""
+"""Write documents, words and vectors in one transaction of any database, and merge segments."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from dataclasses import astuple, field
 from operator import itemgetter
 from typing import Any
 
-import apsw
 import numpy as np
 
 from satchel.dataclass import dataclass
-from satchel.store.records import IN_LIST, NewDocument, SkippedFile, Stamp
+from satchel.store.records import IN_LIST, NewDocument, SkippedFile, Stamp, WriteConnection, rows
 from satchel.store.segments import (
     HEADER_BYTES,
     Columns,
@@ -26,7 +25,6 @@ from satchel.store.segments import (
     encode_columns,
     encode_postings,
 )
-from satchel.store.sqlite.connection import rows
 from satchel.types import EdgeType, Kind
 
 MOST_SEGMENTS = 8
@@ -56,7 +54,7 @@ class _Stopped(Exception):  # noqa: N818 - not a fault: another run merges
 
 
 def merge_segments(
-    connection: apsw.Connection, should_stop: Callable[[], bool], gone_share: float = LARGEST_GONE_SHARE
+    connection: WriteConnection, should_stop: Callable[[], bool], gone_share: float = LARGEST_GONE_SHARE
 ) -> None:
     """Merge the segments of each kind where that is due, in the caller's transaction.
 
@@ -74,7 +72,7 @@ def merge_segments(
         connection.execute("RELEASE merging")
 
 
-def _due(connection: apsw.Connection, kind: str, gone_share: float) -> list[int]:
+def _due(connection: WriteConnection, kind: str, gone_share: float) -> list[int]:
     """Return the ids of segments to rewrite: those with more deleted ones, and of too many all but a far larger one."""
     segments = rows(
         connection,
@@ -90,13 +88,13 @@ def _due(connection: apsw.Connection, kind: str, gone_share: float) -> list[int]
     return sorted(chosen)
 
 
-def _gone_share(connection: apsw.Connection, segment: int, head: bytes) -> float:
+def _gone_share(connection: WriteConnection, segment: int, head: bytes) -> float:
     """Return the share of a segment's documents that were deleted. Hidden ones do not count: rewriting keeps them."""
     ((remaining,),) = rows(connection, "SELECT count(*) FROM bundles WHERE segment = ?", (segment,))
     return 1 - int(remaining) / max(document_count(head), 1)
 
 
-def _merge(connection: apsw.Connection, kind: str, ids: Sequence[int], should_stop: Callable[[], bool]) -> None:
+def _merge(connection: WriteConnection, kind: str, ids: Sequence[int], should_stop: Callable[[], bool]) -> None:
     parts: list[list[Any]] = [[] for _ in Columns.__slots__]
     renumber: dict[int, tuple[IntArray, IntArray, IntArray]] = {}
     bases = (0, 0, 0)
@@ -130,14 +128,14 @@ def _merge(connection: apsw.Connection, kind: str, ids: Sequence[int], should_st
     )
 
 
-def _next_segment(connection: apsw.Connection) -> int:
+def _next_segment(connection: WriteConnection) -> int:
     """Return an id that no segment had in an earlier revision: readers keep what they know of a segment."""
     latest = "SELECT max(id) FROM segments UNION SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?"
     return 1 + max(row[0] or 0 for row in rows(connection, latest, (LAST_SEGMENT,)))
 
 
 def _living(
-    connection: apsw.Connection, segment: int, columns: Columns, bases: tuple[int, int, int]
+    connection: WriteConnection, segment: int, columns: Columns, bases: tuple[int, int, int]
 ) -> tuple[Columns, tuple[IntArray, IntArray, IntArray], tuple[int, int, int]]:
     """Return the columns without deleted documents; hidden ones stay.
 
@@ -165,7 +163,7 @@ def _living(
 
 
 def _merge_postings(
-    connection: apsw.Connection,
+    connection: WriteConnection,
     renumber: Mapping[int, tuple[IntArray, IntArray, IntArray]],
     target: int,
     should_stop: Callable[[], bool],
@@ -208,12 +206,15 @@ def _merge_postings(
         after = last
 
 
-def _range_end(connection: apsw.Connection, segments: Sequence[int], after: str) -> str | None:
+def _range_end(connection: WriteConnection, segments: Sequence[int], after: str) -> str | None:
     """Return the last term of the next range, None if it reaches the end."""
     step = "SELECT term FROM postings WHERE segment = ? AND term > ? ORDER BY term LIMIT 1 OFFSET ?"
     terms = [row[0] for segment in segments for row in rows(connection, step, (segment, after, RANGE_TERMS))]
     return min(terms, default=None)
 
+
+LONGEST_NAME_BYTES = 2_000
+"""A longer name, which only a generated file has, is not stored as a definition or as the target of a relation."""
 
 _TEXT_COMPRESSION = 1
 """zlib level: the fastest one already halves source text, and indexing time matters more than size."""
@@ -235,7 +236,7 @@ class Writer:
     stopped midway leaves the segments as they were.
     """
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: WriteConnection) -> None:
         self._connection = connection
         self._segments: dict[Kind, _NewSegment] = {}
         self._changes = connection.total_changes()
@@ -270,7 +271,9 @@ class Writer:
         connection.executemany("INSERT INTO texts VALUES (?, ?)", map(_text_row, entries))
         connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _each(entries, _chunk_rows))
         connection.executemany("INSERT INTO definitions VALUES (?, ?, ?, ?)", _each(entries, _definition_rows))
-        connection.executemany("INSERT OR IGNORE INTO edges VALUES (?, ?, ?, ?)", _each(entries, _edge_rows))
+        connection.executemany(
+            "INSERT INTO edges VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", _each(entries, _edge_rows)
+        )
         segment.entries += entries
 
     def replace_words(self, kind: Kind, entries: Sequence[SegmentDocument]) -> None:
@@ -343,8 +346,8 @@ class Writer:
         """Replace all edges from these chunks (by row number) with these (type, target)."""
         self._connection.executemany("DELETE FROM edges WHERE source = ?", ((row,) for row in edges))
         self._connection.executemany(
-            "INSERT OR IGNORE INTO edges VALUES (?, ?, ?, 1.0)",
-            ((row, kind, target) for row, relations in edges.items() for kind, target in relations),
+            "INSERT INTO edges VALUES (?, ?, ?, 1.0) ON CONFLICT DO NOTHING",
+            ((row, kind, target) for row, ends in edges.items() for kind, target in ends if _is_name(target)),
         )
 
     def restamp(self, stamps: Sequence[Stamp]) -> None:
@@ -360,7 +363,7 @@ class Writer:
         Vectors and the other root's notes on itself go. From here on deleted rows are overwritten.
         """
         connection = self._connection
-        connection.pragma("secure_delete", 1)
+        connection.execute("PRAGMA secure_delete = 1")
         connection.execute("UPDATE bundles SET changed_ns = 0 WHERE origin = 'file'")
         connection.execute("DELETE FROM skipped; DELETE FROM vectors")
         connection.execute(f"DELETE FROM meta WHERE key NOT {IN_LIST}", (json.dumps(INHERITED),))
@@ -375,10 +378,10 @@ class Writer:
         connection = self._connection
         hidden = json.dumps(list(keys))
         connection.execute(
-            f"UPDATE bundles SET hidden = 0 WHERE kind = ? AND hidden AND key NOT {IN_LIST}", (kind, hidden)
+            f"UPDATE bundles SET hidden = false WHERE kind = ? AND hidden AND key NOT {IN_LIST}", (kind, hidden)
         )
         connection.execute(
-            f"UPDATE bundles SET hidden = 1 WHERE kind = ? AND NOT hidden AND key {IN_LIST}", (kind, hidden)
+            f"UPDATE bundles SET hidden = true WHERE kind = ? AND NOT hidden AND key {IN_LIST}", (kind, hidden)
         )
         visible: dict[int, list[int]] = {}
         for segment, position in rows(
@@ -393,7 +396,8 @@ class Writer:
 
     def skip(self, files: Sequence[SkippedFile]) -> None:
         """Store files that were opened and not indexed, so that they are not opened again until they change."""
-        self._connection.executemany("INSERT OR REPLACE INTO skipped VALUES (?, ?, ?, ?, ?)", map(astuple, files))
+        self.unskip(file.path for file in files)
+        self._connection.executemany("INSERT INTO skipped VALUES (?, ?, ?, ?, ?)", map(astuple, files))
 
     def unskip(self, paths: Iterable[str]) -> None:
         """Forget these skipped files; unknown paths are ignored."""
@@ -401,14 +405,15 @@ class Writer:
 
     def set_meta(self, key: str, value: str) -> None:
         """Store one named value."""
-        self._connection.execute(
-            "INSERT INTO meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value", (key, value)
-        )
+        self._connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+        self._connection.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
 
     def put_vectors(self, fingerprint: str, vectors: Sequence[tuple[int, bytes]]) -> None:
         """Store vectors (`satchel.store.vectors`) by row number; they replace older ones of this fingerprint."""
+        older = f"DELETE FROM vectors WHERE fingerprint = ? AND document {IN_LIST}"
+        self._connection.execute(older, (fingerprint, json.dumps([row for row, _ in vectors])))
         self._connection.executemany(
-            "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", ((row, fingerprint, vector) for row, vector in vectors)
+            "INSERT INTO vectors VALUES (?, ?, ?)", ((row, fingerprint, vector) for row, vector in vectors)
         )
 
     def keep_vectors(self, fingerprint: str) -> None:
@@ -432,8 +437,8 @@ class Writer:
         if self._connection.total_changes() == self._changes:
             return
         self.set_meta(LAST_SEGMENT, str(_next_segment(self._connection) - 1))
-        row = self._connection.execute("SELECT value FROM meta WHERE key = 'revision'").get
-        self.set_meta("revision", str(int(row or 0) + 1))
+        ((revision,),) = rows(self._connection, "SELECT coalesce(max(value), '0') FROM meta WHERE key = 'revision'")
+        self.set_meta("revision", str(int(revision) + 1))
 
 
 def _each(
@@ -451,7 +456,7 @@ def _document_row(entry: SegmentDocument, segment: int, position: int) -> tuple[
         entry.document_id, new.kind, new.key, name, stem, extraction.language, new.content_hash, new.size, new.mtime_ns,
         new.changed_ns, extraction.line_count, new.secondary, new.title, json.dumps(new.tags),
         json.dumps(dict(new.fields)), new.created, new.updated, new.importance, new.origin, entry.first_chunk,
-        entry.first_chunk + len(extraction.parts) - 1, 0, segment, position, new.workspace,
+        entry.first_chunk + len(extraction.parts) - 1, False, segment, position, new.workspace,
     )  # fmt: skip
 
 
@@ -470,11 +475,21 @@ def _chunk_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
 def _definition_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
     for row, part in enumerate(entry.document.extraction.parts, entry.first_chunk):
         for definition in part.definitions:
-            yield (row, definition.name, definition.owner, definition.line)
+            if _is_name(definition.name):
+                yield (row, definition.name, definition.owner, definition.line)
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a name can be looked up: an index of a database takes so many bytes."""
+    return len(text) * 4 <= LONGEST_NAME_BYTES or len(text.encode()) <= LONGEST_NAME_BYTES
 
 
 def _edge_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
-    """Yield the edges of each part, and those of the whole document as edges of its first chunk."""
+    """Yield the edges to names, of each part and as edges of the first chunk those of the whole document."""
+    return (edge for edge in _all_edge_rows(entry) if _is_name(edge[2]))
+
+
+def _all_edge_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
     first = entry.first_chunk
     for item in entry.document.extraction.imports:
         yield (first, EdgeType.IMPORTS, item.target, 1.0)

@@ -1,0 +1,103 @@
+"""What the stores of all databases share: damage, and the snapshot that a question reads."""
+
+from __future__ import annotations
+
+import threading
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from satchel.errors import StoreError
+from satchel.store.protocol import Derived, Store
+from satchel.store.records import DamagedStoreError, Row, Run
+
+
+class DatabaseStore(Store):
+    """A store that is open. Methods may be called from several threads.
+
+    A `disposable` store can be built again: a damaged one is put aside and replaced by an empty store, which notes the
+    old name under `SET_ASIDE`. Any other damaged store is never touched.
+    """
+
+    def __init__(self, *, disposable: bool, workspaces: Sequence[str] | None) -> None:
+        super().__init__(Derived(), workspaces)
+        self.damage = ""
+        """The fault that was met while the store was used, empty if none."""
+        self.on_write: Callable[[], None] | None = None
+        """Called after every published write, by the thread that wrote."""
+        self._disposable = disposable
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Where the store is, for messages."""
+
+    @property
+    @abstractmethod
+    def is_replaced(self) -> bool:
+        """Whether the store was removed or replaced since it was opened; `settle` opens it again."""
+
+    def unreadable(self) -> list[tuple[str, str]]:
+        """Return kind and key of every record that cannot be read. A server checks its pages itself."""
+        return []
+
+    @property
+    def obstacle(self) -> str:
+        """Why nothing can be written here, empty where that is not known."""
+        return ""
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Open the store again if it was removed or replaced since; put it aside if it is damaged and disposable.
+
+        Must not be called while other threads write to the store.
+        """
+
+    def _damaged(self, error: Exception) -> DamagedStoreError:
+        self.damage = f"{type(error).__name__}: {error}"
+        return DamagedStoreError(f"the store {self.name} is damaged ({error}): `satchel clean` builds it again")
+
+
+class StoreSnapshot(Store):
+    """One published state, read by one query at a time. Read-only."""
+
+    def __init__(self, store: DatabaseStore, run: Run, revision: str = "") -> None:
+        super().__init__(store._derived, store.workspaces)
+        self._store = store
+        self._run: Run | None = run
+        self._guard = threading.Lock()
+        self._revision = revision
+
+    def begin(self) -> StoreSnapshot:
+        """Fix the state: the first query of a transaction decides which one it sees."""
+        self._revision = self.meta("revision") or "0"
+        return self
+
+    @property
+    def revision(self) -> str:
+        """The revision of this state."""
+        return self._revision
+
+    def _damaged(self, error: Exception) -> DamagedStoreError:
+        return self._store._damaged(error)
+
+    def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
+        with self._guard:
+            if self._run is None:
+                raise StoreError("this answer is over: a part of it that comes late reads nothing any more")
+            return self._run(sql, bindings)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[StoreSnapshot]:
+        """Return itself: this state does not change."""
+        yield self
+
+    def write(self) -> Any:
+        """Raise StoreError: a snapshot is read-only."""
+        raise StoreError("a snapshot cannot be written")
+
+    def close(self) -> None:
+        """End this state. Safe to call twice."""
+        with self._guard:
+            self._run = None

@@ -1,0 +1,85 @@
+"""Where the two stores of a root are: files, or roots on a PostgreSQL server that the user's settings name."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from satchel.dataclass import dataclass
+from satchel.errors import MissingExtraError
+from satchel.settings import Settings
+from satchel.store.database import DatabaseStore
+from satchel.store.sqlite import SqliteStore
+from satchel.system.locations import Places
+
+if TYPE_CHECKING:
+    from satchel.store.postgres import PostgresStore
+
+INDEX_NAME = "index.db"
+
+
+@dataclass(frozen=True, slots=True)
+class StorePlace:
+    """The file of a store or, with the `url` of a server, the name of its `root` there."""
+
+    path: Path
+    durable: bool = False
+    url: str = field(default="", repr=False)
+    root: str = ""
+
+    @property
+    def may_exist(self) -> bool:
+        """Whether there can be something to read; reading never creates a file."""
+        return bool(self.url) or self.path.exists()
+
+    def open(self, *, disposable: bool = False, workspaces: Sequence[str] | None = None) -> DatabaseStore:
+        """Open or create the store. Raises StoreError, LockedError, ConfigError and MissingExtraError."""
+        if self.url:
+            return self.on_server(disposable=disposable, workspaces=workspaces)
+        return SqliteStore(self.path, durable=self.durable, disposable=disposable, workspaces=workspaces)
+
+    def on_server(self, *, disposable: bool = False, workspaces: Sequence[str] | None = None) -> PostgresStore:
+        """Open the root on the server of `url`. Raises the errors of `open`."""
+        try:
+            from satchel.store.postgres import PostgresStore  # here, because the extra may not be installed
+        except ModuleNotFoundError as error:
+            if error.name != "psycopg":
+                raise
+            raise MissingExtraError("store.url needs psycopg: pip install 'satchel[postgres]'") from error
+        return PostgresStore(self.url, self.root, disposable=disposable, workspaces=workspaces)
+
+    def remove(self) -> int:
+        """Delete the root on the server. Returns its size in bytes."""
+        with closing(self.on_server()) as store:
+            return store.remove()
+
+    def size(self) -> int:
+        """Return the bytes of the file with its journals, which is not opened, or of the root."""
+        if self.url:
+            with closing(self.on_server()) as store:
+                return store.size()
+        parts = (self.path, *(self.path.with_name(f"{self.path.name}{suffix}") for suffix in ("-wal", "-shm")))
+        return sum(part.stat().st_size for part in parts if part.is_file())
+
+
+def stored(index: StorePlace, memory: StorePlace) -> tuple[str, list[tuple[str, int]]]:
+    """Return which store it is, and the name and bytes of each file, or of each root on the server."""
+    if index.url:
+        with closing(index.on_server()) as store:
+            return f"{store.server} (PostgreSQL {store.server_version})", store.roots()
+    files = [(str(place.path), place.size()) for place in (index, memory) if place.path.exists()]
+    return "files on this machine", files
+
+
+def store_places(places: Places, settings: Settings) -> tuple[StorePlace, StorePlace]:
+    """Return the places of the index and of the memory."""
+    url, owner = settings.store_url, settings.store_name or f"{os.getuid()}@{platform.node()}"
+    return (
+        StorePlace(places.index / INDEX_NAME, url=url, root=f"index/{owner}/{places.index.name}"),
+        StorePlace(places.memory, durable=True, url=url, root=f"memory/{owner}"),
+    )

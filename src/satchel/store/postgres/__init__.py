@@ -1,0 +1,208 @@
+"""A store on a PostgreSQL server: the tables and queries of the SQLite store, with one root of many."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from satchel.store.database import DatabaseStore, StoreSnapshot
+from satchel.store.postgres.connection import Server, ServerConnection
+from satchel.store.postgres.schema import TABLES
+from satchel.store.protocol import SET_ASIDE, Derived
+from satchel.store.records import Row
+from satchel.store.segments import DamagedWordsError
+
+if TYPE_CHECKING:
+    from satchel.store.writer import Writer
+
+WAIT_MS = 10_000
+"""A writer waits this long for the transaction of another process, and a reader for a free connection."""
+
+CACHED_BYTES = 64_000_000
+"""Rows of one revision that a process keeps: the words of some thousand different questions."""
+
+ASIDE = ".damaged"
+"""Suffix of the name of a damaged root that was put aside; the next one replaces it."""
+
+
+_BLOBS = ("texts", "body"), ("postings", "body"), ("segments", "columns"), ("vectors", "vector")
+_SUMS = (f"(SELECT coalesce(sum(length({column})), 0) FROM satchel.{table} WHERE root = roots.id)"
+         for table, column in _BLOBS)  # fmt: skip
+_SIZES = f"SELECT name, {' + '.join(_SUMS)} FROM satchel.roots"
+
+
+class PostgresStore(DatabaseStore):
+    """One root on a server. A question that was asked before at this revision costs one round trip to begin.
+
+    Reading creates no root: one that does not exist is empty.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        root: str,
+        *,
+        disposable: bool = False,
+        timeout_ms: int = WAIT_MS,
+        workspaces: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(disposable=disposable, workspaces=workspaces)
+        self._root = root
+        self._server = Server(url)
+        self._timeout_ms = timeout_ms
+        self._cache = _RowCache("", "")
+        self._writing = threading.local()
+        with self.snapshot():
+            pass
+
+    @property
+    def name(self) -> str:
+        """The server and the root."""
+        return f"{self._server.name} ({self._root})"
+
+    @property
+    def server(self) -> str:
+        """The address of the server, without user and password."""
+        return self._server.name
+
+    @property
+    def server_version(self) -> str:
+        """The version of the server, as in `16.4`."""
+        return str(self._rows("SELECT current_setting('server_version')")[0][0]).split()[0]
+
+    @property
+    def is_replaced(self) -> bool:
+        """Never: every question looks which root has the name now."""
+        return False
+
+    def settle(self) -> None:
+        """As in `DatabaseStore`."""
+        if self.damage and self._disposable:
+            aside = self._root + ASIDE
+            with self._transaction() as (connection, _):
+                _delete_root(connection, aside)
+                connection.execute("UPDATE satchel.roots SET name = ? WHERE name = ?", (aside, self._root))
+                connection.execute("COMMIT")
+            with self.write() as writer:
+                writer.set_meta(SET_ASIDE, aside)
+            self.damage = ""
+
+    def remove(self) -> int:
+        """Delete all rows of this root. Returns their size in bytes."""
+        size = self.size()
+        with self._transaction() as (connection, _):
+            _delete_root(connection, self._root)
+            connection.execute("COMMIT")
+        return size
+
+    def size(self) -> int:
+        """Return the bytes of texts, words and vectors, which are nearly all of the store."""
+        return sum(size for _, size in self._rows(f"{_SIZES} WHERE roots.name = ?", (self._root,)))
+
+    def roots(self) -> list[tuple[str, int]]:
+        """Return the names of all roots on the server, with their sizes as in `size`."""
+        return [(name, size) for name, size in self._rows(f"{_SIZES} ORDER BY name")]
+
+    def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
+        writing: ServerConnection | None = getattr(self._writing, "connection", None)
+        if writing is not None:  # a thread that writes sees what it wrote
+            return writing.execute(sql, bindings).fetchall()
+        with self.snapshot() as state:
+            return state._rows(sql, bindings)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[StoreSnapshot]:
+        """The store as it is published now, until the block ends: later writes are not visible."""
+        begin = (
+            f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_choice(self._root)}; "
+            "SELECT coalesce((SELECT value FROM meta WHERE key = 'revision'), '0')"
+        )
+        with self._server.connection(begin, self._timeout_ms / 1000) as (connection, ((root,), (revision,))):
+            if (root, revision) != (self._cache.root, self._cache.revision):
+                if root != self._cache.root:  # another one has this name now
+                    self._derived = Derived()
+                self._cache = _RowCache(root, revision)
+            cache = self._cache
+            state = StoreSnapshot(self, lambda sql, bindings: cache.rows(connection, sql, tuple(bindings)), revision)
+            try:
+                yield state
+            finally:
+                state.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[tuple[ServerConnection, list[Row]]]:
+        """Hold the lock of the root in a transaction, which is rolled back unless the block ends it."""
+        name = _literal(self._root)
+        begin = (
+            f"BEGIN; SET LOCAL lock_timeout = {max(1, self._timeout_ms)}; "
+            f"SELECT 1 FROM pg_advisory_xact_lock(hashtextextended('satchel ' || {name}, 0))"
+        )
+        with self._server.connection(begin, self._timeout_ms / 1000) as begun:
+            yield begun
+
+    @contextmanager
+    def write(self) -> Iterator[Writer]:
+        """Start the only write transaction. Raises LockedError when another process holds it too long."""
+        from satchel.store.writer import Writer  # here, because a question writes nothing
+
+        name = _literal(self._root)
+        new = f"INSERT INTO satchel.roots(name) SELECT {name} WHERE NOT EXISTS (SELECT FROM satchel.roots "
+        with self._transaction() as (connection, _):
+            connection.script(f"{new} WHERE name = {name}); {_choice(self._root)}")
+            self._writing.connection = connection
+            try:
+                writer = Writer(connection)
+                yield writer
+                writer.finish()
+            except DamagedWordsError as error:  # words are read here too, to merge them
+                raise self._damaged(error) from error
+            finally:
+                self._writing.connection = None
+            connection.execute("COMMIT")
+        if self.on_write is not None:
+            self.on_write()
+
+    def close(self) -> None:
+        """Release the store. Using it afterwards opens it again."""
+        self._server.close()
+        self._derived = Derived()
+
+
+class _RowCache:
+    """Rows that queries gave at one revision. Queries of several threads may both ask the server, which is harmless."""
+
+    def __init__(self, root: str, revision: str) -> None:
+        self.root, self.revision = root, revision
+        self._rows: dict[tuple[str, tuple[Any, ...]], list[Row]] = {}
+        self._bytes = 0
+
+    def rows(self, connection: ServerConnection, sql: str, bindings: tuple[Any, ...]) -> list[Row]:
+        """Return the rows of a query, from the server where they are not cached."""
+        cached = self._rows.get((sql, bindings))
+        if cached is None:
+            cached = connection.execute(sql, bindings).fetchall()
+            self._bytes += sum(len(cell) if isinstance(cell, bytes | str) else 8 for row in cached for cell in row)
+            if self._bytes > CACHED_BYTES:
+                self._rows, self._bytes = {}, 0
+            else:
+                self._rows[sql, bindings] = cached
+        return list(cached)
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _choice(root: str) -> str:
+    """Return the statement that chooses the root for this transaction, 0 where there is none of this name."""
+    number = f"SELECT id FROM satchel.roots WHERE name = {_literal(root)}"
+    return f"SELECT set_config('satchel.root', coalesce(({number}), 0)::text, true)"
+
+
+def _delete_root(connection: ServerConnection, name: str) -> None:
+    for table in TABLES:
+        root = "SELECT id FROM satchel.roots WHERE name = ?"
+        connection.execute(f"DELETE FROM satchel.{table} WHERE root = ({root})", (name,))
+    connection.execute("DELETE FROM satchel.roots WHERE name = ?", (name,))

@@ -1,0 +1,252 @@
+"""Connections to a PostgreSQL server: how it is reached, migrations, a pool, and errors as one sentence."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from satchel.errors import ConfigError, LockedError, ReadOnlyStoreError, SatchelError, StoreError
+from satchel.store.postgres.schema import STEPS
+
+OLDEST_SERVER = 140_000
+"""The oldest version of the server, as it numbers itself: PostgreSQL 14."""
+
+MOST_CONNECTIONS = 8
+"""Connections of one process to one root: a server of answers asks with four threads, and a writer is one more."""
+
+MOST_IDLE = 2
+"""Connections that stay open while nobody asks: a server has some hundred for everybody."""
+
+CONNECT_SECONDS = 5
+STATEMENT_SECONDS = 60
+"""A statement that takes longer is stopped: the longest ones merge words, in steps of a tenth of a second."""
+
+_DEFAULTS: Mapping[str, Any] = {
+    "connect_timeout": CONNECT_SECONDS, "application_name": "satchel", "keepalives_idle": 30,
+}  # fmt: skip
+_SESSION = (
+    f"SET search_path = satchel_root; SET statement_timeout = '{STATEMENT_SECONDS}s'; "
+    "SET standard_conforming_strings = on"
+)
+_VERSION = "SELECT to_regclass('satchel.version') IS NOT NULL"
+_LOST = ("08", "28", "3D", "533", "57P")
+"""States of errors that end a connection, or prevent one; those of the driver have no state."""
+
+_LIST = "json_each(?)"
+_PLACE = re.compile(r"json_each\(\?\)|\?")
+_REASONS = (
+    ("password authentication failed", "the password or the user name is wrong"),
+    ("no password supplied", "the server wants a password: put it into ~/.pgpass, PGPASSWORD or the address"),
+    ("no pg_hba.conf entry", "the server does not let this user in from here"),
+    ("does not support SSL", "the server does not speak TLS, which sslmode asks for"),
+    ("certificate verify failed", "the certificate of the server cannot be verified"),
+)
+
+
+@lru_cache(maxsize=256)
+def translated(sql: str) -> tuple[bytes, frozenset[int]]:
+    """Return a query in the dialect of PostgreSQL, and which of its bindings are lists as JSON."""
+    lists = frozenset(place for place, mark in enumerate(_PLACE.findall(sql)) if mark == _LIST)
+    for old, new in (
+        ("%", "%%"),
+        (f"NOT IN (SELECT value FROM {_LIST})", "<> ALL(%s)"),
+        (f"IN (SELECT value FROM {_LIST})", "= ANY(%s)"),
+        (_LIST, "unnest(%s::text[]) AS listed(value)"),
+        ("?", "%s"),
+    ):
+        sql = sql.replace(old, new)
+    return sql.encode(), lists
+
+
+def _storable(value: Any) -> Any:
+    """Return a value that the server takes: no text there has a null character, so nothing equals one that does."""
+    return value.replace("\0", "\ufffd") if isinstance(value, str) else value
+
+
+class ServerConnection:
+    """A connection that takes the queries of the SQLite store."""
+
+    def __init__(self, raw: psycopg.Connection) -> None:
+        self.raw = raw
+        self._changes = 0
+
+    def execute(self, sql: str, bindings: Sequence[Any] = (), /) -> psycopg.Cursor[Any]:
+        """Run one statement."""
+        statement, lists = translated(sql)
+        values = [
+            [_storable(one) for one in json.loads(value)] if place in lists else _storable(value)
+            for place, value in enumerate(bindings)
+        ]
+        cursor = self.raw.execute(statement, values, binary=True)
+        self._changes += max(0, cursor.rowcount) if cursor.description is None else 0
+        return cursor
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> None:
+        """Run one statement with each of these bindings, without waiting for each."""
+        with self.raw.cursor() as cursor:
+            cursor.executemany(translated(sql)[0], rows)
+            self._changes += max(0, cursor.rowcount)
+
+    def total_changes(self) -> int:
+        """Return how many rows were written since the connection was opened."""
+        return self._changes
+
+    def script(self, sql: str) -> list[tuple[Any, ...]]:
+        """Run statements without bindings in one round trip; returns the single rows of those that have one."""
+        cursor = self.raw.execute(sql.encode())
+        results = []
+        while True:
+            if cursor.description is not None:
+                results += cursor.fetchall()
+            if not cursor.nextset():
+                return results
+
+    def end(self) -> None:
+        """Roll back what is open."""
+        if self.raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            self.raw.execute(b"ROLLBACK")
+
+
+def _parsed(url: str) -> Mapping[str, Any]:
+    """Return the parts of an address. Raises ConfigError without a quote: a password may be anywhere in it."""
+    with suppress(psycopg.Error):
+        given = conninfo_to_dict(url)
+        places = f"{given.get('host', '')}{given.get('hostaddr', '')}{given.get('dbname', '')}"
+        if "@" not in places and re.fullmatch(r"[\d,]*", str(given.get("port", ""))):
+            return given
+    raise ConfigError(
+        "store.url is not an address of a database: write postgresql://USER@HOST:PORT/DATABASE, and in a password "
+        "%40 for '@', %3A for ':' and %2F for '/'"
+    )
+
+
+class Server:
+    """A database on a server, and the connections of this process to it. Safe to call from several threads."""
+
+    def __init__(self, url: str) -> None:
+        given = _parsed(url)
+        self._conninfo = make_conninfo(**{**_DEFAULTS, **given})
+        self._secret = str(given.get("password") or "")
+        place = given.get("host") or given.get("hostaddr") or "localhost"
+        self.name = f"postgresql://{place}:{given.get('port') or 5432}/{given.get('dbname') or given.get('user') or ''}"
+        self._idle: list[ServerConnection] = []
+        self._guard = threading.Lock()
+        self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
+
+    def __repr__(self) -> str:
+        return f"Server({self.name})"
+
+    @contextmanager
+    def connection(self, first: str, seconds: float) -> Iterator[tuple[ServerConnection, list[tuple[Any, ...]]]]:
+        """Lend a connection on which the statements `first` were run, with their rows.
+
+        An idle connection that the server has closed meanwhile is replaced. What is open at the end is rolled back.
+        """
+        if not self._free.acquire(timeout=seconds):
+            raise LockedError(f"all {MOST_CONNECTIONS} connections to {self.name} are busy: try again later")
+        try:
+            with self._reported():
+                connection, rows = self._begun(first)
+                try:
+                    yield connection, rows
+                finally:
+                    self._take_back(connection)
+        finally:
+            self._free.release()
+
+    def _begun(self, first: str) -> tuple[ServerConnection, list[tuple[Any, ...]]]:
+        while True:
+            with self._guard:
+                idle = self._idle.pop() if self._idle else None
+            connection = idle or self._open()
+            try:
+                return connection, connection.script(first)
+            except BaseException:
+                is_lost = connection.raw.closed
+                self._take_back(connection)
+                if idle is None or not is_lost:
+                    raise
+
+    def _take_back(self, connection: ServerConnection) -> None:
+        with suppress(psycopg.Error):  # a lost connection is closed, and has nothing to roll back
+            connection.end()
+        with self._guard:
+            is_clean = connection.raw.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+            keep = is_clean and len(self._idle) < MOST_IDLE
+            if keep:
+                self._idle.append(connection)
+        if not keep:
+            connection.raw.close()
+
+    def _open(self) -> ServerConnection:
+        raw = psycopg.connect(self._conninfo, autocommit=True)
+        try:
+            connection = ServerConnection(raw)
+            if raw.info.server_version < OLDEST_SERVER:
+                raise StoreError(
+                    f"{self.name} is PostgreSQL {raw.info.server_version // 10_000}: satchel needs "
+                    f"{OLDEST_SERVER // 10_000} or newer"
+                )
+            ((has_schema,),) = connection.script(f"{_SESSION}; {_VERSION}")
+            self._migrate(connection, has_schema=has_schema)
+        except BaseException:
+            raw.close()
+            raise
+        return connection
+
+    def _migrate(self, connection: ServerConnection, *, has_schema: bool) -> None:
+        version = connection.script("SELECT number FROM satchel.version")[0][0] if has_schema else 0
+        if version > len(STEPS):
+            raise StoreError(
+                f"the store {self.name} has schema {version}, this satchel knows up to {len(STEPS)}: upgrade satchel"
+            )
+        for number in range(version, len(STEPS)):
+            with connection.raw.transaction():
+                connection.script("SELECT pg_advisory_xact_lock(hashtextextended('satchel schema', 0))")
+                ((exists,),) = connection.script(_VERSION)
+                if exists and connection.script("SELECT number FROM satchel.version")[0][0] > number:
+                    continue
+                connection.script(f"{STEPS[number]}; UPDATE satchel.version SET number = {number + 1}")
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        """Report an error of the server as one sentence without a password."""
+        try:
+            yield
+        except psycopg.Error as error:
+            raise self._sentence(error) from error
+
+    def _sentence(self, error: psycopg.Error) -> SatchelError:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        reason = lines[0].replace(self._secret, "***") if self._secret else lines[0]
+        if isinstance(error, psycopg.errors.LockNotAvailable):
+            return LockedError(f"another process is writing to {self.name}: try again when it is done")
+        if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+            return ReadOnlyStoreError(f"{self.name} is read-only, perhaps a standby: nothing was changed")
+        if isinstance(error, psycopg.errors.InsufficientPrivilege):
+            return ReadOnlyStoreError(f"{self.name} does not give this user the rights that satchel needs: {reason}")
+        if isinstance(error, psycopg.errors.QueryCanceled):
+            return StoreError(
+                f"{self.name} took longer than {STATEMENT_SECONDS} s for a statement: nothing was changed"
+            )
+        for text, meaning in _REASONS:
+            if text in str(error):
+                return StoreError(f"cannot connect to {self.name}: {meaning}")
+        if isinstance(error, psycopg.OperationalError) and (error.sqlstate or _LOST[0]).startswith(_LOST):
+            return StoreError(f"cannot reach {self.name}: {reason.removeprefix('connection failed: ')}")
+        return StoreError(f"{self.name} refused a statement: {reason}")
+
+    def close(self) -> None:
+        """Close the idle connections; those that are lent are closed when they come back."""
+        with self._guard:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.raw.close()

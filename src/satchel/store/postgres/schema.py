@@ -1,0 +1,78 @@
+"""The schema on a PostgreSQL server: every table has the rows of all roots, and a view of it those of one.
+
+A connection names its root in the setting `satchel.root`. Queries see the views only, so that they are the queries of
+one root, as in SQLite. Columns have the order of the SQLite store; texts are ordered by their bytes, as there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_ROOT = "current_setting('satchel.root')::integer"
+_TYPES = {"int": "integer NOT NULL", "long": "bigint NOT NULL", "text": 'text COLLATE "C" NOT NULL',
+          "real": "double precision NOT NULL", "bool": "boolean NOT NULL", "bytes": "bytea NOT NULL",
+          "maybe": "double precision"}  # fmt: skip
+
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "meta": ("key text, value text", "PRIMARY KEY(root, key)"),
+    "bundles": (
+        ("id int, kind text, key text, name text, stem text, language text, content_hash text, size long, "
+        "mtime_ns long, changed_ns long, line_count int, secondary bool, title text, tags text, fields text, "
+        "created real, updated real, importance maybe, origin text, first_document int, last_document int, "
+        "hidden bool, segment int, position int, workspace text"),
+        "PRIMARY KEY(root, id)", "UNIQUE(root, kind, key)", "INDEX(root, name)", "INDEX(root, stem)",
+        "INDEX(root, segment)",
+    ),
+    "texts": ("bundle int, body bytes", "PRIMARY KEY(root, bundle)"),
+    "documents": (
+        "row int, bundle int, role text, name text, twin int, start int, end int, signature text, summary text",
+        "PRIMARY KEY(root, row)",
+    ),
+    "definitions": (
+        "document int, name text, owner text, line int", "INDEX(root, name)", "INDEX(root, document)",
+    ),
+    "edges": (
+        "source int, type text, target text, weight real", "PRIMARY KEY(root, source, type, target)",
+        "INDEX(root, target, type)",
+    ),
+    "segments": ("id int, kind text, windows int, columns bytes, dead bytes", "PRIMARY KEY(root, id)"),
+    "postings": ("term text, segment int, body bytes", "PRIMARY KEY(root, segment, term)"),
+    "skipped": ("path text, reason text, size long, mtime_ns long, changed_ns long", "PRIMARY KEY(root, path)"),
+    "vectors": ("document int, fingerprint text, vector bytes", "PRIMARY KEY(root, fingerprint, document)"),
+}  # fmt: skip
+"""The tables of the first step: columns with their types, then keys and indexes. Later steps alter them."""
+
+
+def columns_of(table: str) -> list[str]:
+    """Return the names of the columns of a table of the first step, quoted."""
+    return [f'"{column.split()[0]}"' for column in TABLES[table][0].split(", ")]
+
+
+def _table(name: str) -> str:
+    spec, *keys = TABLES[name]
+    types = [_TYPES[column.split()[1]] for column in spec.split(", ")]
+    columns = columns_of(name)
+    rows = ", ".join(f"{column} {kind}" for column, kind in zip(columns, types, strict=True))
+    own = [key for key in keys if not key.startswith("INDEX")]
+    statements = [
+        f"CREATE TABLE satchel.{name}(root integer NOT NULL DEFAULT {_ROOT}, {', '.join([rows, *own])})",
+        f"CREATE VIEW satchel_root.{name} AS SELECT {', '.join(columns)} FROM satchel.{name} WHERE root = {_ROOT}",
+        *(f"CREATE INDEX ON satchel.{name}{key.removeprefix('INDEX')}" for key in keys if key not in own),
+    ]
+    return "; ".join(statements)
+
+
+STEPS = (
+    "; ".join((
+        "CREATE SCHEMA satchel",
+        "CREATE SCHEMA satchel_root",
+        "CREATE TABLE satchel.version(number integer NOT NULL)",
+        "INSERT INTO satchel.version VALUES (0)",
+        ("CREATE TABLE satchel.roots(id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
+        'name text COLLATE "C" NOT NULL UNIQUE, created timestamptz NOT NULL DEFAULT now())'),
+        ("CREATE FUNCTION satchel_root.json_extract(text, text) RETURNS integer IMMUTABLE LANGUAGE sql AS "
+        "$$SELECT ($1::json ->> substr($2, 3))::integer$$"),
+        *map(_table, TABLES),
+    )),
+)  # fmt: skip
+"""The numbered migrations: each runs once, in a transaction of its own."""

@@ -1,0 +1,264 @@
+"""What goes wrong with a server is one sentence that says what to do, never shows a password, and loses nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from satchel import Satchel, doctor
+from satchel.cli.commands.maintain import setting_lines
+from satchel.config import load_settings
+from satchel.engine import clean
+from satchel.errors import ConfigError, MissingExtraError, SatchelError, StoreError
+from satchel.store.place import StorePlace
+from satchel.testing import TinyRepository
+from satchel.types import Kind
+from tests.contracts.documents import record_document
+from tests.postgres import data_folder, environment, postgres_store, server_url
+
+SECRET = "sesame"
+
+
+def sql(*statements: str, database: str = "postgres") -> None:
+    import psycopg
+
+    with psycopg.connect(server_url(), dbname=database, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement.encode())
+
+
+def url_of(user: str, database: str = "postgres", password: str = SECRET) -> str:
+    """The address of the test server for another user."""
+    return f"postgresql://{user}:{password}@/{database}?host={quote(str(data_folder()), safe='')}"
+
+
+@pytest.fixture
+def user() -> Iterator[str]:
+    """A user without any rights on the store."""
+    with closing(postgres_store(Path("rights"))) as store, store.write() as writer:
+        writer.put([record_document("c1", "alpha")])
+    sql("DROP ROLE IF EXISTS ada", f"CREATE ROLE ada LOGIN PASSWORD '{SECRET}'")
+    yield "ada"
+    sql("DROP OWNED BY ada", "DROP ROLE ada")
+
+
+def opened(url: str, root: str = "rights") -> None:
+    """Open a store and write to it."""
+    with closing(StorePlace(Path(), url=url, root=root).open()) as store, store.write() as writer:
+        writer.set_meta("a", "b")
+
+
+def refusal(url: str, error: type[SatchelError] = StoreError) -> str:
+    """The sentence about a store that cannot be used; nothing about the error has the password."""
+    with pytest.raises(error) as caught:
+        opened(url)
+    cause: BaseException | None = caught.value
+    while cause is not None:
+        assert SECRET not in f"{cause} {cause!r}"
+        cause = cause.__cause__
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def test_a_server_that_does_not_answer() -> None:
+    pytest.importorskip("psycopg")
+    assert refusal(f"postgresql://ada:{SECRET}@127.0.0.1:1/shop").startswith(
+        "cannot reach postgresql://127.0.0.1:1/shop: connection to server"
+    )
+
+
+def test_an_address_that_is_none() -> None:
+    pytest.importorskip("psycopg")
+    for url in (
+        f"mysql://ada:{SECRET}@host", f"postgresql://ada:{SECRET}@host:port:{SECRET}/x", SECRET,
+        f"postgresql://ada:p@{SECRET}@host/x", f"postgresql://ada:1/{SECRET}@host/x",
+    ):  # fmt: skip
+        assert "write postgresql://USER@HOST:PORT/DATABASE" in refusal(url, ConfigError)
+
+
+def test_a_wrong_password(user: str) -> None:
+    rules = data_folder() / "pg_hba.conf"
+    before = rules.read_text()
+    rules.write_text(f"local all {user} scram-sha-256\n{before}")
+    sql("SELECT pg_reload_conf()")
+    try:
+        assert "the password or the user name is wrong" in refusal(url_of(user, password=f"{SECRET}-2"))
+        assert "wants a password" in refusal(url_of(user, password=""))
+    finally:
+        rules.write_text(before)
+        sql("SELECT pg_reload_conf()")
+
+
+def test_a_user_without_rights(user: str) -> None:
+    assert "does not give this user the rights that satchel needs: permission denied" in refusal(url_of(user))
+    sql("CREATE DATABASE bare")
+    try:
+        assert "permission denied for database bare" in refusal(url_of(user, "bare"))
+    finally:
+        sql("DROP DATABASE bare")
+
+
+def test_the_rights_that_the_documentation_names_are_enough(user: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "team.md").read_text()
+    sql(page.partition("```sql")[2].partition("```")[0])
+    opened(url_of(user), "rights")
+    opened(url_of(user), "new")
+
+
+def test_a_user_who_may_only_read(user: str) -> None:
+    sql(
+        f"GRANT USAGE ON SCHEMA satchel, satchel_root TO {user}",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA satchel, satchel_root TO {user}",
+        f"ALTER ROLE {user} SET default_transaction_read_only = on",
+    )
+    with closing(StorePlace(Path(), url=url_of(user), root="rights").open()) as store:
+        assert store.keys(Kind.COMMIT) == {"c1"}
+    assert "is read-only, perhaps a standby: nothing was changed" in refusal(url_of(user))
+
+
+@pytest.mark.parametrize(
+    ("mode", "reason"), [("on", "is read-only"), ("off", "does not give this user the rights that satchel needs")]
+)
+def test_who_may_only_read_is_answered_from_what_another_machine_indexed(
+    user: str, tmp_path: Path, mode: str, reason: str
+) -> None:
+    repository = TinyRepository(tmp_path / "shop")
+    repository.commit("Start", {"a.py": "def load():\n    return 1\n"})
+    shared = {"SATCHEL_STORE_NAME": str(tmp_path), "SATCHEL_KEY": "ab" * 32}
+    builder = environment(tmp_path / "ci", SATCHEL_STORE=server_url(), **shared)
+    with Satchel.open(repository.root, environ=builder) as engine:
+        engine.index()
+    sql(
+        f"GRANT USAGE ON SCHEMA satchel, satchel_root TO {user}",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA satchel, satchel_root TO {user}",
+        f"ALTER ROLE {user} SET default_transaction_read_only = {mode}",
+    )
+    repository.write({"a.py": "def load():\n    return 2\n", "b.py": "def save():\n    return 3\n"})
+    reader = environment(tmp_path / "reader", SATCHEL_STORE=url_of(user), **shared)
+    with Satchel.open(repository.root, environ=reader) as engine:
+        context = engine.assemble("load")
+        assert "return 2" in context.text  # shown lines are those of the file
+        (failure,) = [one for one in context.failures if one.source == "index"]
+        assert reason in failure.message
+        assert failure.hint == "the answer comes from the index as it was before"
+        with pytest.raises(StoreError, match=reason):
+            engine.index()
+
+
+def test_a_server_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    url = server_url()
+    monkeypatch.setattr("satchel.store.postgres.connection.OLDEST_SERVER", 990_000)
+    assert refusal(url).endswith("is PostgreSQL 16: satchel needs 99 or newer")
+
+
+def test_a_store_of_a_newer_satchel(monkeypatch: pytest.MonkeyPatch) -> None:
+    postgres_store(Path("newer")).close()
+    monkeypatch.setattr("satchel.store.postgres.connection.STEPS", ())
+    assert "has schema 1, this satchel knows up to 0: upgrade satchel" in refusal(server_url())
+
+
+def test_the_extra_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("satchel.store.postgres")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    assert refusal("postgresql://host/x", MissingExtraError) == (
+        "store.url needs psycopg: pip install 'satchel[postgres]'"
+    )
+
+
+def test_what_the_address_says_about_tls_reaches_the_driver() -> None:
+    pytest.importorskip("psycopg")
+    from satchel.store.postgres.connection import Server
+
+    server = Server(f"postgresql://ada:{SECRET}@db/x?sslmode=verify-full&sslrootcert=/ca.pem&connect_timeout=9")
+    assert "sslmode=verify-full" in server._conninfo
+    assert "sslrootcert=/ca.pem" in server._conninfo
+    assert "connect_timeout=9" in server._conninfo
+    assert repr(server) == "Server(postgresql://db:5432/x)"
+
+
+def test_no_output_shows_the_password(tmp_path: Path) -> None:
+    TinyRepository(tmp_path / "shop").commit("Start", {"a.py": "a = 1\n"})
+    for url in (f"postgresql://ada:{SECRET}@127.0.0.1:1/x", f"postgresql://127.0.0.1:1/x?user=a&password=p%40{SECRET}"):
+        variables = environment(tmp_path, SATCHEL_STORE=url)
+        loaded = load_settings(tmp_path / "shop", variables)
+        lines = setting_lines(loaded, origin=True)
+        assert any("store.url" in line and "***" in line and "SATCHEL_STORE" in line for line in lines)
+        pytest.importorskip("psycopg")
+        checks = list(doctor.examine(tmp_path / "shop", None, variables))
+        assert any(check.name == "store" and "cannot reach" in check.message for check in checks)
+        assert SECRET not in f"{lines} {loaded!r} {checks}"
+
+
+def test_a_repository_cannot_choose_the_server(tmp_path: Path) -> None:
+    (tmp_path / ".satchel.toml").write_text('[store]\nurl = "postgresql://evil/x"\nname = "x"\n')
+    loaded = load_settings(tmp_path, environment(tmp_path))
+    assert (loaded.settings.store_url, loaded.settings.store_name) == ("", "")
+    assert sum("only the user may set it" in note.message for note in loaded.notes) == 2
+
+
+def test_roots_do_not_see_each_other(tmp_path: Path) -> None:
+    with closing(postgres_store(tmp_path / "a")) as one, closing(postgres_store(tmp_path / "b")) as other:
+        for store, key in ((one, "c1"), (other, "c2")):
+            with store.write() as writer:
+                writer.put([record_document(key, "alpha")])
+        assert (one.keys(Kind.COMMIT), other.keys(Kind.COMMIT)) == ({"c1"}, {"c2"})
+        assert one.remove() > 0
+        assert (one.keys(Kind.COMMIT), other.keys(Kind.COMMIT), one.revision) == (set(), {"c2"}, "0")
+
+
+def test_a_connection_that_the_server_ended_is_replaced(tmp_path: Path) -> None:
+    with closing(postgres_store(tmp_path)) as store:
+        with store.write() as writer:
+            writer.put([record_document("c1", "alpha")])
+        sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'satchel'")
+        assert store.keys(Kind.COMMIT) == {"c1"}
+        with pytest.raises(StoreError, match="cannot reach"), store.write() as writer:  # noqa: PT012 - lost within
+            writer.put([record_document("c2", "beta")])
+            sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'satchel'")
+        assert store.keys(Kind.COMMIT) == {"c1"}
+
+
+def test_what_the_server_refuses_is_told_and_changes_nothing(tmp_path: Path) -> None:
+    key = "".join(chr(0x4E00 + number * 7919 % 20_000) for number in range(3_000))  # too long for an index
+    with closing(postgres_store(tmp_path)) as store:
+        with pytest.raises(StoreError, match="refused a statement: index row"), store.write() as writer:
+            writer.put([record_document(key, "alpha")])
+        assert store.keys(Kind.COMMIT) == set()
+
+
+def test_too_many_questions_at_once_are_told_to_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server_url()
+    monkeypatch.setattr("satchel.store.postgres.connection.MOST_CONNECTIONS", 1)
+    with (
+        closing(postgres_store(tmp_path, timeout_ms=1)) as store,
+        store.snapshot(),
+        pytest.raises(SatchelError, match="busy: try again later"),
+        store.snapshot(),
+    ):
+        pass
+
+
+def test_a_damaged_index_is_put_aside_and_built_again_and_clean_removes_it(tmp_path: Path) -> None:
+    repository = TinyRepository(tmp_path / "shop")
+    repository.commit("Start", {"a.py": "def load():\n    return 1\n"})
+    variables = environment(tmp_path, SATCHEL_STORE=server_url(), SATCHEL_STORE_NAME=str(tmp_path))
+    with Satchel.open(repository.root, environ=variables) as engine:
+        engine.index()
+        sql("UPDATE satchel.segments SET columns = '\\x00' WHERE root IN (SELECT id FROM satchel.roots WHERE name LIKE "
+            f"'index/{tmp_path}/%')")  # fmt: skip
+        sql("UPDATE satchel.meta SET value = '99' WHERE key = 'revision' AND root IN (SELECT id FROM satchel.roots "
+            f"WHERE name LIKE 'index/{tmp_path}/%')")  # fmt: skip
+        context = engine.assemble("load")
+        assert "def load" in context.text
+        assert any("was damaged: it was put aside as index/" in failure.message for failure in context.failures)
+        assert engine.status().sizes["index"] > 0
+    assert clean(repository.root, environ=variables).size > 0
+    with Satchel.open(repository.root, environ=variables) as engine:
+        assert engine.store.revision == "0"
