@@ -152,12 +152,12 @@ def parsed(line: bytes) -> tuple[Result | None, Result | None]:
         if b"\\ud" in line.lower():
             json.dumps(value, ensure_ascii=False).encode()  # raises for half a surrogate pair
     except (ValueError, RecursionError):
-        return None, _error(None, PARSE_ERROR, "the line is no JSON: send one message a line")
+        return None, _error(None, PARSE_ERROR, "the line is not JSON, or nested too deeply: send one message a line")
     if isinstance(value, dict) and _is_message(value):
         return value, None
     identity = value.get("id") if isinstance(value, dict) else None
     answered = identity if _is_identity(identity) else None
-    return None, _error(answered, INVALID_REQUEST, "the line is no JSON-RPC 2.0 message (batches are none)")
+    return None, _error(answered, INVALID_REQUEST, "the line is not a JSON-RPC 2.0 message (batches are not accepted)")
 
 
 def _is_message(value: Result) -> bool:

@@ -228,10 +228,11 @@ def parsed(body: bytes) -> Mapping[str, Any]:
     try:
         value = json.loads(body, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"the body is no JSON: {error}") from error
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        raise UsageError(f"the body is not valid JSON: {reason}") from error
     value = _whole(value)
     if not isinstance(value, dict):
-        raise UsageError('the body is no JSON object: send the arguments as in {"question": "where is ..."}')
+        raise UsageError('the body is not a JSON object: send the arguments as in {"question": "where is ..."}')
     return value
 
 
