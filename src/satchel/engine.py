@@ -18,6 +18,7 @@ from satchel import config
 from satchel.dataclass import dataclass
 from satchel.errors import NoIndexError
 from satchel.open_root import INDEX_NAME as INDEX_NAME
+from satchel.open_root import LOCK_NAME as LOCK_NAME
 from satchel.open_root import REFRESH_PAUSE_SECONDS as REFRESH_PAUSE_SECONDS
 from satchel.open_root import AnyPath, OpenRoot, ShouldStop, never
 from satchel.safety import trust as trust_marks

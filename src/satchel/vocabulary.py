@@ -209,6 +209,9 @@ def parse_choice(kind: type[Choice], value: str, what: str) -> Choice:
 LARGEST_BUDGET = 10_000_000
 """Maximum tokens of one answer: more than any model accepts."""
 
+LARGEST_LIMIT, MOST_PINS = 100_000, 1_000
+"""Maximum results and pinned places of one answer."""
+
 MOST_CONTEXT_LINES = 100
 """Maximum lines around a shown range; for more, pin the file."""
 

@@ -108,7 +108,7 @@ def test_lines_around_come_with_the_entities(satchel: Satchel) -> None:
     [
         ({"strategies": ["telepathy"]}, "choose from lexical, names, history, graph, dense"),
         ({"include_types": ["poems"]}, "unknown type 'poems': choose from memories, code"),
-        ({"limit": 0}, "limit is 0: give at least 1"),
+        ({"limit": 0}, "limit is 0: give 1 to 100,000 results"),
         ({"max_tokens": 0}, "max_tokens is 0"),
         ({"min_score": 2}, "min_score is 2"),
         ({"view": "tree"}, "unknown view 'tree'"),

@@ -360,3 +360,19 @@ def test_errors_name_tools_in_place_of_commands(asked: Asked) -> None:
     message = asked.run(test)
     assert "begin one with `experience` with action start" in message
     assert "satchel experience" not in message
+
+
+def test_a_call_without_an_answer_at_its_deadline_says_so_in_one_sentence(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refresh(should_stop: Callable[[], bool], **_: object) -> list[object]:
+        while not should_stop():
+            pass
+        return []
+
+    monkeypatch.setattr(asked.engine, "refresh", refresh)
+    runner = EngineRunner(lambda: asked.engine, 0.05)
+    result = Asked(asked.engine, runner).call("search", {"question": QUESTION})
+    assert result.is_error
+    assert text_of(result) == "there is no answer after 0.05 s (the setting serve.deadline_s): ask for less"
+    assert runner.calls.wait(PATIENCE_SECONDS)

@@ -21,6 +21,7 @@ import pytest
 from satchel.operations.registry import TOOLS
 from satchel.testing import TinyRepository
 from tests.mcp.serving import ERAS, EVERY_TOOL, HELLO, PATIENCE_SECONDS, Spoken, command, connected, spoken
+from tests.operations.bounds import TOO_MUCH
 from tests.operations.conftest import FILES
 
 QUESTION = "where are orders sent again?"
@@ -120,6 +121,7 @@ def test_the_same_question_has_the_same_bytes_in_python_on_the_command_line_and_
         (b"[]", -32600),
         (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', -32600),
         (b"5", -32600),
+        (b"[" * 100_000, -32700),
         (b'{"id": "x", "method": "ping"}', -32600),
     ],
 )
@@ -140,6 +142,13 @@ def test_a_line_of_fifty_megabytes_is_refused_and_the_server_lives(server: Spoke
     server.write(b"\n")
     assert "more than 8,000,000 bytes" in server.read()["error"]["message"]
     assert "result" in server.ask("ping")
+
+
+@pytest.mark.parametrize(("arguments", "message"), TOO_MUCH)
+def test_too_much_is_refused_in_one_sentence(server: Spoken, arguments: dict[str, Any], message: str) -> None:
+    result = server.ask("tools/call", {"name": "context_query", "arguments": arguments})["result"]
+    assert result["isError"]
+    assert result["content"][0]["text"].startswith(message)
 
 
 def test_an_unknown_method_and_an_unknown_tool_are_protocol_errors(server: Spoken) -> None:

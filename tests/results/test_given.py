@@ -45,7 +45,7 @@ def test_wrong_options_are_answered_with_what_is_right(root: Path, options: Any,
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"limit": "3"}, "limit is '3': give at least 1"),
+        ({"limit": "3"}, "limit is '3': give 1 to 100,000 results"),
         ({"min_score": "0.2"}, "min_score is '0.2'"),
         ({"show_sources": "no"}, "show_sources is 'no': give true or false"),
         ({"now": "yesterday"}, "now is 'yesterday': give a date"),

@@ -20,6 +20,7 @@ from mcp.types import TextContent
 
 from satchel.operations.registry import TOOLS
 from tests.e2e.sample import sample_repository
+from tests.operations.bounds import TOO_MUCH
 from tests.web.asking import TOKEN
 from tests.web.process import PATIENCE_SECONDS, Server, serving
 
@@ -122,6 +123,17 @@ EVERY_TOOL: tuple[tuple[str, dict[str, Any]], ...] = (
     ("remember", {"action": "list"}),
     ("experience", {"action": "list"}),
 )
+
+
+@pytest.mark.parametrize(("arguments", "message"), TOO_MUCH)
+def test_too_much_is_refused_in_one_sentence(server: Server, arguments: dict[str, Any], message: str) -> None:
+    async def test() -> None:
+        async with connected(server, ERAS[1]) as client:
+            result = await client.call_tool("context_query", arguments)
+            assert result.is_error
+            assert text_of(result).startswith(message)
+
+    running(test)
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -164,6 +164,8 @@ def test_the_page_of_the_documentation_names_every_operation_and_route() -> None
     told = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
     assert not [name for name in OPERATIONS if f"`{name}`" not in told]
     assert not [
-        path for path in ("/healthz", "/openapi.json", "/api/options", "/api/hooks", "/mcp") if path not in told
+        path
+        for path in ("/healthz", "/readyz", "/metrics", "/openapi.json", "/api/options", "/api/hooks", "/mcp")
+        if path not in told
     ]
     assert not [code for code in REFUSALS if code not in told]

@@ -16,6 +16,7 @@ from satchel.operations.operation import Operation, without_home
 from satchel.operations.registry import OPERATIONS
 from satchel.web.middleware import refusal_of
 from tests.e2e.command import Satchel as Command
+from tests.operations.bounds import TOO_MUCH
 from tests.web.asking import client_of
 
 NOW = "2024-05-01"
@@ -114,6 +115,11 @@ def test_an_impossible_argument_is_named(
     assert "openapi" in error["hint"]
 
 
+@pytest.mark.parametrize(("arguments", "message"), TOO_MUCH)
+def test_too_much_is_refused_in_one_sentence(asking: TestClient, arguments: dict[str, Any], message: str) -> None:
+    assert error_of(asking, "/api/context_query", 400, json=arguments)["message"].startswith(message)
+
+
 @pytest.mark.parametrize(
     "body",
     [b"[1]", b'"x"', b"null", b"{", b"\xff\xfe", b'{"question": NaN}', b"[" * 100_000, b'{"a":' * 50_000, b"1" * 5_000],
@@ -121,8 +127,18 @@ def test_an_impossible_argument_is_named(
 )
 def test_a_body_that_is_no_object_is_told(asking: TestClient, body: bytes) -> None:
     error = error_of(asking, "/api/context_query", 400, content=body, headers=JSON)
-    assert error["message"].startswith(("the body is not JSON", "the body is not a JSON object"))
+    assert error["message"].startswith(("the body is not valid JSON: ", "the body is not a JSON object: "))
+    assert ("it is nested too deeply" in error["message"]) == (len(body) > 90_000)
     assert len(error["message"]) < 300
+
+
+@pytest.mark.parametrize("path", ["/api/context_query", "/mcp"])
+def test_a_body_that_is_too_large_or_too_deep_is_refused_on_both_routes(asking: TestClient, path: str) -> None:
+    large = b'{"question": "' + b"x" * 50_000_000 + b'"}'
+    assert "more than 2,097,152 bytes" in error_of(asking, path, 413, content=large, headers=JSON)["message"]
+    own = {**JSON, "Accept": "application/json, text/event-stream"}
+    answer = asking.post(path, content=b"[" * 100_000, headers=own)
+    assert (answer.status_code, bool(answer.json()["error"]["message"])) == (400, True)
 
 
 def test_no_body_is_no_arguments(asking: TestClient) -> None:

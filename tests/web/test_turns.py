@@ -235,6 +235,7 @@ def test_a_client_that_drops_its_question_stops_the_index_run_and_frees_the_lock
             assert holder(lock), "the question is indexing"
             dropped.gone.set()
             await asked
+            assert 'satchel_requests_total{door="api",status="499"} 1' in shared.metrics.text().splitlines()
             watched.released.set()
             assert shared.close()
             assert not holder(lock)

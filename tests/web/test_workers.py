@@ -15,6 +15,7 @@ import pytest
 
 from satchel.web.server import MOST_RESTARTS
 from tests.e2e.sample import sample_repository
+from tests.web.asking import TOKEN
 from tests.web.process import PATIENCE_SECONDS, Server, serving
 from tests.web.test_mcp import ERAS, NOW, connected, text_of
 from tests.web.test_server import without_timings
@@ -22,6 +23,12 @@ from tests.web.test_server import without_timings
 WORKERS = ("--workers", "2")
 
 PARALLEL = 60
+
+METRICS = (
+    b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\nAuthorization: Bearer "
+    + TOKEN.encode()
+    + b"\r\n\r\n"
+)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +66,7 @@ def test_the_link_works_once_over_all_workers_and_its_cookie_in_each(server: Ser
         answers = [*pool.map(lambda _: page(server, f"/?{parts.query}"), range(20))]
         assert sorted(status for status, _ in answers) == [303] + [401] * 19
         (cookie,) = [cookie for _, cookie in answers if cookie]
-        assert {status for status, _ in pool.map(lambda _: page(server, "/healthz", cookie), range(20))} == {200}
+        assert {status for status, _ in pool.map(lambda _: page(server, "/openapi.json", cookie), range(20))} == {200}
 
 
 def test_answers_are_the_same_in_each_worker(server: Server, home: Path) -> None:
@@ -90,6 +97,26 @@ def test_clients_of_both_protocols_are_answered_by_any_worker(server: Server, er
         assert len(set(answers)) == 1
 
     asyncio.run(test())
+
+
+def test_the_metrics_of_any_worker_count_the_requests_of_all(home: Path) -> None:
+    def counted(server: Server) -> set[str]:
+        text = {server.raw(METRICS % server.port).decode() for _ in range(8)}
+        return {
+            line for one in text for line in one.splitlines() if line.startswith('satchel_requests_total{door="api",')
+        }
+
+    with serving(home / "shop", home, *WORKERS) as running:
+        with ThreadPoolExecutor(20) as pool:
+            assert {
+                status for status, _ in pool.map(lambda _: running.ask("search", {"question": "x"}), range(20))
+            } == {200}
+        before = counted(running)
+        assert 'satchel_requests_total{door="api",status="200"} 20' in before
+        os.kill(workers_of(running)[0], signal.SIGKILL)
+        assert "Ctrl-C" in next_line(running)
+        assert "another one is started" in next_line(running)
+        assert counted(running) == before, "a worker continues the counts of the one that it replaces"
 
 
 def next_line(server: Server) -> str:

@@ -33,7 +33,9 @@ from satchel.types import CONTEXT_TYPES, Format, Kind, Role, View
 from satchel.vocabulary import (
     DAY_SECONDS,
     LARGEST_BUDGET,
+    LARGEST_LIMIT,
     MOST_CONTEXT_LINES,
+    MOST_PINS,
     STALE_CHOICES,
     Moment,
     checked_names,
@@ -97,7 +99,10 @@ def parse_view(name: str) -> View:
 
 
 def _parse_pins(texts: Iterable[str]) -> tuple[Pin, ...]:
-    return tuple(map(parse_pin, texts))
+    pins = tuple(map(parse_pin, texts))
+    if len(pins) > MOST_PINS:
+        raise UsageError(f"include names {len(pins):,} places: give at most {MOST_PINS:,}", "include")
+    return pins
 
 
 def parse_reserves(reserves: Mapping[str, int]) -> dict[Kind, int]:
@@ -169,8 +174,8 @@ def check_score(min_score: float | None) -> float | None:
 
 def check_limit(limit: int) -> int:
     """Return a usable number of results. Raises UsageError for anything but a whole number from 1."""
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise UsageError(f"limit is {limit!r}: give at least 1", "limit")
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= LARGEST_LIMIT:
+        raise UsageError(f"limit is {limit!r}: give 1 to {LARGEST_LIMIT:,} results", "limit")
     return limit
 
 

@@ -152,7 +152,7 @@ def parsed(line: bytes) -> tuple[Result | None, Result | None]:
         if b"\\ud" in line.lower():
             json.dumps(value, ensure_ascii=False).encode()  # raises for half a surrogate pair
     except (ValueError, RecursionError):
-        return None, _error(None, PARSE_ERROR, "the line is not JSON: send one message per line")
+        return None, _error(None, PARSE_ERROR, "the line is not JSON, or nested too deeply: send one message per line")
     if isinstance(value, dict) and _is_message(value):
         return value, None
     identity = value.get("id") if isinstance(value, dict) else None

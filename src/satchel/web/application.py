@@ -134,7 +134,7 @@ def application(shared: ServerState, origins: Origins, access: Access) -> ASGIAp
     routed = Starlette(routes=routes(Admitted(mcp.app, shared)), lifespan=lifespan, exception_handlers=handlers)
     routed.router.redirect_slashes = False  # another spelling of a route is not a route
     routed.state.served = shared
-    return Middleware(routed, origins, access, most_bytes)
+    return Middleware(routed, origins, access, most_bytes, shared.metrics)
 
 
 def routes(mcp: ASGIApp) -> list[BaseRoute]:
@@ -143,6 +143,8 @@ def routes(mcp: ASGIApp) -> list[BaseRoute]:
         Route("/", page_file),
         Route("/page/{name}", page_file),
         Route("/healthz", api.health),
+        Route("/readyz", api.ready),
+        Route("/metrics", api.metrics),
         Route("/openapi.json", _openapi),
         Route("/api/options", api.options),
         Route("/api/hooks", api.hooks),

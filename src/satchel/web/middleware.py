@@ -2,12 +2,15 @@
 
 It checks in this order, each with a response of its own: the target, the Host, the Origin, the credentials, the content
 type and the size. A refused request has no effect, and no route is reachable another way, unknown paths, the page and
-`/mcp` included. Errors have one shape: `{"error": {"type", "message", "hint"}}`.
+`/mcp` included; only the probes need no credentials. Errors have one shape: `{"error": {"type", "message", "hint"}}`.
+All requests are counted, refused ones too.
 """
 
 from __future__ import annotations
 
 import asyncio
+import mmap
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
@@ -71,6 +74,7 @@ WRONG_CONTENT = Refusal(
 SLOW_BODY = Refusal(408, "SlowBody", "the body did not arrive in time", "send it at once", {"Connection": "close"})
 BUSY = Refusal(503, "Busy", "too many requests are waiting already", "ask again in a second", {"Retry-After": "1"})
 STOPPING = Refusal(503, "Stopping", "the server is ending", "start `satchel serve` again", {"Retry-After": "5"})
+GONE = Refusal(499, "ClientGone", "the client went away before the answer")
 UNKNOWN_PAGE = Refusal(404, "NotFound", "there is nothing here", "GET /openapi.json lists every route")
 BUILDING = "the index is not built yet: `satchel status` and GET /api/status say how far it is"
 INTERNAL = Refusal(
@@ -152,17 +156,90 @@ SAFE_HEADERS: Mapping[str, str] = {
 """Headers of every response, refusals included: it is not embedded, framed or cached."""
 
 
+PROBES = ("/healthz", "/readyz")
+"""Paths that GET and HEAD reach without credentials: their answers say yes or no, and nothing else."""
+
+DOORS = ("api", "mcp", "stream", "page", "probe")
+"""Values of the label `door`. A stream is a GET of /mcp, which stays open."""
+
+STATUSES = (200, 202, 204, 303, 400, 401, 403, 404, 405, 406, 408, 409, 413, 415, 421, 499, 500, 501, 503, 504, 0)
+"""Values of the label `status`: 499 where the client went away, 0 for any other."""
+
+BOUNDS = ("0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1", "2.5", "5", "10", "30", "60", "120", "+Inf")
+"""Upper bounds of the durations that are counted together, in seconds."""
+
+TYPES: Mapping[str, str] = {
+    "satchel_connections": "gauge",
+    "satchel_requests_in_flight": "gauge",
+    "satchel_requests_refused_total": "counter",
+    "satchel_requests_total": "counter",
+    "satchel_request_seconds": "histogram",
+}
+CONNECTIONS, IN_FLIGHT, REFUSED, REQUESTS, SECONDS = TYPES
+
+COLUMNS: Mapping[str, int] = {name: at for at, name in enumerate((
+    CONNECTIONS, IN_FLIGHT, REFUSED,
+    *(f'{REQUESTS}{{door="{door}",status="{status}"}}' for door in DOORS for status in STATUSES),
+    *(f'{SECONDS}_bucket{{door="{door}",le="{bound}"}}' for door in DOORS for bound in BOUNDS),
+    *(f'{SECONDS}_{part}{{door="{door}"}}' for door in DOORS for part in ("sum", "count")),
+))}  # fmt: skip
+"""Name of a sample in the text format of Prometheus -> its place in the row of a worker."""
+
+
+class Metrics:
+    """Counts of the requests of all workers: a row for each, in memory that they share.
+
+    A worker only writes its own row, so no lock is needed; one that replaces another continues its row.
+    """
+
+    def __init__(self, workers: int = 1) -> None:
+        self._rows = memoryview(mmap.mmap(-1, workers * len(COLUMNS) * 8)).cast("d")
+        self.loads, self.slot = self._rows[:: len(COLUMNS)], 0
+
+    def start(self, slot: int) -> None:
+        """Write to this row from now on."""
+        self.slot = slot
+        self._rows[slot * len(COLUMNS) + COLUMNS[IN_FLIGHT]] = 0  # a worker that was killed left its own there
+
+    def add(self, name: str, amount: float = 1) -> None:
+        """Add to a sample."""
+        self._rows[self.slot * len(COLUMNS) + COLUMNS[name]] += amount
+
+    def answered(self, scope: Scope, status: int, seconds: float) -> None:
+        """Count a request that ended."""
+        first = scope["path"].split("/")[1] if scope["path"].startswith("/") else ""
+        door = first if first in {"api", "mcp"} else "probe" if first in {"healthz", "readyz", "metrics"} else "page"
+        door = "stream" if door == "mcp" and scope["method"] == "GET" else door
+        self.add(f'{REQUESTS}{{door="{door}",status="{status if status in STATUSES else 0}"}}')
+        for bound in (bound for bound in BOUNDS if seconds <= float(bound)):
+            self.add(f'{SECONDS}_bucket{{door="{door}",le="{bound}"}}')
+        self.add(f'{SECONDS}_sum{{door="{door}"}}', seconds)
+        self.add(f'{SECONDS}_count{{door="{door}"}}')
+        if status == BUSY.status and door != "probe":
+            self.add(REFUSED)
+
+    def text(self) -> str:
+        """Return the sums over all workers in the text format of Prometheus."""
+        lines = []
+        for family, kind in TYPES.items():
+            lines.append(f"# TYPE {family} {kind}")
+            names = (name for name in COLUMNS if name.startswith(family))
+            lines += (f"{name} {sum(self._rows[COLUMNS[name] :: len(COLUMNS)]):.15g}" for name in names)
+        return "\n".join(lines)
+
+
 class Middleware:
     """Wraps the application of a server."""
 
-    def __init__(self, app: ASGIApp, origins: Origins, access: Access, body_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, origins: Origins, access: Access, body_bytes: int, metrics: Metrics) -> None:
         self._app = app
         self._origins = origins
         self._access = access
         self._body_bytes = body_bytes
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or answer with a refusal."""
+        """Pass the request on, or answer with a refusal; count it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -170,17 +247,29 @@ class Middleware:
             await send({"type": "websocket.close", "code": 1008})
             return
 
+        status, begun = GONE.status, time.monotonic()
+
         async def send_safely(message: Message) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
+                status = message["status"]
                 headers = MutableHeaders(scope=message)
                 for name, value in SAFE_HEADERS.items():
                     headers[name] = value
             await send(message)
 
+        self._metrics.add(IN_FLIGHT)
+        try:
+            await self._answer(scope, receive, send_safely)
+        finally:
+            self._metrics.add(IN_FLIGHT, -1)
+            self._metrics.answered(scope, status, time.monotonic() - begun)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
         refusal = self._unknown_name(scope, headers)
         if refusal is None and (ticket := _ticket(scope)) is not None:
-            await self._signed_in(ticket, headers)(scope, receive, send_safely)
+            await self._signed_in(ticket, headers)(scope, receive, send)
             return
         refusal = refusal or self._unknown_person(scope, headers) or _wrong_content(scope, headers)
         if refusal is None and scope["method"] == "POST":
@@ -190,9 +279,9 @@ class Middleware:
             else:
                 receive = _replayed(body, receive)
         if refusal is not None:
-            await answer(refusal)(scope, receive, send_safely)
+            await answer(refusal)(scope, receive, send)
             return
-        await self._app(scope, receive, send_safely)
+        await self._app(scope, receive, send)
 
     def _unknown_name(self, scope: Scope, headers: Headers) -> Refusal | None:
         if not scope["path"].startswith("/"):  # a whole address in the request line would win over the Host
@@ -206,7 +295,7 @@ class Middleware:
 
     def _unknown_person(self, scope: Scope, headers: Headers) -> Refusal | None:
         if not self._access.is_bearer(headers.get("authorization", "")) and not self._is_session(headers):
-            return NOT_SIGNED_IN
+            return None if scope["path"] in PROBES and scope["method"] in {"GET", "HEAD"} else NOT_SIGNED_IN
         signed_in = scope.get("state", {}).get(SIGNED_IN)
         if signed_in is not None:
             signed_in()

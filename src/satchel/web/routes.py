@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NoReturn
 
@@ -13,17 +14,18 @@ from starlette.responses import JSONResponse, Response
 
 from satchel import __version__
 from satchel.codec import json_text
-from satchel.engine import Satchel
+from satchel.engine import LOCK_NAME, Satchel
 from satchel.errors import SatchelError, UsageError
 from satchel.operations.operation import Caller, Operation, Parameter, Shape, StoppedError, without_home
 from satchel.operations.registry import OPERATIONS
 from satchel.safety import sanitize
 from satchel.system import hook_log, telemetry
-from satchel.system.threads import ShouldStop
+from satchel.system.state_files import last_run
+from satchel.system.threads import ShouldStop, in_thread
 from satchel.tokens import TOKENIZERS
 from satchel.types import CONTEXT_TYPES, Format, View
 from satchel.vocabulary import Axis, ConfidenceTier, Domain, MemoryCategory, OutcomeStatus, RootCauseCategory, Strategy
-from satchel.web.middleware import INTERNAL, JSON, STOPPING, Refusal, answer, refusal_of
+from satchel.web.middleware import BUSY, GONE, INTERNAL, JSON, PROBES, STOPPING, Refusal, answer, refusal_of
 from satchel.web.state import ClientGoneError, RefusedError, ServerState
 
 VIEWS = ("status", "doctor", "memories", "experiences", "values")
@@ -37,6 +39,9 @@ SHOWN_CHARACTERS = 60
 
 _COUNT = re.compile(r"[1-9][0-9]{0,8}")
 
+INDEX_AGE = "satchel_index_age_seconds"
+"""Seconds since the index was last compared with the tree."""
+
 SWITCHES: Mapping[str, bool] = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -44,12 +49,8 @@ async def view(request: Request) -> Response:
     """Run the operation of this path with the arguments of the address."""
     operation = OPERATIONS[request.url.path.rpartition("/")[2]]
     shared: ServerState = request.app.state.served
-    query = request.query_params
-
-    def more() -> Mapping[str, Any]:
-        return {"indexing": shared.indexing.state()} if operation.name == "status" else {}
-
-    return await performed(request, operation, lambda: from_query(operation, query), more)
+    more = (lambda: {"indexing": shared.indexing.state()}) if operation.name == "status" else dict
+    return await performed(request, operation, lambda: from_query(operation, request.query_params), more)
 
 
 async def hooks(request: Request) -> Response:
@@ -72,7 +73,22 @@ async def options(request: Request) -> Response:
 
 async def health(_request: Request) -> Response:
     """Report that the server answers."""
-    return JSONResponse({"status": "ok", "version": __version__})
+    return JSONResponse({"status": "ok"})
+
+
+async def ready(request: Request) -> Response:
+    """Report whether the server can answer questions: an index is published and its store can be read."""
+    shared: ServerState = request.app.state.served
+    is_ready = await in_thread(lambda: shared.is_ready)
+    return JSONResponse({"status": "ready" if is_ready else "not ready"}, 200 if is_ready else BUSY.status)
+
+
+async def metrics(request: Request) -> Response:
+    """Return the counts of all workers, and the age of the index, for Prometheus."""
+    shared: ServerState = request.app.state.served
+    indexed = last_run(shared.engine.places.index / LOCK_NAME)
+    age = "" if indexed is None else f"# TYPE {INDEX_AGE} gauge\n{INDEX_AGE} {max(0.0, time.time() - indexed):.1f}\n"
+    return Response(f"{shared.metrics.text()}\n{age}", media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 def offered(engine: Satchel) -> dict[str, Any]:
@@ -132,14 +148,10 @@ def _value(parameter: Parameter | None, name: str, texts: list[str]) -> Any:
         return texts[0]
 
 
-def _switch(text: str) -> bool:
-    return SWITCHES[text.lower()]
-
-
 _READERS: Mapping[Shape, Callable[[str], Any]] = {
     Shape.COUNT: int,
     Shape.NUMBER: float,
-    Shape.SWITCH: _switch,
+    Shape.SWITCH: lambda text: SWITCHES[text.lower()],
 }
 
 
@@ -148,9 +160,6 @@ LOOKING = frozenset({"status", "doctor", "memories", "experiences", "values", "p
 
 PLACES = frozenset({"status", "doctor"})
 """Operations whose answers name folders of this machine; the home folder is shown as `~`."""
-
-SHOWN_NAME = 60
-"""Characters of an unknown name in a message."""
 
 
 async def operate(request: Request) -> Response:
@@ -212,7 +221,7 @@ async def performed(
     except RefusedError as refused:
         return answer(refused.refusal)
     except (ClientGoneError, StoppedError):  # only a client of an ending server reads it
-        return answer(STOPPING)
+        return answer(STOPPING if shared.asking.is_draining or requests.should_stop() else GONE)
     except (SatchelError, OSError) as error:
         return answer(refusal_of(error))
     except Exception:  # noqa: BLE001 - an internal error is logged, and its details are not sent
@@ -228,7 +237,8 @@ def parsed(body: bytes) -> Mapping[str, Any]:
     try:
         value = json.loads(body, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"the body is not JSON: {error}") from error
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        raise UsageError(f"the body is not valid JSON: {reason}") from error
     value = _whole(value)
     if not isinstance(value, dict):
         raise UsageError('the body is not a JSON object: send the arguments as in {"question": "where is ..."}')
@@ -258,9 +268,11 @@ def _without_places(value: Any) -> Any:
 
 
 def _unknown(name: str) -> Refusal:
-    shown = name if len(name) <= SHOWN_NAME else f"{name[:SHOWN_NAME]}..."
     return Refusal(
-        404, "UnknownOperation", f"there is no operation {shown!r}", f"the operations are {', '.join(OPERATIONS)}"
+        404,
+        "UnknownOperation",
+        f"there is no operation {sanitize.line(name, SHOWN_CHARACTERS)!r}",
+        f"the operations are {', '.join(OPERATIONS)}",
     )
 
 
@@ -306,6 +318,9 @@ def openapi() -> Json:
     for name in VIEWS:
         paths[f"/api/{name}"]["get"] = _get(OPERATIONS[name])
     paths |= {path: {"get": _plain(*row)} for path, row in _PLAIN_ROUTES.items()}
+    for path in PROBES:
+        paths[path]["get"]["security"] = []
+    paths["/metrics"]["get"]["responses"]["200"]["content"] = {"text/plain": {"schema": {"type": "string"}}}
     paths["/mcp"] = {"post": _plain("mcp", "The Model Context Protocol over streamable HTTP.")}
     return {
         "openapi": "3.1.0",
@@ -334,6 +349,8 @@ def openapi() -> Json:
 
 _PLAIN_ROUTES: Mapping[str, tuple[str, str]] = {
     "/healthz": ("health", "Say that the server answers."),
+    "/readyz": ("ready", "Say whether questions are answered: 503 before an index is published."),
+    "/metrics": ("metrics", "Counts of requests and the age of the index, as text for Prometheus."),
     "/openapi.json": ("openapi", "This document."),
     "/api/hooks": ("hooks", "What the hooks of editors injected, the newest last; `limit` entries."),
     "/api/options": ("options", "The choices that arguments have, and the defaults in force."),

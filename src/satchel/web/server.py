@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import mmap
 import os
 import resource
 import signal
@@ -31,7 +30,7 @@ from satchel.errors import UsageError
 from satchel.system import telemetry
 from satchel.web.access import Access, Origins
 from satchel.web.application import application
-from satchel.web.middleware import BODY_SECONDS, SIGNED_IN
+from satchel.web.middleware import BODY_SECONDS, SIGNED_IN, Metrics
 from satchel.web.state import ServerState, server_state
 
 GRACE_SECONDS = 1
@@ -75,16 +74,15 @@ def run(
     origins: Origins,
     access: Access,
     should_stop: Callable[[], bool],
-    loads: memoryview | None = None,
+    metrics: Metrics | None = None,
     slot: int = 0,
 ) -> bool:
     """Answer on a listening socket until `should_stop`; requests in progress have `serve.drain_s` to end.
 
-    Several processes on one socket share `loads`, the connections of each, in which `slot` is that of this process.
+    Several processes on one socket share `metrics`, in which `slot` is the row of this process.
     Returns whether all work ended in time, so that the engine can be closed.
     """
-    counts = memoryview(bytearray(4)).cast("i") if loads is None else loads
-    shared = server_state(engine, slot, len(counts))
+    shared = server_state(engine, slot, metrics)
     config = uvicorn.Config(
         application(shared, origins, access),
         http="h11",  # the one that is always there, so that odd requests are treated alike everywhere
@@ -99,7 +97,7 @@ def run(
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     try:
-        asyncio.run(_Server(config, sock, shared, should_stop, counts, slot).serve())
+        asyncio.run(_Server(config, sock, shared, should_stop).serve())
     finally:
         is_ended = shared.close()
     return is_ended
@@ -206,19 +204,13 @@ class _Server(uvicorn.Server):
     """Leaves signals to the command, which asks for the end through `should_stop`."""
 
     def __init__(
-        self,
-        config: uvicorn.Config,
-        sock: socket.socket,
-        shared: ServerState,
-        should_stop: Callable[[], bool],
-        loads: memoryview,
-        slot: int,
+        self, config: uvicorn.Config, sock: socket.socket, shared: ServerState, should_stop: Callable[[], bool]
     ) -> None:
         super().__init__(config)
         self._sock = sock
         self._shared = shared
         self._should_stop = should_stop
-        self._loads, self._slot = loads, slot
+        self._loads, self._slot = shared.metrics.loads, shared.metrics.slot
         self._strangers = Strangers()
         self._drained_by: float | None = None
 
@@ -286,13 +278,6 @@ RESTART_SECONDS = 60.0
 """Workers that end by themselves are replaced, but not more than `MOST_RESTARTS` of them within this time."""
 
 FAILED = 1
-
-LOAD_BYTES = 4
-
-
-def shared_loads(count: int) -> memoryview:
-    """Return a number for each worker, in memory that this process shares with those that it forks."""
-    return memoryview(mmap.mmap(-1, mmap.PAGESIZE))[: count * LOAD_BYTES].cast("i")
 
 
 class Workers:

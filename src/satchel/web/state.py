@@ -22,7 +22,7 @@ from satchel.engine import INDEX_NAME, REFRESH_PAUSE_SECONDS, Satchel
 from satchel.errors import LockedError, SatchelError
 from satchel.system import telemetry
 from satchel.system.threads import Calls, ShouldStop
-from satchel.web.middleware import BUILDING, BUSY, STOPPING, Refusal, too_late
+from satchel.web.middleware import BUILDING, BUSY, STOPPING, Metrics, Refusal, too_late
 
 Answer = TypeVar("Answer")
 
@@ -59,7 +59,7 @@ class RequestQueue(Calls):
         self._most = threads + waiting
         self._deadline = deadline
         self._admitted = 0
-        self._is_draining = False
+        self.is_draining = False
         self._jobs: dict[Hashable, Job] = {}
 
     @property
@@ -69,12 +69,12 @@ class RequestQueue(Calls):
 
     def drain(self) -> None:
         """Admit no more requests; those that were admitted go on."""
-        self._is_draining = True
+        self.is_draining = True
 
     @contextmanager
     def admitted(self) -> Iterator[None]:
         """Reserve a place while the block runs. Raises RefusedError if there is none."""
-        if self._is_draining or self.should_stop():
+        if self.is_draining or self.should_stop():
             raise RefusedError(STOPPING)
         if self._admitted >= self._most:
             raise RefusedError(BUSY)
@@ -260,6 +260,7 @@ class ServerState:
     has_siblings: bool = False
     is_first: bool = True
     indexing: Indexing = field(default_factory=Indexing)
+    metrics: Metrics = field(default_factory=Metrics)
     first: asyncio.Future[None] | None = None
 
     def start(self) -> None:
@@ -270,6 +271,17 @@ class ServerState:
     def is_idle(self) -> bool:
         """Whether no request is in progress."""
         return self.asking.is_idle and self.looking.is_idle
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a question would be answered now: requests are admitted, and a published index can be read."""
+        if self.asking.is_draining or self.first is None or not self.first.done():
+            return False
+        try:
+            with self.engine.store.snapshot() as state:
+                return state.revision != "0"
+        except (SatchelError, OSError):
+            return False
 
     def revision(self) -> Hashable:
         """Return what changes with every write to the index and the memory: time and size of their files, if any."""
@@ -306,9 +318,11 @@ def _stamp(path: Path) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def server_state(engine: Satchel, slot: int = 0, processes: int = 1) -> ServerState:
+def server_state(engine: Satchel, slot: int = 0, metrics: Metrics | None = None) -> ServerState:
     """Return the state of a server for this engine, with the limits of its settings; `slot` counts its processes."""
+    metrics = metrics or Metrics()
+    metrics.start(slot)
     settings = engine.settings
     threads, waiting, deadline = settings.serve_threads, settings.serve_waiting, settings.serve_deadline_s
     asking, looking = (RequestQueue(most, waiting, deadline) for most in (threads, LOOKING_THREADS))
-    return ServerState(engine, asking, looking, has_siblings=processes > 1, is_first=slot == 0)
+    return ServerState(engine, asking, looking, len(metrics.loads) > 1, slot == 0, metrics=metrics)

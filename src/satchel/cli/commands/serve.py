@@ -81,17 +81,18 @@ def serve_command(
     check_reach(host, os.environ, allow_remote=allow_remote)
     try:
         from satchel.web.access import Access, bracketed, own_origins
-        from satchel.web.server import Workers, listening, reachable, run, shared_loads
+        from satchel.web.middleware import Metrics
+        from satchel.web.server import Workers, listening, reachable, run
     except ImportError as error:
         raise MissingExtraError(f"`satchel serve` needs {error.name}: pip install 'satchel[mcp]'") from error
     with Interrupt() as interrupt, listening(host, port) as sock:
         own_port = sock.getsockname()[1]
         access, origins = Access(token, own_port), own_origins(host, own_port, others)
-        loads = shared_loads(workers)
+        metrics = Metrics(workers)
 
         def serve(satchel: Satchel, should_stop: Callable[[], bool], slot: int = 0) -> int:
             collect_seldom()
-            if not run(satchel, sock, origins, access, should_stop, loads, slot):
+            if not run(satchel, sock, origins, access, should_stop, metrics, slot):
                 give_up(_end_code(interrupt), invocation.color)
             return _end_code(interrupt)
 
