@@ -119,6 +119,8 @@ class SqliteStore(Store):
         """The fault that was met while the file was used, empty if none."""
         self.on_write: Callable[[], None] | None = None
         """Called after every published write, by the thread that wrote."""
+        self.before_commit: Callable[[Writer], None] = lambda _: None
+        """Called at the end of every write, inside its transaction."""
         self._durable = durable
         self._disposable = disposable
         self._timeout_ms = timeout_ms
@@ -245,6 +247,7 @@ class SqliteStore(Store):
         try:
             writer = Writer(connection)
             yield writer
+            self.before_commit(writer)
             writer.finish()
             connection.execute("COMMIT")
         except BaseException as error:

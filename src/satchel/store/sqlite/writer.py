@@ -405,6 +405,15 @@ class Writer:
             "INSERT INTO meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value", (key, value)
         )
 
+    def move(self, workspaces: Sequence[str], workspace: str) -> int:
+        """Give the documents of some workspaces to another one; returns their number."""
+        self._connection.execute(
+            "UPDATE bundles SET workspace = ?1, fields = json_replace(fields, '$.workspace', ?1) "
+            "WHERE workspace IN (SELECT value FROM json_each(?2))",
+            (workspace, json.dumps(workspaces)),
+        )
+        return self._connection.changes()
+
     def put_vectors(self, fingerprint: str, vectors: Sequence[tuple[int, bytes]]) -> None:
         """Store vectors (`satchel.store.vectors`) by row number; they replace older ones of this fingerprint."""
         self._connection.executemany(
