@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 
 class SatchelError(Exception):
-    """Base of all errors of this package, with the exit code of the command line."""
+    """Base of all errors of this package, with the exit code of the command line.
+
+    A message often quotes what it is about. `without_secrets`, which `satchel.safety.sanitize` sets, redacts it before
+    any door can show or log it.
+    """
 
     exit_code = 1
+    without_secrets: ClassVar[Callable[[str], str]] = staticmethod(str)
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(SatchelError.without_secrets(message))
 
 
 class UsageError(SatchelError):

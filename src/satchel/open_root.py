@@ -18,7 +18,7 @@ from satchel.safety.trust import load_key
 from satchel.store.database import DatabaseStore
 from satchel.store.place import INDEX_NAME as INDEX_NAME
 from satchel.store.place import store_places, stored
-from satchel.store.protocol import WORDS_VERSION, Store
+from satchel.store.protocol import FIRST_COMMIT, WORDS_VERSION, Store
 from satchel.store.sqlite import SqliteStore
 from satchel.system.locations import Places, Registry, WorkspaceType, locate
 from satchel.text import ANALYSIS_VERSION
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from satchel.index.status import Status
     from satchel.receipts.session import Account
     from satchel.sources.commits import LineCounts
+    from satchel.store.writer import Writer
     from satchel.system.threads import Threads
 
 REFRESH_PAUSE_SECONDS = 2.0
@@ -139,8 +140,25 @@ class OpenRoot:
 
                 renew_words(store)
             store.on_write = self.vectors.fill_quickly
+            store.before_commit = partial(self._note_home, store)
             self._memory_store = store
         return self._memory_store
+
+    def _note_home(self, store: DatabaseStore, writer: Writer) -> None:
+        from satchel.memory.homes import note_home
+
+        note_home(store, writer, self.places, lambda: self.first_commit)
+
+    @cached_property
+    def first_commit(self) -> str:
+        """The first commit of the history, noted by the index; git runs only where there is no index yet."""
+        noted = self.store.meta(FIRST_COMMIT)
+        if noted is None:
+            from satchel.sources.commits import first_commit
+            from satchel.system.git import find_repository
+
+            noted = first_commit(find_repository(self.places.root))
+        return noted
 
     def store_of(self, kind: Kind) -> Store:
         """Return the store of a kind: memories and experiences have a separate file."""
@@ -221,6 +239,17 @@ class OpenRoot:
         return self._memory_store.damage if self._memory_store is not None else ""
 
     def memory_notes(self) -> tuple[Failure, ...]:
+        """Return the notes about memories that cannot be read, and about those of a folder that was moved."""
+        store = self._memory_store
+        if store is None:
+            return ()
+        from satchel.memory.homes import lost_records
+
+        lost = sum(count for count, _ in lost_records(store, self.places, lambda: self.first_commit))
+        message, hint = f"memories of this folder at an earlier path: {lost:,}", "`satchel memory list` tells more"
+        return (*self.unreadable_notes(), *((Failure("memory", message, hint),) if lost else ()))
+
+    def unreadable_notes(self) -> tuple[Failure, ...]:
         """Return the note about memories that cannot be read, if there are any."""
         store = self._memory_store
         if store is None or not store.broken:

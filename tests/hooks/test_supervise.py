@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -192,3 +194,34 @@ def test_the_command_line_leads_there(monkeypatch: pytest.MonkeyPatch, capfd: py
         entry.main()
     assert (ended, calls) == ([0, 0], [["prompt"]])
     assert "TypeError" in capfd.readouterr().err
+
+
+HOLDER = """
+import fcntl, sys
+with open(sys.argv[1], "w") as turns:
+    for turn in range(int(sys.argv[2])):
+        fcntl.lockf(turns, fcntl.LOCK_EX, 1, turn)
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_hook_works_only_while_the_processors_have_room_for_it(
+    new_host: Host, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervise, "TURN_SECONDS", 0.1)
+    monkeypatch.setenv("SATCHEL_HOME", str(new_host.home))
+    turns = new_host.state / "hooks" / "turns"
+    turns.parent.mkdir(parents=True, exist_ok=True)
+    most = supervise.TURNS * (os.cpu_count() or 1)
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(turns), str(most)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as others:
+        assert others.stdout is not None
+        assert others.stdout.readline() == b"held\n"
+        assert supervise.main(["prompt"], lambda *_: ("", b"late")) == 0
+        assert capfd.readouterr() == ("", "satchel hook: no turn within 0.1 s: other hooks use the processors\n")
+        assert new_host.entries()[-1]["outcome"] == "failed"
+        others.kill()  # whoever dies gives up its turn
+    assert supervise.main(["prompt"], lambda *_: ("", b"answer")) == 0
+    assert capfd.readouterr().out == "answer"

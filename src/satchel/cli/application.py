@@ -201,7 +201,10 @@ def _usage_message(error: click.ClickException) -> str:
 
 
 def _report(message: str, kind: str, exit_code: int, invocation: Invocation) -> int:
-    """Report an error as text or JSON, and return the exit code."""
+    """Report an error as text or JSON, without secrets, and return the exit code."""
+    from satchel.safety.sanitize import redact  # here, because most commands end without an error
+
+    message = redact(message)[0]
     try:
         if invocation.as_json:
             first, _, hint = message.partition("\ntry ")

@@ -109,7 +109,10 @@ def abandon() -> int:
 
 
 def say(text: str, *, color: str = "", **style: Any) -> None:
-    """Write one line to standard error, coloured if enabled."""
+    """Write one line to standard error, without secrets, coloured if enabled."""
+    from satchel.safety.sanitize import redact  # here, because most commands have nothing to say
+
+    text = redact(text)[0]
     stream = sys.stderr
     rows = _recorded.get()
     if stream is None and rows is None:

@@ -174,7 +174,8 @@ class GuidanceService:
         judge_all = partial(self._judged, moment, judging[0])
         gathered = gather(self.guides, context, moment, judge_all, request.now)
         guides = self._guides_of(gathered, moment)
-        meta = {"settings": settings_mark(self._root.settings), "context": context, **_meta(gathered, moment)}
+        named = sanitize.value(context, self._allow)
+        meta = {"settings": settings_mark(self._root.settings), "context": named, **_meta(gathered, moment)}
 
         def pack(bench: Workbench, earlier: Sequence[Failure]) -> tuple[Context, AssembleRequest]:
             supply = self._supply(gathered, moment, request, bench)

@@ -40,6 +40,14 @@ _CHUNK = 65_536
 RESIDENT_SECONDS = 0.8
 """Time from the start of the process until a resident process must have answered; a worker needs the rest."""
 
+TURN_SECONDS = 1.3
+"""Time from the start of the process until it must have its turn: a worker needs the rest."""
+
+TURNS = 2
+"""Workers of all hooks for each processor: one alone would get too little beside other programs."""
+
+_PAUSE_SECONDS = 0.02
+
 Work: TypeAlias = "Callable[[Sequence[str], float], tuple[str, bytes]]"
 """A function of the arguments and the deadline (monotonic) that returns a note for standard error and an answer."""
 
@@ -74,6 +82,9 @@ def main(arguments: Sequence[str], work: Work | None = None) -> int:
 
         if not hasattr(os, "fork"):
             _alone(arguments, began, work)
+            return 0
+        if not _has_turn(began + TURN_SECONDS):
+            _fail(arguments, f"no turn within {TURN_SECONDS:g} s: other hooks use the processors", began)
             return 0
         child, source = _start(arguments, began, work)
         received = _collected(source, began + WORKER_SECONDS)
@@ -129,6 +140,33 @@ def _arm(deadline: float) -> None:
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, give_up)
         signal.setitimer(signal.ITIMER_REAL, max(deadline - time.monotonic(), 0.01))
+
+
+def _has_turn(deadline: float) -> bool:
+    """Wait until fewer hooks work than there are processors; returns whether that was in time.
+
+    Many workers that share the processors would all be late. The turn ends with this process. Where no turns can be
+    kept (before the first entry of the log there is no folder for them), nobody waits.
+    """
+    try:
+        import fcntl
+
+        path = f"{os.path.dirname(resident.socket_folder())}/hooks/turns"  # noqa: PTH120
+        turns = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except (ImportError, OSError):
+        return True
+    while True:
+        for turn in range(TURNS * (os.cpu_count() or 1)):
+            try:
+                fcntl.lockf(turns, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, turn)
+            except (BlockingIOError, PermissionError):  # another hook has this turn
+                continue
+            except OSError:  # a file system without locks
+                pass
+            return True
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(_PAUSE_SECONDS)
 
 
 def _start(arguments: Sequence[str], began: float, work: Work) -> tuple[int, int]:
@@ -209,6 +247,10 @@ def _pass_on(received: bytes, arguments: Sequence[str], began: float) -> None:
         return
     is_late = time.monotonic() - began >= WORKER_SECONDS
     reason = f"no answer within {WORKER_SECONDS:g} s" if is_late else "the worker died"
+    _fail(arguments, reason, began)
+
+
+def _fail(arguments: Sequence[str], reason: str, began: float) -> None:
     _say(reason)
     _log(arguments, reason, (time.monotonic() - began) * 1000)
 

@@ -16,9 +16,9 @@ from satchel.errors import GitError
 from satchel.index.difference import HistoryPlan, git_failure, unknown_files
 from satchel.index.options import IndexReport
 from satchel.safety import sanitize
-from satchel.sources.commits import Commit, read_commits, visible_commits
+from satchel.sources.commits import Commit, first_commit, read_commits, visible_commits
 from satchel.store.extract import extract_records
-from satchel.store.protocol import Store
+from satchel.store.protocol import FIRST_COMMIT, Store
 from satchel.store.records import NewDocument
 from satchel.system import git
 from satchel.types import EdgeType, Failure, Kind, Reference
@@ -71,6 +71,8 @@ def update_history(
     # Without a complete run the next one has to compare again, even if HEAD has gone back by then.
     writer.set_meta("history", "")
     writer.set_meta("history_form", plan.form)
+    if not store.meta(FIRST_COMMIT):
+        writer.set_meta(FIRST_COMMIT, first_commit(plan.repository))
     log = _Log(plan.repository, plan.options.commits, stored)
     notes: list[Failure] = []
     is_complete = False
@@ -138,7 +140,7 @@ class _Log:
 
 def _clear(writer: Writer, stored: Iterable[str]) -> None:
     writer.remove(Kind.COMMIT, stored)
-    for key in ("history", "history_form", "history_unknown", "renames", "renames_by_commit"):
+    for key in ("history", "history_form", "history_unknown", "renames", "renames_by_commit", FIRST_COMMIT):
         writer.set_meta(key, "")
 
 

@@ -64,7 +64,26 @@ class MemoryService:
     @property
     def notes(self) -> tuple[Failure, ...]:
         """The note about records that cannot be read, if there are any."""
-        return self._root.memory_notes()
+        return self._root.unreadable_notes()
+
+    def lost(self) -> list[str]:
+        """Return a note for each earlier folder whose memories probably belong to this root, with its path."""
+        from satchel.memory.homes import lost_note, lost_records
+
+        root = self._root
+        rows = lost_records(root.memory_store, root.places, lambda: root.first_commit)
+        return [lost_note(count, path, root.places) for count, path in rows]
+
+    def move(self, old: Path) -> int:
+        """Give the records of a folder that was moved or renamed to this root; returns their number.
+
+        Raises UsageError for a folder that still exists, and for one without records.
+        """
+        from satchel.memory.homes import move_records
+
+        store = self._root.memory_store
+        with store.write() as writer:
+            return move_records(store, writer, self._root.places, old)
 
     def repair(self) -> list[str]:
         """Remove the records of all repositories that cannot be read; returns their names."""

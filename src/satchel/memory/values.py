@@ -49,6 +49,12 @@ ID_PREFIX = "val"
 ID_LENGTH = 100
 """Length limit of an imported id."""
 
+
+def groups_key(workspace: str, axis: str) -> str:
+    """Return the `meta` key of the memory file for the groups of an axis."""
+    return f"clusters:{workspace}:{axis}"
+
+
 VALUE_FIELDS = ("id", "cluster_id", "content", "axis", "member_ids", "created_at", "workspace")
 """The fields of a value in a line of an import."""
 
@@ -200,7 +206,7 @@ class Values:
         return grouping
 
     def _meta_key(self, axis: str) -> str:
-        return f"clusters:{self._notebook.workspace}:{axis}"
+        return groups_key(self._notebook.workspace, axis)
 
     def _remembered(self, axis: str) -> Grouping | None:
         noted = self._store.meta(self._meta_key(axis))

@@ -17,6 +17,7 @@ from satchel.graph.request import DEFAULT_DEPTH, DEFAULT_LENS, LEAST_DEPTH, LENS
 from satchel.operations import json
 from satchel.operations.json import NO_GUIDE, hit_line, no_answer, no_items, no_walk
 from satchel.operations.operation import Answered, Operation, OperationCall, Parameter, Shape, text
+from satchel.safety import sanitize
 from satchel.search.filters import SearchStrategy
 from satchel.tokens import TOKENIZERS
 from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, Format, View
@@ -195,7 +196,8 @@ def _why(call: OperationCall) -> Answered:
     notes = call.refreshed()
     options = call.chosen([one.name for one in WHY.parameters if one.name not in ("target", "question", "refresh")])
     standings = [json.STANDING.data(row) for row in call.engine.why(target, question, refresh=False, **options)]
-    return Answered("", {"target": target, "question": question, "standings": standings}, subject=notes)
+    asked = sanitize.value({"target": target, "question": question}, call.engine.settings.redact_allow)
+    return Answered("", {**asked, "standings": standings}, subject=notes)
 
 
 def _replay(call: OperationCall) -> Answered:

@@ -81,6 +81,7 @@ def _remember(call: OperationCall) -> Answered:
     action = _check_action(call.arguments, MEMORY_ACTIONS)
     answered = _stored(call) if action == STORE else _forgotten(call) if action == FORGET else _memories(call)
     unread = tuple(f"{note.message} ({note.hint})" for note in call.engine.memory.notes)
+    unread += tuple(call.engine.memory.lost()) if action == LIST else ()
     return replace(answered, notes=(*answered.notes, *unread)) if unread else answered
 
 

@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
 
-from satchel.errors import UsageError
+from satchel.errors import SatchelError, UsageError
 from satchel.safety.secret_rules import ASSIGNED, GATES, Extent, SecretRule, shapes
 from satchel.system import files
 from satchel.types import Chunk, Failure, Hit
@@ -427,3 +427,10 @@ def unfit_path(path: str) -> files.SkipReason | None:
     if files.is_secret_file(path):
         return files.SkipReason.SECRET_FILE
     return unfit_paths([path]).get(path)
+
+
+def _without_secrets(message: str) -> str:
+    return redact(str(message))[0]
+
+
+SatchelError.without_secrets = staticmethod(_without_secrets)

@@ -6,11 +6,14 @@ import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel.errors import StoreError
 from satchel.store.protocol import Derived, Store
 from satchel.store.records import DamagedStoreError, Row, Run
+
+if TYPE_CHECKING:
+    from satchel.store.writer import Writer
 
 
 class DatabaseStore(Store):
@@ -26,6 +29,8 @@ class DatabaseStore(Store):
         """The fault that was met while the store was used, empty if none."""
         self.on_write: Callable[[], None] | None = None
         """Called after every published write, by the thread that wrote."""
+        self.before_commit: Callable[[Writer], None] = lambda _: None
+        """Called at the end of every write, inside its transaction."""
         self._disposable = disposable
 
     @property

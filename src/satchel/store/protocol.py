@@ -31,6 +31,9 @@ EXTRACTION_VERSION = f"2.{words.ANALYSIS_VERSION}"
 WORDS_VERSION = "words_version"
 """`meta` key of the memory file for the version of the analysis (`satchel.text`) that made its search terms."""
 
+FIRST_COMMIT = "first_commit"
+"""`meta` key of the index for the first commit of the history, empty if there is none."""
+
 SET_ASIDE = "set_aside"
 """`meta` key for the file name of the damaged store that this one replaces."""
 
@@ -144,6 +147,10 @@ class Store(ABC):
         """Return a value stored by `set_meta`."""
         rows = self._rows("SELECT value FROM meta WHERE key = ?", (key,))
         return str(rows[0][0]) if rows else None
+
+    def records_of(self, workspace: str) -> int:
+        """Return the number of documents of a workspace, of all kinds."""
+        return int(self._rows("SELECT count(*) FROM bundles WHERE workspace = ?", (workspace,))[0][0])
 
     def stamps(self, kind: Kind) -> Mapping[str, Stamp]:
         """Return the stamp of every document of a kind, by key."""

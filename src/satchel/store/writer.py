@@ -408,6 +408,14 @@ class Writer:
         self._connection.execute("DELETE FROM meta WHERE key = ?", (key,))
         self._connection.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
 
+    def move(self, workspaces: Sequence[str], workspace: str) -> int:
+        """Give the documents of some workspaces to another one; returns their number."""
+        listed = json.dumps(list(workspaces))
+        moved = rows(self._connection, f"SELECT id, fields FROM bundles WHERE workspace {IN_LIST}", (listed,))
+        changed = ((workspace, _moved(fields, workspace), identity) for identity, fields in moved)
+        self._connection.executemany("UPDATE bundles SET workspace = ?, fields = ? WHERE id = ?", changed)
+        return len(moved)
+
     def put_vectors(self, fingerprint: str, vectors: Sequence[tuple[int, bytes]]) -> None:
         """Store vectors (`satchel.store.vectors`) by row number; they replace older ones of this fingerprint."""
         older = f"DELETE FROM vectors WHERE fingerprint = ? AND document {IN_LIST}"
@@ -501,3 +509,9 @@ def _all_edge_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
         owner = part.name.rpartition(".")[0]
         if owner:
             yield (row, EdgeType.CONTAINS, owner, 1.0)
+
+
+def _moved(fields: str, workspace: str) -> str:
+    """Return the stored fields of a document with another workspace."""
+    data = json.loads(fields)
+    return json.dumps(data | {"workspace": workspace} if "workspace" in data else data)

@@ -102,8 +102,16 @@ def index_beside(folder: Path, root: Path) -> Path:
 
 def repository_name(common_directory: Path) -> str:
     """Return the name that all work trees of a repository share."""
-    owner = common_directory.parent if common_directory.name == ".git" else common_directory
-    return _own_name(owner.name, common_directory)
+    return _own_name(_owner(common_directory).name, common_directory)
+
+
+def _owner(common_directory: Path) -> Path:
+    return common_directory.parent if common_directory.name == ".git" else common_directory
+
+
+def workspaces_at(path: Path) -> set[str]:
+    """Return the names that a folder, which may be gone, has as a workspace: with a repository in it, and without."""
+    return {repository_name(path / ".git"), _own_name(path.name, path)}
 
 
 def memory_path(folders: Folders) -> Path:
@@ -135,6 +143,12 @@ def locate(path: str | os.PathLike[str], root: str | os.PathLike[str] | None, fo
     repository = find_repository(top)
     name = repository_name(repository.common_dir) if repository is not None else ""
     return Places(top, index_path(top, folders), memory_path(folders), folders.state, name)
+
+
+def home_of(places: Places) -> Path:
+    """Return the folder whose path names the workspace: that of the repository, else the root."""
+    repository = find_repository(places.root) if places.repository else None
+    return _owner(repository.common_dir).resolve() if repository is not None else places.root
 
 
 REGISTRY_NAME = "workspaces.json"

@@ -24,6 +24,7 @@ from satchel.codec import json_text
 from satchel.dataclass import dataclass
 from satchel.errors import LockedError, MissingExtraError, NoIndexError, SatchelError, UnsafePathError, UsageError
 from satchel.operations.operation import fault_text
+from satchel.safety.sanitize import redact
 from satchel.web.access import Access, Origins
 
 
@@ -39,8 +40,8 @@ class Refusal:
 
     @property
     def data(self) -> dict[str, Any]:
-        """The response as plain JSON values."""
-        return {"error": {"type": self.type, "message": self.message, "hint": self.hint}}
+        """The response as plain JSON values, without secrets: a message may quote the request."""
+        return {"error": {"type": self.type, "message": redact(self.message)[0], "hint": self.hint}}
 
     @property
     def body(self) -> bytes:

@@ -136,6 +136,8 @@ def list_(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """List what is remembered, newest first."""
     answered = ask(invocation, REMEMBER, {**arguments, "action": LIST})
     report(invocation, answered.envelope, filter(None, [answered.text]), nothing="nothing is remembered here")
+    for note in answered.notes if answered.text else answered.notes[1:]:  # the first says that nothing matches
+        streams.note(note, color=invocation.color)
 
 
 @command("show", memory_command, shows="the memory")
@@ -156,6 +158,18 @@ def repair(invocation: Invocation) -> None:
     with opened(invocation) as satchel:
         gone = satchel.memory.repair()
     report(invocation, {"removed": gone}, map(clean_field, gone), nothing="every record can be read")
+
+
+@command("move", memory_command, shows="how many were moved")
+@click.argument("old", metavar="OLD", type=click.Path(path_type=Path))
+def move(invocation: Invocation, *, old: Path) -> None:
+    """Bring the memories of a folder that was moved or renamed to this one.
+
+    OLD is its path before. Experiences, values and conversations move, too. `satchel memory list` names such a folder.
+    """
+    with opened(invocation) as satchel:
+        moved = satchel.memory.move(old)
+    report(invocation, {"moved": moved, "from": str(old)}, [], message=f"moved {moved} from {clean_field(str(old))}")
 
 
 @command("restore", memory_command, shows="the files")
@@ -205,9 +219,7 @@ def forget(invocation: Invocation, arguments: dict[str, Any]) -> None:
 def _asked(preview: Answered, color: str) -> bool:
     """Show what would go and ask a person; where none looks, nothing goes."""
     streams.say(preview.text, color=color)
-    if not streams.is_terminal(sys.stdin):
-        return False
-    return click.confirm(f"forget these {len(preview.subject)}?", err=True)
+    return streams.is_terminal(sys.stdin) and click.confirm(f"forget these {len(preview.subject)}?", err=True)
 
 
 _POSITIONAL = {NOTE: {"note": "TEXT|-"}, SHOW: {"id": "[ID]"}, CORRECT: {"id": "ID"}}

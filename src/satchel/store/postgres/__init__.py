@@ -155,6 +155,7 @@ class PostgresStore(DatabaseStore):
             try:
                 writer = Writer(connection)
                 yield writer
+                self.before_commit(writer)
                 writer.finish()
             except DamagedWordsError as error:  # words are read here too, to merge them
                 raise self._damaged(error) from error

@@ -178,6 +178,7 @@ class SqliteStore(DatabaseStore):
         try:
             writer = Writer(connection)
             yield writer
+            self.before_commit(writer)
             writer.finish()
             connection.execute("COMMIT")
         except BaseException as error:
