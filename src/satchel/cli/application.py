@@ -48,7 +48,7 @@ COMMANDS: Mapping[str, str] = {
     "import": "Import memories, experiences and conversations from JSON Lines.",
     "status": "Show what is indexed, how fresh it is and what was left out.",
     "doctor": "Check that everything satchel needs works, and say how to fix it.",
-    "store": "Show which store holds index and memory.",
+    "store": "Show where index and memory are stored.",
     "config": "Show the settings in force and where they come from.",
     "trust": "Trust the instruction files of a folder.",
     "proxy": "Run another MCP server, with context in the results of the tools you choose.",

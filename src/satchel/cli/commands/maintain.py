@@ -302,7 +302,7 @@ _WORKSPACE = record(name=TEXT, path=TEXT.of(_place), type=TEXT, exists=SWITCH.of
 
 @group("store")
 def store_command() -> None:
-    """Show which store holds index and memory.
+    """Show where index and memory are stored.
 
     It is files on this machine, or the PostgreSQL server that the setting `store.url` names.
     """
