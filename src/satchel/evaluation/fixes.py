@@ -25,7 +25,7 @@ from satchel.sources.change import Entry, tree_entries
 from satchel.sources.code.languages import kind_of, language_of
 from satchel.sources.commits import Commit, read_commits
 from satchel.sources.roles import file_role
-from satchel.system.git import OBJECTS_LENT, Repository, run, stream
+from satchel.system.git import Repository, run, stream
 from satchel.text import is_meaningful, words
 from satchel.types import Kind
 
@@ -284,7 +284,6 @@ class Snapshot:
         (git / "refs").mkdir()
         (git / "HEAD").write_text(f"{commit}\n")
         objects = self._repository.common_dir.resolve() / "objects"
-        OBJECTS_LENT.add(objects)
         (git / "objects" / "info" / "alternates").write_bytes(os.fsencode(objects) + b"\n")
         (git / "config").write_text(_SHA256_CONFIG if len(commit) == _SHA256_LENGTH else "")
         shallow = self._repository.common_dir / "shallow"

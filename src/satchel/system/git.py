@@ -44,9 +44,6 @@ MEMORY_LIMIT = 2 << 30
 """Maximum bytes of address space of git (on Linux): a few objects can describe billions of files. Packs are mapped in
 parts, so that large ones need no more."""
 
-OBJECTS_LENT: set[Path] = set()
-"""Folders of objects that this process itself lent to a copy of a repository."""
-
 _LOOK_SECONDS = 0.1  # between two checks of `should_stop`
 _CHUNK = 1 << 16  # bytes; the size of a pipe, so one read empties it
 _SMALL = 1 << 20  # bytes; HEAD, gitdir and commondir hold one path or id, and 1 MB of config is 20,000 lines
@@ -156,9 +153,6 @@ def repository_at(folder: Path) -> Repository | None:
 
 _CONFIG_PATH = re.compile(r'^[ \t]*(worktree|path)[ \t]*=[ \t]*"?([^"\n]+?)"?[ \t]*$', re.MULTILINE | re.IGNORECASE)
 
-_REMOTE = re.compile(r"^[ \t]*url[ \t]*=[ \t]*(?:file://)?(/[^\n]*[^\n/])", re.MULTILINE | re.IGNORECASE)
-"""A remote that is a folder of this machine."""
-
 
 def _is_own(folder: Path, git_dir: Path, common_dir: Path) -> bool:
     """Return whether a repository is part of the work tree, or names it: only its owner could have written that.
@@ -207,11 +201,6 @@ def _obstacle(repository: Repository, _minute: int) -> str:
     config = _small_text(repository.common_dir, "config") or ""
     if any(_blocks(repository.common_dir, path) for _, path in _CONFIG_PATH.findall(config)):
         return "its configuration includes a pipe or a device"
-    objects = own[0] / "objects"
-    lent = [(objects / line).resolve() for line in (_small_text(objects, "info/alternates") or "").splitlines()]
-    own += [Path(url).resolve() for url in _REMOTE.findall(config)]  # `git clone --shared` names its source
-    if any(place not in OBJECTS_LENT and not any(map(place.is_relative_to, own)) for place in lent):
-        return "it borrows the objects of another repository (`git repack -a -d` copies them, then remove alternates)"
     return ""
 
 
