@@ -14,7 +14,7 @@ from satchel import Satchel, doctor
 from satchel.cli.commands.maintain import setting_lines
 from satchel.config import load_settings
 from satchel.engine import clean
-from satchel.errors import ConfigError, MissingExtraError, SatchelError, StoreError
+from satchel.errors import ConfigError, MissingExtraError, SatchelError, StoreError, UsageError
 from satchel.store.place import StorePlace
 from satchel.testing import TinyRepository
 from satchel.types import Kind
@@ -231,6 +231,15 @@ def test_what_the_server_refuses_is_told_and_changes_nothing(tmp_path: Path) -> 
         with pytest.raises(StoreError, match="refused a statement: index row"), store.write() as writer:
             writer.put([record_document(key, "alpha")])
         assert store.keys(Kind.COMMIT) == set()
+
+
+def test_a_memory_on_a_server_is_not_restored_from_a_file(tmp_path: Path) -> None:
+    with Satchel.open(
+        tmp_path, environ=environment(tmp_path, SATCHEL_STORE=server_url(), SATCHEL_STORE_NAME=str(tmp_path))
+    ) as satchel:
+        satchel.memories.add("A fact")
+        with pytest.raises(UsageError, match="restore one of those"):
+            satchel.memory.restore()
 
 
 def test_too_many_questions_at_once_are_told_to_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

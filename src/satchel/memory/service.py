@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from satchel.errors import UsageError
 from satchel.memory.scope import EVERYWHERE, Notebook, never_stop, workspace_of
 from satchel.system.state_files import locked
 from satchel.types import Failure, Kind
@@ -96,8 +97,14 @@ class MemoryService:
         return [f"{kind} {key}" for kind, key in broken]
 
     def restore(self) -> tuple[Path, Path]:
-        """Put the newest backup in the place of the memory file; returns it, and where the file is now."""
+        """Put the newest backup in the place of the memory file; returns it, and where the file is now.
+
+        Raises UsageError for a memory on a server.
+        """
         from satchel.store.sqlite.connection import restore_backup
+
+        if self._root.memory_place.url:
+            raise UsageError("the memory is on a server, which has backups of its own: restore one of those")
 
         path = self._root.places.memory
         with locked(path.parent):
