@@ -148,7 +148,7 @@ def test_an_incremental_index_answers_like_a_fresh_one(
         ({"format": "yaml"}, UsageError, "markdown, xml, plain, json"),
         ({"tokenizer": "gpt"}, UsageError, "o200k_base"),
         ({"min_score": 2.0}, UsageError, "0 to 1"),
-        ({"limit": 0}, UsageError, "at least 1"),
+        ({"limit": 0}, UsageError, "give 1 to 100,000 results"),
     ],
 )
 def test_bad_input_is_answered_with_what_would_be_right(
