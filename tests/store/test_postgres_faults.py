@@ -225,6 +225,26 @@ def test_a_connection_that_the_server_ended_is_replaced(tmp_path: Path) -> None:
         assert store.keys(Kind.COMMIT) == {"c1"}
 
 
+def test_an_interrupt_that_closes_a_connection_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(postgres_store(tmp_path)) as store:
+        from satchel.store.postgres.connection import ServerConnection  # here, because the extra may not be installed
+
+        script, calls = ServerConnection.script, []
+
+        def interrupted(self: ServerConnection, sql: str) -> list[tuple[object, ...]]:
+            calls.append(sql)
+            if len(calls) > 1:
+                return script(self, sql)
+            self.raw.close()
+            raise KeyboardInterrupt
+
+        assert store.keys(Kind.COMMIT) == set()
+        monkeypatch.setattr(ServerConnection, "script", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            store.keys(Kind.COMMIT)
+        assert store.keys(Kind.COMMIT) == set()
+
+
 def test_what_the_server_refuses_is_told_and_changes_nothing(tmp_path: Path) -> None:
     key = "".join(chr(0x4E00 + number * 7919 % 20_000) for number in range(3_000))  # too long for an index
     with closing(postgres_store(tmp_path)) as store:

@@ -169,8 +169,8 @@ class Server:
             connection = idle or self._open()
             try:
                 return connection, connection.script(first)
-            except BaseException:
-                is_lost = connection.raw.closed
+            except BaseException as error:
+                is_lost = connection.raw.closed and isinstance(error, Exception)  # Ctrl-C may close it, too
                 self._take_back(connection)
                 if idle is None or not is_lost:
                     raise
