@@ -219,6 +219,7 @@ class Satchel:
     embedder = _From(lambda satchel: satchel._root.embedder)
     index = _From(lambda satchel: satchel._root.index)
     refresh = _From(lambda satchel: satchel._root.refresh)
+    begin_publishing = _From(lambda satchel: satchel._root.begin_publishing)
     stores = _From(lambda satchel: satchel._root.stores)
     status = _From(lambda satchel: satchel._root.status)
     start_embedding = _From(lambda satchel: satchel.vectors.start)

@@ -11,15 +11,16 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from satchel import config
-from satchel.errors import LockedError, ReadOnlyStoreError, StoreError
+from satchel.errors import LockedError, ReadOnlyStoreError, StoreError, UsageError
 from satchel.index.vectors import IndexVectors, shelves
 from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import load_key
 from satchel.store.database import DatabaseStore
 from satchel.store.place import INDEX_NAME as INDEX_NAME
-from satchel.store.place import store_places, stored
-from satchel.store.protocol import FIRST_COMMIT, WORDS_VERSION, Store
+from satchel.store.place import StorePlace, Team, store_places, stored
+from satchel.store.protocol import FIRST_COMMIT, PUBLISHED, WORDS_VERSION, Store
 from satchel.store.sqlite import SqliteStore
+from satchel.system.git import find_repository
 from satchel.system.locations import Places, Registry, WorkspaceType, locate
 from satchel.text import ANALYSIS_VERSION
 from satchel.types import Failure, Kind
@@ -72,7 +73,9 @@ class OpenRoot:
         self.alias = places.root.name
         self.is_vault = False
         self.index_place, self.memory_place = store_places(places, loaded.settings)
-        self.store = self.index_place.open(disposable=True)
+        self.server_place = self.index_place
+        self.team: Team | None = None
+        self.store = self._open_index()
         self.vectors: IndexVectors
         self._memory_store: DatabaseStore | None = None
         self._executor: Threads | None = None
@@ -80,6 +83,58 @@ class OpenRoot:
         self._refreshed = -REFRESH_PAUSE_SECONDS
         self._refreshing = threading.Lock()
         self._notes: tuple[Failure, ...] = ()
+
+    def _open_index(self) -> DatabaseStore:
+        """Open the index: on a server where that has it, but in a file if a team publishes one of this repository.
+
+        Then the file begins as a copy of the published index, and follows the files of this machine. One that began so
+        needs no server.
+        """
+        name, local = self.settings.store_name, self.index_place.local
+        if not (self.index_place.url and name):
+            return self.index_place.open(disposable=True)
+        if local.may_exist:
+            self.store = local.open(disposable=True)
+            if self.store.meta(PUBLISHED) == name:
+                self.index_place = local
+                return self.store
+            self.store.close()
+        self.store = store = self.index_place.on_server(disposable=True)
+        published = self.published_place
+        if published is None or not store.has_root(published.root):
+            return store
+        store.close()
+        self.team, self.index_place = Team(name, published), local
+        return local.open(disposable=True)
+
+    @property
+    def published_place(self) -> StorePlace | None:
+        """Where a team publishes the index of this root; None without a whole history, which names the repository."""
+        repository = find_repository(self.places.root) if self.first_commit else None
+        if repository is None:
+            return None
+        folder = self.places.root.resolve().relative_to(repository.work_tree.resolve())
+        return self.server_place.published(self.settings.store_name, self.first_commit, folder.as_posix().strip("."))
+
+    def begin_publishing(self, should_stop: ShouldStop = never) -> str:
+        """Index into the team's store from now on, for all machines of this `store.name`; returns the commit.
+
+        Raises UsageError without such a store, and for a work tree that is not exactly a commit with its history.
+        """
+        from satchel.index.publish import checked_commit
+
+        settings = self.settings
+        if not (settings.store_url and settings.store_name):
+            raise UsageError("there is no team to publish for: set store.url and store.name, as docs/team.md shows")
+        published = self.published_place
+        if published is None:
+            raise UsageError("only a git repository with its whole history is published: `git fetch --unshallow`")
+        commit = checked_commit(self.places.root, self._build_options(), should_stop)
+        self.store.close()
+        self.index_place = published
+        self.vectors.use(published)
+        self.store = published.open(disposable=True)
+        return commit
 
     @classmethod
     def open(
@@ -132,17 +187,32 @@ class OpenRoot:
     def memory_store(self) -> DatabaseStore:
         """The durable memory file of all roots, limited to records of this repository and global ones."""
         if self._memory_store is None:
-            from satchel.memory.scope import workspaces_in_sight
+            from satchel.memory.scope import shared_workspace, workspaces_in_sight
 
-            store = self.memory_place.open(workspaces=workspaces_in_sight(self.places))
+            own = workspaces_in_sight(self.places)
+            store = self.memory_place.open(workspaces=(*own, *filter(None, (shared_workspace(self._known_first),))))
             if store.meta(WORDS_VERSION) != ANALYSIS_VERSION:
                 from satchel.memory.records import renew_words
 
                 renew_words(store)
             store.on_write = self.vectors.fill_quickly
-            store.before_commit = partial(self._note_home, store)
+            if self.workspace in own:
+                store.before_commit = partial(self._note_home, store)
             self._memory_store = store
         return self._memory_store
+
+    @property
+    def _known_first(self) -> str:
+        """The first commit; for a memory in a file only if the index has noted it."""
+        return self.first_commit if self.memory_place.url else self.store.meta(FIRST_COMMIT) or ""
+
+    @property
+    def workspace(self) -> str:
+        """The identity of the repository in the memory: on a server one that all machines have in common."""
+        from satchel.memory.scope import shared_workspace, workspace_of
+
+        shared = shared_workspace(self.first_commit) if self.memory_place.url else ""
+        return shared or workspace_of(self.places)
 
     def _note_home(self, store: DatabaseStore, writer: Writer) -> None:
         from satchel.memory.homes import note_home
@@ -155,7 +225,6 @@ class OpenRoot:
         noted = self.store.meta(FIRST_COMMIT)
         if noted is None:
             from satchel.sources.commits import first_commit
-            from satchel.system.git import find_repository
 
             noted = first_commit(find_repository(self.places.root))
         return noted
@@ -313,7 +382,7 @@ class OpenRoot:
         if self.store.revision == "0" and self.places.repository and isinstance(self.store, SqliteStore):
             from satchel.index.siblings import build_from_sibling
 
-            report = build_from_sibling(self.store, self.places.root, options, watcher, should_stop)
+            report = build_from_sibling(self.store, self.places.root, options, watcher, should_stop, self.team)
             if report is not None:
                 return report
         return build(self.store, self.places.root, options, watcher, should_stop, seen)

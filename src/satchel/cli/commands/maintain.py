@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 @command("index", shows="what was done")
 @click.argument("path", default=".")
 @click.option("--vectors/--no-vectors", default=True, help="Give documents their vectors too (the default).")
+@click.option("--publish", is_flag=True, help="Index the checked-out commit for your team, into its store.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
-def index_command(invocation: Invocation, path: str, *, vectors: bool, quiet: bool) -> int:
+def index_command(invocation: Invocation, path: str, *, vectors: bool, publish: bool, quiet: bool) -> int:
     """Bring the index of a folder up to date.
 
     PATH is any place in the folder to index; its root is the git work tree around it. Only what changed is read.
@@ -41,6 +42,7 @@ def index_command(invocation: Invocation, path: str, *, vectors: bool, quiet: bo
     done. Ends with 3 when files could not be read.
     """
     with Interrupt() as interrupt, opened(invocation, path, quiet=quiet) as satchel:
+        commit = satchel.begin_publishing(interrupt.requested) if publish else ""
         with watch(quiet=quiet, color=invocation.color) as progress:
             done = satchel.index(progress=progress, should_stop=interrupt.requested)
             wants_vectors = vectors and not interrupt.requested()
@@ -48,7 +50,7 @@ def index_command(invocation: Invocation, path: str, *, vectors: bool, quiet: bo
         if invocation.as_json:
             streams.write_json({**REPORT.data(done), "vectors": vector_data(filled)})
         elif not quiet:
-            streams.say(summary(done) + vector_summary(filled))
+            streams.say(summary(done) + vector_summary(filled) + (f"; published {commit[:12]}" if commit else ""))
         if not quiet:
             failures = (filled.failure,) if filled is not None and filled.failure is not None else ()
             for failure in (*done.notes, *failures):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -159,6 +159,18 @@ class SqliteStore(DatabaseStore):
             raise LockedError(f"another process holds {path} or {self.path}: try again when it is done") from error
         except apsw.Error as error:
             raise StoreError(f"cannot copy the store {path} to {self.path}: {error}") from error
+
+    def fill(self, tables: Iterable[tuple[str, Sequence[Sequence[Any]]]]) -> None:
+        """Put the rows of another store of this schema into this empty one, in one transaction."""
+        connection = self._connection()
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for table, rows in tables:
+                connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
 
     @contextmanager
     def write(self) -> Iterator[Writer]:
