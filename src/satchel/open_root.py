@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from satchel.index.status import Status
     from satchel.receipts.session import Account
     from satchel.sources.commits import LineCounts
+    from satchel.store.postgres import PostgresStore
     from satchel.store.writer import Writer
     from satchel.system.threads import Threads
 
@@ -472,7 +473,55 @@ class OpenRoot:
 
     def stores(self) -> tuple[str, list[tuple[str, int]]]:
         """Return which store it is, and the name and bytes of each file, or of each root on the server."""
-        return stored(self.index_place, self.memory_place)
+        return stored(self.server_place, self.memory_place)
+
+    def init_store(self, readers: Sequence[str], writers: Sequence[str]) -> str:
+        """Make the tables on the server and let roles in; returns the server with its version.
+
+        Raises UsageError for a store in files, and the errors of `StorePlace.open`.
+        """
+        with closing(self._server()) as store:
+            for role in (*readers, *writers):
+                store.allow(role, writes=role in writers)
+            return f"{store.server} (PostgreSQL {store.server_version})"
+
+    def _server(self) -> PostgresStore:
+        if not self.server_place.url:
+            raise UsageError("the store is files on this machine: store.url names a server, see docs/team.md")
+        return self.server_place.on_server()
+
+    def check_store(self) -> dict[str, list[str]]:
+        """Return the faults of the index and of the memory, by their names."""
+        places = {"index": self.index_place, "memory": self.memory_place}
+        return {name: place.faults() for name, place in places.items() if place.may_exist}
+
+    def move_store(self, *, to_server: bool) -> dict[str, tuple[int, int]]:
+        """Copy index and memory from the files to the server, or back; what is copied stays where it is.
+
+        Returns the number of documents before, and how many of them are in the other store then, by kind. The index
+        there is replaced, and of records with one id the later state stays. Raises UsageError without a server.
+        """
+        from satchel.memory.portable import copy_records
+        from satchel.memory.scope import shared_workspace, workspace_of
+        from satchel.system.state_files import index_lock
+
+        self._server().close()
+        counts: dict[str, tuple[int, int]] = {}
+        own, shared = workspace_of(self.places), shared_workspace(self.first_commit)
+        for place in (self.server_place, self.memory_place):
+            source, target = (place.local, place) if to_server else (place, place.local)
+            if not source.may_exist:
+                continue
+            with closing(source.open()) as old, closing(target.open()) as new:
+                if place.is_shared:
+                    names = {own: shared or own} if to_server else {shared: own}
+                    counts |= {kind.plural: row for kind, row in copy_records(old, new, names).items()}
+                elif old.revision != "0":
+                    with index_lock(self.places.index / LOCK_NAME, self.settings.index_lock_wait_s, never):
+                        new.fill(old.tables())
+                    before, after = (store.statistics().documents for store in (old, new))
+                    counts |= {kind.plural: (count, after.get(kind, 0)) for kind, count in before.items()}
+        return counts
 
     def _open_executor(self) -> Threads:
         """Return the threads that search sections, started at the first question with several."""

@@ -70,6 +70,15 @@ class StorePlace:
         with closing(self.on_server()) as store:
             return store.remove()
 
+    def faults(self) -> list[str]:
+        """Return what is wrong with the store, empty if it is whole. Reads all of it."""
+        from satchel.store.sqlite.connection import damage
+
+        if not self.url and (broken := damage(self.path)):
+            return broken
+        with closing(self.open()) as store:
+            return store.faults()
+
     def size(self) -> int:
         """Return the bytes of the file with its journals, which is not opened, or of the root."""
         if self.url:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -179,6 +179,31 @@ class PostgresStore(DatabaseStore):
                     while rows := cursor.fetchmany(BATCH_ROWS):
                         yield table, rows
 
+    def fill(self, tables: Iterable[tuple[str, list[Row]]]) -> None:
+        """As in `DatabaseStore`."""
+        name = _literal(self._root)
+        with self._transaction() as (connection, _):
+            _delete_root(connection, self._root)
+            connection.script(f"INSERT INTO satchel.roots(name) VALUES ({name}); {self._choice()}")
+            for table, rows in tables:
+                types = [column.split()[1] for column in TABLES[table][0].split(", ")]
+                flags = [place for place, kind in enumerate(types) if kind == "bool"]
+                sql = f"INSERT INTO {table} VALUES ({', '.join('?' * len(types))})"
+                connection.executemany(sql, (_with_flags(row, flags) for row in rows))
+            connection.execute("COMMIT")
+
+    def allow(self, role: str, *, writes: bool) -> None:
+        """Give a role of the server the rights to read this store, or to write it, too."""
+        from psycopg.sql import SQL, Identifier
+
+        schemas = "satchel, satchel_root, satchel_both"
+        rights = "SELECT, INSERT, UPDATE, DELETE" if writes else "SELECT"
+        grants = (f"USAGE ON SCHEMA {schemas}", f"{rights} ON ALL TABLES IN SCHEMA {schemas}")
+        with self._server.connection("BEGIN", self._timeout_ms / 1000) as (connection, _):
+            for grant in grants:
+                connection.raw.execute(SQL("GRANT {} TO {}").format(SQL(grant), Identifier(role)))
+            connection.execute("COMMIT")
+
     def _choice(self) -> str:
         """Return the statement that chooses the root for this transaction, 0 where there is none of this name.
 
@@ -248,6 +273,11 @@ class _RowCache:
 
 def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
+
+
+def _with_flags(row: Row, flags: Sequence[int]) -> Sequence[Any]:
+    """Return a row with true or false in these places, which SQLite writes as numbers."""
+    return [bool(cell) if place in flags else cell for place, cell in enumerate(row)] if flags else row
 
 
 def _delete_root(connection: ServerConnection, name: str) -> None:
