@@ -113,7 +113,7 @@ class Oracle:
                 self.parts[path] = [OldPart(rows[row].name, rows[row].start, rows[row].end) for row in sorted(rows)]
 
     def judge(self, item: ContextItem, what: str, *, is_refreshed: bool = False) -> None:
-        """Check all pieces of an item that shows lines of a file; those of an index that `is_refreshed` have no mark."""
+        """Check all pieces of an item that shows lines of a file; those of a refreshed index have no mark."""
         if item.location is None:
             return
         path = item.location.path

@@ -13,11 +13,12 @@ from tests.e2e.test_siblings import fresh, indexed, parsed
 from tests.postgres import server_url
 from tests.repositories import commit, git, new_repository
 
-WORDS = "apple birch cedar daisy elder fern grape hazel iris juniper".split()
+WORDS = ["apple", "birch", "cedar", "daisy", "elder", "fern", "grape", "hazel", "iris", "juniper"]
 
 
 def module(number: int, body: str) -> str:
-    return f'"""Part {number}."""\n\n\ndef part_{number}():\n    return "{body}"\n\n\nclass Part{number}:\n    value = {number}\n'
+    function = f'def part_{number}():\n    return "{body}"\n'
+    return f'"""Part {number}."""\n\n\n{function}\n\nclass Part{number}:\n    value = {number}\n'
 
 
 @pytest.fixture
