@@ -20,6 +20,7 @@ from satchel.vocabulary import (
     Provenance,
     RootCauseCategory,
     Strategy,
+    Visibility,
     choices,
 )
 
@@ -32,28 +33,30 @@ DEFAULT_ROWS = 20
 DEFAULT_MATCHES = 10
 """Default number of rows of a list, and of matches of a question."""
 
-STORE, FORGET, LIST = "store", "forget", "list"
+STORE, FORGET, LIST, SHARE = "store", "forget", "list", "share"
 START, UPDATE, NOTE, RESOLVE, CORRECT, SHOW = "start", "update", "note", "resolve", "correct", "show"
 
 _OF_SEARCH = ("category", "min_importance", "tags", "since", "until")
 _OF_LIST = ("category", "provenance", "origin", "since", "superseded")
-_OF_NEW = ("category", "importance", "tags", "origin", "everywhere")
+_OF_NEW = ("category", "importance", "tags", "origin", "everywhere", "visibility")
 _LISTED = ("domain", "strategy", "outcome", "tier", "since", "limit", "session")
 _STARTED = ("domain", "strategy", "goal", "hypothesis", "action_taken", "prediction")
 _RESOLVED = ("status", "result", "surprise", "root_cause", "root_cause_description", "lesson", "takeaway")
 
 MEMORY_ACTIONS: Mapping[str, tuple[str, ...]] = {
-    STORE: ("text", "category", "importance", "tags", "provenance", "origin", "everywhere", "supersedes"),
+    STORE: ("text", "category", "importance", "tags", "provenance", "origin", "everywhere", "visibility",
+            "supersedes"),
+    SHARE: ("ids",),
     FORGET: ("ids", "origin", "question", "limit", "confirm"),
     LIST: ("question", "category", "min_importance", "tags", "provenance", "origin", "since", "until", "superseded",
            "limit"),
 }  # fmt: skip
 EXPERIENCE_ACTIONS: Mapping[str, tuple[str, ...]] = {
-    START: (*_STARTED, "session"),
+    START: (*_STARTED, "visibility", "session"),
     UPDATE: ("hypothesis", "action_taken", "prediction", "strategy", "session"),
     NOTE: ("note", "session"),
     RESOLVE: (*_RESOLVED, "session"),
-    CORRECT: ("id", *_STARTED, *_RESOLVED, "note"),
+    CORRECT: ("id", *_STARTED, *_RESOLVED, "note", "visibility"),
     LIST: _LISTED,
     SHOW: ("id", "session"),
 }
@@ -79,7 +82,7 @@ def _check_action(arguments: Mapping[str, Any], actions: Mapping[str, Sequence[s
 
 def _remember(call: OperationCall) -> Answered:
     action = _check_action(call.arguments, MEMORY_ACTIONS)
-    answered = _stored(call) if action == STORE else _forgotten(call) if action == FORGET else _memories(call)
+    answered = {STORE: _stored, SHARE: _shared, FORGET: _forgotten, LIST: _memories}[action](call)
     unread = tuple(f"{note.message} ({note.hint})" for note in call.engine.memory.notes)
     unread += tuple(call.engine.memory.lost()) if action == LIST else ()
     return replace(answered, notes=(*answered.notes, *unread)) if unread else answered
@@ -105,6 +108,14 @@ def _stored(call: OperationCall) -> Answered:
         f"{match.memory.id} says nearly the same ({match.score:.2f}): forget one of the two" for match in stored.similar
     ]
     return Answered(stored.memory.id, json.stored_json(stored), tuple(alike), stored)
+
+
+def _shared(call: OperationCall) -> Answered:
+    if "ids" not in call.arguments:
+        raise UsageError("say what to share: ids")
+    rows = call.engine.memories.share(call.arguments["ids"])
+    envelope = {"memories": list(map(json.memory_json, rows))}
+    return Answered("\n".join(map(memory_line, rows)), envelope)
 
 
 def _forgotten(call: OperationCall) -> Answered:
@@ -255,6 +266,8 @@ _MEMORY_LISTING = (
 )
 _DOMAIN = text("domain", "start, list: the kind of work.", choices(Domain))
 _STRATEGY = text("strategy", "start, update, list: how it is gone about.", choices(Strategy))
+_VISIBILITY = text("visibility", "Who finds it where a team shares the store (private).", choices(Visibility),
+                   is_rare=True)  # fmt: skip
 _SESSION = text("session", "Whose experience it is, one active each.")
 _EXPERIENCE_LISTING = (
     text("outcome", "list: only these.", (ACTIVE, *choices(OutcomeStatus))),
@@ -276,6 +289,7 @@ REMEMBER = Operation(
         Parameter("everywhere", Shape.SWITCH, "store: for every folder, not only this repository.", default=False),
         text("supersedes", "store: id of the memory, or value, that this replaces."),
         Parameter("ids", Shape.TEXTS, "forget: these memories, experiences or values, for good."),
+        _VISIBILITY,
         _QUESTION,
         _ORIGIN,
         Parameter("confirm", Shape.SWITCH, "forget by question or origin: really do it, not only preview.",
@@ -319,6 +333,7 @@ EXPERIENCE = Operation(
         text("lesson", "resolve: what worked."),
         text("takeaway", "resolve: what to do next time."),
         text("id", "correct, show: which one; to show, the active one by default."),
+        _VISIBILITY,
         *_EXPERIENCE_LISTING,
         _SESSION,
     ),
