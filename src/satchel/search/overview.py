@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from posixpath import commonpath, dirname
+from collections.abc import Iterator, Mapping, Sequence
+from posixpath import basename, commonpath, dirname
 
 from satchel.dataclass import dataclass
 from satchel.safety import sanitize
@@ -23,6 +22,9 @@ HOT_DAYS = 365
 
 MOST_ENTRIES = 40
 """Entries of a map: more cannot be told apart. The smallest ones are counted together."""
+
+MOST_INSIDE = 12
+"""Entries shown inside a folder of the map."""
 
 MOST_HOT = 6
 """Files named as changed most often."""
@@ -43,7 +45,7 @@ _REFERENCE = re.compile(r"^\w+(?:\([\w./ -]*\))?!?: |\s*\(?#\d+\)?$")  # `fix(cl
 
 @dataclass(frozen=True, slots=True)
 class MapEntry:
-    """A folder or a file of a map. `path` is empty for the rest, which is counted together."""
+    """A folder or a file of a map, with the largest entries inside a folder. `path` is empty for the rest together."""
 
     name: str
     path: str
@@ -51,13 +53,14 @@ class MapEntry:
     files: int
     size: int
     commits: int
+    inside: tuple[MapEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
     """The map of one folder, largest entries first. `since` is in seconds, 0 without commits; `hot` is (path, commits).
 
-    `questions` are examples whose answers this repository has, at most three and only for the root.
+    `questions` are examples that this folder answers, at most three.
     """
 
     path: str
@@ -80,49 +83,68 @@ def overview(
     stamps = {kind: store.stamps(kind) for kind in (Kind.CODE, Kind.DOC, Kind.NOTE)}
     kinds = {name: kind for kind in stamps for name in store.iterate_keys(kind) if not name.endswith("/")}
     sizes = {name: stamps[kind][name].size for name, kind in kinds.items()}
-    commits = Counter(name for _, paths in recent for name in paths)
+    # A commit counts once for a folder, however many of its files it changed.
+    commits = Counter(place for _, paths in recent for place in {one for name in paths for one in _upward(name)})
     inside = {name: size for name, size in sizes.items() if not path or name == path or name.startswith(f"{path}/")}
     sources = sorted(
         (name for name in inside if _is_source(name, kinds[name])),
         key=lambda name: (-commits[name], -sizes[name], name),
     )
-    entries = _entries(path, inside, [paths for _, paths in recent])
+    entries = _entries(path, inside, commits, allow)
     if len(entries) > MOST_ENTRIES:
         rest = entries[MOST_ENTRIES:]
         files, size = sum(one.files for one in rest), sum(one.size for one in rest)
         smaller = MapEntry(f"{len(rest)} smaller ones", "", is_folder=True, files=files, size=size, commits=0)
         entries = [*entries[:MOST_ENTRIES], smaller]
-    questions = [] if path else _questions(store, sources, recent)
+    questions = _questions(store, sources, recent)
     return Overview(
         path=path,
         files=len(inside),
         size=sum(inside.values()),
         since=since,
         commits=len(recent),
-        entries=tuple(replace(one, name=sanitize.line(one.name, allow=allow)) for one in entries),
+        entries=tuple(entries),
         hot=tuple((sanitize.line(name, allow=allow), commits[name]) for name in sources[:MOST_HOT] if commits[name]),
         questions=tuple(sanitize.line(one, allow=allow) for one in questions),
     )
+
+
+def _upward(name: str) -> Iterator[str]:
+    """Yield a path and the folders that contain it."""
+    while name:
+        yield name
+        name = dirname(name)
 
 
 def _is_source(name: str, kind: Kind) -> bool:
     return file_role(name) == "source" and peripheral_role(name, is_prose=kind is not Kind.CODE) is None
 
 
-def _entries(path: str, sizes: Mapping[str, int], touched: Sequence[Sequence[str]]) -> list[MapEntry]:
+def _entries(
+    path: str, sizes: Mapping[str, int], commits: Mapping[str, int], allow: Sequence[str], depth: int = 2
+) -> list[MapEntry]:
     """Return the folders and files directly inside a folder, largest first. A chain of single folders is one entry."""
     start = len(path) + 1 if path else 0
     groups: dict[str, list[str]] = defaultdict(list)
     for name in sizes:
         groups[name[start:].partition("/")[0] or name].append(name)
-    # A commit counts once for a folder, however many of its files it changed.
-    counts = Counter(head for paths in touched for head in {name[start:].partition("/")[0] for name in paths})
     entries = []
-    for head, names in groups.items():
+    for names in groups.values():
         is_folder = len(names) > 1 or "/" in names[0][start:]
         whole = commonpath([dirname(min(names)), dirname(max(names))]) if is_folder else names[0]
-        shown = whole[start:] if whole != path else whole.rpartition("/")[2]
-        entries.append(MapEntry(shown, whole, is_folder, len(names), sum(map(sizes.__getitem__, names)), counts[head]))
+        inside: list[MapEntry] = []
+        if is_folder and depth > 1:
+            inside = _entries(whole, {name: sizes[name] for name in names}, commits, allow, depth - 1)
+        entry = MapEntry(
+            name=sanitize.line(whole[start:] if whole != path else basename(whole), allow=allow),
+            path=whole,
+            is_folder=is_folder,
+            files=len(names),
+            size=sum(sizes[name] for name in names),
+            commits=commits[whole],
+            inside=tuple(inside[:MOST_INSIDE]),
+        )
+        entries.append(entry)
     return sorted(entries, key=lambda one: (-one.size, one.path))
 
 

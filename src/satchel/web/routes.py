@@ -51,8 +51,21 @@ async def view(request: Request) -> Response:
     """Run the operation of this path with the arguments of the address."""
     operation = OPERATIONS[request.url.path.rpartition("/")[2]]
     shared: ServerState = request.app.state.served
-    more = (lambda: {"indexing": shared.indexing.state()}) if operation.name == "status" else dict
+
+    def more() -> Mapping[str, Any]:
+        is_status = operation.name == "status"
+        return {"indexing": shared.indexing.state(), "records": records(shared.engine)} if is_status else {}
+
     return await performed(request, operation, lambda: from_query(operation, request.query_params), more)
+
+
+def records(engine: Satchel) -> Mapping[str, int]:
+    """Return how many memories, experiences and values this root sees; none if the memory cannot be read."""
+    try:
+        with engine.memory_snapshot() as store:
+            return {} if store is None else dict(store.kinds())
+    except SatchelError:  # the checks of `doctor`, shown beside the state, name what is wrong
+        return {}
 
 
 async def hooks(request: Request) -> Response:
