@@ -33,7 +33,9 @@ FIRST_ANSWER = """
 const began = performance.now();
 document.querySelector('.question').click();
 return new Promise((resolve) => {
-  const watch = () => document.querySelector('#usage-text') ? resolve(performance.now() - began) : requestAnimationFrame(watch);
+  const watch = () => {
+    document.querySelector('#usage-text') ? resolve(performance.now() - began) : requestAnimationFrame(watch);
+  };
   watch();
 });
 """

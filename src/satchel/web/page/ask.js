@@ -67,6 +67,7 @@ export function wireAsk() {
 
 function submit(text) {
   sentDraft(byId("question"));
+  sentDraft({ id: "missed" });
   noteDraft();
   if (text.trim()) {
     rememberQuestion(text.trim());

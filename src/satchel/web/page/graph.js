@@ -13,6 +13,7 @@ import { change, state } from "./state.js";
 import { badge, meter } from "./why.js";
 import { count, many, score, short } from "./words.js";
 
+const FEW_NODES = 5;
 const DRAWN_NODES = 20;
 // More cannot be told apart in the drawing; the list has all.
 
@@ -107,30 +108,32 @@ function drawing(answer) {
       ),
     ];
   }
-  const entries = laidOut(treeOf(rows.slice(0, DRAWN_NODES).map(({ node }) => node)), narrow.matches);
+  const nodes = drawnNodes(rows.map(({ node }) => node));
+  const entries = laidOut(treeOf(nodes), narrow.matches);
   announce(`${many(rows.length, "node")} around ${rows[0].node.name}`);
   return [
     failures(answer.failures),
-    answer.meta.warnings?.length
-      ? element(
-        "ul",
-        { class: "message warn plain-list" },
-        answer.meta.warnings.map((warning) => element("li", {}, warning)),
-      )
-      : null,
-    element("p", { class: "told", id: "graph-summary" }, summary(rows, answer)),
+    element("p", { class: "told", id: "graph-summary" }, summary(rows, nodes, answer)),
     legend(entries),
     picture(entries),
     element("div", { class: "graph-columns" }, list(rows), details(rows[0].item)),
   ];
 }
 
-function summary(rows, answer) {
+/** What is drawn: the best, and neighbours in the same file only where there is little else. The list has all. */
+function drawnNodes(nodes) {
+  const isSibling = ({ path }) => path.length === 2 && path.every((step) => step.type === "contains") && path[0].direction === "in";
+  const others = nodes.filter((node) => !isSibling(node));
+  return (others.length < FEW_NODES ? nodes : others).slice(0, DRAWN_NODES);
+}
+
+function summary(rows, nodes, answer) {
   const reached = answer.meta.reached ?? rows.length;
   const beyond = reached - rows.length;
   const more = beyond > 0 ? `, ${count(beyond)} more did not fit into ${count(answer.usage.limit)} tokens` : "";
-  const undrawn = rows.length > DRAWN_NODES ? `; the drawing has the first ${DRAWN_NODES}` : "";
-  return `${many(rows.length, "node")} up to ${many(answer.meta.depth, "step")} away${more}${undrawn}.`;
+  const undrawn = rows.length > nodes.length ? `; the drawing shows ${nodes.length} of them, the list below all` : "";
+  const notes = (answer.meta.warnings ?? []).map((warning) => ` ${warning}.`);
+  return `${many(rows.length, "node")} up to ${many(answer.meta.depth, "step")} away${more}${undrawn}.${notes.join("")}`;
 }
 
 function legend(entries) {

@@ -10,6 +10,7 @@ const SKIPPED = new Set(
 );
 const ENDINGS = /(?:ations?|ings?|ers?|ed|ies|es|s|ion)$/;
 const LEAST_STEM = 3;
+const LONGEST_ENDING = 12;
 const MOST_RANGES = 4000;
 const PLACES = ".source, .prose, h4, .range-name, .left-out-text > :first-child";
 
@@ -30,14 +31,14 @@ export function marksIn(text, stems) {
   if (!stems.length) {
     return [];
   }
-  const pattern = new RegExp(`(?:${stems.join("|")})\\p{Ll}*`, "giu");
+  const pattern = new RegExp(stems.join("|"), "giu");
   const found = [];
   for (const hit of text.matchAll(pattern)) {
     const before = text[hit.index - 1] ?? " ";
-    const isStart = !/\p{L}/u.test(before) || (/\p{Ll}/u.test(before) && /\p{Lu}/u.test(hit[0][0]));
+    const isStart = !/\p{L}/u.test(before) || /\p{Lo}/u.test(hit[0]) || (/\p{Ll}/u.test(before) && /\p{Lu}/u.test(hit[0][0]));
     if (isStart) {
-      const [word] = /^\p{Lu}*\p{Ll}*|^./u.exec(hit[0]);
-      found.push([hit.index, hit.index + Math.max(word.length, 1)]);
+      const end = hit.index + hit[0].length;
+      found.push([hit.index, end + /^\p{Ll}*/u.exec(text.slice(end, end + LONGEST_ENDING))[0].length]);
     }
   }
   return found;
