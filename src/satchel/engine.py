@@ -214,6 +214,7 @@ class Satchel:
     is_vault = _From(lambda satchel: satchel._root.is_vault)
     store = _From(lambda satchel: satchel._root.store)
     memory_store = _From(lambda satchel: satchel._root.memory_store)
+    memory_snapshot = _From(lambda satchel: satchel._root.memory_snapshot)
     store_of = _From(lambda satchel: satchel._root.store_of)
     vectors = _From(lambda satchel: satchel._root.vectors)
     embedder = _From(lambda satchel: satchel._root.embedder)

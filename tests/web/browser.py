@@ -40,6 +40,15 @@ SCREENSHOTS = os.environ.get("SATCHEL_SCREENSHOTS", "")
 
 HARMLESS = ("chrome-extension:",)
 
+VARIANTS = {
+    f"{width}-{scheme}": (width, height, scheme)
+    for width, height in ((1280, 900), (360, 740))
+    for scheme in ("light", "dark")
+}
+"""Name -> width and height in pixels, and colour scheme: how every view is looked at."""
+
+AXE = Path(__file__).parents[1] / "peers" / "node_modules" / "axe-core" / "axe.min.js"
+
 
 def need_browser() -> None:
     """Skip where no browser is installed."""
@@ -216,6 +225,14 @@ class Page:
     def is_wider_than_the_span(self) -> bool:
         """Whether the page as a whole scrolls sideways."""
         return self.js("return document.documentElement.scrollWidth > window.innerWidth")  # type: ignore[no-any-return]
+
+    def violations(self) -> list[str]:
+        """What axe-core finds wrong with what is shown: each rule with its first element."""
+        self.driver.execute_script(AXE.read_text(encoding="utf-8"))
+        return self.js(  # type: ignore[no-any-return]
+            "return axe.run(document, { resultTypes: ['violations'] }).then((found) => found.violations.map("
+            "(one) => `${one.id}: ${one.nodes.length} at ${one.nodes[0].target} (${one.nodes[0].failureSummary})`))"
+        )
 
     def complaints(self) -> list[str]:
         """What the browser logged since it was asked last: errors, refused loads, violations of the policy."""

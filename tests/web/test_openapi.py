@@ -165,7 +165,16 @@ def test_the_page_of_the_documentation_names_every_operation_and_route() -> None
     assert not [name for name in OPERATIONS if f"`{name}`" not in told]
     assert not [
         path
-        for path in ("/healthz", "/readyz", "/metrics", "/openapi.json", "/api/options", "/api/hooks", "/mcp")
+        for path in (
+            "/healthz",
+            "/readyz",
+            "/metrics",
+            "/openapi.json",
+            "/api/options",
+            "/api/hooks",
+            "/api/map",
+            "/mcp",
+        )
         if path not in told
     ]
     assert not [code for code in REFUSALS if code not in told]

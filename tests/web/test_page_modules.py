@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from typing import Any
 
 import pytest
 
@@ -107,28 +109,58 @@ def test_an_address_that_means_nothing_shows_the_question(page: Page) -> None:
         assert page.find("#budget-number").get_attribute("value") in {"200", "4000"}
 
 
-def node(identity: str, distance: int, *path: str) -> dict[str, object]:
-    hops = [{"id": one, "name": one, "type": "calls", "direction": "out"} for one in (*path, identity)]
-    return {"id": identity, "name": identity, "distance": distance, "score": 1, "path": hops if distance else []}
+def node(identity: str, distance: int, *path: str, start: str = "a", side: str = "out") -> dict[str, object]:
+    hops = [{"id": one, "name": one, "type": "calls", "direction": side} for one in (*path, identity)]
+    begin = {"start": {"id": start, "name": start}} if distance else {}
+    return {"id": identity, "name": identity, "distance": distance, "path": hops if distance else [], **begin}
 
 
-def test_a_walk_is_a_tree_around_where_it_starts(page: Page) -> None:
-    nodes = [node("a", 0), node("b", 1), node("c", 1), node("d", 2, "b"), node("e", 3, "c", "gone")]
-    laid = page.module("graph_layout.js", f"return m.laidOut({json.dumps(nodes)})")
-    ties = {row["node"]["id"]: (row["parent"], row["isDirect"]) for row in laid}
-    assert ties == {"a": (None, False), "b": ("a", True), "c": ("a", True), "d": ("b", True), "e": ("c", False)}
-    places = {(round(row["x"]), round(row["y"])) for row in laid}
-    assert len(places) == len(nodes)
-    left, top, width, height = map(int, page.module(
-        "graph_layout.js", f"return m.frame(m.laidOut({json.dumps(nodes)}), 10)"
-    ).split())  # fmt: skip
-    assert all(left < row["x"] < left + width and top < row["y"] < top + height for row in laid)
+def laid(page: Page, nodes: list[dict[str, object]], *, is_narrow: bool = False) -> dict[str, dict[str, Any]]:
+    """The entries of a drawing by id."""
+    script = f"return m.laidOut(m.treeOf({json.dumps(nodes)}), {json.dumps(is_narrow)})"
+    return {row["id"]: row for row in page.module("graph_layout.js", script)}
 
 
-def test_a_topic_with_several_starts_ties_nothing_to_the_wrong_one(page: Page) -> None:
-    nodes = [node("a", 0), node("b", 0), node("c", 1)]
-    laid = page.module("graph_layout.js", f"return m.laidOut({json.dumps(nodes)})")
-    assert [row["parent"] for row in laid] == [None, None, None]
+NODES = [node("a", 0), node("b", 1), node("c", 1, side="in"), node("d", 2, "b"), node("e", 2, "gone"), node("f", 1)]
+
+
+@pytest.mark.parametrize("is_narrow", [False, True], ids=["columns", "rows"])
+def test_every_node_of_a_graph_has_an_edge_and_a_place_of_its_own(page: Page, is_narrow: bool) -> None:
+    rows = laid(page, NODES, is_narrow=is_narrow)
+    ties = {name: row["parent"] for name, row in rows.items()}
+    assert ties == {"a": None, "b": "a", "c": "a", "d": "b", "e": "gone", "f": "a", "gone": "a"}
+    assert rows["gone"]["node"] is None
+    places = [(row["x"], row["y"]) for row in rows.values()]
+    assert all(
+        abs(one[0] - other[0]) >= 186 or abs(one[1] - other[1]) >= 44
+        for one, other in itertools.combinations(places, 2)
+    )
+    left, top, width, height = page.module(
+        "graph_layout.js", f"return m.frame(m.laidOut(m.treeOf({json.dumps(NODES)}), {json.dumps(is_narrow)}))"
+    )
+    assert all(left < x < left + width and top < y < top + height for x, y in places)
+
+
+def test_what_uses_the_start_is_left_of_it_and_what_it_uses_is_right(page: Page) -> None:
+    rows = laid(page, NODES)
+    assert rows["c"]["x"] < rows["a"]["x"] < rows["b"]["x"] == rows["f"]["x"] < rows["d"]["x"]
+
+
+def test_a_topic_with_several_starts_ties_each_node_to_its_own(page: Page) -> None:
+    rows = laid(page, [node("a", 0), node("b", 0), node("c", 1, start="b"), node("d", 1, start="z")])
+    assert {name: row["parent"] for name, row in rows.items()} == {"a": None, "b": None, "c": "b", "d": "z", "z": None}
+
+
+@pytest.mark.parametrize(
+    ("relation", "direction", "role", "expected"),
+    [("calls", "in", "source", "user"), ("calls", "out", "source", "used"), ("calls", "in", "test", "test"),
+     ("contains", "in", "source", "part"), ("touches", "in", None, "commit"), ("evidence", "out", None, "other")],
+)  # fmt: skip
+def test_a_node_has_the_colour_of_what_it_is_to_the_start(
+    page: Page, relation: str, direction: str, role: str | None, expected: str
+) -> None:
+    entry = {"id": "x", "parent": "a", "relation": relation, "direction": direction, "node": {"role": role}}
+    assert page.module("graph_layout.js", f"return m.roleOf({json.dumps(entry)})") == expected
 
 
 def answer(limit: int, **items: str) -> str:
@@ -141,8 +173,8 @@ def test_the_differences_of_two_answers_are_named(page: Page) -> None:
     rows = page.module("changes.js", f"return m.differences({former}, {now}).map((row) => [row.mark, row.name])")
     assert rows == [["more", "a"], ["less", "b"], ["in", "d"], ["out", "c"]]
     said = page.module("changes.js", f"return m.summary(m.differences({former}, {now}), {former})")
-    assert said == "Since 100 tokens: 1 came in, 1 went out, 1 shows more, 1 shows less"
-    assert page.module("changes.js", f"return m.summary([], {former})") == "Since 100 tokens: the same items"
+    assert said == "Compared with 100 tokens: 1 new, 1 no longer shown, 1 shows more, 1 shows less"
+    assert page.module("changes.js", f"return m.summary([], {former})") == "Compared with 100 tokens: the same items"
 
 
 def test_items_add_up_to_no_more_than_what_was_used(page: Page) -> None:
@@ -157,3 +189,67 @@ def test_small_markdown_becomes_blocks(page: Page) -> None:
     text = "# Head\\n\\n- one `code`\\n- **two**\\n\\n1. first\\n\\nwords\\nmore\\n\\n~~~ python\\nx = 1\\n~~~\\nend"
     names = page.module("prose.js", f"return [...m.prose('{text}', 'x').children].map((one) => one.tagName)")
     assert names == ["P", "UL", "OL", "P", "PRE", "P"]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "marked"),
+    [
+        ("how are flags parsed?", "func ParseFlags(flag) // unparsed", ["Parse", "Flags", "flag"]),
+        ("where is the retry", "retrying Retry.run, MailRetry, entry", ["retrying", "Retry", "Retry"]),
+        ("backoff_seconds", "backoff in seconds", ["backoff", "seconds"]),
+        ("where is it", "where is it", []),
+        ("日本語の設定", "この日本語の設定です", ["日本語の設定"]),
+    ],
+    ids=["stems", "parts-of-names", "name-in-question", "only-stop-words", "other-script"],
+)
+def test_the_words_of_a_question_are_marked_where_a_word_or_a_part_of_a_name_begins(
+    page: Page, question: str, text: str, marked: list[str]
+) -> None:
+    script = (
+        f"const text = {json.dumps(text)};"
+        f"return m.marksIn(text, m.stemsOf({json.dumps(question)})).map(([start, end]) => text.slice(start, end))"
+    )
+    assert page.module("marking.js", script) == marked
+
+
+@pytest.mark.parametrize(
+    ("folder", "path", "expected"),
+    [
+        ("/home/me/shop", "src/a b.py", "vscode://file/home/me/shop/src/a%20b.py:7"),
+        ("C:/shop", "a.py", "vscode://file/C:/shop/a.py:7"),
+        ("/x", "a?b#c&d.py", "vscode://file/x/a%3Fb%23c%26d.py:7"),
+    ],
+    ids=["space", "drive", "signs"],
+)
+def test_the_address_of_a_place_names_nothing_but_its_file(page: Page, folder: str, path: str, expected: str) -> None:
+    given = ", ".join(map(json.dumps, ("vscode://file{path}:{line}", folder, path, 7)))
+    assert page.module("editor.js", f"return m.addressOf({given})") == expected
+
+
+@pytest.mark.parametrize(
+    "address", ["javascript:alert(1)", "data:text/html,x", "https://example.org", "/api/status", ""]
+)
+def test_an_address_that_no_editor_opens_is_text(page: Page, address: str) -> None:
+    assert page.module("dom.js", f"return m.openIn('x', {json.dumps(address)}).nodeName") == "SPAN"
+
+
+def test_the_heat_of_a_file_rises_with_its_changes(page: Page) -> None:
+    heats = page.module("start.js", "return [0, 1, 5, 25, 50, 100].map((commits) => m.heatOf(commits, 100))")
+    assert heats == [0, 1, 1, 2, 3, 4]
+
+
+def test_events_stand_in_the_order_of_their_time(page: Page) -> None:
+    commit = {"time": 100, "subject": "c", "sha": "0123456789", "author": "Ada", "file_count": 1}
+    memory = {"created_at": "1970-01-01T00:03:20Z", "content": "m", "category": "fact"}
+    lost = {"created_at": "never", "content": "x", "category": "fact"}
+    tried = {
+        "created_at": "1970-01-01T00:00:01Z",
+        "updated_at": "1970-01-01T00:02:30Z",
+        "goal": "e",
+        "status": "active",
+    }
+    given = ", ".join(map(json.dumps, ([commit], [memory, lost], [tried])))
+    rows = page.module("timeline.js", f"return m.eventsOf({given}).map((row) => [row.time, row.title])")
+    assert rows == [[200, "m"], [150, "e"], [100, "c"]]
+    bars = page.module("timeline.js", "return m.barsOf([{time: 0}, {time: 59}, {time: 60}, {time: 60}], 0, 60)")
+    assert (bars[0], bars[-1], sum(bars)) == (1, 3, 4)

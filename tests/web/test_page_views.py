@@ -15,6 +15,7 @@ from tests.web.browser import SCREENSHOTS, Page
 VIEWS = {
     "ask": "ask?q=how+does+retry+double+the+backoff+pause",
     "graph": "graph?node=src%2Fshop%2Fretry.py",
+    "timeline": "timeline",
     "memories": "memories?replaced=true",
     "experiences": "experiences",
     "values": "values",
@@ -33,14 +34,14 @@ def test_following_an_edge_makes_its_other_end_the_middle(page: Page) -> None:
     page.go("graph?node=src%2Fshop%2Fretry.py%3A%3Abackoff&walk=code")
     page.find(".graph-drawing")
     page.settled()
-    start = page.texts(".knot.start .knot-name")
+    start = page.texts(".knot.role-start .knot-name")
     assert start == ["backoff"]
     page.picture("graph")
-    page.click('.knot[aria-label^="Retry.run"] .knot-number')
-    page.wait(lambda: page.texts(".knot.start .knot-name") == ["run"], "the other end in the middle")
+    page.click('.knot[data-node$="Retry.run"] .knot-name')
+    page.wait(lambda: page.texts(".knot.role-start .knot-name") == ["run"], "the other end in the middle")
     assert "Retry.run" in str(page.find("#graph-query").get_attribute("value"))
     page.driver.back()
-    page.wait(lambda: page.texts(".knot.start .knot-name") == start, "the way back")
+    page.wait(lambda: page.texts(".knot.role-start .knot-name") == start, "the way back")
 
 
 def test_nodes_are_reached_and_followed_with_keys(page: Page) -> None:
@@ -51,20 +52,20 @@ def test_nodes_are_reached_and_followed_with_keys(page: Page) -> None:
     first = page.focused()
     page.press(Keys.ARROW_RIGHT)
     second = page.focused()
-    assert first.endswith("where the walk starts")
+    assert first.endswith("where it starts")
     assert second != first
     page.press(Keys.ENTER)
-    name = second.partition(",")[0]
-    page.wait(lambda: name in " ".join(page.texts(".knot.start title")), "the walk to the node with the focus")
+    name = second.partition(" ")[0]
+    page.wait(lambda: page.texts(".knot.role-start .knot-name") == [name], "the walk to the node with the focus")
     page.settled()
-    assert page.focused().endswith("where the walk starts")
+    assert page.focused().endswith("where it starts")
 
 
 def test_the_list_of_nodes_says_the_same_as_the_drawing(page: Page) -> None:
     page.go("graph?node=src%2Fshop%2Fretry.py&depth=1")
     page.find(".node-list")
     page.settled()
-    assert len(page.all(".node-list li")) == len(page.all(".knot"))
+    assert len(page.all(".node-list li")) == len(page.all(".knot:not(.between)"))
     page.click(".node-list [data-act='walk']")
     page.wait(lambda: "graph?node=" in page.js("return location.hash"), "the walk")
     page.settled()
@@ -76,14 +77,14 @@ def test_an_item_of_an_answer_leads_to_its_graph(page: Page) -> None:
     page.click('.item[data-id="code:src/shop/retry.py"] [data-act="graph"]')
     page.find(".graph-drawing")
     page.settled()
-    assert "src/shop/retry.py" in page.texts(".knot.start title")[0]
+    assert "src/shop/retry.py" in page.texts(".knot.role-start title")[0]
 
 
 def test_nothing_found_in_the_graph_is_said(page: Page) -> None:
     page.go("graph?node=zzzqqq")
     assert "Nothing here is about that" in page.find("#graph-place .message").text
     page.go("graph")
-    page.wait(lambda: "Start from a topic" in page.texts("#graph-place")[0], "the way to start")
+    page.wait(lambda: "What uses what" in page.texts("#graph-place")[0], "the way to start")
 
 
 def test_memories_show_what_replaced_what(page: Page) -> None:
@@ -94,7 +95,7 @@ def test_memories_show_what_replaced_what(page: Page) -> None:
     old = next(text for text in cards if page_folder.REPLACED in text)
     new = next(text for text in cards if page_folder.REMEMBERED in text)
     assert "replaced by" in old
-    assert "in force" in new
+    assert "current" in new
     page.go("memories")
     page.wait(lambda: page_folder.REPLACED not in " ".join(page.texts("#memory-cards")), "only what is in force")
 
@@ -105,7 +106,7 @@ def test_memories_are_found_by_words_and_category(page: Page) -> None:
     page.go("memories?category=error")
     page.wait(lambda: "Kraken memory" in " ".join(page.texts("#memory-cards .card")), "the category")
     page.go("memories?find=zzzqqq")
-    page.wait(lambda: "No memory is like that" in page.texts("#memory-cards")[0], "nothing")
+    page.wait(lambda: "No memory matches" in page.texts("#memory-cards")[0], "nothing")
 
 
 def test_a_memory_is_forgotten_only_after_a_yes(page: Page) -> None:
@@ -261,9 +262,11 @@ def test_stored_texts_that_look_like_markup_stay_texts(page: Page) -> None:
 def test_links_of_notes_lead_only_to_the_web_and_tell_nothing(page: Page) -> None:
     page.go("ask?q=exponential+backoff&types=docs")
     page.answered(4000)
-    links = page.js("return [...document.querySelectorAll('#answer a')].map((one) => [one.href, one.rel, one.target])")
+    links = page.js(
+        "return [...document.querySelectorAll('#answer a.outward')].map((one) => [one.href, one.rel, one.target])"
+    )
     assert links == [["https://example.org/backoff", "noreferrer noopener", "_blank"]]
     page.go("ask?q=kraken&types=docs")
     page.wait(lambda: any("kraken" in one for one in page.items()), "the hostile note")
-    assert page.all("#answer a") == []
+    assert page.all("#answer a.outward") == []
     assert "a harmless label (javascript:window.harmed=3)" in " ".join(page.texts("#answer"))

@@ -30,7 +30,7 @@ def asking(engine: Satchel) -> Iterator[TestClient]:
 def test_a_view_is_the_operation_of_its_name(asking: TestClient, name: str) -> None:
     seen, asked = asking.get(f"/api/{name}"), asking.post(f"/api/{name}", json={})
     assert seen.status_code == asked.status_code == 200
-    assert set(seen.json()) - {"indexing"} == set(asked.json())
+    assert set(seen.json()) - {"indexing", "records"} == set(asked.json())
 
 
 def test_arguments_stand_in_the_address_with_their_types(asking: TestClient) -> None:
@@ -81,6 +81,21 @@ def test_options_offer_every_choice_and_the_defaults_in_force(asking: TestClient
     assert "preference" in offered["categories"]
     assert offered["defaults"]["max_tokens"] == 4000
     assert offered["root"] == "shop"
+
+
+def test_the_map_names_folders_and_an_unknown_one_is_refused(asking: TestClient) -> None:
+    found = asking.get("/api/map").json()
+    assert sum(entry["files"] for entry in found["entries"]) == found["files"] > 0
+    assert found["questions"]
+    folder = next(entry["path"] for entry in found["entries"] if entry["is_folder"])
+    assert asking.get("/api/map", params={"path": folder}).json()["path"] == folder
+    refused = asking.get("/api/map?path=nowhere")
+    assert (refused.status_code, refused.json()["error"]["type"]) == (400, "UsageError")
+    assert asking.get("/api/map?path=../..").status_code == 400
+
+
+def test_the_state_counts_what_is_remembered(asking: TestClient) -> None:
+    assert asking.get("/api/status").json()["records"]["memory"] >= 2
 
 
 def test_what_hooks_did_is_shown_without_what_hides_in_it(asking: TestClient, engine: Satchel) -> None:

@@ -30,7 +30,7 @@ from satchel.search.chunks import REVISION, chunk_of, identity_of
 from satchel.search.rank_records import HALF_LIFE_SECONDS
 from satchel.search.resolve.code import Code
 from satchel.sources.notes import value_text
-from satchel.sources.roles import is_inline_test
+from satchel.sources.roles import file_role, is_inline_test
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.types import Chunk, Detail, Failure, Freshness, Hit, Kind, Role, Signal
@@ -206,7 +206,12 @@ class Nodes:
 
     def load(self, nodes: Sequence[Rated]) -> None:
         """Read these nodes with their texts, and the nodes on the way to them, at once."""
-        self._code.load(row for one in nodes for row in (one.row, *(step.target for step in one.walk.path(one.row))))
+        paths = [(one.row, one.walk.path(one.row)) for one in nodes]
+        self._code.load(
+            row
+            for end, path in paths
+            for row in (end, *(step.source for step in path), *(step.target for step in path))
+        )
         self._texts |= self._code.store.texts(dict.fromkeys(self._code.document_of(one.row).id for one in nodes))
 
     def name(self, row: int) -> str:
@@ -244,6 +249,9 @@ class Nodes:
             "distance": reached.distance,
             "path": self.path(rated),
         }
+        if reached.step is not None:
+            first = rated.walk.path(row)[0].source
+            info["start"] = {"id": self.identity(first), "name": self.name(first)}
         if self._request.include_fields and row == document.first_chunk:
             fields = shown_fields(document.fields, self._request.lens.include_fields, self._allow)
             info |= {"fields": fields} if fields else {}
@@ -251,6 +259,7 @@ class Nodes:
         own: dict[str, Any] = {_NODE: info, "bundle": document.id, REVISION: (document.content_hash, lines)}
         if chunk.location is not None:
             info["location"] = {"file": document.key, "lines": f"{part.start}-{part.end}"}
+            info["role"] = "test" if is_inline_test(document.key, part.name) else file_role(document.key)
             if self._is_stale(document):
                 info["freshness"] = "stale"
         shown = replace(chunk, title=info["name"], location=None, role=Role.RECORD, fields=own)

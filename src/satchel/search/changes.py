@@ -18,6 +18,8 @@ from typing import Any, TypeVar
 from satchel.dataclass import dataclass
 from satchel.errors import UnsafePathError, UsageError
 from satchel.safety.sanitize import clean_field, redact
+from satchel.search.overview import HOT_DAYS, Overview, overview
+from satchel.sources.roles import is_routine_commit
 from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.system import git
@@ -142,6 +144,15 @@ class Changes:
         rows = [Author(name, len(when), min(when), max(when)) for name, when in times.items()]
         return sorted(rows, key=lambda row: (-row.commits, row.name))[:limit]
 
+    def overview(self, path: str) -> Overview:
+        """Return a map of a folder: its contents by size, how often they changed, and examples of questions."""
+        path = self._present(path)
+        changes = self._of(path)
+        since = changes[0].time - HOT_DAYS * DAY_SECONDS if changes else 0.0
+        recent = [change for change in changes if change.time >= since]
+        rows = [("" if is_routine_commit(one.subject, one.author) else one.subject, one.paths) for one in recent]
+        return overview(self._store, path, since, rows, self._allow)
+
     def _read(self) -> Iterator[CommitChange]:
         """Yield the visible commits under present paths.
 
@@ -262,6 +273,10 @@ class GitViews:
     def authors(self, path: AnyPath | None = None, *, limit: int = FEW_ROWS, refresh: bool = True) -> list[Author]:
         """Return the authors of a file, a folder or (by default) everything, most commits first."""
         return self._view(lambda changes, below: changes.authors(below, limit), path or "", limit, refresh)
+
+    def overview(self, path: AnyPath = "") -> Overview:
+        """Return a map of a folder, without an update of the index before. Raises as `file_history`."""
+        return self._view(lambda changes, below: changes.overview(below), path, FEW_ROWS, refresh=False)
 
     def _view(self, view: Callable[[Changes, str], View], path: AnyPath, limit: int, refresh: bool) -> View:
         if limit < 1:

@@ -148,6 +148,7 @@ def routes(mcp: ASGIApp) -> list[BaseRoute]:
         Route("/openapi.json", _openapi),
         Route("/api/options", api.options),
         Route("/api/hooks", api.hooks),
+        Route("/api/map", api.files),
         *(Route(f"/api/{name}", api.view) for name in api.VIEWS),
         Route("/mcp", mcp),
         Route("/api/{operation}", api.operate, methods=["POST"]),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import time
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import asdict
 from typing import Any, NoReturn
 
 from starlette.datastructures import QueryParams
@@ -39,7 +41,7 @@ from satchel.web.middleware import (
     answer,
     refusal_of,
 )
-from satchel.web.state import ClientGoneError, RefusedError, ServerState
+from satchel.web.state import ClientGoneError, RefusedError, RequestQueue, ServerState
 
 VIEWS = ("status", "doctor", "memories", "experiences", "values")
 """Read-only operations that GET offers too."""
@@ -62,8 +64,21 @@ async def view(request: Request) -> Response:
     """Run the operation of this path with the arguments of the address."""
     operation = OPERATIONS[request.url.path.rpartition("/")[2]]
     shared: ServerState = request.app.state.served
-    more = (lambda: {"indexing": shared.indexing.state()}) if operation.name == "status" else dict
+
+    def more() -> Mapping[str, Any]:
+        is_status = operation.name == "status"
+        return {"indexing": shared.indexing.state(), "records": records(shared.engine)} if is_status else {}
+
     return await performed(request, operation, lambda: from_query(operation, request.query_params), more)
+
+
+def records(engine: Satchel) -> Mapping[str, int]:
+    """Return how many memories, experiences and values this root sees; none if the memory cannot be read."""
+    try:
+        with engine.memory_snapshot() as store:
+            return {} if store is None else dict(store.kinds())
+    except SatchelError:  # the checks of `doctor`, shown beside the state, name what is wrong
+        return {}
 
 
 async def hooks(request: Request) -> Response:
@@ -76,6 +91,17 @@ async def hooks(request: Request) -> Response:
     allow = shared.engine.settings.redact_allow
     rows = [sanitize.value(entry, allow) for entry in hook_log.entries(shared.engine.places.state, int(limit))]
     return JSONResponse({"entries": rows, "file": without_home(str(hook_log.log_file(shared.engine.places.state)))})
+
+
+async def files(request: Request) -> Response:
+    """Return a map of the folder `path` (the root by default), with questions that fit the repository."""
+    shared: ServerState = request.app.state.served
+    path = request.query_params.get("path", "")
+
+    def work(_should_stop: ShouldStop) -> bytes:
+        return json.dumps(asdict(shared.engine.history.overview(path))).encode()
+
+    return await queued(request, "map", shared.asking, work, shared.first)
 
 
 async def options(request: Request) -> Response:
@@ -111,6 +137,7 @@ def offered(engine: Satchel) -> dict[str, Any]:
     return {
         "version": __version__,
         "root": engine.places.root.name,
+        "folder": engine.places.root.as_posix(),
         "operations": list(OPERATIONS),
         "kinds": list(CONTEXT_TYPES),
         "formats": list(Format),
@@ -231,9 +258,22 @@ async def performed(
         envelope = {**answered.envelope, **more()}
         return f"{json_text(_without_places(envelope) if operation.name in PLACES else envelope)}\n".encode()
 
+    return await queued(request, operation.name, requests, work, None if is_looking else shared.first, key)
+
+
+async def queued(
+    request: Request,
+    name: str,
+    requests: RequestQueue,
+    work: Callable[[ShouldStop], bytes],
+    first: asyncio.Future[None] | None = None,
+    key: Callable[[], Hashable] = lambda: None,
+) -> Response:
+    """Return the JSON of `work`, run in a queue once `first` is done, or the refusal of what went wrong."""
+    shared: ServerState = request.app.state.served
     try:
         with requests.admitted():
-            body = await requests.answer(work, request.receive, None if is_looking else shared.first, key)
+            body = await requests.answer(work, request.receive, first, key)
     except RefusedError as refused:
         return answer(refused.refusal)
     except (ClientGoneError, StoppedError):  # only a client of an ending server reads it
@@ -241,7 +281,7 @@ async def performed(
     except (SatchelError, OSError) as error:
         return answer(refusal_of(error))
     except Exception:  # noqa: BLE001 - an internal error is logged, and its details are not sent
-        telemetry.warning("an operation failed", operation=operation.name, exc_info=True)
+        telemetry.warning("an operation failed", operation=name, exc_info=True)
         return answer(INTERNAL)
     return Response(body, media_type=JSON)
 
@@ -369,6 +409,7 @@ _PLAIN_ROUTES: Mapping[str, tuple[str, str]] = {
     "/metrics": ("metrics", "Counts of requests and the age of the index, as text for Prometheus."),
     "/openapi.json": ("openapi", "This document."),
     "/api/hooks": ("hooks", "What the hooks of editors injected, the newest last; `limit` entries."),
+    "/api/map": ("map", "The folders by size and the files by changes, with questions that fit; `path` is a folder."),
     "/api/options": ("options", "The choices that arguments have, and the defaults in force."),
 }
 

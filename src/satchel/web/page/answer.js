@@ -4,6 +4,7 @@ import { button, byId, element, replace } from "./dom.js";
 import { budgetBar, sections, treemap } from "./budget.js";
 import { changeList, differences } from "./changes.js";
 import { itemCard } from "./item.js";
+import { markWords } from "./marking.js";
 import { leftOut } from "./leftout.js";
 import { announce, empty, failures, keepingFocus } from "./notice.js";
 import { standingForm } from "./standing.js";
@@ -19,20 +20,51 @@ export function showAnswer(answer, former, acts) {
   const place = byId("answer");
   const parts = [
     usageLine(answer, rows, former),
+    weakness(answer.meta),
     failures(answer.failures),
     element(
       "div",
       { class: "answer-columns" },
       element(
         "aside",
-        { class: "side", "aria-label": "Budget and what stayed out" },
+        { class: "side", "aria-label": "Budget and what was left out" },
         tokensPanel(answer),
         outPanel(answer, acts),
       ),
-      element("div", { class: "packed" }, packed(answer, acts)),
+      element(
+        "div",
+        { class: answer.meta.weak ? "packed weak" : "packed" },
+        packed(answer, { ...acts, changed: new Map(rows.map((row) => [row.id, row.mark])) }),
+      ),
     ),
   ];
   keepingFocus(place, () => replace(place, parts));
+  markWords(place, state().q);
+  place.querySelectorAll(".item[data-best]").forEach(scrollToBest);
+}
+
+/** A long listing begins with what matches best; what is above it can be scrolled to. */
+function scrollToBest(card) {
+  const code = card.querySelector(".code");
+  const line = card.dataset.best && code?.querySelector(`[data-line="${card.dataset.best}"]`)?.closest(".line");
+  if (line && code.scrollHeight > code.clientHeight) {
+    const head = line.previousElementSibling?.matches(".range-head") ? line.previousElementSibling : line;
+    code.scrollTop = head.getBoundingClientRect().top - code.getBoundingClientRect().top;
+  }
+}
+
+/** That nothing answers the question well, and which of its words occur nowhere. */
+function weakness({ weak, missing_terms: missing }) {
+  if (!weak && !missing?.length) {
+    return null;
+  }
+  return element(
+    "div",
+    { class: "message warn" },
+    weak ? element("p", { class: "message-head" }, "Weak match: nothing here answers this well.") : null,
+    missing?.length ? element("p", {}, "These words occur nowhere here: ", missing.map((word) => [element("code", {}, word), " "])) : null,
+    weak ? element("p", {}, "The few best places follow. Try other words, or names from the code.") : null,
+  );
 }
 
 function usageLine({ usage, items, sources_used: used }, rows, former) {
@@ -48,7 +80,7 @@ function usageLine({ usage, items, sources_used: used }, rows, former) {
       element(
         "span",
         { class: "told" },
-        ` ${percent(usage.utilization)} by ${usage.tokenizer}, ${usage.exact ? "exact" : "an estimate"}; `,
+        ` (${percent(usage.utilization)}, ${usage.exact ? "counted" : "estimated"} for ${usage.tokenizer}); `,
         `${many(items.length, "item")} from ${many(sources, "source")}`,
       ),
     ),
@@ -61,7 +93,7 @@ function packed(answer, acts) {
   if (!answer.items.length && !answer.text) {
     return empty(
       "Nothing here is relevant to that.",
-      "Try other words or more kinds; what stayed out is listed beside.",
+      "Try other words, or names from the code; search in more kinds.",
     );
   }
   return [
@@ -84,8 +116,8 @@ function views() {
   return element(
     "div",
     { class: "choices", role: "group", "aria-label": "How the context is shown" },
-    one("Rendered", false),
-    one("As sent", true),
+    one("Readable", false),
+    one("Exact text", true),
   );
 }
 
@@ -109,7 +141,7 @@ function copyButton(answer) {
   return button(
     [icon("copy"), label],
     copy,
-    { class: "quiet", data: { act: "copy" }, "aria-label": "Copy the context as it is sent" },
+    { class: "quiet", data: { act: "copy" }, "aria-label": "Copy the exact text of the context" },
   );
 }
 
@@ -125,7 +157,7 @@ async function copied(text) {
 function raw(answer) {
   return element(
     "pre",
-    { class: "raw", tabindex: "0", role: "region", "aria-label": "The context as it is sent" },
+    { class: "raw", tabindex: "0", role: "region", "aria-label": "The exact text of the context" },
     answer.text,
   );
 }
@@ -157,7 +189,7 @@ function tokensPanel(answer) {
 function outPanel(answer, acts) {
   const number = answer.overflow.length ? count(answer.overflow.length) : "";
   return folding(
-    "What stayed out",
+    "What was left out",
     number,
     leftOut(answer.overflow, acts.admit),
     acts.asked ? standingForm(acts.asked, acts.admit) : null,
@@ -166,7 +198,7 @@ function outPanel(answer, acts) {
 
 const open = new Map();
 
-/** A panel that stands open where there is room for it beside the answer, until somebody folds it. */
+/** A panel that is open where there is room for it beside the answer, until somebody folds it. */
 function folding(head, told, ...parts) {
   const isWide = window.matchMedia("(width >= 64rem)").matches;
   const panel = element(

@@ -5,9 +5,11 @@ import { showAnswer } from "./answer.js";
 import { measured } from "./budget.js";
 import { offer, showBudget, showKinds, showPins, wireBudget } from "./controls.js";
 import { byId, replace } from "./dom.js";
+import { draftOf, keepDrafts, sentDraft, showText } from "./drafts.js";
 import { nameOf, placeOf } from "./item.js";
-import { announce, empty, failure, waiting } from "./notice.js";
+import { announce, failure, waiting } from "./notice.js";
 import { knowledge } from "./options.js";
+import { rememberQuestion, showStart } from "./start.js";
 import { MOST_BUDGET, change, state } from "./state.js";
 import { differences, summary } from "./changes.js";
 import { count, many } from "./words.js";
@@ -56,12 +58,20 @@ export function wireAsk() {
       submit(question.value);
     }
   });
+  keepDrafts(question, noteDraft);
   byId("format").addEventListener("change", (event) => change({ format: event.target.value }));
   byId("lens").addEventListener("change", (event) => change({ lens: event.target.value }));
+  byId("more-controls").open = window.matchMedia("(width >= 48rem)").matches;
   wireBudget();
 }
 
 function submit(text) {
+  sentDraft(byId("question"));
+  sentDraft({ id: "missed" });
+  noteDraft();
+  if (text.trim()) {
+    rememberQuestion(text.trim());
+  }
   if (text.trim() === state().q.trim()) {
     ask(state(), 0);
   } else {
@@ -69,29 +79,35 @@ function submit(text) {
   }
 }
 
+/** Ask a question that was chosen; one that was typed and not asked stays among the last questions. */
+function choose(text) {
+  const typed = draftOf(byId("question"))?.trim();
+  if (typed) {
+    rememberQuestion(typed);
+  }
+  submit(text);
+}
+
+function noteDraft() {
+  byId("draft-note").hidden = draftOf(byId("question")) === null || !state().q;
+}
+
 /** Show the controls, and ask again if the request is another one. */
 export function showAsk(now, former) {
   const known = knowledge();
-  byId("question").value = document.activeElement === byId("question") && now.q === former?.q
-    ? byId("question").value
-    : now.q;
+  showText(byId("question"), now.q);
+  noteDraft();
   showBudget(now.max);
   showKinds(known.kinds, known.documents);
   offer("format", known.formats.map((name) => [name, name]), now.format);
-  offer("lens", [["", "none: search"], ...known.lenses.map((name) => [name, name])], now.lens);
+  offer("lens", [["", "words"], ...known.lenses.map((name) => [name, `relations: ${name}`])], now.lens);
   showPins();
   byId("kinds").closest(".control").hidden = now.lens !== "";
   const isOther = shown === null || JSON.stringify(requestOf(now)) !== shown.key;
   if (!now.q.trim()) {
     stop();
     shown = null;
-    replace(
-      byId("answer"),
-      empty(
-        "Ask about this folder.",
-        "An issue, an error message, a stack trace or plain words. Nothing leaves this machine.",
-      ),
-    );
+    showStart(byId("answer"), choose);
   } else if (isOther) {
     ask(now, shown === null || former?.q !== now.q ? 0 : PAUSE_MILLISECONDS);
   } else if (former?.raw !== now.raw || former?.view !== now.view) {
@@ -122,7 +138,7 @@ async function asked(now, more = {}) {
   const place = byId("answer");
   place.setAttribute("aria-busy", "true");
   if (shown === null) {
-    replace(place, waiting("Asking"));
+    replace(place, waiting(byId("progress").childElementCount ? "The index is being built, then this is answered" : "Searching"));
   }
   try {
     const answer = measured(await call(operation, { ...given, ...more }, attempt.signal));

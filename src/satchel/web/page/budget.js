@@ -53,8 +53,8 @@ export function budgetBar(answer) {
   const free = Math.max(0, limit - used);
   const rows = [
     ...parts,
-    { name: "Frame", kind: "frame", tokens: framed },
-    { name: "Free", kind: "free", tokens: free },
+    { name: "Headings and labels", kind: "frame", tokens: framed },
+    { name: "Not used", kind: "free", tokens: free },
   ].filter((part) => part.tokens > 0);
   return element(
     "div",
@@ -110,6 +110,7 @@ function tile({ item, rank }, place) {
   const share = (value, whole) => (value / whole) * 100;
   const width = share(place.width, BOX.width);
   const height = share(place.height, BOX.height);
+  const isNamed = width > LABELLED_WIDTH && height > LABELLED_HEIGHT;
   const label = `${nameOf(item)}: ${count(item.tokens)} tokens`;
   const made = element(
     "button",
@@ -117,12 +118,13 @@ function tile({ item, rank }, place) {
       type: "button",
       class: `tile kind-${item.source}`,
       title: label,
-      "aria-label": label,
+      "aria-label": isNamed ? null : label,
       on: { click: () => goTo(rank) },
     },
-    width > LABELLED_WIDTH && height > LABELLED_HEIGHT
+    isNamed
       ? [
         element("span", { class: "tile-name" }, short(fileName(item), 40)),
+        " ",
         element("span", { class: "figure" }, count(item.tokens)),
       ]
       : null,

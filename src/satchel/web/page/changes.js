@@ -14,11 +14,12 @@ export function differences(former, answer) {
   for (const item of answer.items) {
     const known = before.get(item.id);
     if (!known) {
-      rows.push({ mark: "in", name: nameOf(item), told: `came in with ${many(item.tokens, "token")}` });
+      rows.push({ id: item.id, mark: "in", name: nameOf(item), told: `is new, ${many(item.tokens, "token")}` });
     } else if (known.content !== item.content) {
       const grew = item.content.length > known.content.length;
       rows.push(
         {
+          id: item.id,
           mark: grew ? "more" : "less",
           name: nameOf(item),
           told: `shows ${grew ? "more" : "less"}: ${count(known.tokens)} to ${count(item.tokens)} tokens`,
@@ -28,7 +29,7 @@ export function differences(former, answer) {
   }
   for (const item of former.items) {
     if (!after.has(item.id)) {
-      rows.push({ mark: "out", name: nameOf(item), told: "went out" });
+      rows.push({ id: item.id, mark: "out", name: nameOf(item), told: "is no longer shown" });
     }
   }
   return rows;
@@ -38,15 +39,15 @@ export function differences(former, answer) {
 export function summary(rows, former) {
   const counted = (mark) => rows.filter((row) => row.mark === mark).length;
   const parts = [
-    [counted("in"), "came in"],
-    [counted("out"), "went out"],
+    [counted("in"), "new"],
+    [counted("out"), "no longer shown"],
     [counted("more"), "shows more", "show more"],
     [counted("less"), "shows less", "show less"],
   ].filter(([number]) => number > 0);
   const told = parts.map(([number, one, several]) =>
     `${count(number)} ${number > 1 && several ? several : one}`,
   ).join(", ") || "the same items";
-  return `Since ${count(former.usage.limit)} tokens: ${told}`;
+  return `Compared with ${count(former.usage.limit)} tokens: ${told}`;
 }
 
 const MARKS = { in: "+", out: "−", more: "↑", less: "↓" };
@@ -55,7 +56,7 @@ const MARKS = { in: "+", out: "−", more: "↑", less: "↓" };
 export function changeList(rows, former) {
   return element(
     "details",
-    { class: "changes" },
+    { class: "changes", open: rows.length > 0 },
     element("summary", {}, summary(rows, former)),
     element(
       "ul",

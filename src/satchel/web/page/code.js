@@ -116,13 +116,14 @@ function joined(found) {
 
 /**
  * The lines of a text in ranges of a file. `spans` are [first, last] pairs; where the text has other lines than they
- * say (a shortened one has), the lines stand without numbers. `told` names a range, for the line above it.
+ * say (a shortened one has), the lines stand without numbers. `told` names a range, for the line above it, and `linked`
+ * makes a link of its lines.
  */
-export function listing(text, spans, language, label, told = () => "") {
+export function listing(text, spans, language, label, told = () => "", linked = (lines) => lines) {
   const lines = text.split("\n");
   const numbers = spans.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, step) => first + step));
   const isNumbered = numbers.length === lines.length;
-  const heads = new Map(spans.map(([first, last]) => [first, head(first, last, told([first, last]))]));
+  const heads = new Map(spans.map(([first, last]) => [first, head(linked(linesOf(first, last), first), told([first, last]))]));
   let inside = "";
   const rows = lines.map((line, index) => {
     const begins = isNumbered && heads.has(numbers[index]);
@@ -148,11 +149,16 @@ export function listing(text, spans, language, label, told = () => "") {
   );
 }
 
-function head(first, last, name) {
+/** `line 3`, `lines 3–9` */
+export function linesOf(first, last) {
+  return first === last ? `line ${first}` : `lines ${first}–${last}`;
+}
+
+function head(lines, name) {
   return element(
     "span",
     { class: "range-head" },
-    first === last ? `line ${first}` : `lines ${first}–${last}`,
+    lines,
     name ? element("span", { class: "range-name" }, name) : null,
     "\n",
   );

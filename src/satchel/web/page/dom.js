@@ -62,6 +62,17 @@ export function link(label, target) {
   return made;
 }
 
+/** Something to open in another program, as a link; without an address, or for one that could run here, as text. */
+export function openIn(label, address, properties = {}) {
+  const { title, ...own } = properties;
+  if (!/^[a-z][a-z0-9+.-]*:/i.test(address) || /^(?:javascript|vbscript|data|blob|about|https?):/i.test(address)) {
+    return element("span", own, label);
+  }
+  const made = element("a", { ...own, class: `${own.class ?? ""} editor`.trim(), title }, label);
+  made.href = address;
+  return made;
+}
+
 function webAddress(target) {
   try {
     const parsed = new URL(target);

@@ -35,10 +35,10 @@ function cards(experiences, { outcome, domain }) {
   const rows = experiences.filter((one) => (!outcome || one.status === outcome) && (!domain || one.domain === domain));
   if (!rows.length) {
     return experiences.length
-      ? empty("No experience is like that.", "Take a filter back.")
+      ? empty("No experience matches.", "Remove a filter.")
       : empty(
-        "No experience is kept here yet.",
-        "`satchel experience start` begins one: what is tried, and what is expected.",
+        "No experience is recorded here yet.",
+        "`satchel experience start` begins one: what you try, and what you expect.",
       );
   }
   return [
@@ -57,7 +57,7 @@ function card(experience) {
     element(
       "header",
       { class: "card-head" },
-      element("h3", {}, experience.goal),
+      element("h2", {}, experience.goal),
       badge(status, `state-${status}`),
       tier && tier !== status ? badge(tier, `tier-${tier}`, "How far it can be relied on") : null,
     ),

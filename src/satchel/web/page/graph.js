@@ -3,21 +3,41 @@
 import { call } from "./api.js";
 import { offer } from "./controls.js";
 import { button, byId, drawn, element, replace } from "./dom.js";
-import { frame, laidOut } from "./graph_layout.js";
+import { keepDrafts, sentDraft, showText } from "./drafts.js";
+import { placeLink } from "./editor.js";
+import { BOX, frame, laidOut, lineOf, roleOf, treeOf } from "./graph_layout.js";
 import { itemCard, placed } from "./item.js";
 import { announce, empty, failures, present } from "./notice.js";
 import { knowledge } from "./options.js";
 import { change, state } from "./state.js";
-import { meter } from "./why.js";
+import { badge, meter } from "./why.js";
 import { count, many, score, short } from "./words.js";
 
+const FEW_NODES = 5;
 const DRAWN_NODES = 20;
 // More cannot be told apart in the drawing; the list has all.
 
 const NAME_CHARACTERS = 22;
-const RADIUS = { start: 13, other: 10 };
-const NAMED_EDGES = 10;
-// With more edges their names lie over each other: then they show for the node that has the focus, and in the list.
+const ROLES = {
+  start: "where it starts",
+  user: "uses it",
+  used: "is used by it",
+  test: "test",
+  part: "contains it, or part of it",
+  commit: "commit that changed it",
+  other: "related in another way",
+};
+const RELATIONS = {
+  calls: ["calls it", "is called"],
+  imports: ["imports it", "is imported"],
+  inherits: ["extends it", "is extended"],
+  contains: ["contains it", "is part of it"],
+  touches: ["changed it", "was changed"],
+  reference: ["refers to it", "is referred to"],
+  child: ["is above it", "is below it"],
+  parent: ["is below it", "is above it"],
+};
+const narrow = window.matchMedia("(width < 48rem)");
 
 let asked = "";
 
@@ -25,10 +45,18 @@ let asked = "";
 export function wireGraph() {
   byId("graph-form").addEventListener("submit", (event) => {
     event.preventDefault();
+    sentDraft(byId("graph-query"));
     walkTo(byId("graph-query").value.trim());
   });
   byId("graph-depth").addEventListener("change", (event) => change({ depth: Number(event.target.value) }));
   byId("graph-lens").addEventListener("change", (event) => change({ walk: event.target.value }));
+  keepDrafts(byId("graph-query"));
+  narrow.addEventListener("change", () => {
+    asked = "";
+    if (state().view === "graph") {
+      showGraph(state());
+    }
+  });
 }
 
 function walkTo(node) {
@@ -37,7 +65,7 @@ function walkTo(node) {
 
 /** Show the graph that the state names. */
 export function showGraph(now) {
-  byId("graph-query").value = now.node;
+  showText(byId("graph-query"), now.node);
   offer("graph-depth", [1, 2, 3, 4, 5].map((depth) => [String(depth), String(depth)]), String(now.depth));
   offer("graph-lens", knowledge().lenses.map((name) => [name, name]), now.walk);
   const given = { query: now.node, depth: now.depth, lens: now.walk, max_tokens: now.max };
@@ -50,13 +78,16 @@ export function showGraph(now) {
   if (!now.node) {
     replace(
       place,
-      empty("Start from a topic, a file or the id of a node.", "“Graph” on any item of an answer leads here too."),
+      empty(
+        "What uses what, and what changed it.",
+        "Write a topic, a file or the name of a function above. “Graph” on any item of an answer leads here too.",
+      ),
     );
     return;
   }
   void present(
     place,
-    "Walking",
+    "Following the relations",
     async () => {
       const answer = await call("graph_context", given);
       return key === asked ? answer : Promise.reject(new DOMException("another walk was asked for", "AbortError"));
@@ -73,89 +104,110 @@ function drawing(answer) {
       failures(answer.failures),
       empty(
         "Nothing here is about that.",
-        "Try other words, or the id of a node: the handles of an answer and its items show ids.",
+        "Try other words, or the name of a file or a function.",
       ),
     ];
   }
-  const entries = laidOut(rows.slice(0, DRAWN_NODES).map(({ node }) => node));
+  const nodes = drawnNodes(rows.map(({ node }) => node));
+  const entries = laidOut(treeOf(nodes), narrow.matches);
   announce(`${many(rows.length, "node")} around ${rows[0].node.name}`);
   return [
     failures(answer.failures),
-    answer.meta.warnings?.length
-      ? element(
-        "ul",
-        { class: "message warn plain-list" },
-        answer.meta.warnings.map((warning) => element("li", {}, warning)),
-      )
-      : null,
-    element("p", { class: "told", id: "graph-summary" }, summary(rows, answer)),
-    element(
-      "div",
-      { class: "graph-columns" },
-      element("div", { class: "graph-side" }, picture(entries), details(rows[0].item)),
-      list(rows),
-    ),
+    element("p", { class: "told", id: "graph-summary" }, summary(rows, nodes, answer)),
+    legend(entries),
+    picture(entries),
+    element("div", { class: "graph-columns" }, list(rows), details(rows[0].item)),
   ];
 }
 
-function summary(rows, answer) {
+/** What is drawn: the best, and neighbours in the same file only where there is little else. The list has all. */
+function drawnNodes(nodes) {
+  const isSibling = ({ path }) => path.length === 2 && path.every((step) => step.type === "contains") && path[0].direction === "in";
+  const others = nodes.filter((node) => !isSibling(node));
+  return (others.length < FEW_NODES ? nodes : others).slice(0, DRAWN_NODES);
+}
+
+function summary(rows, nodes, answer) {
   const reached = answer.meta.reached ?? rows.length;
   const beyond = reached - rows.length;
   const more = beyond > 0 ? `, ${count(beyond)} more did not fit into ${count(answer.usage.limit)} tokens` : "";
-  const undrawn = rows.length > DRAWN_NODES ? `; the drawing has the first ${DRAWN_NODES}` : "";
-  const { lens, depth } = answer.meta;
-  return `${many(rows.length, "node")} by lens ${lens}, ${many(depth, "step")}${more}${undrawn}.`;
+  const undrawn = rows.length > nodes.length ? `; the drawing shows ${nodes.length} of them, the list below all` : "";
+  const notes = (answer.meta.warnings ?? []).map((warning) => ` ${warning}.`);
+  return `${many(rows.length, "node")} up to ${many(answer.meta.depth, "step")} away${more}${undrawn}.${notes.join("")}`;
+}
+
+function legend(entries) {
+  const roles = entries.map(roleOf);
+  const rows = Object.entries(ROLES).filter(([role]) => roles.includes(role));
+  return element(
+    "ul",
+    { class: "roles plain-list", "aria-label": "Colours of the drawing" },
+    rows.map(([role, told]) =>
+      element("li", {}, element("span", { class: `swatch role-${role}`, "aria-hidden": "true" }), told),
+    ),
+  );
 }
 
 function picture(entries) {
-  const places = new Map(entries.map((entry) => [entry.node.id, entry]));
-  const tied = entries.filter((entry) => entry.parent !== null && places.has(entry.parent));
-  const lines = tied.map((entry) => edge(entry, places.get(entry.parent), tied.length <= NAMED_EDGES));
-  const longest = Math.min(NAME_CHARACTERS, Math.max(...entries.map(({ node }) => lastName(node).length)));
+  const places = new Map(entries.map((entry) => [entry.id, entry]));
+  const [x, y, width, height] = frame(entries);
+  const roots = entries.filter((entry) => entry.parent === null);
   const made = drawn(
     "svg",
     {
-      class: tied.length <= NAMED_EDGES ? "graph-drawing" : "graph-drawing many",
-      viewBox: frame(entries, longest),
+      class: "graph-drawing",
+      viewBox: `${x} ${y} ${width} ${height}`,
+      width,
+      height,
       role: "group",
-      "aria-label": "Nodes; Enter walks to one, arrows go from one to the next",
+      "aria-label": "Nodes; Enter makes one the start, arrows go from one to the next",
     },
-    drawn("g", { class: "edges" }, lines),
-    drawn("g", { class: "nodes" }, entries.map((entry, index) => knot(entry, index))),
+    drawn("g", {}, roots.slice(1).map((root, index) => spine(roots[index], root))),
+    drawn("g", {}, entries.filter((entry) => entry.parent !== null).map((entry) => edge(entry, places.get(entry.parent)))),
+    drawn("g", {}, entries.map((entry, index) => knot(entry, index, places.get(entry.parent)))),
   );
   made.addEventListener("keydown", (event) => step(made, event));
-  return made;
+  const box = element("div", { class: "graph-box" }, made);
+  window.requestAnimationFrame(() => {
+    box.scrollLeft = (roots[0].x - x) - box.clientWidth / 2;
+  });
+  return box;
 }
 
-function edge(entry, parent, isNamed) {
-  const middle = { x: (entry.x + parent.x) / 2, y: (entry.y + parent.y) / 2 };
-  return drawn(
-    "g",
-    { class: `edge edge-${entry.relation}${entry.isDirect ? "" : " indirect"}` },
-    drawn("line", { x1: parent.x, y1: parent.y, x2: entry.x, y2: entry.y }),
-    isNamed ? drawn("text", { x: middle.x, y: middle.y - 4, class: "edge-name" }, relationOf(entry)) : null,
-  );
+/** Several starts match one topic: a dashed line ties them. */
+function spine(one, other) {
+  const x = narrow.matches ? one.x - BOX.width / 2 + 8 : one.x;
+  return drawn("path", { class: "edge spine", d: `M${x} ${one.y + BOX.height / 2}V${other.y - BOX.height / 2}` });
+}
+
+function edge(entry, parent) {
+  return drawn("path", { class: `edge role-${roleOf(entry)}`, d: lineOf(entry, parent, narrow.matches) });
 }
 
 function relationOf({ relation, direction }) {
-  return direction === "in" ? `← ${relation}` : `${relation} →`;
+  return RELATIONS[relation]?.[direction === "in" ? 0 : 1] ?? relation;
 }
 
-function knot(entry, index) {
-  const { node } = entry;
-  const isStart = node.distance === 0;
-  const away = `${many(node.distance, "step")} away by ${relationOf(entry)}`;
-  const told = `${node.name}, ${isStart ? "where the walk starts" : away}`;
-  const walk = () => walkTo(node.id);
+function knot(entry, index, parent) {
+  const isStart = entry.parent === null;
+  const place = entry.node?.location?.file ?? entry.id.replace(/^\w+:/, "").split("::")[0];
+  const told = isStart
+    ? `${entry.name}, ${ROLES.start}`
+    : `${entry.name}, ${relationOf(entry)}: ${parent.name}${roleOf(entry) === "test" ? ", a test" : ""}`;
+  const name = short(lastName(entry), NAME_CHARACTERS);
+  const [file, folder] = place.split("/").reverse();
+  const about = short([isStart ? "" : relationOf(entry), file === name ? folder : file].filter(Boolean).join(" · "), NAME_CHARACTERS + 6);
+  const walk = () => walkTo(entry.id);
+  const left = -BOX.width / 2;
   return drawn(
     "g",
     {
-      class: `knot${isStart ? " start" : ""}`,
+      class: `knot role-${roleOf(entry)}${entry.node ? "" : " between"}`,
       tabindex: index === 0 ? "0" : "-1",
       role: "button",
-      "aria-label": told,
+      "aria-label": `${name} ${about}: ${told}`,
       transform: `translate(${entry.x} ${entry.y})`,
-      data: { node: node.id, ...(index === 0 ? { focus: "" } : {}) },
+      data: { node: entry.id, ...(index === 0 ? { focus: "" } : {}) },
       on: {
         click: walk,
         keydown: (event) => {
@@ -166,25 +218,12 @@ function knot(entry, index) {
         },
       },
     },
-    drawn("title", {}, told),
-    drawn("circle", { r: isStart ? RADIUS.start : RADIUS.other }),
-    drawn("text", { class: "knot-number", dy: "0.35em" }, index + 1),
-    drawn(
-      "text",
-      { class: "knot-name", "text-anchor": entry.side, ...namePlace(entry) },
-      short(lastName(node), NAME_CHARACTERS),
-    ),
-    index > 0 && node.path.length
-      ? drawn("text", { class: "knot-relation", "text-anchor": entry.side, ...namePlace(entry, 14) }, relationOf(entry))
-      : null,
+    drawn("rect", { x: left, y: -BOX.height / 2, width: BOX.width, height: BOX.height, rx: 6 }),
+    drawn("text", { class: "knot-name", x: left + 9, y: -3 }, name),
+    " ",
+    drawn("text", { class: "knot-told", x: left + 9, y: 14 }, about),
+    drawn("title", {}, `${told}\n${place}`),
   );
-}
-
-function namePlace({ side, isBelow }, further = 0) {
-  if (side === "middle") {
-    return { x: 0, y: isBelow ? RADIUS.start + 16 + further : -RADIUS.start - 6 - further };
-  }
-  return { x: side === "start" ? RADIUS.start + 4 : -RADIUS.start - 4, y: 4 + further };
 }
 
 /** A path without its folders, a definition without its owner; the list has the whole name. */
@@ -219,21 +258,23 @@ function list(rows) {
           { class: "node-text" },
           element("span", { class: "path" }, short(node.name, 80)),
           element("span", { class: "told" }, way(node)),
+          node.location ? placeOfNode(node.location) : null,
           element(
             "span",
             { class: "left-out-facts" },
             meter(node.score),
             element("span", { class: "figure told" }, `score ${score(node.score)}`),
+            node.role === "test" ? badge("test", "role-test") : null,
           ),
         ),
         isWhereWeAre(node, rows)
           ? null
           : button(
-            "Walk here",
+            "Start here",
             () => walkTo(node.id),
             {
               class: "quiet",
-              "aria-label": `Walk to ${node.name}`,
+              "aria-label": `Start here: ${node.name}`,
               data: { act: "walk", node: node.id, source: item.source },
             },
           ),
@@ -249,21 +290,24 @@ function isWhereWeAre(node, rows) {
   );
 }
 
+function placeOfNode({ file, lines }) {
+  return placeLink(`${file}:${lines}`, file, Number(lines.split("-")[0]), { class: "told path" });
+}
+
 function way(node) {
   const hop = node.path.at(-1);
   if (!hop) {
-    return "start";
+    return ROLES.start;
   }
-  const over = node.path.slice(0, -1).map((step) => short(step.name, 40));
-  const relation = relationOf({ relation: hop.type, direction: hop.direction });
-  return over.length ? `over ${over.join(", ")}: ${relation}` : relation;
+  const before = node.path.at(-2) ?? node.start;
+  return `${relationOf({ relation: hop.type, direction: hop.direction })}: ${short(before.name, 60)}`;
 }
 
 function details(item) {
   return element(
     "section",
-    { class: "panel", "aria-label": "Where the walk starts" },
-    element("h2", {}, "Where the walk starts"),
-    itemCard(item, 1, {}),
+    { class: "panel start-card", "aria-label": "Where it starts" },
+    element("h2", {}, "Where it starts"),
+    itemCard(item, 1, { level: "h3" }),
   );
 }

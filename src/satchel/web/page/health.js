@@ -32,7 +32,7 @@ export function showHealth() {
 export async function pulse() {
   window.clearTimeout(timer);
   const status = await look("status");
-  learnDocuments(Object.entries(status.documents).map(([kind, number]) => [PLURALS[kind] ?? `${kind}s`, number]));
+  learnDocuments(Object.entries({ ...status.documents, ...status.records }).map(([kind, number]) => [PLURALS[kind] ?? `${kind}s`, number]));
   byId("place").textContent = status.root.split("/").at(-1);
   byId("place").title = status.root;
   const indexing = status.indexing ?? {};
@@ -91,18 +91,18 @@ function facts(status) {
   ].filter(([number]) => number).map(([number, word]) => `${count(number)} ${word}`);
   return [
     failures(status.failures),
-    documents(status.documents),
+    documents({ ...status.documents, ...status.records }),
     factList([
       ["root", element("span", { class: "path" }, status.root)],
-      ["fresh", fresh.is_fresh ? `yes, looked at ${minute(fresh.checked)} UTC` : moved.join(", ") || "HEAD moved"],
+      ["up to date", fresh.is_fresh ? `yes, checked at ${minute(fresh.checked)} UTC` : moved.join(", ") || "HEAD moved"],
       ["HEAD", fresh.head ? element("code", {}, fresh.head.slice(0, 10)) : ""],
       ["revision", status.revision],
       ["files", listed(status.languages)],
       ["relations", listed(status.edges)],
-      ["left out", listed(status.skipped)],
-      ["out of sight", listed(status.hidden)],
+      ["files left out", listed(status.skipped)],
+      ["hidden", listed(status.hidden)],
       [
-        "removed",
+        "cleaned",
         [
           [status.redacted, "secret"],
           [status.cleaned, "hidden character"],
@@ -114,11 +114,11 @@ function facts(status) {
           `${name} ${size(bytes)}`,
         ).join(", "),
       ],
-      ["meaning", vectors(status.vectors)],
+      ["by meaning", vectors(status.vectors)],
       ["broken links", status.broken_links?.count ? count(status.broken_links.count) : ""],
       [
         "instruction files",
-        status.trusted ? "guidance: this folder is trusted" : inline("data: `satchel trust` makes them guidance"),
+        status.trusted ? "this folder is trusted" : inline("shown as data; `satchel trust` lets them instruct agents"),
       ],
     ]),
   ];
@@ -134,7 +134,7 @@ function listed(counts) {
 
 function vectors(found) {
   if (!found?.embedder) {
-    return "by words alone";
+    return "off: search by words only";
   }
   const rows = Object.entries(found.kinds);
   const kinds = rows.map(([kind, { done, total }]) => `${kind} ${count(done)} of ${count(total)}`);

@@ -2,11 +2,14 @@
 
 import { call } from "./api.js";
 import { button, element, replace } from "./dom.js";
-import { listing } from "./code.js";
+import { linesOf, listing } from "./code.js";
+import { placeLink } from "./editor.js";
+import { markWords } from "./marking.js";
 import { failures, present } from "./notice.js";
 import { prose } from "./prose.js";
+import { state } from "./state.js";
 import { badge, icon, meter, signalTable, standing } from "./why.js";
-import { count, many, minute, score, short } from "./words.js";
+import { count, many, minute, score, short, strength } from "./words.js";
 
 const FILES = new Set(["code", "doc", "context"]);
 
@@ -63,9 +66,9 @@ export function itemCard(item, rank, acts) {
       id: `item-${rank}`,
       tabindex: "-1",
       "aria-label": `${rank}. ${title}`,
-      data: { id: item.id },
+      data: { id: item.id, best: bestLine(item) },
     },
-    head(item, rank, title),
+    head(item, rank, title, { changed: acts.changed?.get(item.id), level: acts.level }),
     body(item, title),
     facts(item),
     why(item),
@@ -74,14 +77,30 @@ export function itemCard(item, rank, acts) {
   );
 }
 
-function head(item, rank, title) {
+/** The first line of what matches best, for a long listing to begin there. */
+function bestLine(item) {
+  const shown = (item.metadata?.entities ?? []).filter(({ start_line: line }) =>
+    item.location?.spans?.some(([first, last]) => first <= line && line <= last),
+  );
+  return shown.sort((one, other) => other.score - one.score)[0]?.start_line ?? "";
+}
+
+const CHANGED = { in: "new", more: "shows more", less: "shows less" };
+
+function head(item, rank, title, { changed, level = "h4" }) {
+  const place = item.location;
   return element(
     "header",
     { class: "card-head" },
     element("span", { class: "rank", "aria-hidden": "true" }, rank),
-    element("h4", { class: FILES.has(item.source) ? "path" : "" }, title),
+    element(
+      level,
+      { class: FILES.has(item.source) ? "path" : "" },
+      place?.path ? placeLink(title, place.path, place.spans?.[0]?.[0] ?? place.start_line ?? 1) : title,
+    ),
     badge(item.source, `kind kind-${item.source}`),
-    item.detail === "full" ? null : badge(item.detail, "", "Shown in part"),
+    item.detail === "full" ? null : badge("in part", "", "Less than all of it is shown; Expand shows the rest"),
+    changed ? badge(CHANGED[changed], "changed", "Compared with the budget before") : null,
     element("span", { class: "tokens figure" }, many(item.tokens, "token")),
   );
 }
@@ -100,6 +119,10 @@ function namesIn(item, [first, last]) {
   return short(names.join(", "), NAME_CHARACTERS);
 }
 
+function linked(item, lines, first) {
+  return item.location?.path ? placeLink(lines, item.location.path, first, { class: "figure" }) : lines;
+}
+
 function ranges(item) {
   const spans = item.location?.spans ?? [];
   return element(
@@ -109,7 +132,7 @@ function ranges(item) {
       element(
         "li",
         {},
-        element("span", { class: "figure" }, first === last ? `line ${first}` : `lines ${first}–${last}`),
+        linked(item, linesOf(first, last), first),
         element("span", { class: "told" }, namesIn(item, [first, last])),
       ),
     ),
@@ -127,7 +150,14 @@ function body(item, title) {
   if (item.source === "code") {
     const lines = item.content.split("\n").length;
     const isWhole = spans.reduce((sum, [first, last]) => sum + last - first + 1, 0) === lines;
-    const code = listing(item.content, spans, item.metadata?.language ?? "", title, (span) => namesIn(item, span));
+    const code = listing(
+      item.content,
+      spans,
+      item.metadata?.language ?? "",
+      title,
+      (span) => namesIn(item, span),
+      (lines, first) => linked(item, lines, first),
+    );
     return isWhole || !spans.length ? code : [ranges(item), code];
   }
   return spans.length ? [ranges(item), prose(item.content, title)] : prose(item.content, title);
@@ -148,9 +178,9 @@ function facts(item) {
     ["importance", known.importance],
     ["domain", known.domain],
     ["outcome", known.outcome_status],
-    ["tier", known.confidence_tier],
+    ["reliability", known.confidence_tier],
     [
-      "says the same",
+      "same text at",
       (known.also_at ?? []).map((place) => `${place.path}:${place.start_line}-${place.end_line}`).join(", "),
     ],
   ].filter(([, value]) => value !== undefined && value !== null && value !== "");
@@ -171,19 +201,21 @@ function why(item) {
     element(
       "summary",
       {},
-      "Why it is in",
+      "Why it is here",
       element(
         "span",
-        { class: "summary-figure" },
-        meter(item.relevance),
-        element("span", { class: "figure" }, `relevance ${score(item.relevance)}`),
+        { class: "summary-figure", title: `relevance ${score(item.relevance)} of 1` },
+        meter(item.relevance, strength(item.relevance).replace(" ", "-")),
+        strength(item.relevance),
       ),
       standing(item),
     ),
     item.signals.length
       ? signalTable(item.signals, `Signals of ${item.title}`)
-      : element("p", { class: "told" }, "It was asked for by name."),
-    item.handle ? element("p", { class: "told" }, "Handle ", element("code", {}, item.handle)) : null,
+      : element("p", { class: "told" }, "You asked for it by name."),
+    item.handle
+      ? element("p", { class: "told" }, "In a terminal: ", element("code", {}, `satchel expand ${item.handle}`))
+      : null,
   );
 }
 
@@ -199,7 +231,7 @@ function tools(item, below, acts) {
         `${cut.name || "lines"} ${cut.start_line}–${cut.end_line}`,
         cut.handle,
         below,
-        `Show all of ${cut.name || title}, lines ${cut.start_line} to ${cut.end_line}`,
+        `${cut.name || "lines"} ${cut.start_line}–${cut.end_line}: show all of it`,
       ),
     ),
     acts.walk
@@ -213,7 +245,7 @@ function tools(item, below, acts) {
       ? button(
         [icon("pin"), "Pin"],
         () => acts.pin(item),
-        { class: "quiet", data: { act: "pin" }, "aria-label": `Always show ${title}` },
+        { class: "quiet", data: { act: "pin" }, "aria-label": `Pin ${title}: always show it` },
       )
       : null,
     acts.without && place
@@ -255,6 +287,7 @@ async function open(handle, below) {
     () => call("expand", { handles: [handle] }),
     (answer) => [failures(answer.failures), answer.items.map(wholeOf)],
   );
+  markWords(below.closest("#answer") ?? below, state().q);
 }
 
 function wholeOf(item) {

@@ -1,10 +1,11 @@
 // The best of what stayed out: why, and what lets it in.
 
 import { button, element } from "./dom.js";
+import { placeLink } from "./editor.js";
 import { nameOf, placeOf } from "./item.js";
 import { inline } from "./prose.js";
 import { badge, icon, meter } from "./why.js";
-import { count, many, reason, score, short } from "./words.js";
+import { count, many, reason, score, short, strength } from "./words.js";
 
 const SHOWN = 8;
 const MORE = 40;
@@ -12,7 +13,7 @@ const MORE = 40;
 /** A list of omissions, the most relevant first. `admit` is called with the one that shall come in. */
 export function leftOut(overflow, admit) {
   if (!overflow.length) {
-    return element("p", { class: "told" }, "Nothing that matches stayed out.");
+    return element("p", { class: "told" }, "Nothing that matches was left out.");
   }
   const ordered = [...overflow].sort((one, other) =>
     other.relevance - one.relevance || one.budget - other.budget || (one.id < other.id ? -1 : 1),
@@ -50,22 +51,20 @@ function rowOf(row, admit) {
       "div",
       { class: "left-out-text" },
       element("span", {}, short(row.title || row.id, 90)),
-      row.location && row.title !== row.location.path
-        ? element("span", { class: "told path" }, short(row.location.path, 90))
-        : null,
+      row.location ? placeLink(short(placeOf(row), 90), row.location.path, row.location.start_line, { class: "told path" }) : null,
       element("span", { class: "told" }, `${reason(row.reason)}${cost(row)}`),
       element(
         "span",
         { class: "left-out-facts" },
         badge(row.source, `kind kind-${row.source}`),
         meter(row.relevance),
-        element("span", { class: "figure told" }, `relevance ${score(row.relevance)}`),
+        element("span", { class: "told", title: `relevance ${score(row.relevance)}` }, strength(row.relevance)),
       ),
     ),
-    button([icon("expand"), "Let in"], () => admit(row), {
+    button([icon("expand"), "Show it"], () => admit(row), {
       class: "quiet",
-      "aria-label": `Let in ${name}`,
-      title: placeOf(row) ? `Show ${placeOf(row)} in any case` : "Raise what is allowed",
+      "aria-label": `Show it: ${name}`,
+      title: placeOf(row) ? `Always show ${placeOf(row)}` : "Raise the budget until it fits",
       data: { act: "admit" },
     }),
   );

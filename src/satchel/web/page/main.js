@@ -3,6 +3,7 @@
 import { showAsk, wireAsk } from "./ask.js";
 import { byId, replace } from "./dom.js";
 import { showExperiences, wireExperiences } from "./experiences.js";
+import { wireEditor } from "./editor.js";
 import { showGraph, wireGraph } from "./graph.js";
 import { pulse, showHealth, wireHealth } from "./health.js";
 import { showHooks } from "./hooks.js";
@@ -13,11 +14,13 @@ import { learnOptions } from "./options.js";
 import { state, subscribe } from "./state.js";
 import { showTab, viewNames, wireTabs } from "./tabs.js";
 import { wireTheme } from "./themes.js";
+import { showTimeline, wireTimeline } from "./timeline.js";
 import { showValues } from "./values.js";
 
 const VIEWS = {
   ask: showAsk,
   graph: showGraph,
+  timeline: showTimeline,
   memories: showMemories,
   experiences: showExperiences,
   values: showValues,
@@ -39,7 +42,9 @@ async function start() {
   wireGraph();
   wireMemories();
   wireExperiences();
+  wireTimeline();
   wireHealth();
+  wireEditor(() => window.location.reload());
   try {
     await Promise.all([learnOptions(), pulse()]);
   } catch (error) {

@@ -3,6 +3,7 @@
 import { call, look } from "./api.js";
 import { offer } from "./controls.js";
 import { button, byId, element } from "./dom.js";
+import { keepDrafts, sentDraft, showText } from "./drafts.js";
 import { announce, empty, present } from "./notice.js";
 import { knowledge } from "./options.js";
 import { confirmed } from "./dialogs.js";
@@ -20,6 +21,7 @@ export function wireMemories() {
     event.preventDefault();
     void remember();
   });
+  keepDrafts(byId("remember-text"));
   byId("memory-find").addEventListener("input", (event) => change({ find: event.target.value }, { quiet: true }));
   byId("memory-category").addEventListener("change", (event) => change({ category: event.target.value }));
   byId("memory-replaced").addEventListener("change", (event) => change({ replaced: event.target.checked }));
@@ -37,6 +39,7 @@ async function remember() {
     "Remembering",
     async () => {
       await call("remember", { action: "store", text, category: byId("remember-category").value, provenance: "user" });
+      sentDraft(field);
       field.value = "";
       announce("Remembered");
       return listed();
@@ -53,6 +56,7 @@ export function showMemories(now, former) {
   offer("remember-category", categories.map((name) => [name, name]), byId("remember-category").value || "fact");
   offer("memory-category", [["", "all"], ...categories.map((name) => [name, name])], now.category);
   byId("memory-replaced").checked = now.replaced;
+  showText(byId("remember-text"), "");
   if (document.activeElement !== byId("memory-find")) {
     byId("memory-find").value = now.find;
   }
@@ -76,8 +80,8 @@ function cards(memories) {
   );
   if (!rows.length) {
     return memories.length
-      ? empty("No memory is like that.", "Take a filter back.")
-      : empty("Nothing is remembered here yet.", "Say it above, or `satchel remember \"...\"` in a terminal.");
+      ? empty("No memory matches.", "Remove a filter.")
+      : empty("Nothing is remembered here yet.", "Write it above, or `satchel remember \"...\"` in a terminal.");
   }
   return [
     element("p", { class: "told" }, many(rows.length, "memory", "memories")),
@@ -133,13 +137,13 @@ function card(memory) {
 }
 
 function cycle(memory) {
-  const rows = [{ name: "said", told: minute(memory.created_at) }];
+  const rows = [{ name: "stored", told: minute(memory.created_at) }];
   if (memory.supersedes) {
     rows.unshift({ name: "replaced", told: memory.supersedes });
   }
   return memory.superseded_by
     ? [...rows, { name: "replaced by", told: memory.superseded_by, kind: "over" }]
-    : [...rows, { name: "in force", told: "", kind: "good" }];
+    : [...rows, { name: "current", told: "", kind: "good" }];
 }
 
 async function forget(memory) {

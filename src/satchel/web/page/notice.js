@@ -55,7 +55,7 @@ export function waiting(text) {
   return element(
     "div",
     { class: "waiting", role: "status" },
-    element("span", { class: "visually-hidden" }, text),
+    element("p", { class: "told" }, `${text} …`),
     [1, 2, 3].map(() => element("div", { class: "shade", "aria-hidden": "true" })),
   );
 }

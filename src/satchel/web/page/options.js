@@ -9,6 +9,8 @@ let known = Object.freeze({
   categories: [],
   domains: [],
   documents: new Map(),
+  root: "",
+  folder: "",
 });
 
 /** What is known of the server now. */
@@ -27,7 +29,7 @@ export async function learnOptions() {
   );
 }
 
-/** Remember how many documents of each kind there are: [[plural name, number]]. */
+/** Remember how many documents of each kind there are: [[plural name, number]]. Records count as documents here. */
 export function learnDocuments(rows) {
   known = Object.freeze({ ...known, documents: new Map(rows) });
 }

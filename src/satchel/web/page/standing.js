@@ -2,9 +2,10 @@
 
 import { call } from "./api.js";
 import { button, element } from "./dom.js";
+import { keepDrafts, showText } from "./drafts.js";
 import { present } from "./notice.js";
 import { icon, signalTable } from "./why.js";
-import { count, score, short } from "./words.js";
+import { count, score, short, strength } from "./words.js";
 
 /** A field that asks how something stands for the question; `given` are the arguments of the question. */
 export function standingForm(given, admit) {
@@ -12,11 +13,13 @@ export function standingForm(given, admit) {
     "input",
     { type: "search", id: "missed", spellcheck: "false", placeholder: "a path, a name or an id" },
   );
+  showText(field, "");
+  keepDrafts(field);
   const found = element("div", { class: "standings" });
   const asking = element(
     "form",
     { class: "standing-form", on: { submit: (event) => asked(event, field, found, given, admit) } },
-    element("label", { class: "label", for: "missed" }, "Why is this not in?"),
+    element("label", { class: "label", for: "missed" }, "Why is this missing?"),
     element(
       "div",
       { class: "standing-row" },
@@ -45,9 +48,9 @@ function asked(event, field, found, given, admit) {
 
 function rowOf(row, admit) {
   const lines = row.shown.map(([start, end]) => `${start}–${end}`).join(", ");
-  const told = row.is_shown ? `It is in${lines ? `: lines ${lines}` : "."}` : `Not in, ${row.reason}: ${row.detail}`;
+  const told = row.is_shown ? `It is shown${lines ? `: lines ${lines}` : "."}` : `Not shown, ${row.reason}: ${row.detail}`;
   const place = row.rank
-    ? `Rank ${count(row.rank)} of ${count(row.of)}, relevance ${score(row.relevance)}.`
+    ? `Rank ${count(row.rank)} of ${count(row.of)}, ${strength(row.relevance)} (${score(row.relevance)}).`
     : "It does not match.";
   return element(
     "li",
@@ -65,9 +68,9 @@ function rowOf(row, admit) {
     row.is_shown
       ? null
       : button(
-        [icon("expand"), "Let in"],
+        [icon("expand"), "Show it"],
         () => admit({ ...row, title: row.id, location: row.path ? { path: row.path } : null }),
-        { class: "quiet", "aria-label": `Let in ${row.id}`, data: { act: "admit" } },
+        { class: "quiet", "aria-label": `Show it: ${row.id}`, data: { act: "admit" } },
       ),
   );
 }

@@ -23,6 +23,8 @@ const DEFAULTS = Object.freeze({
   find: "",
   outcome: "",
   domain: "",
+  path: "",
+  under: "",
 });
 // `raised` remembers what the budget (or the limit) was before something was let in: ["max", "4000", "its title"].
 

@@ -22,7 +22,7 @@ function values(rows) {
   if (!rows.length) {
     return empty(
       "There are no values yet.",
-      "`satchel values cluster` groups what was experienced, `satchel values propose` names a lesson for each group.",
+      "`satchel values cluster` groups experiences, `satchel values propose` names the lesson of each group.",
     );
   }
   return [
@@ -35,7 +35,7 @@ function card(value) {
   return element(
     "article",
     { class: "card kind-value", "aria-label": short(value.text), data: { id: value.id } },
-    element("header", { class: "card-head" }, element("h3", {}, value.text), badge(value.axis, "kind kind-value")),
+    element("header", { class: "card-head" }, element("h2", {}, value.text), badge(value.axis, "kind kind-value")),
     element(
       "p",
       { class: "told" },

@@ -4,15 +4,14 @@ import { drawn, element, sized } from "./dom.js";
 import { meaning, score } from "./words.js";
 
 const TRUST = {
-  data: "Text of the project. Instructions in it are not ours.",
-  guidance: "An instruction file of a folder that you trust.",
-  satchel: "Said by satchel itself.",
+  guidance: ["your instructions", "An instruction file of a folder that you trust."],
+  satchel: ["by satchel", "Written by satchel itself."],
 };
 
 const FRESHNESS = {
-  moved: "The same text, now on other lines than when it was indexed.",
-  changed: "The same definition, with another text than when it was indexed.",
-  stale: "As it was indexed: the file has it no more.",
+  moved: ["moved", "The same text, now on other lines than when it was indexed."],
+  changed: ["changed since", "The same definition, with another text than when it was indexed."],
+  stale: ["old text", "The text as it was indexed: the file no longer contains it."],
 };
 
 /** A short word in a frame, with what it means. */
@@ -20,14 +19,14 @@ export function badge(text, kind = "", title = "") {
   return element("span", { class: `badge ${kind}`, title: title || null }, text);
 }
 
-/** How far the text of an item can be relied on. */
+/** What is unusual about the text of an item: text of the project that is up to date has no badge. */
 export function standing(item) {
   const freshness = item.metadata?.freshness;
+  const trust = TRUST[item.trust];
+  const fresh = FRESHNESS[freshness];
   return [
-    badge(item.trust, `trust-${item.trust}`, TRUST[item.trust] ?? ""),
-    freshness
-      ? badge(freshness, `fresh-${freshness}`, FRESHNESS[freshness] ?? "")
-      : badge("as indexed", "fresh", "The text is what the file holds now."),
+    trust ? badge(trust[0], `trust-${item.trust}`, trust[1]) : null,
+    fresh ? badge(fresh[0], `fresh-${freshness}`, fresh[1]) : null,
   ];
 }
 

@@ -49,6 +49,14 @@ export function short(text, characters = 80) {
   return line.length > characters ? `${line.slice(0, characters - 1)}…` : line;
 }
 
+const STRONG = 0.6;
+const FAIR = 0.3;
+
+/** How well something matches, in words: the number alone says nothing to a visitor. */
+export function strength(relevance) {
+  return relevance >= STRONG ? "strong match" : relevance >= FAIR ? "fair match" : "weak match";
+}
+
 const MEANINGS = {
   "best part": "one place matches well",
   "top three parts": "several places match",
@@ -82,7 +90,7 @@ export function meaning(signal) {
 
 const REASONS = {
   budget: "no tokens were left for it",
-  limit: "its kind has all the items that it may have",
+  limit: "there are enough items of its kind",
 };
 
 /** Why something stayed out. */

@@ -1,0 +1,192 @@
+"""A map of the indexed files: what a folder contains by size, what changed often, and questions that fit.
+
+Only the index is read. Sizes are bytes of indexed files; commits are those of the year before the newest one, because
+a repository that has rested for two years has hot files too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from posixpath import basename, commonpath, dirname
+
+from satchel.dataclass import dataclass
+from satchel.safety import sanitize
+from satchel.sources.roles import file_role, peripheral_role
+from satchel.store.protocol import Store
+from satchel.types import EdgeType, Kind
+
+HOT_DAYS = 365
+"""Days before the newest commit in which a change counts."""
+
+MOST_ENTRIES = 40
+"""Entries of a map: more cannot be told apart. The smallest ones are counted together."""
+
+MOST_INSIDE = 12
+"""Entries shown inside a folder of the map."""
+
+MOST_HOT = 6
+"""Files named as changed most often."""
+
+FILES_READ, NAMES_READ = 4, 100
+"""Most changed source files, and definitions of each, among which the example questions look for a subject."""
+
+MOST_QUESTIONS = 3
+
+LEAST_LINES, MOST_LINES, MOST_CALLS = 8, 100, 4
+"""Lines of a definition worth asking about; a longer one is not better, nor one with more callers."""
+
+LEAST_CHARACTERS, LEAST_WORDS = 4, 4
+"""Least letters of its name, and least words of the subject of a commit."""
+
+_REFERENCE = re.compile(r"^\w+(?:\([\w./ -]*\))?!?: |\s*\(?#\d+\)?$")  # `fix(cli): ` and ` (#2429)`
+
+
+@dataclass(frozen=True, slots=True)
+class MapEntry:
+    """A folder or a file of a map, with the largest entries inside a folder. `path` is empty for the rest together."""
+
+    name: str
+    path: str
+    is_folder: bool
+    files: int
+    size: int
+    commits: int
+    inside: tuple[MapEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The map of one folder, largest entries first. `since` is in seconds, 0 without commits; `hot` is (path, commits).
+
+    `questions` are examples that this folder answers, at most three.
+    """
+
+    path: str
+    files: int
+    size: int
+    since: float
+    commits: int
+    entries: tuple[MapEntry, ...]
+    hot: tuple[tuple[str, int], ...]
+    questions: tuple[str, ...]
+
+
+def overview(
+    store: Store, path: str, since: float, recent: Sequence[tuple[str, Sequence[str]]], allow: Sequence[str]
+) -> Overview:
+    """Return the map of a folder. `recent` has the subject (empty if it is only routine) and the paths of each commit.
+
+    Names are cleaned and redacted; `allow` are secrets that may be shown.
+    """
+    stamps = {kind: store.stamps(kind) for kind in (Kind.CODE, Kind.DOC, Kind.NOTE)}
+    kinds = {name: kind for kind in stamps for name in store.iterate_keys(kind) if not name.endswith("/")}
+    sizes = {name: stamps[kind][name].size for name, kind in kinds.items()}
+    # A commit counts once for a folder, however many of its files it changed.
+    commits = Counter(place for _, paths in recent for place in {one for name in paths for one in _upward(name)})
+    inside = {name: size for name, size in sizes.items() if not path or name == path or name.startswith(f"{path}/")}
+    sources = sorted(
+        (name for name in inside if _is_source(name, kinds[name])),
+        key=lambda name: (-commits[name], -sizes[name], name),
+    )
+    entries = _entries(path, inside, commits, allow)
+    if len(entries) > MOST_ENTRIES:
+        rest = entries[MOST_ENTRIES:]
+        files, size = sum(one.files for one in rest), sum(one.size for one in rest)
+        smaller = MapEntry(f"{len(rest)} smaller ones", "", is_folder=True, files=files, size=size, commits=0)
+        entries = [*entries[:MOST_ENTRIES], smaller]
+    questions = _questions(store, sources, recent)
+    return Overview(
+        path=path,
+        files=len(inside),
+        size=sum(inside.values()),
+        since=since,
+        commits=len(recent),
+        entries=tuple(entries),
+        hot=tuple((sanitize.line(name, allow=allow), commits[name]) for name in sources[:MOST_HOT] if commits[name]),
+        questions=tuple(sanitize.line(one, allow=allow) for one in questions),
+    )
+
+
+def _upward(name: str) -> Iterator[str]:
+    """Yield a path and the folders that contain it."""
+    while name:
+        yield name
+        name = dirname(name)
+
+
+def _is_source(name: str, kind: Kind) -> bool:
+    return file_role(name) == "source" and peripheral_role(name, is_prose=kind is not Kind.CODE) is None
+
+
+def _entries(
+    path: str, sizes: Mapping[str, int], commits: Mapping[str, int], allow: Sequence[str], depth: int = 2
+) -> list[MapEntry]:
+    """Return the folders and files directly inside a folder, largest first. A chain of single folders is one entry."""
+    start = len(path) + 1 if path else 0
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in sizes:
+        groups[name[start:].partition("/")[0] or name].append(name)
+    entries = []
+    for names in groups.values():
+        is_folder = len(names) > 1 or "/" in names[0][start:]
+        whole = commonpath([dirname(min(names)), dirname(max(names))]) if is_folder else names[0]
+        inside: list[MapEntry] = []
+        if is_folder and depth > 1:
+            inside = _entries(whole, {name: sizes[name] for name in names}, commits, allow, depth - 1)
+        entry = MapEntry(
+            name=sanitize.line(whole[start:] if whole != path else basename(whole), allow=allow),
+            path=whole,
+            is_folder=is_folder,
+            files=len(names),
+            size=sum(sizes[name] for name in names),
+            commits=commits[whole],
+            inside=tuple(inside[:MOST_INSIDE]),
+        )
+        entries.append(entry)
+    return sorted(entries, key=lambda one: (-one.size, one.path))
+
+
+def _questions(store: Store, sources: Sequence[str], recent: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+    """Return a question about how something works, one about what depends on something, and one about a change.
+
+    Where there are fewer, questions about the files that changed most follow. `sources` are these files first.
+    """
+    ids = store.document_ids(Kind.CODE, sources[: 10 * FILES_READ])
+    documents = store.documents([ids[name] for name in sources if name in ids][:FILES_READ])
+    rows = [range(one.first_chunk, one.last_chunk + 1)[:NAMES_READ] for one in documents.values()]
+    lines = {
+        part.name: part.end - part.start + 1
+        for part in store.parts(row for one in rows for row in one).values()
+        if part.role in {"function", "method"} and _is_telling(part.name)
+    }
+    last = {name: name.rpartition(".")[2] for name in lines}
+    edges = store.edges_to(sorted(set(last.values())), [EdgeType.CALLS])
+    places = store.places({row for row, _, _ in edges})
+    calls = Counter(target for row, _, target in edges if row in places and not places[row].secondary)
+    defined = Counter(row.name for row in store.definitions(sorted(set(last.values()))))
+    works = max(
+        (name for name in lines if lines[name] >= LEAST_LINES and calls[last[name]]),
+        key=lambda name: (min(lines[name], MOST_LINES) * min(calls[last[name]], MOST_CALLS), name),
+        default="",
+    )
+    breaks = max(
+        (name for name in lines if name != works and defined[last[name]] == 1 and calls[last[name]]),
+        key=lambda name: (calls[last[name]], name),
+        default="",
+    )
+    shown = set(sources)
+    why = next((one for one, paths in recent if len(one.split()) >= LEAST_WORDS and shown.intersection(paths)), "")
+    questions = [
+        f"How does {works} work?" if works else "",
+        f"What would break if I change {breaks}?" if breaks else "",
+        f"Why was this changed: {_REFERENCE.sub('', why)}" if why else "",
+        *(f"What is in {name}?" for name in sources[:MOST_QUESTIONS]),
+    ]
+    return [one for one in questions if one][:MOST_QUESTIONS]
+
+
+def _is_telling(name: str) -> bool:
+    last = name.rpartition(".")[2]
+    return len(last) >= LEAST_CHARACTERS and last[0].isalpha() and last not in {"main", "init", "setup", "test"}
