@@ -448,7 +448,7 @@ class Settings:
         least=0, most=100_000,
     )  # fmt: skip
     hooks_min_relevance: float = setting(
-        "hooks.min_relevance", 0.55,
+        "hooks.min_relevance", 0.25,
         "relevance (0 to 1) that the best of what is found must have to be shown with a prompt",
         "nobody asked: of 100 real questions 90 are answered, of 100 about something else 6, of small talk 1",
         least=0.0, most=1.0,

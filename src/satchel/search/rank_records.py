@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -31,7 +32,7 @@ from satchel.search.chunks import ALSO, chunk_of, identity_of, stored_rows
 from satchel.search.dense import Likeness, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
 from satchel.search.query import Query
-from satchel.search.strength import title_of
+from satchel.search.strength import places_of, relevance_of, title_of
 from satchel.sources.roles import asks_for_routine, is_routine_commit
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
@@ -175,7 +176,14 @@ def search_records(
     ranking = _Ranking(lexicon, ranked, matched, signals, several, spans, asks_for_routine(title_of(query)))
     hits = _hits(store, ranking, candidates, filters, now)
     strength = max((hit.relevance for hit in hits), default=0.0)
-    return SearchResult(tuple(hits), scores.missing, covered, lexicon.chunk_count, strength, strength)
+    order = places_of([hit.score for hit in hits])
+    return SearchResult(
+        tuple(
+            replace(hit, relevance=relevance_of(strength, hit.relevance / max(strength, 1e-12), place))
+            for hit, place in zip(hits, order, strict=True)
+        ),
+        scores.missing, covered, lexicon.chunk_count, strength, strength,
+    )  # fmt: skip
 
 
 NEIGHBOUR_WEIGHTS = (0.3, 0.3, 0.15)
