@@ -57,7 +57,9 @@ SHOW_HANDLES = Parameter("show_handles", Shape.SWITCH, "List the handles of what
 TYPES = Parameter("types", Shape.TEXTS, "Only these.", choices=tuple(CONTEXT_TYPES), aliases=("context_types",))
 SESSION = text("session", "Your session id: what it received before is only named, unless it changed.")
 QUESTION = text("question", "What to look for: a task, an issue text, an error or a stack trace.", aliases=("query",))
-MIN_SCORE = Parameter("min_score", Shape.NUMBER, "Least relevance.", least=0, most=1)
+MIN_SCORE = Parameter(
+    "min_score", Shape.NUMBER, "Least relevance: the probability that an item is needed.", least=0, most=1
+)
 EXCLUDE = Parameter("exclude", Shape.TEXTS, "Globs of paths to leave out.", flags=("--exclude",))
 PATHS = Parameter("paths", Shape.TEXTS, "Globs: only these paths.", flags=("--path",))
 SEARCHES = Parameter("searches", Shape.TEXTS, "Only these ways of searching.", choices=tuple(map(str, SearchStrategy)),

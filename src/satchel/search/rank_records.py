@@ -123,7 +123,7 @@ class SearchResult:
     """Hits of one kind, best first, and the query terms that no chunk of the kind contains.
 
     `strength` is how well the kind answers, 0 to 1, and `matched` the share of the question's idf mass in its best
-    spans (`satchel.search.strength`); for records both are the best relevance. `with_vectors` of `chunks` have a
+    spans (`satchel.search.strength`); for records both are the best match. `with_vectors` of `chunks` have a
     vector; it is None where vectors were not used.
     """
 
@@ -148,8 +148,8 @@ def search_records(
 ) -> SearchResult:
     """Rank the records of one kind; at most `candidates` of those that the filters admit, each once.
 
-    Recency is relative to `now` (seconds since the epoch, 0 for unknown). Relevance is the matched share of the
-    question's idf mass or, if that is larger, the relevance of the vectors.
+    Recency is relative to `now` (seconds since the epoch, 0 for unknown). A record matches by the
+    share of the question's idf mass or, if that is larger, by its vector; relevance follows from that and from its place.
     """
     lexicon = store.lexicon(kind)
     is_alone = kind is Kind.NOTE

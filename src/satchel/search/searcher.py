@@ -262,5 +262,5 @@ def file_standing(
     place = len(np.unique(lexicon.columns.span_chunk[better])) + 1
     own = lexicon.columns.chunk_document == position
     framed = (relevance_of(frame.strength) for frame in ranking.mentions.places if own[frame.chunk])
-    relevance = max(relevance_of(strength, share, place), *framed)
+    relevance = max((relevance_of(strength, share, place), *framed))
     return FileStanding(int(ranking.file_rank[position]) + 1, matching, relevance, signals)
