@@ -3,9 +3,9 @@
     python benchmarks/calibration.py --rows DIR --repos DIR --work DIR --out benchmarks/results/calibration.json
 
 Each question is asked where its answer is, and in a place that does not answer it: there no item is needed. Code:
-issues of the localisation data and short questions (needed: a chunk with a changed or a deciding line). Documentation: hidden
-headings (`prose`), and encyclopedia passages as pages. Records: turns of conversations as exchanges and as memories,
-and the passages as notes. All but code and headings by words alone and with vectors (extra `embed`).
+issues of the localisation data and short questions (needed: a chunk with a changed or a deciding line). Documentation:
+hidden headings (`prose`), and encyclopedia passages as pages. Records: turns of conversations as exchanges and as
+memories, and the passages as notes. All but code and headings by words alone and with vectors (extra `embed`).
 
 The rows of each set are kept in DIR, so that a second start only fits. One formula is fitted to all sets with equal
 weight, leaving out one repository, conversation or eighth of the questions after the other. `before` is the relevance
@@ -275,14 +275,20 @@ def fit(sets: Sequence[Set], without: str = "") -> Any:
 
 
 def figures(values: Any, one: Set) -> dict[str, Any]:
-    """The area under the curve for own questions and with foreign ones, and the needed share in each decile."""
+    """The area under the curve for own questions and with foreign ones, and the reliability.
+
+    `deciles` are mean values and shares of needed items, and `highest` those of the fifths of the last decile.
+    """
+
+    def means(parts: Sequence[Any]) -> list[list[float]]:
+        return [[round(float(values[part].mean()), 4), round(float(one.needed[part].mean()), 4)] for part in parts]
+
     deciles = np.array_split(np.argsort(values, kind="stable"), 10)
     return {
         "auc": area(list(zip(values[one.own], one.needed[one.own], strict=True))),
         "auc_with_foreign": area(list(zip(values, one.needed, strict=True))),
-        "deciles": [
-            [round(float(values[part].mean()), 4), round(float(one.needed[part].mean()), 4)] for part in deciles
-        ],
+        "deciles": means(deciles),
+        "highest": means(np.array_split(deciles[-1], 5)),
     }
 
 
@@ -313,7 +319,7 @@ def floors(one: Set) -> dict[str, dict[str, float]]:
 
 
 def plot(result: Mapping[str, Any], target: Path) -> None:
-    """Draw the share of needed items beside the relevance before and after."""
+    """Draw the share of needed items beside the relevance, in nine tenths and five fiftieths of the items."""
     import matplotlib  # type: ignore[import-not-found,unused-ignore]  # here: only the picture needs it
 
     matplotlib.use("svg")
@@ -325,12 +331,12 @@ def plot(result: Mapping[str, Any], target: Path) -> None:
         axes.plot([0, 1], [0, 1], color="grey", linewidth=0.8)
         for label, row in result["sets"].items():
             style = "o--" if label.endswith("vectors") else "o-"
-            axes.plot(*np.array(row[name]["deciles"]).T, style, markersize=3, linewidth=1, label=label)
+            points = [*row[name]["deciles"][:-1], *row[name]["highest"]]
+            axes.plot(*np.array(points).T, style, markersize=3, linewidth=1, label=label)
         title = {"before": "strength x share", "left out": "relevance, fitted without the group"}[name]
-        axes.set(xlabel=f"{title} (mean of a decile)", ylabel="share of needed items", ylim=(0, 0.2))
-        axes.set_xlim(0, 0.75 if name == "before" else 0.2)
+        axes.set(xlabel=title, ylabel="share of needed items", ylim=(0, 0.7), xlim=(0, 1 if name == "before" else 0.5))
         axes.grid(visible=True, alpha=0.3)
-    panels[1].legend(fontsize=6)
+    panels[0].legend(fontsize=6)
     figure.tight_layout()
     figure.savefig(target, metadata={"Date": None})
 

@@ -148,8 +148,8 @@ def search_records(
 ) -> SearchResult:
     """Rank the records of one kind; at most `candidates` of those that the filters admit, each once.
 
-    Recency is relative to `now` (seconds since the epoch, 0 for unknown). A record matches by the
-    share of the question's idf mass or, if that is larger, by its vector; relevance follows from that and from its place.
+    Recency is relative to `now` (seconds since the epoch, 0 for unknown). A record matches by the share
+    of the question's idf mass or, if that is larger, by its vector; relevance follows from that and from its place.
     """
     lexicon = store.lexicon(kind)
     is_alone = kind is Kind.NOTE

@@ -40,8 +40,8 @@ the curve of .80 instead of .71 (the matched share of the file), right chunks wi
 
 LARGEST_ODDS, STRENGTH_EXPONENT, PLACE_EXPONENT = 0.85, 1.5, 1.1
 """Constants of the relevance, from a logistic regression with the logarithms of strength, share and place over code,
-prose, notes, memories and conversations with equal weight (`benchmarks/calibration.py`, docs/decisions/0042). The
-exponent of the share came out as .9 and is 1."""
+prose, notes, memories and conversations with equal weight (`benchmarks/calibration.py`, docs/decisions/0042): .88,
+1.55 and 1.19, and .81 for the share, which is 1 here."""
 
 
 def relevance_of(strength: float, share: float = 1.0, place: float = 1.0) -> float:
