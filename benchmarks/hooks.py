@@ -43,7 +43,7 @@ TARGET_P95_MS = 300.0
 SEED = 7
 MEMORIES, EXPERIENCES = 200, 100
 SMALL_TALK = Path(__file__).with_name("small_talk.txt")
-FLOORS = (0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.7, 0.8)
+FLOORS = (0.1, 0.15, 0.2, 0.225, 0.25, 0.275, 0.3, 0.35)
 
 
 def build(folder: Path, chunks: int) -> tuple[Path, dict[str, str]]:

@@ -28,7 +28,7 @@ from typing import Any
 
 from satchel import Satchel, __version__
 from satchel.search import rank_files
-from satchel.search.strength import WEAK_FLOOR
+from satchel.search.strength import WEAK_FLOOR, relevance_of
 from satchel.sources.docs import FINDERS
 
 PROJECTS = {"pallets/flask": ("flask", "docs"), "pytest-dev/pytest": ("pytest", "doc/en")}
@@ -159,7 +159,9 @@ def ranks(satchel: Satchel, question: Question) -> list[int | None]:
 def silence(satchel: Satchel, questions: Sequence[str]) -> float:
     """The share of questions that are answered with nothing."""
     answers = [satchel.search(text, types=["docs"], limit=ASKED, refresh=False) for text in questions]
-    return statistics.fmean(max((hit.relevance for hit in hits), default=0.0) < WEAK_FLOOR for hits in answers)
+    return statistics.fmean(
+        max((hit.relevance for hit in hits), default=0.0) < relevance_of(WEAK_FLOOR) for hits in answers
+    )
 
 
 def figures(rows: Sequence[Sequence[int | None]]) -> dict[str, float]:

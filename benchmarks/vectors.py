@@ -32,7 +32,7 @@ from satchel.embed import normalised
 from satchel.embed.minilm import MAX_TOKENS, VOCABULARY_FILE, WEIGHTS_FILE, MiniLM, WordPiece, built, weights_folder
 from satchel.embed.minilm_graph import HEADS, LAYERS, WIDTH, Array, read_tensors
 from satchel.search.dense import VECTOR_FLOOR, Likeness, Meaning, scores, similar_chunks
-from satchel.search.strength import WEAK_FLOOR
+from satchel.search.strength import WEAK_FLOOR, relevance_of
 from satchel.store import vectors as stored
 from satchel.types import Kind
 
@@ -199,7 +199,7 @@ def floor(turns: Rows, questions: Rows) -> dict[str, Any]:
                         whose = "own" if row["conv"] == name else "foreign"
                         hits = satchel.search(row["question"], types=["conversations"], limit=HITS, refresh=False)
                         best = max((hit.relevance for hit in hits), default=0.0)
-                        silent[mode][whose].append(best < WEAK_FLOOR)
+                        silent[mode][whose].append(best < relevance_of(WEAK_FLOOR))
                         if satchel.embedder is not None:
                             found = likeness(satchel, row["question"])
                             lexicon = satchel.memory_store.lexicon(Kind.CONVERSATION)

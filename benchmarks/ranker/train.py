@@ -24,7 +24,7 @@ import numpy as np
 from ranker.packing import Floats, Instance, load, measured, paired
 from satchel.search.filters import FILE_WEIGHTS
 from satchel.search.ranker import CANDIDATES, LEAVES, Trees, reordered, write_trees
-from satchel.search.strength import RELEVANCE_EXPONENT
+from satchel.search.strength import SHARE_EXPONENT, relevance_of
 
 if TYPE_CHECKING:
     import lightgbm
@@ -209,7 +209,8 @@ def relevances(instance: Instance, learned: Floats) -> tuple[Floats, Floats, Any
     """Return the relevance that an answer gives to its best spans, the probability by the trees, and which changed."""
     values = learned_order(instance.value, learned)
     best = np.argsort(-values, kind="stable")[:SHOWN]
-    relevance = instance.strength * np.exp(RELEVANCE_EXPONENT * (values[best] - values.max()))
+    shares = np.exp(SHARE_EXPONENT * (values[best] - values.max())).tolist()
+    relevance = np.array([relevance_of(instance.strength, share, place) for place, share in enumerate(shares, 1)])
     return relevance, 1 / (1 + np.exp(-learned[best] / SCALE)), instance.is_gold[best]
 
 

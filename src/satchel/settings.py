@@ -168,7 +168,7 @@ class Settings:
     )  # fmt: skip
     context_min_score: float | None = setting(
         "context.min_score", None,
-        "relevance (0 to 1) below which nothing is shown",
+        "relevance below which nothing is shown: the probability that it is needed, at most 0.46",
         "auto is the calibrated floor, at which at most one real question in a hundred gets nothing",
         safe=True, least=0.0, most=1.0,
     )  # fmt: skip
@@ -448,8 +448,8 @@ class Settings:
         least=0, most=100_000,
     )  # fmt: skip
     hooks_min_relevance: float = setting(
-        "hooks.min_relevance", 0.55,
-        "relevance (0 to 1) that the best of what is found must have to be shown with a prompt",
+        "hooks.min_relevance", 0.25,
+        "relevance (at most 0.46) that the best of what is found must have to be shown with a prompt",
         "nobody asked: of 100 real questions 90 are answered, of 100 about something else 6, of small talk 1",
         least=0.0, most=1.0,
     )  # fmt: skip

@@ -252,10 +252,11 @@ class ScoredSpan:
 class Hit:
     """A chunk that answers a query.
 
-    `relevance` is absolute, 0 to 1: the share of the query's idf mass that the chunk matches, or how strongly a
-    pasted trace leads to it. `score` ranks within one request and kind only. `spans` are the spans that matched,
-    best first. `file_score` ranks the file of the chunk among the files, 0 to 1 (0 for records), more than 1 for
-    files in a pasted trace. In a `partial` hit only the spans answer the query: a call, not the function around it.
+    `relevance` is the probability that the chunk is needed for the answer, 0 to .46
+    (`satchel.search.strength.relevance_of`); without a query a mean of the record's own signals, 0 to 1. `score` ranks
+    within one request and kind only. `spans` are the spans that matched, best first. `file_score` ranks the file of the
+    chunk among the files, 0 to 1 (0 for records), more than 1 for files in a pasted trace. In a `partial` hit only the
+    spans answer the query: a call, not the function around it.
     """
 
     chunk: Chunk
@@ -309,9 +310,9 @@ class Cut:
 class ContextItem:
     """One file or one record in an answer. The pieces are in line order.
 
-    `source` is the kind in the singular (`code`); `content` the shown text without any frame; `relevance` absolute,
-    0 to 1; `tokens` what the item costs in the rendered text; `nonce` marks its block as ours. `section` is its section
-    title, empty for the title of its kind.
+    `source` is the kind in the singular (`code`); `content` the shown text without any frame; `relevance` that
+    of its best chunk; `tokens` what the item costs in the rendered text; `nonce` marks its block as ours. `section` is
+    its section title, empty for the title of its kind.
     """
 
     id: str

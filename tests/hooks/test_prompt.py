@@ -45,7 +45,7 @@ def test_a_file_that_is_attached_or_that_hosts_load_is_not_sent_again(host: Host
         engine.index()
     config = host.home / "config" / "satchel.toml"
     config.parent.mkdir(parents=True)
-    config.write_text("[hooks]\nmin_relevance = 0.1\n")
+    config.write_text("[hooks]\nmin_relevance = 0.02\n")
     assert "### shop/client.py" in host.ask(QUESTION)
     host.session = "session-2"
     text = host.ask(f"@shop/client.py {QUESTION}")

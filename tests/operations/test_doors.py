@@ -161,7 +161,7 @@ def test_python_takes_the_options_of_an_operation_under_the_same_names(engine: S
     ("arguments", "command", "said"),
     [
         ({"question": "x", "max_tokens": 0}, ("context", "x", "--max-tokens", "0"), "{} is 0: give 1 to 10,000,000"),
-        ({"question": "x", "min_score": 7}, ("context", "x", "--min-score", "7"), "{} is 7.0: it is a share"),
+        ({"question": "x", "min_score": 7}, ("context", "x", "--min-score", "7"), "{} is 7.0: it is a probability"),
         ({"question": "x", "context_lines": -1}, ("context", "x", "--context-lines", "-1"), "{} is -1: give 0"),
         ({"question": "x", "now": "soon"}, ("context", "x", "--now", "soon"), "{} is 'soon': give a date"),
     ],

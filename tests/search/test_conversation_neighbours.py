@@ -7,6 +7,7 @@ import pytest
 
 from satchel.search.query import analyse
 from satchel.search.rank_records import NEIGHBOUR_WEIGHTS, order_of, surroundings
+from satchel.search.strength import relevance_of
 from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
 from tests.search.remembered import ask, talk
@@ -43,10 +44,10 @@ def test_the_answer_to_a_question_is_found_though_it_shares_no_word_with_it(stor
 def test_relevance_is_handed_on_to_the_answer(store: SqliteStore) -> None:
     talk(store, "s1", *TALK)
     hits = ask(store, Kind.CONVERSATION, "name of the new parrot").hits
-    by_turn = {hit.chunk.fields["exchange"]: hit.relevance for hit in hits}
-    assert by_turn["000001"] == pytest.approx(1.0)
-    assert by_turn["000002"] == pytest.approx(0.7)
-    assert by_turn["000000"] == pytest.approx(NEIGHBOUR_WEIGHTS[0])
+    places = {hit.chunk.fields["exchange"]: (place, hit.relevance) for place, hit in enumerate(hits, 1)}
+    for turn, share in {"000001": 1.0, "000002": 0.7, "000000": NEIGHBOUR_WEIGHTS[0]}.items():
+        place, relevance = places[turn]
+        assert relevance == pytest.approx(relevance_of(1.0, share, place))
 
 
 def test_what_is_said_in_another_session_is_no_neighbour(store: SqliteStore) -> None:

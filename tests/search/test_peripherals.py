@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
+from satchel.search.strength import relevance_of
 from satchel.testing import TinyRepository
 from satchel.types import Hit
 
@@ -45,7 +46,7 @@ def test_a_manifest_a_changelog_and_a_translation_come_after_the_page_about_it(s
     hits = by_path(satchel.search("login compare password safe time", types=["docs"]))
     assert next(iter(hits)) == "docs/login.md"
     for path in ("package.json", "CHANGELOG.md", "docs/de/login.md"):
-        assert hits[path].relevance < 0.31
+        assert hits[path].relevance < relevance_of(1.0, 0.31)
         assert "peripheral" in {signal.name for signal in hits[path].signals}
 
 
@@ -64,20 +65,20 @@ def test_what_a_question_names_counts_in_full(satchel: Satchel, question: str, p
 
 def test_a_peripheral_file_answers_what_no_other_file_does(satchel: Satchel) -> None:
     hits = by_path(satchel.search("zebra gallop", types=["docs"]))
-    assert hits["package.json"].relevance > 0.99
+    assert hits["package.json"].relevance > relevance_of(0.99)
 
 
 def test_a_routine_commit_comes_last_and_counts_little(satchel: Satchel) -> None:
     first, second = satchel.search("compare of the password in time", types=["commits"])
     assert first.chunk.title == "Compare the password in a safe time"
-    assert second.relevance < 0.31
+    assert second.relevance < relevance_of(1.0, 0.31, 2)
     assert "routine" in {signal.name for signal in second.signals}
 
 
 def test_a_routine_commit_counts_in_full_where_it_is_asked_for(satchel: Satchel) -> None:
     first = satchel.search("bump of compare", types=["commits"])[0]
     assert first.chunk.title.startswith("Bump")
-    assert first.relevance == 1.0
+    assert first.relevance == relevance_of(1.0)
 
 
 def test_the_brief_shows_other_commits_before_routine_ones(satchel: Satchel) -> None:

@@ -11,6 +11,7 @@ from satchel import Satchel
 from satchel.embed import fingerprint
 from satchel.errors import ConfigError
 from satchel.search.dense import Meaning, scores
+from satchel.search.strength import relevance_of
 from satchel.testing import HashEmbedder, TinyRepository
 from satchel.types import Hit, Kind
 
@@ -46,7 +47,7 @@ def paths(hits: list[Hit]) -> list[str]:
 def test_a_section_that_shares_no_word_with_the_question_is_found_by_its_meaning(satchel: Satchel, root: Path) -> None:
     hits = satchel.search("fast automobile", types=["docs"])
     assert hits[0].chunk.title == "Motor > car"
-    assert hits[0].relevance > 0.5
+    assert hits[0].relevance > relevance_of(0.5)
     assert {"vectors", "likeness"} <= {signal.name for signal in hits[0].signals}
     context = satchel.assemble("fast automobile", types=["docs"])
     assert "quick" in context.text
@@ -92,7 +93,7 @@ def test_a_new_section_is_found_by_words_until_it_has_a_vector(satchel: Satchel,
 def test_why_knows_what_was_found_by_meaning(satchel: Satchel) -> None:
     (standing,) = satchel.why("docs/motor.md", "fast automobile", types=["docs"])
     assert (standing.rank, standing.is_shown) == (1, True)
-    assert standing.relevance > 0.5
+    assert standing.relevance > relevance_of(0.5)
     assert "likeness" in {signal.name for signal in standing.signals}
     (other,) = satchel.why("docs/garden.md", "fast automobile", types=["docs"])
     assert not other.is_shown

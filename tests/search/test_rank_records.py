@@ -11,6 +11,7 @@ from satchel.search.chunks import ALSO
 from satchel.search.dense import VECTOR_FLOOR, Likeness
 from satchel.search.rank_records import VECTOR_WEIGHT
 from satchel.search.searcher import SPANS_PER_RECORD
+from satchel.search.strength import relevance_of
 from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
 from tests.search.remembered import ask, confirmed, experience, keys, memory, put, signal
@@ -82,7 +83,7 @@ def test_vectors_find_what_the_words_miss_and_say_how_many_took_part(store: Sqli
     assert (result.with_vectors, result.chunks) == (2, 3)
     assert keys(result.hits) == ["a"]
     assert signal(result.hits[0], "vectors") == 0.8
-    assert result.hits[0].relevance > 0.3
+    assert result.hits[0].relevance > relevance_of(0.3)
 
 
 def test_a_similarity_that_unrelated_texts_have_too_is_no_relevance(store: SqliteStore) -> None:
@@ -110,8 +111,8 @@ def test_a_model_that_finds_everything_alike_is_measured_by_its_own_mean(store: 
     near = likeness(store, Kind.MEMORY, dict.fromkeys(names, 0.7) | {"m7": 0.95})
     hits = ask(store, Kind.MEMORY, "zebra", likeness=near).hits
     assert keys(hits)[0] == "m7"
-    assert hits[0].relevance > 0.5
-    assert max(hit.relevance for hit in hits[1:]) < VECTOR_FLOOR
+    assert hits[0].relevance > relevance_of(0.5)
+    assert max(hit.relevance for hit in hits[1:]) < relevance_of(VECTOR_FLOOR)
 
 
 def test_no_vector_at_all_leaves_the_words(store: SqliteStore) -> None:

@@ -9,7 +9,16 @@ import pytest
 
 from satchel.search.rank_records import SearchResult
 from satchel.search.searcher import balanced
-from satchel.search.strength import WEAK_FLOOR, Evidence, answer_strength, spans_share, title_share
+from satchel.search.strength import (
+    LARGEST_ODDS,
+    WEAK_FLOOR,
+    Evidence,
+    answer_strength,
+    places_of,
+    relevance_of,
+    spans_share,
+    title_share,
+)
 from satchel.types import Chunk, Hit, Kind
 
 
@@ -42,15 +51,27 @@ def test_commits_say_how_strong_an_answer_is_only_where_they_are_alone() -> None
     assert answer_strength({}) == 0.0
 
 
+def test_an_item_is_less_relevant_in_a_weaker_answer_with_a_smaller_share_and_at_a_later_place() -> None:
+    best = relevance_of(1.0)
+    assert best == pytest.approx(LARGEST_ODDS / (1 + LARGEST_ODDS))
+    assert all(0 < other < best for other in (relevance_of(0.9), relevance_of(1.0, 0.9), relevance_of(1.0, 1.0, 2)))
+    assert relevance_of(0.0) == relevance_of(1.0, 0.0) == 0.0
+
+
+def test_equal_scores_share_a_place() -> None:
+    assert places_of([0.0, -1.0, -1.0, -2.5]) == [1, 2, 2, 4]
+    assert places_of([]) == []
+
+
 def result(strength: float, matched: float) -> SearchResult:
-    hit = Hit(Chunk("code:a.py::f", Kind.CODE, "f", ""), relevance=strength / 2, score=0.0, spans=())
+    hit = Hit(Chunk("code:a.py::f", Kind.CODE, "f", ""), relevance=relevance_of(strength, 0.4, 3), score=0.0, spans=())
     return SearchResult((hit,), strength=strength, matched=matched)
 
 
 def test_a_kind_that_matches_half_as_much_as_a_strong_one_is_half_as_strong() -> None:
     both = balanced({Kind.CODE: result(0.02, 0.3), Kind.DOC: result(1.0, 0.6), Kind.COMMIT: result(0.1, 0.1)})
     assert both[Kind.CODE].strength == pytest.approx(0.5)
-    assert both[Kind.CODE].hits[0].relevance == pytest.approx(0.25)
+    assert both[Kind.CODE].hits[0].relevance == pytest.approx(relevance_of(0.5, 0.4, 3))
     assert both[Kind.DOC].strength == 1.0
     assert both[Kind.COMMIT].strength == 0.1
 

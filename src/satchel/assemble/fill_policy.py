@@ -44,7 +44,7 @@ USEFULNESS: Mapping[Kind, float] = {Kind.DOC: 0.12, Kind.COMMIT: 0.1}
 easily than code does. With .4 and .25 answers to 109 questions show fewer of the deciding lines, .65 instead of .67,
 and fewer of their tokens are on the topic, .69 instead of .72."""
 
-LEAST_RELEVANCE = 0.01
+LEAST_RELEVANCE = 0.001
 """Least relevance for computing the level of a kind."""
 
 

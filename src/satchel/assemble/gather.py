@@ -17,7 +17,7 @@ from satchel.search.dense import Meaning, scores
 from satchel.search.filters import silent
 from satchel.search.query import Query, analyse
 from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
-from satchel.search.strength import WEAK_FLOOR, absent_words, answer_strength
+from satchel.search.strength import WEAK_FLOOR, absent_words, answer_strength, relevance_of
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.system import telemetry
@@ -306,15 +306,20 @@ def strength_of(rows: Sequence[Gathered]) -> float:
     return answer_strength({row.section.kind: row.result.strength for row in rows if row.section.is_searched})
 
 
-ITEM_FLOOR = 0.1
+KIND_FLOOR = 0.45
+"""A kind whose best item is less relevant than this share of the best of the whole answer does not answer, if it would
+be a weak match alone too."""
+
+ITEM_FLOOR = 0.02
 """Least relevance of each record and section of prose. Code has only the floor of its kind: its spans are chosen by
 value."""
 
-RELATIVE_FLOOR = 0.6
-RELATIVE_FLOORS: Mapping[Kind, float] = {Kind.CODE: 0.0, Kind.COMMIT: 0.75}
-"""A record or a section of prose is shown only with at least this share of the relevance of the best of its kind:
-beside a commit about the question, one that shares a single word with it is noise. Commits are many and short, so
-the bar is higher for them: with 0.4 twenty of them filled their third of the budget. Code is ranked by file instead."""
+RELATIVE_FLOOR = 0.15
+RELATIVE_FLOORS: Mapping[Kind, float] = {Kind.CODE: 0.0, Kind.COMMIT: 0.3}
+"""A record or a section of prose is shown only with at least this share of the relevance of the best of its kind: on
+conversations, notes and documentation as many needed ones are shown as with .6 of the match of the best, and fewer
+others (benchmarks/results/calibration.json). Commits are many and short, so the bar is higher for them. Code is ranked
+by file instead."""
 
 LEAST_LISTED = 0.005
 """Least relevance of a listed hit: lower ones would be written as 0.00."""
@@ -337,10 +342,10 @@ def floor_of(kind: Kind, best: float, strength: float, min_score: float | None) 
     """
     if min_score is not None:
         return min_score
-    near = RELATIVE_FLOOR * strength
-    if best <= 0 or (best < min(WEAK_FLOOR, near) and not is_weak(strength, min_score)):
+    of_all = relevance_of(strength)
+    if best <= 0 or (best < min(relevance_of(WEAK_FLOOR), KIND_FLOOR * of_all) and not is_weak(strength, min_score)):
         return None
-    least = 0.0 if kind is Kind.CODE else min(ITEM_FLOOR, near)
+    least = 0.0 if kind is Kind.CODE else min(ITEM_FLOOR, RELATIVE_FLOOR * of_all)
     return max(least, RELATIVE_FLOORS.get(kind, RELATIVE_FLOOR) * best)
 
 
@@ -355,8 +360,7 @@ def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float 
         best = max((hit.relevance for hit in result.hits), default=0.0)
         least = floor_of(kind, best, strength, min_score)
         if least is not None:
-            listed = LEAST_LISTED if is_weak(strength, None) else ITEM_FLOOR
-            lowest = least if min_score is not None else min(least, listed)
+            lowest = least if min_score is not None else min(least, LEAST_LISTED)
             hits += [hit for hit in result.hits if hit.relevance >= lowest][:limit]
     if not is_weak(strength, min_score):
         return hits

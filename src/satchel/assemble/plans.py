@@ -93,7 +93,7 @@ COMMIT_WEIGHTS = {"recency": 1.0}
 
 ATTEMPTS, PLACES = "What failed like this before", "Where in the code"
 
-ATTEMPT_FLOOR = 0.06
+ATTEMPT_FLOOR = 0.005
 """Lower than the floor of other questions: a log has a dozen names, and an attempt with its error and one of its files
 is worth reading."""
 

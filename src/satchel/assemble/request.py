@@ -168,7 +168,7 @@ def check_file_weights(weights: Iterable[tuple[str, float]]) -> FileWeights:
 def check_score(min_score: float | None) -> float | None:
     """Return a usable floor. Raises UsageError for anything but a number from 0 to 1."""
     if min_score is not None and not (isinstance(min_score, int | float) and 0 <= min_score <= 1):
-        raise UsageError(f"min_score is {min_score!r}: it is a share of the question's words, 0 to 1", "min_score")
+        raise UsageError(f"min_score is {min_score!r}: it is a probability, 0 to 1", "min_score")
     return min_score
 
 

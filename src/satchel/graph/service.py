@@ -33,6 +33,7 @@ from satchel.search.query import Query, analyse
 from satchel.search.relations import clear, definitions_named, files_named
 from satchel.search.resolve.code import Code
 from satchel.search.searcher import SearchResult, search_kind
+from satchel.search.strength import SHARE_EXPONENT
 from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.tokens import counter
@@ -60,8 +61,8 @@ FACTOR_POWER, MEANT_FACTOR_POWER = 2.0, 2.5
 than the fifth. Scores by words and meaning lie closer together than those by words. On the multi-hop passages 1 and 3
 measure one point less by words, and 2 one point less with vectors."""
 
-LEAST_RELEVANCE = 0.14
-"""A topic whose best match has a lower relevance gets an empty answer. Other contexts have the same floor."""
+LEAST_STRENGTH = 0.14
+"""A topic that no kind answers with so much strength gets an empty answer."""
 
 NODE_KINDS = (Kind.NOTE, Kind.CODE, Kind.DOC, Kind.COMMIT)
 """Kinds that have relations in an index, in the order in which an id without its kind is looked for."""
@@ -104,8 +105,8 @@ def code_named(store: Store, query: str) -> list[int]:
 
 def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[StartNode]:
     """Return the best matches of a topic over several kinds, best first; empty where nothing matches."""
-    best = max((hit.relevance for result in results for hit in result.hits), default=0.0)
-    if best < LEAST_RELEVANCE:
+    best = max((result.strength for result in results), default=0.0)
+    if best < LEAST_STRENGTH:
         return []
     rated = [(factor, hit) for result in results for hit, factor in _factors(result, best)]
     rated.sort(key=lambda row: (-row[0], row[1].chunk.id))
@@ -119,17 +120,16 @@ def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[StartNo
 
 
 def _factors(result: SearchResult, best: float) -> Iterator[tuple[Hit, float]]:
-    """Yield each match of one kind with its factor relative to the best match of all kinds (relevance `best`).
+    """Yield each match of one kind with its factor relative to the best match of all kinds (strength `best`).
 
-    Scores of records are logarithms of what ranks them; scores of files rank spans, so there relevance counts.
+    Scores are logarithms: of what ranks records, and of the value of spans of files, whose share is their square root.
     """
     hits = result.hits[:MOST_MATCHES]
     power = FACTOR_POWER if result.with_vectors is None else MEANT_FACTOR_POWER
-    top = max((hit.relevance for hit in hits), default=0.0) / best
     first = max((hit.score for hit in hits), default=0.0)
     for hit in hits:
         is_record = hit.chunk.location is None or hit.chunk.kind is Kind.NOTE
-        share = top * math.exp(hit.score - first) if is_record else hit.relevance / best
+        share = result.strength / best * math.exp((1.0 if is_record else SHARE_EXPONENT) * (hit.score - first))
         if hit.relevance > 0:
             yield hit, min(share, 1.0) ** power
 

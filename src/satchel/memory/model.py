@@ -88,7 +88,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class FoundMemory:
-    """A memory with its `score` from 0 to 1: the relevance to a question, or the similarity to another memory."""
+    """A memory with its `score` from 0 to 1: its relevance to a question, or its similarity to another memory."""
 
     memory: Memory
     score: float

@@ -57,7 +57,7 @@ SHOW_HANDLES = Parameter("show_handles", Shape.SWITCH, "List the handles of what
 TYPES = Parameter("types", Shape.TEXTS, "Only these types.", choices=tuple(CONTEXT_TYPES), aliases=("context_types",))
 SESSION = text("session", "Your session id: text that it already received is named, not repeated.")
 QUESTION = text("question", "A task, an issue text, an error or a stack trace.", aliases=("query",))
-MIN_SCORE = Parameter("min_score", Shape.NUMBER, "Lowest relevance to show.", least=0, most=1)
+MIN_SCORE = Parameter("min_score", Shape.NUMBER, "Lowest probability that an item is needed.", least=0, most=1)
 EXCLUDE = Parameter("exclude", Shape.TEXTS, "Path globs to leave out.", flags=("--exclude",))
 PATHS = Parameter("paths", Shape.TEXTS, "Path globs: only these.", flags=("--path",))
 SEARCHES = Parameter("searches", Shape.TEXTS, "Only these search methods.", choices=tuple(map(str, SearchStrategy)),

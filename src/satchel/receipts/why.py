@@ -20,7 +20,7 @@ from satchel.search.dense import Meaning, scores
 from satchel.search.query import Query, analyse
 from satchel.search.relations import definitions_named, files_named
 from satchel.search.resolve.code import Code
-from satchel.search.searcher import FileStanding, chunk_of, file_standing, search_kind
+from satchel.search.searcher import FileStanding, SearchResult, chunk_of, file_standing, search_kind
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.types import Chunk, Context, ContextItem, Hit, Kind, Signal
@@ -161,9 +161,10 @@ def _standing(
 ) -> Standing:
     """Return the rank of a target, and why `context`, the answer to the question, does not show it."""
     likeness, weights = scores(store, target.kind, meaning), request.file_weights
-    hits = search_kind(
+    result = search_kind(
         store, target.kind, query, votes=votes, candidates=EVERYTHING, likeness=likeness, weights=weights
-    ).hits
+    )
+    hits = result.hits
     own = [hit for hit in hits if _is_of(hit, target)]
     place = hits.index(own[0]) + 1 if own else 0
     if target.path:
@@ -173,7 +174,7 @@ def _standing(
     shown = _shown(target, own[0] if own else None, context.items)
     reason, detail, budget = "", "", 0
     if shown is None:
-        reason, detail, budget = _reason(target, file.rank, request, hits, own, context)
+        reason, detail, budget = _reason(target, file.rank, request, result, own, context)
     return Standing(
         id=target.id,
         kind=target.kind,
@@ -218,7 +219,12 @@ def _shown(target: WhyTarget, best: Hit | None, items: Sequence[ContextItem]) ->
 
 
 def _reason(
-    target: WhyTarget, rank: int, request: AssembleRequest, hits: Sequence[Hit], own: Sequence[Hit], context: Context
+    target: WhyTarget,
+    rank: int,
+    request: AssembleRequest,
+    result: SearchResult,
+    own: Sequence[Hit],
+    context: Context,
 ) -> tuple[str, str, int]:
     """Return the first stage that leaves a target out: its name, a sentence, and a sufficient budget."""
     kind = target.kind
@@ -228,8 +234,8 @@ def _reason(
         return "no match", _no_match(rank, target), 0
     if not is_wanted(own[0], request):
         return "filter", "--path or --exclude leaves it out", 0
-    best = max(hit.relevance for hit in hits)
-    floor = floor_of(kind, best, best, request.min_score)
+    best = max(hit.relevance for hit in result.hits)
+    floor = floor_of(kind, best, result.strength, request.min_score)
     if floor is None:
         return "floor", f"nothing of {kind.plural} is relevant enough: the best has {best:.2f}", 0
     if own[0].relevance < floor:

@@ -27,6 +27,7 @@ from satchel.search.query import Mention, Query, QueryTerm, Zone, analyse
 from satchel.search.relations import Relations
 from satchel.search.resolve.code import CodeDefinition
 from satchel.search.searcher import SearchResult
+from satchel.search.strength import relevance_of
 from satchel.search.votes import COMMIT_HALF_LIFE_SECONDS
 from satchel.sources.change import Change, ChangedFile
 from satchel.sources.code.languages import language_of
@@ -116,7 +117,9 @@ def with_past(
                 hit = best.get(hit.chunk.id, hit)
                 score, signal = max(hit.score, ceiling + math.log(PAST)), Signal(SIGNAL, PAST, 1.0)
                 signals = (*(one for one in hit.signals if one.name != SIGNAL), signal)
-                best[hit.chunk.id] = replace(hit, relevance=max(hit.relevance, PAST), score=score, signals=signals)
+                best[hit.chunk.id] = replace(
+                    hit, relevance=max(hit.relevance, relevance_of(PAST)), score=score, signals=signals
+                )
     return replace(result, hits=merged(best.values(), ()))
 
 
@@ -183,7 +186,8 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
         signal = Signal(SIGNAL, round(weight, 4), 1.0)
         base = hit or Hit(chunk, 0.0, value, (ScoredSpan(part.start, part.end, value),))
         score = max(base.score, value)
-        hits.append(replace(base, relevance=max(base.relevance, weight), score=score, signals=(*base.signals, signal)))
+        relevance = max(base.relevance, relevance_of(weight))
+        hits.append(replace(base, relevance=relevance, score=score, signals=(*base.signals, signal)))
     return hits
 
 

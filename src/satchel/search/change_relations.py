@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.dataclass import dataclass
 from satchel.search.chunks import chunks_of
+from satchel.search.strength import relevance_of
 from satchel.store.records import StoredChunk
 from satchel.types import Hit, Role, ScoredSpan, Signal
 
@@ -348,7 +349,7 @@ def _hits(searched: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
         hits.append(
             replace(
                 hit,
-                relevance=max(hit.relevance, relation.weight),
+                relevance=max(hit.relevance, relevance_of(relation.weight)),
                 score=value,
                 spans=spans_of(part, relation, value),
                 signals=(*hit.signals, Signal(SIGNAL, round(relation.weight, 4), 1.0)),

@@ -29,7 +29,7 @@ benchmarks/results/vectors.json), so that few chunks rather get too little relev
 VECTOR_FLOOR = 0.35
 """Similarity above the mean, as a share of what is possible, that counts as relevance 0. Questions about other people's
 conversations stay below .43 in 99 of 100 cases: vectors alone lift 8 of 1,000 such questions above the floor of a
-context (relevance .14), and 735 of 1,000 that have an answer (benchmarks/results/vectors.json)."""
+context (a match of .14), and 735 of 1,000 that have an answer (benchmarks/results/vectors.json)."""
 
 
 @dataclass(frozen=True, slots=True)

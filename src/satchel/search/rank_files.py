@@ -24,7 +24,7 @@ from satchel.search.filters import FileWeights as FileWeights
 from satchel.search.filters import SearchStrategy
 from satchel.search.mentions import Mentions, TracedPlace, look_up
 from satchel.search.query import Query
-from satchel.search.strength import LARGEST_MENTION, RELEVANCE_EXPONENT, Evidence, aside, spans_share, title_share
+from satchel.search.strength import LARGEST_MENTION, SHARE_EXPONENT, Evidence, aside, spans_share, title_share
 from satchel.search.votes import SEEDS, Votes, neighbours
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
@@ -164,16 +164,14 @@ def rank(
     )
 
 
-def relevance(ranking: Ranking, lexicon: Lexicon, spans: Sequence[int], strength: float) -> FloatArray:
-    """Return the relevance (0 to 1) of these spans: the strength of the answer, less for spans of less value."""
+def shares(ranking: Ranking, lexicon: Lexicon, spans: Sequence[int]) -> FloatArray:
+    """Return the share (0 to 1) of these spans in the match of the best one, for their relevance."""
     listed = np.fromiter(spans, dtype=np.int64)
-    worth = np.exp(np.minimum(RELEVANCE_EXPONENT * (ranking.value[listed] - ranking.best), 0.0))
-    # The value of a peripheral file has the factor with the exponent; its relevance has the full factor.
-    aside = np.where(
-        ranking.peripheral[lexicon.span_document[listed]], SECONDARY_FACTOR ** (1 - RELEVANCE_EXPONENT), 1.0
-    )
-    relevant: FloatArray = strength * worth * aside
-    return relevant
+    worth = np.exp(np.minimum(SHARE_EXPONENT * (ranking.value[listed] - ranking.best), 0.0))
+    # The value of a peripheral file has the factor with the exponent; its share has the full factor.
+    aside = np.where(ranking.peripheral[lexicon.span_document[listed]], SECONDARY_FACTOR ** (1 - SHARE_EXPONENT), 1.0)
+    result: FloatArray = worth * aside
+    return result
 
 
 def _folders(store: Store, lexicon: Lexicon, documents: IntArray) -> IntArray:

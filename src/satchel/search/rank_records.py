@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -31,7 +32,7 @@ from satchel.search.chunks import ALSO, chunk_of, identity_of, stored_rows
 from satchel.search.dense import Likeness, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
 from satchel.search.query import Query
-from satchel.search.strength import title_of
+from satchel.search.strength import places_of, relevance_of, title_of
 from satchel.sources.roles import asks_for_routine, is_routine_commit
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
@@ -122,7 +123,7 @@ class SearchResult:
     """Hits of one kind, best first, and the query terms that no chunk of the kind contains.
 
     `strength` is how well the kind answers, 0 to 1, and `matched` the share of the question's idf mass in its best
-    spans (`satchel.search.strength`); for records both are the best relevance. `with_vectors` of `chunks` have a
+    spans (`satchel.search.strength`); for records both are the best match. `with_vectors` of `chunks` have a
     vector; it is None where vectors were not used.
     """
 
@@ -147,8 +148,8 @@ def search_records(
 ) -> SearchResult:
     """Rank the records of one kind; at most `candidates` of those that the filters admit, each once.
 
-    Recency is relative to `now` (seconds since the epoch, 0 for unknown). Relevance is the matched share of the
-    question's idf mass or, if that is larger, the relevance of the vectors.
+    Recency is relative to `now` (seconds since the epoch, 0 for unknown). A record matches by the share
+    of the question's idf mass or, if that is larger, by its vector; relevance follows from that and from its place.
     """
     lexicon = store.lexicon(kind)
     is_alone = kind is Kind.NOTE
@@ -175,7 +176,14 @@ def search_records(
     ranking = _Ranking(lexicon, ranked, matched, signals, several, spans, asks_for_routine(title_of(query)))
     hits = _hits(store, ranking, candidates, filters, now)
     strength = max((hit.relevance for hit in hits), default=0.0)
-    return SearchResult(tuple(hits), scores.missing, covered, lexicon.chunk_count, strength, strength)
+    order = places_of([hit.score for hit in hits])
+    return SearchResult(
+        tuple(
+            replace(hit, relevance=relevance_of(strength, hit.relevance / max(strength, 1e-12), place))
+            for hit, place in zip(hits, order, strict=True)
+        ),
+        scores.missing, covered, lexicon.chunk_count, strength, strength,
+    )  # fmt: skip
 
 
 NEIGHBOUR_WEIGHTS = (0.3, 0.3, 0.15)

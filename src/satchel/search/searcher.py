@@ -17,6 +17,7 @@ from satchel.search.dense import Likeness, Similar, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
 from satchel.search.query import Query
 from satchel.search.rank_records import SearchResult, search_records
+from satchel.search.strength import lifted, places_of, relevance_of
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
@@ -111,17 +112,17 @@ def balanced(results: Mapping[Kind, SearchResult]) -> dict[Kind, SearchResult]:
     best = max(files.values(), key=lambda result: result.strength, default=None)
     if best is None or best.matched <= 0:
         return dict(results)
-    lifted = {
+    raised = {
         kind: _lifted(result, best.strength * min(result.matched / best.matched, 1.0)) for kind, result in files.items()
     }
-    return {kind: lifted.get(kind, result) for kind, result in results.items()}
+    return {kind: raised.get(kind, result) for kind, result in results.items()}
 
 
 def _lifted(result: SearchResult, strength: float) -> SearchResult:
     if strength <= result.strength:
         return result
     factor = strength / result.strength if result.strength else 0.0
-    hits = tuple([replace(hit, relevance=min(hit.relevance * factor, 1.0)) for hit in result.hits])
+    hits = tuple([replace(hit, relevance=lifted(hit.relevance, factor)) for hit in result.hits])
     return replace(result, hits=hits, strength=strength)
 
 
@@ -144,8 +145,9 @@ def _file_hits(
     owned = list(chunks)
     rows = columns.chunk_row[owned].tolist()
     stored = lexicon.stored(chunks_of, owned, partial(chunks_of, store))
-    relevant = rank_files.relevance(ranking, lexicon, best, strength).tolist()
-    relevances = dict(zip(reversed(owners), reversed(relevant), strict=True))  # that of the best span stays
+    every = rank_files.shares(ranking, lexicon, best).tolist()
+    shares = dict(zip(reversed(owners), reversed(every), strict=True))  # that of the best span stays
+    place = dict(zip(owned, places_of([spans[0].value for spans in chunks.values()]), strict=True))
     learned = dict(zip(reversed(owners), reversed(ranking.learned[best].tolist()), strict=True))
     documents = columns.chunk_document[owned].tolist()
     file_signals = {document: _file_signals(ranking, document) for document in dict.fromkeys(documents)}
@@ -158,7 +160,7 @@ def _file_hits(
         hits.append(
             Hit(
                 chunk=stored[row][1],
-                relevance=max(relevances[chunk], frame),
+                relevance=max(relevance_of(strength, shares[chunk], place[chunk]), relevance_of(frame)),
                 score=spans[0].value,
                 spans=tuple(spans),
                 signals=file_signals[document] + _part_signals(called, chunk, frame, similar, learned[chunk]),
@@ -219,7 +221,7 @@ def _part_signals(
 class FileStanding:
     """`rank` counts from 1 and is 0 for a file that matches nothing; `of` is how many files match.
 
-    `relevance` is absolute, 0 to 1: that of its best chunk, as `search_kind` gives it.
+    `relevance` is that of its best chunk, as `search_kind` gives it.
     """
 
     rank: int
@@ -255,7 +257,10 @@ def file_standing(
     strength = max(ranking.evidence.strength, _nearest(similar))
     first = int(lexicon.document_first_span[position])
     spans = range(first, first + int(lexicon.document_span_count[position]))
-    relevance = float(rank_files.relevance(ranking, lexicon, spans, strength).max(initial=0.0))
+    share = float(rank_files.shares(ranking, lexicon, spans).max(initial=0.0))
+    better = ranking.value > ranking.value[spans].max(initial=-np.inf)
+    place = len(np.unique(lexicon.columns.span_chunk[better])) + 1
     own = lexicon.columns.chunk_document == position
-    relevance = max([relevance, *(place.strength for place in ranking.mentions.places if own[place.chunk])])
+    framed = (relevance_of(frame.strength) for frame in ranking.mentions.places if own[frame.chunk])
+    relevance = max((relevance_of(strength, share, place), *framed))
     return FileStanding(int(ranking.file_rank[position]) + 1, matching, relevance, signals)

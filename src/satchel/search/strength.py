@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
@@ -33,9 +34,36 @@ SPANS_FOR_EACH = 20
 
 LARGEST_MENTION = 4.0
 
-RELEVANCE_EXPONENT = 0.5
-"""Exponent of the value of a chunk relative to the best: right files are separated with an area under the curve of .80
-instead of .71 (the matched share of the file), right chunks with .72 instead of .54."""
+SHARE_EXPONENT = 0.5
+"""Exponent of the value of a chunk relative to the best, for its share. Right files are separated with an area under
+the curve of .80 instead of .71 (the matched share of the file), right chunks with .72 instead of .54."""
+
+LARGEST_ODDS, STRENGTH_EXPONENT, PLACE_EXPONENT = 0.85, 1.5, 1.1
+"""Constants of the relevance, from a logistic regression with the logarithms of strength, share and place over code,
+prose, notes, memories and conversations with equal weight (`benchmarks/calibration.py`, docs/decisions/0042): .88,
+1.55 and 1.19, and .81 for the share, which is 1 here."""
+
+
+def relevance_of(strength: float, share: float = 1.0, place: float = 1.0) -> float:
+    """Return the probability that an item is needed for the answer, 0 to .46; 0 where nothing matches.
+
+    `strength` is that of the answer of its kind, `share` the match of the item in parts of the best one, `place` its
+    place among the hits of its kind, from 1.
+    """
+    odds = LARGEST_ODDS * math.pow(strength, STRENGTH_EXPONENT) * share / math.pow(place, PLACE_EXPONENT)
+    return odds / (1 + odds)
+
+
+def lifted(relevance: float, factor: float) -> float:
+    """Return a relevance for an answer that is `factor` times as strong."""
+    odds = relevance * math.pow(factor, STRENGTH_EXPONENT)
+    return odds / (1 - relevance + odds)
+
+
+def places_of(scores: Sequence[float]) -> list[int]:
+    """Return the places, from 1, of scores in falling order; equal scores share a place."""
+    falling = [-score for score in scores]
+    return [bisect_left(falling, score) + 1 for score in falling]
 
 
 @dataclass(frozen=True, slots=True)
