@@ -35,9 +35,9 @@ def test_each_signal_adds_and_a_long_question_may_match_less() -> None:
 
 
 def test_of_a_small_corpus_fewer_spans_have_to_match() -> None:
-    assert spans_share(np.array([0.8, 0.0, 0.0])) == 0.8
-    assert spans_share(np.array([0.8] + [0.0] * 99)) == pytest.approx(0.16)
-    assert spans_share(np.zeros(0)) == 0.0
+    assert spans_share(np.array([0.8, 0.0, 0.0]), 3) == 0.8
+    assert spans_share(np.array([0.8] + [0.0] * 99), 100) == pytest.approx(0.16)
+    assert spans_share(np.zeros(0), 0) == 0.0
 
 
 def test_a_title_of_unknown_words_matches_nothing() -> None:

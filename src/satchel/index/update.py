@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import time
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -224,17 +225,22 @@ def new_document(reading: Reading) -> NewDocument:
     )
 
 
+_INNER = frozenset({Role.FUNCTION, Role.METHOD})
+
+
 def _fields(reading: Reading, extraction: Extraction) -> dict[str, Any]:
     """Return the stored facts of a file: its imports as (target, names, first line, last line).
 
     Imports inside a function are left out: they are shown with it. `redacted` secrets and `cleaned` characters are
     counted if there are any.
     """
-    inner = [part for part in extraction.parts if part.role in {Role.FUNCTION, Role.METHOD}]
+    parts = extraction.parts  # in order, and they tile the file
+    starts = [part.start for part in parts] if extraction.imports else []
+    owned = ((one, parts[bisect_left(starts, one.start) - 1]) for one in extraction.imports)
     imports = [
         [one.target, list(one.names), one.start, one.end]
-        for one in extraction.imports
-        if not any(part.start < one.start <= part.end for part in inner)
+        for one, part in owned
+        if not (part.role in _INNER and part.start < one.start <= part.end)
     ]
     removed = {"redacted": reading.redacted, "cleaned": reading.cleaned}
     return (

@@ -157,7 +157,7 @@ def rank(
         masks, folders = (primary.chunk, primary.span), partial(_folders, store, lexicon)
         asked = ranker.Signals(lexicon, query.terms, scores, files, mentions.symbol, *masks, folders)
         learned[spans] = revalue(asked, spans, value[spans], weighted["learned"]) - value[spans]
-        value += learned
+        value[spans] += learned[spans]
     _lift_frames(value, mentions.places, lexicon)
     return Ranking(
         scores, file_score, signals, file_rank, value, learned, support, mentions, weighted, peripheral, evidence, best
@@ -203,8 +203,8 @@ def _silenced(
 def _evidence(query: Query, lexicon: Lexicon, scores: bm25.Scores, mentions: Mentions) -> Evidence:
     """Return the evidence for the answer. Tests count as well: they show that the project has the subject."""
     return Evidence(
-        title_share(scores.title[lexicon.live_chunk], scores.title_mass),
-        spans_share(scores.span_matched[lexicon.live_span]),
+        title_share(scores.title, scores.title_mass),
+        spans_share(scores.span_matched, lexicon.span_count),
         min(float(mentions.symbol.max(initial=0.0)) / LARGEST_MENTION, 1.0),
         len(query.terms),
     )
@@ -366,6 +366,8 @@ def _span_values(
 
 def _lift_frames(value: FloatArray, places: Sequence[TracedPlace], lexicon: Lexicon) -> None:
     """Put the spans of the frames of a trace before all others, in the order of the frames. Changes `value`."""
+    if not places:
+        return
     columns = lexicon.columns
     ceiling = max(float(value.max(initial=-np.inf)), 0.0)
     for place in reversed(places):

@@ -86,9 +86,12 @@ def _ranks(values: FloatArray, own: FloatArray) -> FloatArray:
     return np.log1p(len(larger) - np.searchsorted(larger, own, side="right"))
 
 
-def _shares(values: FloatArray, primary: npt.NDArray[np.bool_], members: IntArray) -> FloatArray:
-    """Return the values of the members relative to the largest in a primary file, at most 1."""
-    largest = max(float((values * primary).max(initial=0.0)), 1e-9)
+def _shares(values: FloatArray, of_primary: FloatArray, members: IntArray) -> FloatArray:
+    """Return the values of the members relative to the largest in a primary file, at most 1.
+
+    `of_primary` are the values with 0 for all other files.
+    """
+    largest = max(float(of_primary.max(initial=0.0)), 1e-9)
     shares: FloatArray = np.minimum(values[members] / largest, 1.0)
     return shares
 
@@ -133,8 +136,9 @@ def features(signals: Signals, spans: IntArray, values: FloatArray) -> dict[str,
     )
     folder = signals.folders(documents)
     by_folder = np.bincount(folder, file.score[documents])[folder] - file.score[documents]
-    span_rank = _ranks(np.where(signals.primary_span, scores.span, 0.0), scores.span[spans])
-    chunk_rank = _ranks(np.where(signals.primary_chunk, scores.chunk, 0.0), scores.chunk[chunks])
+    primary_spans, primary_chunks = scores.span * signals.primary_span, scores.chunk * signals.primary_chunk
+    span_rank = _ranks(primary_spans, scores.span[spans])
+    chunk_rank = _ranks(primary_chunks, scores.chunk[chunks])
     length = columns.span_end[spans].astype(np.float64) - columns.span_start[spans] + 1
     lines = columns.span_end[lexicon.document_first_span[documents] + lexicon.document_span_count[documents] - 1]
     of_file: dict[str, npt.NDArray[Any]] = {
@@ -153,8 +157,8 @@ def features(signals: Signals, spans: IntArray, values: FloatArray) -> dict[str,
         "commit first": np.log1p(np.array([commit.first for commit in commits])),
     }
     of_chunk: dict[str, npt.NDArray[Any]] = {
-        "chunk": _shares(scores.chunk, signals.primary_chunk, chunks),
-        "chunk title": _shares(scores.title, signals.primary_chunk, chunks),
+        "chunk": _shares(scores.chunk, primary_chunks, chunks),
+        "chunk title": _shares(scores.title, scores.title * signals.primary_chunk, chunks),
         "chunk rank": chunk_rank,
         "named": np.minimum(signals.named[chunks], 8.0) / 4.0,
         "chunk length": np.log1p(lexicon.chunk_length[chunks]),
@@ -166,7 +170,7 @@ def features(signals: Signals, spans: IntArray, values: FloatArray) -> dict[str,
         "lead": np.full(count, values[0] - values[min(20, count - 1)]),
         "rank": np.log1p(np.arange(count)),
         "rank in file": np.log1p(_places(document)),
-        "span": _shares(scores.span, signals.primary_span, spans),
+        "span": _shares(scores.span, primary_spans, spans),
         "span rank": span_rank,
         "span terms": np.log1p(columns.span_terms[spans]),
         "span lines": length / 24,

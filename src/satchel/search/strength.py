@@ -88,10 +88,13 @@ class Evidence:
         return 1 / (1 + math.exp(-log_odds))
 
 
-def spans_share(matched: FloatArray) -> float:
-    """Return the mean matched share of the best spans of a corpus, one value a live span."""
-    count = min(max(len(matched) // SPANS_FOR_EACH, 1), BEST_SPANS, len(matched))
-    return float(np.partition(matched, -count)[-count:].mean()) if count else 0.0
+def spans_share(matched: FloatArray, live: int) -> float:
+    """Return the mean matched share of the best spans of a corpus, one value a span; dead ones, with 0, do not count.
+
+    `live` is the number of the others.
+    """
+    count = min(max(live // SPANS_FOR_EACH, 1), BEST_SPANS, live)
+    return float(matched[bm25.largest(matched, count)].mean()) if count else 0.0
 
 
 def title_share(scores: FloatArray, possible: float) -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from array import array
 from collections.abc import Sequence
-from itertools import accumulate, chain, islice, pairwise
+from itertools import accumulate, chain, islice, pairwise, repeat
+from operator import add
 
 import numpy as np
 import numpy.typing as npt
@@ -314,7 +315,7 @@ def _fields(counted: TermCounts, bounds: Sequence[int]) -> list[Postings]:
 
 def _line_starts(lines: Sequence[str]) -> list[int]:
     """Return the character offset of each line, and one past the end of the last."""
-    return list(accumulate((len(line) + 1 for line in lines), initial=0))
+    return list(accumulate(map(add, map(len, lines), repeat(1)), initial=0))
 
 
 def _comments(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, repeat
+from operator import add
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -201,7 +202,7 @@ def find(source: bytes, language: str, grammar: Grammar) -> SyntaxFindings | Non
     again = _Budget(len(source))
     if has_error and language in _PREPROCESSED:
         tree = _parse(parser, first_branches(source), again) or tree
-    starts = [0, *accumulate(len(line) + 1 for line in source.split(b"\n")[:-1])]
+    starts = [0, *accumulate(map(add, map(len, source.split(b"\n")[:-1]), repeat(1)))]
     findings = SyntaxFindings(source, language, starts, has_error=has_error)
     collect(tree, grammar, findings)
     _read_embedded(parser, grammar, findings, again)
