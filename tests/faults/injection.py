@@ -1,0 +1,494 @@
+"""Every system call that writes fails once, or the process dies there, one call after the other.
+
+    LD_PRELOAD=shim.so python -m tests.faults.injection FOLDER '{"writers": [], "faults": [], "most": 0}'
+
+prints one JSON object for each writer and fault; `run` builds the shim and starts this. A process that has imported
+everything is forked for each point: the fork lets one call fail (see shim.c) and runs the commands of the writer. A
+second fork, without faults, looks at what is left, runs the commands that did not succeed again, and compares the state
+with that of an undisturbed run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import importlib
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+
+from satchel import tokens
+from satchel.cli import application, streams
+from satchel.hooks import background, supervise
+from satchel.store.sqlite.connection import MOST_BACKUPS, backups, damage
+from satchel.system import state_files
+from tests.e2e.sample import sample_repository
+from tests.hooks.recorded import recorded
+from tests.soundness import contents, faults
+
+HERE = Path(__file__).parent
+SECONDS = 60
+"""A command or check that takes longer counts as hanging."""
+
+ADDS, CHANGES, LOCKS = 1, 2, 4
+
+FAULTS: Mapping[str, tuple[int, bool, int]] = {
+    "killed": (0, False, ADDS | CHANGES),
+    "EIO once": (errno.EIO, False, ADDS | CHANGES),
+    "ENOSPC once": (errno.ENOSPC, False, ADDS),
+    "ENOSPC from there on": (errno.ENOSPC, True, ADDS),
+    "EINTR once": (errno.EINTR, False, ADDS),
+    "ENOLCK once": (errno.ENOLCK, False, LOCKS),
+}
+"""Name -> error (0: the process is killed in the middle of a write), whether it stays, and the calls that it is for."""
+
+QUESTION = "why is the backoff between attempts exponential"
+LATER = "def later() -> None:\n    '''Sends an order later.'''\n"
+
+
+class Ran(NamedTuple):
+    """What a command did; code -1 if the process died."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Bench:
+    """The folders that a writer writes to. They are at the same place for every point: an index knows its root."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "live"
+        self.root, self.home = self.folder / "shop", self.folder / "home"
+        self._template = folder / "template"
+
+    @property
+    def memory(self) -> Path:
+        return self.home / "data" / "memory.db"
+
+    def prepare(self, make: Callable[[Bench], None]) -> None:
+        """Build what all points of a writer begin with."""
+        for old in (self.folder, self._template):
+            shutil.rmtree(old, ignore_errors=True)
+        sample_repository(self.root)
+        inside(lambda: make(self))
+        shutil.copytree(self.folder, self._template, symlinks=True)
+
+    def reset(self) -> None:
+        """Begin anew."""
+        shutil.rmtree(self.folder)
+        shutil.copytree(self._template, self.folder, symlinks=True)
+
+    def __call__(self, command: Sequence[str]) -> Ran:
+        """Run a command in this process."""
+        os.chdir(self.root)
+        if command[0] == "event":
+            return _hook(command[1:], self.root)
+        with streams.recorded() as rows:
+            code = application.run([*command])
+        out, err = (b"".join(raw for number, raw in rows if number == stream).decode() for stream in (1, 2))
+        return Ran(code, out, err)
+
+    def files(self) -> dict[str, int]:
+        """The number of files below the folder by name, without numbers and hashes."""
+        counts: dict[str, int] = {}
+        for path in sorted(self.folder.rglob("*")):
+            if (
+                ".git" not in path.parts
+                and not path.match("*-wal")
+                and not path.match("*-shm")
+                and not path.match("*backup-*.db")
+            ):
+                name = re.sub(r"[0-9a-f]{8,}|\d+", "#", str(path.relative_to(self.folder)))
+                counts[name] = counts.get(name, 0) + 1
+        return counts
+
+
+def _hook(words: Sequence[str], root: Path) -> Ran:
+    sent = recorded(f"claude-code/{words[1]}", cwd=str(root), session_id="s1", transcript_path=None)
+    with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        source.write(json.dumps(sent).encode())
+        source.seek(0)
+        kept = [os.dup(number) for number in range(3)]
+        for number, file in enumerate((source, out, err)):
+            os.dup2(file.fileno(), number)
+        try:
+            code = supervise.main([words[0]])
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            for number, descriptor in enumerate(kept):
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+        out.seek(0)
+        err.seek(0)
+        return Ran(code, out.read().decode(), err.read().decode())
+
+
+def inside(work: Callable[[], Any], report: Callable[[], Any] = lambda: None) -> Any:
+    """Do some work in a fork and return its result; what `report` collected if it died, raises if it hangs."""
+    source, target = os.pipe()
+    child = os.fork()
+    if not child:
+        os.setpgid(0, 0)
+        try:
+            raw = json.dumps(work()).encode()
+        except BaseException:
+            raw = json.dumps({"raised": traceback.format_exc()}).encode()
+        while raw:
+            raw = raw[os.write(target, raw) :]
+        os._exit(0)
+    os.close(target)
+    received, deadline = b"", time.monotonic() + SECONDS
+    while select.select([source], [], [], max(deadline - time.monotonic(), 0))[0]:
+        if not (chunk := os.read(source, 65_536)):
+            break
+        received += chunk
+    is_late = time.monotonic() >= deadline
+    with_group = -child
+    try:
+        os.killpg(child, signal.SIGKILL)
+    except ProcessLookupError:
+        with_group = 0
+    os.waitpid(child, 0)
+    os.close(source)
+    if is_late:
+        return {"raised": f"hangs (process group {with_group})"}
+    return json.loads(received) if received else report()
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Commands that write, what is there before them, whether they repair something, and whether they index first."""
+
+    commands: Sequence[Sequence[str]]
+    before: Callable[[Bench], None] = lambda _: None
+    repairs: bool = False
+    is_first: bool = False
+
+
+def run_all(*commands: Sequence[str]) -> Callable[[Bench], None]:
+    """Prepare with some commands."""
+
+    def prepare(bench: Bench) -> None:
+        for command in commands:
+            ran = bench(command)
+            assert ran.code == 0, ran
+
+    return prepare
+
+
+def _edited(bench: Bench) -> None:
+    (bench.root / "shop" / "later.py").write_text(LATER)
+    (bench.root / "shop" / "prices.py").unlink()
+
+
+def _aged(bench: Bench) -> None:
+    run_all(FIRST, SECOND)(bench)
+    for copy in backups(bench.memory):
+        os.utime(copy, (1, 1))
+
+
+def _old_schema(bench: Bench) -> None:
+    run_all(FIRST, SECOND)(bench)
+    connection = apsw.Connection(str(bench.memory))
+    connection.execute("ALTER TABLE bundles DROP COLUMN workspace; PRAGMA user_version = 1")
+    connection.close()
+
+
+def _junk(bench: Bench) -> None:
+    run_all(FIRST, SECOND)(bench)
+    for path in bench.memory.parent.glob("memory.db*"):
+        path.unlink()
+    bench.memory.write_bytes(b"junk" * 4_000)
+
+
+def _one_broken(bench: Bench) -> None:
+    run_all(FIRST, SECOND)(bench)
+    connection = apsw.Connection(str(bench.memory))
+    connection.execute("UPDATE texts SET body = x'00' WHERE bundle = (SELECT max(bundle) FROM texts)")
+    connection.close()
+
+
+def _exported(bench: Bench) -> None:
+    run_all(FIRST, ("export", "../out.jsonl"), SECOND)(bench)
+
+
+def _to_import(bench: Bench) -> None:
+    run_all(FIRST, SECOND, ("export", "../in.jsonl"), ("memory", "forget", "--origin", "notes", "--yes"), THIRD)(bench)
+
+
+FIRST = ("memory", "add", "The backoff doubles because a linear wait hammered the server.", "--json")
+SECOND = ("memory", "add", "Prices are kept in cents.", "--origin", "notes", "--json")
+THIRD = ("memory", "add", "Orders are sent at most three times.", "--json")
+START = (
+    "experience", "start", "--domain", "debugging", "--strategy", "read-the-error", "--goal", "Orders arrive twice no more",
+    "--hypothesis", "The retry loop in client.py sends again after a late answer", "--action", "Send an id along",
+    "--prediction", "The second order is refused", "--session", "s1",
+)  # fmt: skip
+RESOLVE = ("experience", "resolve", "--status", "confirmed", "--result", "It was refused", "--session", "s1")
+ASK = ("context", QUESTION, "--session", "s1", "--now", "2026-01-01", "--max-tokens", "600")
+
+WRITERS: Mapping[str, Writer] = {
+    "index, first": Writer([("index",)], is_first=True),
+    "index, update": Writer([("index",)], _edited),
+    "question that updates the index": Writer([ASK], _edited),
+    "index, clean": Writer([("clean",)]),
+    "sessions and receipts": Writer(
+        [ASK, (*ASK, "--explain"), ("context", "discount", "--session", "s2", "--now", "2026-01-01")],
+    ),
+    "memory, first": Writer([FIRST]),
+    "memory": Writer([THIRD, ("memory", "forget", "--origin", "notes", "--yes")], run_all(FIRST, SECOND)),
+    "experiences": Writer([START, RESOLVE], run_all(FIRST)),
+    "memory, daily backup": Writer([THIRD], _aged),
+    "memory, migration": Writer([THIRD], _old_schema),
+    "memory, export": Writer([("export", "../out.jsonl", "--force")], _exported),
+    "memory, import": Writer([("import", "../in.jsonl")], _to_import),
+    "memory, repair": Writer([("memory", "repair"), THIRD], _one_broken, repairs=True),
+    "memory, restore": Writer([("memory", "restore"), THIRD], _junk, repairs=True),
+    "client set-up": Writer(
+        [("setup", "claude-code", "--scope", "project", "--with-hooks"), ("remove", "claude-code")],
+        lambda bench: _settings(bench),
+    ),
+    "hooks": Writer(
+        [("event", "session-start", "session-start"), ("event", "prompt", "prompt"), ("event", "after-tool", "after-edit"),
+         ("event", "session-end", "session-end")],
+        run_all(FIRST),
+    ),
+    "settings": Writer([("hook", "off"), ("trust",), ("workspace", "add", "shop", "."), ("hook", "on")]),
+}  # fmt: skip
+
+
+def _settings(bench: Bench) -> None:
+    (bench.root / ".mcp.json").write_text('{\n  "mcpServers": {"other": {"command": "x"}}\n}\n')
+    (bench.root / ".claude").mkdir()
+    (bench.root / ".claude" / "settings.json").write_text('{"model": "opus"}\n')
+
+
+@dataclass
+class Result:
+    """The points of one writer and one fault."""
+
+    writer: str
+    fault: str
+    calls: int = 0
+    points: int = 0
+    succeeded: int = 0
+    bad: list[str] = field(default_factory=list)
+    bad_points: int = 0
+    left_files: dict[str, int] = field(default_factory=dict)
+
+
+def state(bench: Bench) -> dict[str, Any]:
+    """All that the commands can change, without numbers of rows and clocks."""
+    kept: dict[str, Any] = {"memories": [], "answer": "", "files": {}}
+    if bench.memory.exists():
+        kept["memories"] = sorted({*_memories(bench)})  # one that was not acknowledged may be there twice
+        listed = json.loads(bench(("experience", "list", "--json")).out or "{}")
+        kept["experiences"] = sorted(str(row.get("goal")) for row in listed.get("experiences", ()))
+    for index in bench.home.glob("cache/index/*/index.db"):
+        kept["index"] = repr(_look(index, contents))
+    for name in (".mcp.json", ".claude/settings.json", "../out.jsonl"):
+        path = bench.root / name
+        kept["files"][name] = _plain(path.read_text()) if path.exists() else None
+    return kept
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[0-9a-f]{8,}|\d+", "#", text)
+
+
+def _memories(bench: Bench) -> list[str]:
+    ran = bench(("memory", "list", "--json"))
+    if ran.code:
+        raise AssertionError(f"memory list: {ran.err or ran.code}")
+    return [row["content"] for row in json.loads(ran.out)["memories"]]
+
+
+def _look(path: Path, function: Callable[[apsw.Connection], Any]) -> Any:
+    connection = apsw.Connection(str(path))
+    try:
+        return function(connection)
+    finally:
+        connection.close()
+
+
+def look(bench: Bench, writer: Writer, rans: Sequence[Ran], expected: Mapping[str, Any]) -> dict[str, Any]:
+    """Find what is wrong after a fault: at once, and after the commands that did not succeed were run again."""
+    bad = [f"{ran.err}" for ran in rans if "Traceback" in ran.err or "internal error" in ran.err]
+    done = [ran.code == 0 for ran in rans]
+    if not writer.repairs:
+        bad += _harm(bench, writer, done) + _ask(bench)
+    for command in writer.commands[[*done, False].index(False) :]:
+        again = bench(command)
+        was_done = re.search("is not set up|has an active experience", again.err)  # by the run that was killed
+        if (again.code and not was_done) or "Traceback" in again.err:
+            bad.append(f"again: {' '.join(command[:2])}: exit {again.code}: {again.err}")
+    bad += _harm(bench, writer, [True] * len(done)) + _ask(bench)
+    if len(backups(bench.memory)) > MOST_BACKUPS:
+        bad.append(f"{len(backups(bench.memory))} backups")
+    for index in bench.home.glob("cache/index/*/index.db"):
+        bad += [f"index: {fault}" for fault in _look(index, faults)]
+    after = state(bench)
+    bad += [f"{name} differs: {str(after.get(name))[:300]}" for name in expected if after.get(name) != expected[name]]
+    return {"bad": bad, "files": bench.files()}
+
+
+def _harm(bench: Bench, writer: Writer, done: Sequence[bool]) -> list[str]:
+    """Return damage of stores (as `doctor` sees it), lost acknowledged memories, and questions without an answer."""
+    stores = [bench.memory, *bench.home.glob("cache/index/*/index.db")]
+    bad = [
+        f"{path.name}: {fault}" for path in stores if path.exists() and path.stat().st_size for fault in damage(path)
+    ]
+    commands = [command for command, is_done in zip(writer.commands, done, strict=True) if is_done]
+    memories = _memories(bench)
+    before = [] if writer.repairs else json.loads((bench.folder / "before.json").read_text())
+    is_forgotten = any("forget" in command for command in writer.commands)
+    must = [command[2] for command in commands if command[:2] == ("memory", "add")]
+    must += [text for text in before if not (is_forgotten and text == SECOND[2])]
+    bad += [f"lost: {text}" for text in must if text not in memories]
+    if any("forget" in command for command in commands) and SECOND[2] in memories:
+        bad.append("a forgotten memory is back")
+    return bad
+
+
+def _ask(bench: Bench) -> list[str]:
+    asked = bench(("context", QUESTION, "--max-tokens", "600"))
+    is_answered = asked.code == 0 and "2**attempt" in asked.out and "Traceback" not in asked.err
+    return [] if is_answered else [f"question: exit {asked.code}: {asked.err or asked.out[:300]}"]
+
+
+def sweep(bench: Bench, shim: Any, name: str, fault: str, most: int) -> Result:
+    """Try every point of a writer, or about `most` of them, from the first to the last."""
+    writer, (error, persists, classes) = WRITERS[name], FAULTS[fault]
+    result = Result(name, fault)
+    folder = str(bench.folder).encode()
+
+    def attempt(point: int) -> list[Ran]:
+        bench.reset()
+        progress = bench.folder.with_name("progress")
+        progress.unlink(missing_ok=True)
+        shim.fault_plan(point, error, persists, classes, folder)
+
+        def commands() -> list[Ran]:
+            rans = []
+            shim.fault_begin()
+            with progress.open("w") as file:
+                for command in writer.commands:
+                    rans.append(bench(command))
+                    file.write(json.dumps(rans[-1]) + "\n")
+                    file.flush()
+            return rans
+
+        rans = inside(commands, lambda: [json.loads(line) for line in progress.read_text().splitlines()])
+        if isinstance(rans, dict):
+            result.bad.append(f"point {point}, {where()}: {rans['raised']}")
+            rans = []
+        return [Ran(*row) for row in rans] + [Ran(-1, "", "")] * (len(writer.commands) - len(rans))
+
+    def where() -> str:
+        return str(shim.fault_where().decode())
+
+    if failed := [ran for ran in attempt(0) if ran.code]:
+        raise AssertionError(f"{name} fails without a fault: {failed}")
+    last = result.calls = int(shim.fault_calls())
+    usual = inside(lambda: look(bench, writer, [Ran(0, "", "")] * len(writer.commands), {}))["files"]
+    expected = inside(lambda: state(bench))
+    points = (
+        range(1, last + 1)
+        if not most
+        else sorted({1 + number * (last - 1) // max(most - 1, 1) for number in range(most)})
+    )
+    for point in points:
+        before = len(result.bad)
+        rans = attempt(point)
+        place = where()
+        if not place:
+            continue  # the calls of this run were fewer: threads and clocks
+        result.points += 1
+        result.succeeded += all(ran.code == 0 for ran in rans)
+        found = inside(lambda: look(bench, writer, rans, expected))  # noqa: B023 - called at once
+        bad = [found["raised"]] if "raised" in found else found["bad"]
+        result.bad += [f"point {point}, {place}: {text}" for text in bad]
+        result.bad_points += len(result.bad) > before
+        for file, count in found.get("files", {}).items():
+            if count > usual.get(file, 0):
+                result.left_files[file] = result.left_files.get(file, 0) + count - usual.get(file, 0)
+    return result
+
+
+def main() -> int:
+    """Try what the second argument asks for, below the folder of the first one."""
+    options = json.loads(sys.argv[2])
+    shim = ctypes.CDLL(os.environ["LD_PRELOAD"])
+    shim.fault_where.restype, shim.fault_calls.restype = ctypes.c_char_p, ctypes.c_long
+    shim.fault_plan.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_char_p)
+    tokens.counter(tokens.DEFAULT_TOKENIZER).count("and the tokenizer loaded")
+    state_files.UNFINISHED_SECONDS = 0
+    background.start = lambda _words, _state: None  # nothing outlives a point
+    supervise._age = lambda: 0.0
+    supervise.WORKER_SECONDS, supervise.DEADLINE_SECONDS = SECONDS / 3, SECONDS / 2
+    bench = Bench(Path(sys.argv[1]))
+    for name in options["writers"] or WRITERS:
+        writer = WRITERS[name]
+        bench.prepare(lambda bench: _prepared(bench, writer))  # noqa: B023 - called at once
+        for module in inside(
+            lambda: ([bench(one) for one in writer.commands], state(bench), _ask(bench), sorted(sys.modules))[-1]
+        ):
+            importlib.import_module(module)
+        for fault in options["faults"] or FAULTS:
+            started = time.monotonic()
+            result = sweep(bench, shim, name, fault, options["most"])
+            print(json.dumps({**vars(result), "seconds": round(time.monotonic() - started, 1)}), flush=True)
+    return 0
+
+
+def _prepared(bench: Bench, writer: Writer) -> None:
+    if not writer.is_first:
+        run_all(("index",))(bench)
+    writer.before(bench)
+    kept = [] if writer.repairs or not bench.memory.exists() else _memories(bench)
+    (bench.folder / "before.json").write_text(json.dumps(kept))
+
+
+def run(folder: Path, **options: Any) -> Iterator[dict[str, Any]]:
+    """Build the shim, try the writers and faults of the options, and yield the result of each pair."""
+    shim = folder / "shim.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", shim, HERE / "shim.c", "-ldl"], check=True)
+    environ = {
+        **os.environ, "LD_PRELOAD": str(shim), "SATCHEL_HOME": str(folder / "live" / "home"), "SATCHEL_KEY": "07" * 32,
+        "SATCHEL_INDEX_WORKERS": "1", "SATCHEL_EMBED_PROVIDER": "off", "HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1",
+        "OPENBLAS_NUM_THREADS": "1", "NO_COLOR": "1",
+    }  # fmt: skip
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "tests.faults.injection",
+        str(folder),
+        json.dumps({"writers": [], "faults": [], "most": 0} | options),
+    ]
+    environ["PYTHONPATH"] = os.pathsep.join([str(HERE.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            yield json.loads(line)
+    if process.returncode:
+        raise AssertionError(f"the injection ended with {process.returncode}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
