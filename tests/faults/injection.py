@@ -12,38 +12,24 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import importlib
 import json
 import os
 import re
-import select
-import shutil
-import signal
 import subprocess
 import sys
-import tempfile
 import time
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 
-from satchel import tokens
-from satchel.cli import application, streams
-from satchel.hooks import background, supervise
 from satchel.store.sqlite.connection import MOST_BACKUPS, backups, damage
-from satchel.system import state_files
-from tests.e2e.sample import sample_repository
-from tests.hooks.recorded import recorded
+from tests.faults.bench import QUESTION, Bench, Fork, Ran, environment, inside, load_modules, set_up
 from tests.soundness import contents, faults
 
 HERE = Path(__file__).parent
-SECONDS = 60
-"""A command or check that takes longer counts as hanging."""
-
 ADDS, CHANGES, LOCKS = 1, 2, 4
 
 FAULTS: Mapping[str, tuple[int, bool, int]] = {
@@ -56,118 +42,7 @@ FAULTS: Mapping[str, tuple[int, bool, int]] = {
 }
 """Name -> error (0: the process is killed in the middle of a write), whether it stays, and the calls that it is for."""
 
-QUESTION = "why is the backoff between attempts exponential"
 LATER = "def later() -> None:\n    '''Sends an order later.'''\n"
-
-
-class Ran(NamedTuple):
-    """What a command did; code -1 if the process died."""
-
-    code: int
-    out: str
-    err: str
-
-
-class Bench:
-    """The folders that a writer writes to. They are at the same place for every point: an index knows its root."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder / "live"
-        self.root, self.home = self.folder / "shop", self.folder / "home"
-        self._template = folder / "template"
-
-    @property
-    def memory(self) -> Path:
-        return self.home / "data" / "memory.db"
-
-    def prepare(self, make: Callable[[Bench], None]) -> None:
-        """Build what all points of a writer begin with."""
-        for old in (self.folder, self._template):
-            shutil.rmtree(old, ignore_errors=True)
-        sample_repository(self.root)
-        inside(lambda: make(self))
-        shutil.copytree(self.folder, self._template, symlinks=True)
-
-    def reset(self) -> None:
-        """Begin anew."""
-        shutil.rmtree(self.folder)
-        shutil.copytree(self._template, self.folder, symlinks=True)
-
-    def __call__(self, command: Sequence[str]) -> Ran:
-        """Run a command in this process."""
-        os.chdir(self.root)
-        if command[0] == "event":
-            return _hook(command[1:], self.root)
-        with streams.recorded() as rows:
-            code = application.run([*command])
-        out, err = (b"".join(raw for number, raw in rows if number == stream).decode() for stream in (1, 2))
-        return Ran(code, out, err)
-
-    def files(self) -> dict[str, int]:
-        """The number of files below the folder by name, without numbers and hashes."""
-        counts: dict[str, int] = {}
-        for path in sorted(self.folder.rglob("*")):
-            if (
-                ".git" not in path.parts
-                and not path.match("*-wal")
-                and not path.match("*-shm")
-                and not path.match("*backup-*.db")
-            ):
-                name = re.sub(r"[0-9a-f]{8,}|\d+", "#", str(path.relative_to(self.folder)))
-                counts[name] = counts.get(name, 0) + 1
-        return counts
-
-
-def _hook(words: Sequence[str], root: Path) -> Ran:
-    sent = recorded(f"claude-code/{words[1]}", cwd=str(root), session_id="s1", transcript_path=None)
-    with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        source.write(json.dumps(sent).encode())
-        source.seek(0)
-        kept = [os.dup(number) for number in range(3)]
-        for number, file in enumerate((source, out, err)):
-            os.dup2(file.fileno(), number)
-        try:
-            code = supervise.main([words[0]])
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            for number, descriptor in enumerate(kept):
-                os.dup2(descriptor, number)
-                os.close(descriptor)
-        out.seek(0)
-        err.seek(0)
-        return Ran(code, out.read().decode(), err.read().decode())
-
-
-def inside(work: Callable[[], Any], report: Callable[[], Any] = lambda: None) -> Any:
-    """Do some work in a fork and return its result; what `report` collected if it died, raises if it hangs."""
-    source, target = os.pipe()
-    child = os.fork()
-    if not child:
-        os.setpgid(0, 0)
-        try:
-            raw = json.dumps(work()).encode()
-        except BaseException:
-            raw = json.dumps({"raised": traceback.format_exc()}).encode()
-        while raw:
-            raw = raw[os.write(target, raw) :]
-        os._exit(0)
-    os.close(target)
-    received, deadline = b"", time.monotonic() + SECONDS
-    while select.select([source], [], [], max(deadline - time.monotonic(), 0))[0]:
-        if not (chunk := os.read(source, 65_536)):
-            break
-        received += chunk
-    is_late = time.monotonic() >= deadline
-    with_group = -child
-    try:
-        os.killpg(child, signal.SIGKILL)
-    except ProcessLookupError:
-        with_group = 0
-    os.waitpid(child, 0)
-    os.close(source)
-    if is_late:
-        return {"raised": f"hangs (process group {with_group})"}
-    return json.loads(received) if received else report()
 
 
 @dataclass(frozen=True)
@@ -235,11 +110,14 @@ FIRST = ("memory", "add", "The backoff doubles because a linear wait hammered th
 SECOND = ("memory", "add", "Prices are kept in cents.", "--origin", "notes", "--json")
 THIRD = ("memory", "add", "Orders are sent at most three times.", "--json")
 START = (
-    "experience", "start", "--domain", "debugging", "--strategy", "read-the-error", "--goal", "Orders arrive twice no more",
+    "experience", "start", "--domain", "debugging", "--strategy", "read-the-error", "--goal", "Orders arrive once",
     "--hypothesis", "The retry loop in client.py sends again after a late answer", "--action", "Send an id along",
     "--prediction", "The second order is refused", "--session", "s1",
 )  # fmt: skip
 RESOLVE = ("experience", "resolve", "--status", "confirmed", "--result", "It was refused", "--session", "s1")
+HOOK_EVENTS = (
+    ("session-start", "session-start"), ("prompt", "prompt"), ("after-tool", "after-edit"), ("session-end", "session-end"),
+)  # fmt: skip
 ASK = ("context", QUESTION, "--session", "s1", "--now", "2026-01-01", "--max-tokens", "600")
 
 WRITERS: Mapping[str, Writer] = {
@@ -264,8 +142,7 @@ WRITERS: Mapping[str, Writer] = {
         lambda bench: _settings(bench),
     ),
     "hooks": Writer(
-        [("event", "session-start", "session-start"), ("event", "prompt", "prompt"), ("event", "after-tool", "after-edit"),
-         ("event", "session-end", "session-end")],
+        [("event", word, name, "s1") for word, name in HOOK_EVENTS],
         run_all(FIRST),
     ),
     "settings": Writer([("hook", "off"), ("trust",), ("workspace", "add", "shop", "."), ("hook", "on")]),
@@ -337,12 +214,15 @@ def look(bench: Bench, writer: Writer, rans: Sequence[Ran], expected: Mapping[st
         was_done = re.search("is not set up|has an active experience", again.err)  # by the run that was killed
         if (again.code and not was_done) or "Traceback" in again.err:
             bad.append(f"again: {' '.join(command[:2])}: exit {again.code}: {again.err}")
-    bad += _harm(bench, writer, [True] * len(done)) + _ask(bench)
+    bad += _harm(bench, writer, [True] * len(done))
     if len(backups(bench.memory)) > MOST_BACKUPS:
         bad.append(f"{len(backups(bench.memory))} backups")
     for index in bench.home.glob("cache/index/*/index.db"):
         bad += [f"index: {fault}" for fault in _look(index, faults)]
     after = state(bench)
+    if after.get("index") != expected.get("index"):
+        bad += _ask(bench)  # brings it up to date
+        after = state(bench)
     bad += [f"{name} differs: {str(after.get(name))[:300]}" for name in expected if after.get(name) != expected[name]]
     return {"bad": bad, "files": bench.files()}
 
@@ -393,10 +273,12 @@ def sweep(bench: Bench, shim: Any, name: str, fault: str, most: int) -> Result:
                     file.flush()
             return rans
 
-        rans = inside(commands, lambda: [json.loads(line) for line in progress.read_text().splitlines()])
+        rans = Fork(commands).result()
         if isinstance(rans, dict):
             result.bad.append(f"point {point}, {where()}: {rans['raised']}")
             rans = []
+        elif rans is None:
+            rans = [json.loads(line) for line in progress.read_text().splitlines()]
         return [Ran(*row) for row in rans] + [Ran(-1, "", "")] * (len(writer.commands) - len(rans))
 
     def where() -> str:
@@ -420,7 +302,7 @@ def sweep(bench: Bench, shim: Any, name: str, fault: str, most: int) -> Result:
             continue  # the calls of this run were fewer: threads and clocks
         result.points += 1
         result.succeeded += all(ran.code == 0 for ran in rans)
-        found = inside(lambda: look(bench, writer, rans, expected))  # noqa: B023 - called at once
+        found = Fork(lambda: look(bench, writer, rans, expected)).result()  # noqa: B023 - called at once
         bad = [found["raised"]] if "raised" in found else found["bad"]
         result.bad += [f"point {point}, {place}: {text}" for text in bad]
         result.bad_points += len(result.bad) > before
@@ -436,19 +318,12 @@ def main() -> int:
     shim = ctypes.CDLL(os.environ["LD_PRELOAD"])
     shim.fault_where.restype, shim.fault_calls.restype = ctypes.c_char_p, ctypes.c_long
     shim.fault_plan.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_char_p)
-    tokens.counter(tokens.DEFAULT_TOKENIZER).count("and the tokenizer loaded")
-    state_files.UNFINISHED_SECONDS = 0
-    background.start = lambda _words, _state: None  # nothing outlives a point
-    supervise._age = lambda: 0.0
-    supervise.WORKER_SECONDS, supervise.DEADLINE_SECONDS = SECONDS / 3, SECONDS / 2
+    set_up()
     bench = Bench(Path(sys.argv[1]))
     for name in options["writers"] or WRITERS:
         writer = WRITERS[name]
         bench.prepare(lambda bench: _prepared(bench, writer))  # noqa: B023 - called at once
-        for module in inside(
-            lambda: ([bench(one) for one in writer.commands], state(bench), _ask(bench), sorted(sys.modules))[-1]
-        ):
-            importlib.import_module(module)
+        load_modules(lambda: ([bench(one) for one in writer.commands], state(bench), _ask(bench)))  # noqa: B023
         for fault in options["faults"] or FAULTS:
             started = time.monotonic()
             result = sweep(bench, shim, name, fault, options["most"])
@@ -468,11 +343,6 @@ def run(folder: Path, **options: Any) -> Iterator[dict[str, Any]]:
     """Build the shim, try the writers and faults of the options, and yield the result of each pair."""
     shim = folder / "shim.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", shim, HERE / "shim.c", "-ldl"], check=True)
-    environ = {
-        **os.environ, "LD_PRELOAD": str(shim), "SATCHEL_HOME": str(folder / "live" / "home"), "SATCHEL_KEY": "07" * 32,
-        "SATCHEL_INDEX_WORKERS": "1", "SATCHEL_EMBED_PROVIDER": "off", "HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1",
-        "OPENBLAS_NUM_THREADS": "1", "NO_COLOR": "1",
-    }  # fmt: skip
     command = [
         sys.executable,
         "-P",
@@ -481,7 +351,7 @@ def run(folder: Path, **options: Any) -> Iterator[dict[str, Any]]:
         str(folder),
         json.dumps({"writers": [], "faults": [], "most": 0} | options),
     ]
-    environ["PYTHONPATH"] = os.pathsep.join([str(HERE.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environ = environment(folder) | {"LD_PRELOAD": str(shim)}
     with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
