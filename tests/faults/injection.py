@@ -116,7 +116,8 @@ START = (
 )  # fmt: skip
 RESOLVE = ("experience", "resolve", "--status", "confirmed", "--result", "It was refused", "--session", "s1")
 HOOK_EVENTS = (
-    ("session-start", "session-start"), ("prompt", "prompt"), ("after-tool", "after-edit"), ("session-end", "session-end"),
+    ("session-start", "session-start"), ("prompt", "prompt"), ("after-tool", "after-edit"),
+    ("session-end", "session-end"),
 )  # fmt: skip
 ASK = ("context", QUESTION, "--session", "s1", "--now", "2026-01-01", "--max-tokens", "600")
 
@@ -211,7 +212,7 @@ def look(bench: Bench, writer: Writer, rans: Sequence[Ran], expected: Mapping[st
         bad += _harm(bench, writer, done) + _ask(bench)
     for command in writer.commands[[*done, False].index(False) :]:
         again = bench(command)
-        was_done = re.search("is not set up|has an active experience", again.err)  # by the run that was killed
+        was_done = re.search("is not set up|has an active|has no active", again.err)  # by the run that was killed
         if (again.code and not was_done) or "Traceback" in again.err:
             bad.append(f"again: {' '.join(command[:2])}: exit {again.code}: {again.err}")
     bad += _harm(bench, writer, [True] * len(done))
@@ -251,65 +252,64 @@ def _ask(bench: Bench) -> list[str]:
     return [] if is_answered else [f"question: exit {asked.code}: {asked.err or asked.out[:300]}"]
 
 
-def sweep(bench: Bench, shim: Any, name: str, fault: str, most: int) -> Result:
-    """Try every point of a writer, or about `most` of them, from the first to the last."""
-    writer, (error, persists, classes) = WRITERS[name], FAULTS[fault]
-    result = Result(name, fault)
-    folder = str(bench.folder).encode()
+class Sweep:
+    """The points of one writer and one fault."""
 
-    def attempt(point: int) -> list[Ran]:
-        bench.reset()
-        progress = bench.folder.with_name("progress")
-        progress.unlink(missing_ok=True)
-        shim.fault_plan(point, error, persists, classes, folder)
+    def __init__(self, bench: Bench, shim: ctypes.CDLL, name: str, fault: str) -> None:
+        self._bench, self._shim, self._writer, self._fault = bench, shim, WRITERS[name], FAULTS[fault]
+        self.result = Result(name, fault)
+        if failed := [ran for ran in self._attempt(0) if ran.code]:
+            raise AssertionError(f"{name} fails without a fault: {failed}")
+        self.result.calls = int(shim.fault_calls())
+        done = [Ran(0, "", "")] * len(self._writer.commands)
+        self._files: dict[str, int] = inside(lambda: look(bench, self._writer, done, {}))["files"]
+        self._expected: dict[str, Any] = inside(lambda: state(bench))
 
-        def commands() -> list[Ran]:
-            rans = []
-            shim.fault_begin()
-            with progress.open("w") as file:
-                for command in writer.commands:
-                    rans.append(bench(command))
-                    file.write(json.dumps(rans[-1]) + "\n")
-                    file.flush()
-            return rans
+    def points(self, most: int) -> list[int]:
+        """Return all points, or about `most` of them, from the first to the last."""
+        last = self.result.calls
+        return sorted(
+            {1 + number * (last - 1) // max((most or last) - 1, 1) for number in range(min(most or last, last))}
+        )
 
-        rans = Fork(commands).result()
-        if isinstance(rans, dict):
-            result.bad.append(f"point {point}, {where()}: {rans['raised']}")
-            rans = []
-        elif rans is None:
-            rans = [json.loads(line) for line in progress.read_text().splitlines()]
-        return [Ran(*row) for row in rans] + [Ran(-1, "", "")] * (len(writer.commands) - len(rans))
-
-    def where() -> str:
-        return str(shim.fault_where().decode())
-
-    if failed := [ran for ran in attempt(0) if ran.code]:
-        raise AssertionError(f"{name} fails without a fault: {failed}")
-    last = result.calls = int(shim.fault_calls())
-    usual = inside(lambda: look(bench, writer, [Ran(0, "", "")] * len(writer.commands), {}))["files"]
-    expected = inside(lambda: state(bench))
-    points = (
-        range(1, last + 1)
-        if not most
-        else sorted({1 + number * (last - 1) // max(most - 1, 1) for number in range(most)})
-    )
-    for point in points:
+    def attempt(self, point: int) -> None:
+        """Try one point and add what was found to the result."""
+        result = self.result
         before = len(result.bad)
-        rans = attempt(point)
-        place = where()
+        rans = self._attempt(point)
+        place = self._shim.fault_where().decode()
         if not place:
-            continue  # the calls of this run were fewer: threads and clocks
+            return  # this run had fewer calls: threads and clocks
         result.points += 1
         result.succeeded += all(ran.code == 0 for ran in rans)
-        found = Fork(lambda: look(bench, writer, rans, expected)).result()  # noqa: B023 - called at once
+        found = Fork(lambda: look(self._bench, self._writer, rans, self._expected)).result()
         bad = [found["raised"]] if "raised" in found else found["bad"]
         result.bad += [f"point {point}, {place}: {text}" for text in bad]
         result.bad_points += len(result.bad) > before
         for file, count in found.get("files", {}).items():
-            if count > usual.get(file, 0):
-                result.left_files[file] = result.left_files.get(file, 0) + count - usual.get(file, 0)
-    return result
+            if (more := count - self._files.get(file, 0)) > 0:
+                result.left_files[file] = result.left_files.get(file, 0) + more
+
+    def _attempt(self, point: int) -> list[Ran]:
+        """Run the commands with the fault at a point; without one for 0."""
+        self._bench.reset()
+        progress = self._bench.folder.with_name("progress")
+        error, persists, classes = self._fault
+        self._shim.fault_plan(point, error, persists, classes, str(self._bench.folder).encode())
+
+        def commands() -> None:
+            with progress.open("w") as file:
+                self._shim.fault_begin()
+                for command in self._writer.commands:
+                    file.write(json.dumps(self._bench(command)) + "\n")
+                    file.flush()
+
+        progress.unlink(missing_ok=True)
+        failed = Fork(commands).result()
+        if failed is not None:
+            self.result.bad.append(f"point {point}: {failed['raised']}")
+        rans = [Ran(*json.loads(line)) for line in progress.read_text().splitlines()]
+        return rans + [Ran(-1, "", "")] * (len(self._writer.commands) - len(rans))
 
 
 def main() -> int:
@@ -326,8 +326,10 @@ def main() -> int:
         load_modules(lambda: ([bench(one) for one in writer.commands], state(bench), _ask(bench)))  # noqa: B023
         for fault in options["faults"] or FAULTS:
             started = time.monotonic()
-            result = sweep(bench, shim, name, fault, options["most"])
-            print(json.dumps({**vars(result), "seconds": round(time.monotonic() - started, 1)}), flush=True)
+            sweep = Sweep(bench, shim, name, fault)
+            for point in sweep.points(options["most"]):
+                sweep.attempt(point)
+            print(json.dumps({**vars(sweep.result), "seconds": round(time.monotonic() - started, 1)}), flush=True)
     return 0
 
 

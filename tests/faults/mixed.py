@@ -2,9 +2,10 @@
 
     python -m tests.faults.mixed FOLDER RUNS SEED
 
-prints one JSON object. What every sequential order answers is asked first, one process after the other. In each run two
-to sixteen processes start at once over a copy of one tree, index and memory; at most one edits, adds each memory, or
-forgets. Then the stores are checked, and what was acknowledged has to be there.
+prints one JSON object after each run, with what all so far have found. What every sequential order answers is asked
+first, one process after the other. In each run two to sixteen processes start at once over a copy of one tree, index
+and memory; at most one edits, adds each memory, or forgets. Then the stores are checked, and what was acknowledged has
+to be there.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import os
 import random
 import re
+import secrets
 import subprocess
 import sys
 import time
@@ -21,12 +23,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import apsw
 
-from satchel.memory import scope
 from satchel.store.sqlite.connection import damage
 from satchel.system import hook_log
 from tests.faults.bench import QUESTION, Bench, Fork, Ran, environment, inside, load_modules, set_up
@@ -219,17 +219,17 @@ def main() -> int:
     folder, runs, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     set_up()
     # Memories of one second are ordered by their ids: by the time in this test, and not by chance.
-    scope.secrets = SimpleNamespace(token_hex=lambda _: f"{time.time_ns() // 1000 % 1_000_000:06x}")  # type: ignore[attr-defined]
+    secrets.token_hex = lambda _: f"{time.time_ns() // 1000 % 1_000_000:06x}"  # type: ignore[assignment]
     bench, found = Bench(folder), Found()
     bench.prepare(_prepared)
     load_modules(lambda: [_do(bench, name) for name in ("edit", "index", "first", "second", *ASKED, "forget")])
     answers = sequential(bench)
     started = time.monotonic()
+    states = {name: len(texts) for name, texts in answers.items()}
     for number in range(runs):
         run(bench, number, seed, answers, found)
-    seconds = round(time.monotonic() - started, 1)
-    states = {name: len(texts) for name, texts in answers.items()}
-    print(json.dumps({**vars(found), "sequential_answers": states, "seed": seed, "seconds": seconds}))
+        seconds = round(time.monotonic() - started, 1)
+        print(json.dumps({**vars(found), "sequential_answers": states, "seed": seed, "seconds": seconds}), flush=True)
     return 0
 
 
@@ -237,7 +237,7 @@ def results(folder: Path, runs: int, seed: int) -> dict[str, Any]:
     """Do so many runs in a process of their own and return what was found."""
     command = [sys.executable, "-P", "-m", "tests.faults.mixed", str(folder), str(runs), str(seed)]
     done = subprocess.run(command, env=environment(folder), stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 

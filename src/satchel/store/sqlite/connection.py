@@ -335,12 +335,13 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 
 def damage(path: Path) -> list[str]:
-    """Return the faults of an existing store file, empty if it is sound. Opens it read-only and migrates nothing.
+    """Return the faults of an existing store file, empty if it is sound. Migrates nothing.
 
     Raises LockedError when another process keeps the file locked.
     """
     try:
-        connection = _read_only(path, BUSY_TIMEOUT_MS) or apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        # What a killed process began is undone by reading, for which SQLite has to write.
+        connection = _read_only(path, BUSY_TIMEOUT_MS) or apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
             faults = [str(row[0]) for row in rows(connection, "PRAGMA quick_check(10)") if row[0] != "ok"]
