@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -116,3 +117,24 @@ def test_the_oldest_files_are_pruned(tmp_path: Path) -> None:
     state_files.prune_older(tmp_path, 60.0)
     assert names(tmp_path) == ["new.json"]
     state_files.prune_older(tmp_path / "none", 60.0)
+
+
+def test_what_killed_processes_left_of_a_file_goes_with_its_next_contents(tmp_path: Path) -> None:
+    left, young, foreign = (tmp_path / name for name in (".a.json.77-88", ".a.json.78-88", ".a.json.backup"))
+    for path in (left, young, foreign):
+        path.write_text("half")
+    for path in (left, foreign):
+        os.utime(path, (1, 1))
+    state_files.replace(tmp_path / "a.json", b"whole")
+    assert names(tmp_path) == [".a.json.78-88", ".a.json.backup", "a.json"]
+
+
+def test_an_index_is_locked_though_no_room_is_left_for_the_name_of_the_holder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with state_files.index_lock(tmp_path / "index.lock", 0, lambda: False):
+        assert state_files.holder(tmp_path / "index.lock").startswith("the index is being built")

@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
+LONGEST_LINE, LONGEST_MESSAGE = 800, 8_000
+"""Characters of a line and of a message; of longer ones the beginning and the end are kept."""
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
+
 
 class SatchelError(Exception):
     """Base of all errors of this package, with the exit code of the command line.
 
-    A message often quotes what it is about. `without_secrets`, which `satchel.safety.sanitize` sets, redacts it before
-    any door can show or log it.
+    A message often quotes what it is about, and is cut if that is long. `without_secrets`, which
+    `satchel.safety.sanitize` sets, redacts it before any door can show or log it.
     """
 
     exit_code = 1
     without_secrets: ClassVar[Callable[[str], str]] = staticmethod(str)
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(SatchelError.without_secrets(message))
+        lines = SatchelError.without_secrets(message).split("\n")
+        super().__init__(_shortened("\n".join(_shortened(line, LONGEST_LINE) for line in lines), LONGEST_MESSAGE))
 
 
 class UsageError(SatchelError):

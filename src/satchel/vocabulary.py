@@ -5,7 +5,6 @@ The command line, the schemas of tools, the error messages and the tables of the
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -234,6 +233,8 @@ Moment = float | str | datetime
 
 MOMENT_EXAMPLE = "a date (2024-05-01), a date with time, or epoch seconds"
 
+_LATEST_SECONDS = 253_402_300_800  # the year 10,000, which no date can be written for
+
 _EPOCH_SECONDS = re.compile(r"\d{1,11}(?:\.\d+)?")
 
 
@@ -242,7 +243,7 @@ def parse_moment(written: object, name: str = "now") -> float:
 
     Without a zone a time is in UTC. Raises UsageError for anything else.
     """
-    if isinstance(written, int | float) and not isinstance(written, bool) and math.isfinite(written):
+    if isinstance(written, int | float) and not isinstance(written, bool) and 0 <= written < _LATEST_SECONDS:
         return float(written)
     if isinstance(written, str) and _EPOCH_SECONDS.fullmatch(written):
         return float(written)

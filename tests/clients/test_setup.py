@@ -378,3 +378,45 @@ def test_outside_of_any_project_the_settings_of_the_user_are_looked_at(
     assert gone.code == 0
     assert "there is no project here" in gone.err
     assert not (world.home / ".claude.json").exists()
+
+
+BEFORE = '{"model": "opus"}\n'
+
+
+@pytest.mark.parametrize("place", ["save_receipt", "write"])
+def test_a_set_up_that_was_killed_can_be_done_again_and_removed_exactly(
+    world: World, satchel: Satchel, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    file = write(world.root / ".claude" / "settings.json", BEFORE)
+    line = ("setup", "claude-code", "--scope", "project", "--with-hooks", *AS)
+    real, calls = getattr(setup, place), []
+
+    def dies(*arguments: object) -> None:
+        real(*arguments)
+        calls.append(arguments)
+        if len(calls) == 2:  # the settings with the hooks
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(setup, place, dies)
+    with pytest.raises(KeyboardInterrupt):
+        satchel(*line)
+    monkeypatch.setattr(setup, place, real)
+    assert satchel(*line).code == 0
+    assert satchel("remove", "claude-code").code == 0
+    assert file.read_text() == BEFORE
+    assert not (world.root / ".mcp.json").exists()
+
+
+def test_a_removal_that_was_killed_leaves_no_receipt_after_the_next_one(
+    world: World, satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    satchel("setup", "claude-code", "--scope", "project", *AS)
+    monkeypatch.setattr(setup, "forget_receipt", lambda *_: None)
+    assert satchel("remove", "claude-code").code == 0
+    monkeypatch.undo()
+    monkeypatch.chdir(world.root)
+    monkeypatch.setenv("HOME", str(world.home))
+    monkeypatch.setenv("SATCHEL_HOME", str(world.home.parent / "own"))
+    write(world.root / ".mcp.json", "{}")
+    ran = satchel("remove", "claude-code")
+    assert (ran.code, "still set up" in ran.err) == (1, False)

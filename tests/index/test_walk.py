@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from satchel import Satchel
 from satchel.errors import NoIndexError
 from satchel.index import ignore
 from satchel.index import walk as walk_module
+from satchel.index.options import build_options
 from satchel.index.walk import FileEntry, TreeWalk, WalkOptions, walk
 from satchel.system.files import Skipped, read_text, stamp
 from tests.repositories import commit, git, new_repository
@@ -236,6 +238,19 @@ class TestStores:
         assert paths(found) == ["a.py"]
         assert found.skipped_paths == {"store": ("index.txt", "index.txt-wal", "kept", "other name.py")}
         assert not [path for path in opened if "index" in path or "kept" in path or "other" in path]
+
+    def test_index_memory_and_state_of_a_root_are_known(self, tmp_path: Path) -> None:
+        root = build(tmp_path / "root", {"a.py": ""})
+        environ = {"SATCHEL_HOME": str(root / "own"), "SATCHEL_EMBED_PROVIDER": "off"}
+        with Satchel.open(root, root=root, environ=environ) as satchel:
+            satchel.memories.add("Prices are kept in cents.")
+            satchel.index()
+            os.link(satchel.places.index / "index.db", root / "index.py")
+            os.link(satchel.places.memory, root / "memory.py")
+            places = satchel.places
+            options = build_options(satchel.settings, places, b"k" * 32, vault=False)
+        skipped = walk(root, options.walk).skipped_paths["store"]
+        assert {"index.py", "memory.py", "own/data/memory.db", "own/state"} <= {*skipped}
 
 
 class TestErrors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from satchel import Satchel
 from satchel.doctor import check_memory
 from satchel.errors import StoreError
-from satchel.store.sqlite import SqliteStore
+from satchel.store.sqlite import SqliteStore, connection
 from satchel.store.sqlite.connection import BACKUP_SECONDS, MOST_BACKUPS, backups
 from satchel.types import Kind
 from tests.contracts.documents import record_document
@@ -39,9 +40,9 @@ def memory_file(root: Path) -> Path:
 
 
 def change(path: Path, sql: str) -> None:
-    connection = apsw.Connection(str(path))
-    connection.execute(sql)
-    connection.close()
+    opened = apsw.Connection(str(path))
+    opened.execute(sql)
+    opened.close()
 
 
 NEWEST = "(SELECT max(id) FROM bundles)"
@@ -155,3 +156,55 @@ def test_an_index_with_a_wrong_schema_number_is_built_again(root: Path, version:
     change(index, f"PRAGMA user_version = {version}")
     with Satchel.open(root) as satchel:
         assert "0.1 * 2**attempt" in satchel.assemble(QUESTION).text
+
+
+def test_a_restore_that_is_cut_off_leaves_the_file_of_before(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = memory_file(damaged)
+    before = path.read_bytes()
+    real = connection.replace
+
+    def dies(target: Path, raw: bytes, **options: bool) -> None:
+        if target == path:
+            raise KeyboardInterrupt
+        real(target, raw, **options)
+
+    monkeypatch.setattr(connection, "replace", dies)
+    with Satchel.open(damaged) as satchel, pytest.raises(KeyboardInterrupt):
+        satchel.memory.restore()
+    assert path.read_bytes() == before
+    monkeypatch.undo()
+
+
+def test_a_backup_that_was_cut_off_goes_with_the_next_one(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    store = SqliteStore(path, durable=True)
+    for name in ("memory.partial", "memory.partial-journal"):
+        (tmp_path / name).write_bytes(b"half")
+    for number in range(2):
+        with store.write() as writer:
+            writer.put([record_document(f"m{number}", "alpha", kind=Kind.MEMORY)])
+    store.close()
+    assert len(backups(path)) == 1
+    assert list(tmp_path.glob("*partial*")) == []
+
+
+def test_a_file_whose_first_schema_was_never_written_is_not_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    empty = apsw.Connection(str(path))
+    empty.pragma("journal_mode", "wal")
+    empty.close()
+    assert path.stat().st_size > 0
+    assert connection.damage(path) == []
+
+
+def test_a_file_whose_writer_was_killed_in_its_first_transaction_is_not_damaged(tmp_path: Path) -> None:
+    path, copy = tmp_path / "memory.db", tmp_path / "killed" / "memory.db"
+    copy.parent.mkdir()
+    writer = apsw.Connection(str(path))
+    writer.execute("CREATE TABLE before(x)")
+    writer.execute("PRAGMA cache_size = 1; BEGIN; CREATE TABLE t(x); DROP TABLE before")
+    writer.execute("INSERT INTO t SELECT randomblob(3000) FROM (VALUES (1), (2), (3), (4), (5), (6))")
+    for suffix in ("", "-journal"):  # what the disk has while the transaction runs
+        shutil.copyfile(f"{path}{suffix}", f"{copy}{suffix}")
+    writer.close()
+    assert "readonly" not in str(connection.damage(copy))

@@ -218,8 +218,9 @@ def planned(target: ClientFile, state: Path, *, force: bool) -> FileChange:
         )
     if words <= {"present", "kept"}:
         return FileChange(target, raw, raw, "unchanged")
-    wrote = tuple((want.path, want.value) for want, state in states if state != "kept")
-    new = Receipt(wrote, is_new=raw is None or receipt.is_new)
+    wrote = [(want.path, want.value) for want, state in states if state != "kept"]
+    # The file has the earlier values until it is written.
+    new = Receipt((*wrote, *(row for row in receipt.wrote if row not in wrote)), is_new=raw is None or receipt.is_new)
     action = "added" if words <= {"missing", "kept"} else "updated"
     return FileChange(target, raw, encoded(target, _with_entries(target, text, states)), action, new)
 
@@ -343,14 +344,16 @@ def apply(changes: Sequence[FileChange], state: Path) -> None:
     for change in changes:
         target = change.target
         if not change.is_change:
+            if change.action == "absent":  # a removal that was killed before its end
+                forget_receipt(target, state)
             continue
         check_unchanged(target.file, change.before)
         if change.after is not None:
             make_folders(target.file)
+            if change.receipt is not None:  # first: without it, some values could not be removed again
+                save_receipt(target, state, change.receipt)
             write(target.file, change.before, change.after)
         elif change.before is not None:
             remove(target.file, change.before)
-        if change.receipt is not None:
-            save_receipt(target, state, change.receipt)
-        else:
+        if change.receipt is None:
             forget_receipt(target, state)

@@ -11,6 +11,7 @@ from satchel.dataclass import dataclass
 from satchel.index.walk import WalkOptions
 from satchel.safety.sanitize import CLEANING_VERSION, REDACTION_VERSION
 from satchel.settings import Settings
+from satchel.store.place import INDEX_NAME
 from satchel.store.protocol import EXTRACTION_VERSION
 from satchel.system.locations import Places
 from satchel.types import Failure, Kind
@@ -159,7 +160,7 @@ def build_options(settings: Settings, places: Places, key: bytes, *, vault: bool
             max_files=settings.index_max_files,
             include=settings.index_include,
             exclude=settings.index_exclude,
-            stores=(places.index,),
+            stores=(places.index, places.index / INDEX_NAME, places.memory, places.state),
         ),
         reading=ReadingOptions(
             root=str(places.root),

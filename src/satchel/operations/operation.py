@@ -170,10 +170,8 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _moment(value: Any) -> float:
-    if not isinstance(value, str):
-        return _number(value)
     try:
-        return parse_moment(value)
+        return parse_moment(value if isinstance(value, str) else _number(value))
     except UsageError as error:
         raise ValueError from error
 

@@ -96,6 +96,7 @@ def replace(path: Path, raw: bytes, *, mode: int = 0o600, durable: bool = False)
     """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}")
     unfinished.unlink(missing_ok=True)
+    _prune_unfinished(path)
     try:
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, mode)
         try:
@@ -106,8 +107,23 @@ def replace(path: Path, raw: bytes, *, mode: int = 0o600, durable: bool = False)
             os.close(descriptor)
         unfinished.chmod(mode)  # whatever the mask of the process allows
         unfinished.replace(path)
-    finally:
+    except BaseException:
         unfinished.unlink(missing_ok=True)
+        raise
+
+
+UNFINISHED_SECONDS = 600
+"""Age at which the unfinished contents of a file belong to a process that was killed."""
+
+
+def _prune_unfinished(path: Path) -> None:
+    """Delete what killed processes left when they replaced this file."""
+    prefix, oldest = f".{path.name}.", time.time() - UNFINISHED_SECONDS
+    for entry in os.scandir(path.parent):
+        is_ours = entry.name.startswith(prefix) and entry.name[len(prefix) :].replace("-", "").isdigit()
+        with contextlib.suppress(FileNotFoundError):
+            if is_ours and entry.stat(follow_symlinks=False).st_mtime < oldest:
+                os.unlink(entry.path)  # noqa: PTH108 - a path object for each entry would take longer
 
 
 def _write(descriptor: int, raw: bytes) -> None:
@@ -185,8 +201,8 @@ def index_lock(path: Path, wait_seconds: float, should_stop: Callable[[], bool])
     descriptor = _acquire(path, time.monotonic() + wait_seconds, should_stop)
     try:
         holder = json.dumps({"pid": os.getpid(), "host": platform.node(), "since": int(time.time())})
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, holder.encode(), 0)
+        with contextlib.suppress(OSError):  # a full disk: only messages of other processes lack the holder
+            os.ftruncate(descriptor, os.pwrite(descriptor, holder.encode(), 0))
         yield
     finally:
         os.close(descriptor)

@@ -357,10 +357,10 @@ def remove_command(invocation: Invocation, /, *, client: str, scope: str | None,
     state = Folders.from_environment(os.environ).state
     wanted_targets = [target for chosen in scopes for target in targets.all_targets(client, chosen, places)]
     changes = setup.removals(wanted_targets, state, force=force)
-    if scope is None:
-        changes = [change for change in changes if change.is_change]
     if not dry_run:
         setup.apply(changes, state)
+    if scope is None:
+        changes = [change for change in changes if change.is_change]
     if invocation.as_json:
         data = {"client": client, "scopes": list(scopes), **change_data(changes, is_dry=dry_run)}
         streams.write_json(data | {"elsewhere": [str(file) for file in setup.files_set_up(state)]})

@@ -13,7 +13,7 @@ import apsw
 
 from satchel.errors import LockedError, StoreError
 from satchel.store.records import DamagedStoreError, rows
-from satchel.system.state_files import make_folder
+from satchel.system.state_files import locked, make_folder, replace
 
 STEPS = (
     """
@@ -209,16 +209,25 @@ def _back_up(connection: apsw.Connection, path: Path) -> None:
     """Copy a store with an older schema, once for each schema, before it is migrated."""
     version = int(connection.pragma("user_version"))
     copy = path.with_name(f"{path.stem}.schema-{version}{path.suffix}")
-    if 0 < version < len(STEPS) and not copy.exists():
-        _copy(connection, copy)
+    if 0 < version < len(STEPS):
+        with locked(path.parent):
+            if not copy.exists():
+                _copy(connection, path, copy)
 
 
-def _copy(connection: apsw.Connection, copy: Path) -> None:
-    partial = copy.with_suffix(".partial")
-    partial.unlink(missing_ok=True)
-    connection.execute("VACUUM INTO ?", (str(partial),))
-    partial.chmod(_FILE_MODE)
-    partial.rename(copy)
+def _copy(connection: apsw.Connection, path: Path, copy: Path) -> None:
+    """Copy a store. The caller holds the folder's lock, because every copy is begun under the same name."""
+    partial = path.with_suffix(".partial")
+    journal = partial.with_name(f"{partial.name}-journal")
+    try:
+        for left in (partial, journal):  # by a process that was killed
+            left.unlink(missing_ok=True)
+        connection.execute("VACUUM INTO ?", (str(partial),))
+        partial.chmod(_FILE_MODE)
+        partial.rename(copy)
+    finally:
+        for left in (partial, journal):
+            left.unlink(missing_ok=True)
 
 
 def backups(path: Path) -> list[Path]:
@@ -235,6 +244,11 @@ def rotate_backups(connection: apsw.Connection, path: Path, *, anew: bool = Fals
 
     Raises an error of SQLite or the system.
     """
+    with locked(path.parent):
+        _rotate(connection, path, anew=anew)
+
+
+def _rotate(connection: apsw.Connection, path: Path, *, anew: bool) -> None:
     copies, now = backups(path), time.time()
     is_young = copies and now - copies[-1].stat().st_mtime < BACKUP_SECONDS
     if (is_young and not anew) or broken_records(connection):
@@ -242,7 +256,7 @@ def rotate_backups(connection: apsw.Connection, path: Path, *, anew: bool = Fals
     for old in (*copies, *_schema_copies(path)) if anew else ():
         old.unlink(missing_ok=True)
     if rows(connection, "SELECT 1 FROM bundles LIMIT 1"):
-        _copy(connection, path.with_name(f"{path.stem}.backup-{int(now):010}{path.suffix}"))
+        _copy(connection, path, path.with_name(f"{path.stem}.backup-{int(now):010}{path.suffix}"))
     for old in backups(path)[:-MOST_BACKUPS]:
         old.unlink(missing_ok=True)
 
@@ -253,17 +267,15 @@ def restore_backup(path: Path) -> tuple[Path, Path]:
     The copy of before a change of schema is one of them; one of a newer schema than this satchel knows is not sound.
     Raises StoreError if there is none. The caller holds the folder's lock.
     """
-    import shutil  # here, because it loads three compressors
-
     copies = sorted((*backups(path), *_schema_copies(path)), key=lambda one: one.stat().st_mtime_ns, reverse=True)
     copy = next((one for one in copies if not damage(one)), None)
     if copy is None:
         raise StoreError(f"there is no backup beside {path}: one is made each day at the first change")
-    partial = path.with_suffix(".partial")
-    shutil.copyfile(copy, partial)
-    partial.chmod(_FILE_MODE)
-    aside = put_aside(path)
-    partial.rename(path)
+    aside = path.with_name(path.name + DAMAGED_SUFFIX)
+    if path.exists():
+        replace(aside, path.read_bytes())
+    _put_journals_aside(path, aside)
+    replace(path, copy.read_bytes(), durable=True)
     return copy, aside
 
 
@@ -300,11 +312,17 @@ def _check_owner(connection: apsw.Connection, path: Path) -> None:
 def put_aside(path: Path) -> Path:
     """Rename a store file, with its journals, and return its new place. The caller holds the folder's lock."""
     aside = path.with_name(path.name + DAMAGED_SUFFIX)
-    # The journals first: the new store must not find those of the old one.
-    for suffix in (*_JOURNALS, ""):
+    _put_journals_aside(path, aside)
+    with contextlib.suppress(FileNotFoundError):
+        path.replace(aside)
+    return aside
+
+
+def _put_journals_aside(path: Path, aside: Path) -> None:
+    """Rename the journals of a store before it is replaced, because the new one must not find them."""
+    for suffix in _JOURNALS:
         with contextlib.suppress(FileNotFoundError):
             path.with_name(path.name + suffix).replace(aside.with_name(aside.name + suffix))
-    return aside
 
 
 def remove_files(path: Path) -> None:
@@ -324,21 +342,25 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 
 def damage(path: Path) -> list[str]:
-    """Return the faults of an existing store file, empty if it is sound. Opens it read-only and migrates nothing.
+    """Return the faults of an existing store file, empty if it is sound. Migrates nothing.
 
     Raises LockedError when another process keeps the file locked.
     """
     try:
-        connection = _read_only(path, BUSY_TIMEOUT_MS) or apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        # What a killed process began is undone by reading, for which SQLite has to write.
+        connection = _read_only(path, BUSY_TIMEOUT_MS) or apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
             faults = [str(row[0]) for row in rows(connection, "PRAGMA quick_check(10)") if row[0] != "ok"]
             version = int(connection.pragma("user_version"))
+            is_new = version == 0 and not rows(connection, "SELECT 1 FROM sqlite_master LIMIT 1")
             if version == len(STEPS):
                 faults += [f"{kind} {key} cannot be read" for kind, key in broken_records(connection).values()]
             else:
                 faults += (
-                    [] if 0 < version < len(STEPS) else [f"schema {version}, though this satchel has {len(STEPS)}"]
+                    []
+                    if is_new or 0 < version < len(STEPS)
+                    else [f"schema {version}, though this satchel has {len(STEPS)}"]
                 )
         finally:
             connection.close()
