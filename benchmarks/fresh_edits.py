@@ -14,8 +14,8 @@ themselves; of satchel they use only the part table of the index and the cleanin
   whose name the file still defines once, as it did, is not called stale.
 
 With `--store URL` the index of an older commit is published on a PostgreSQL server from another clone, and the clone
-that is edited starts from it, as a developer's does. After each round it is brought up to date, too: then every piece of
-an answer has to be without a mark, and what the file has now.
+that is edited starts from it, as a developer's does. After each round it is brought up to date, too: then every piece
+of an answer has to be without a mark, and what the file has now.
 
 The exit status is 1 when any check fails. Equal seeds and repositories give equal edits and questions.
 """

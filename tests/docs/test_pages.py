@@ -26,8 +26,8 @@ LONG_LIVED = ("satchel mcp", "satchel serve", "satchel proxy")
 IDENTITY = re.compile(r"\b(?:(?:mem|exp|val)_\w+|(?:full|strategy|surprise|root_cause)_[0-9a-f]{6}|[0-9a-f]{8})\b")
 """Identities that differ from run to run: what a page shows stands for what the command printed in its place."""
 
-EXTRA_PAGES = frozenset({"adapters.md"})
-"""Pages whose examples need packages that are installed apart."""
+EXTRA_PAGES = frozenset({"adapters.md", "team.md"})
+"""Pages whose examples need packages that are installed apart; tests of theirs follow them."""
 
 
 class Reader:
@@ -98,7 +98,7 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     return Reader()
 
 
-def _is_ours(line: str) -> bool:
+def is_ours(line: str) -> bool:
     return line.startswith("satchel ") and "|" not in shlex.split(line) and not line.startswith(LONG_LIVED)
 
 
@@ -108,7 +108,7 @@ def test_what_a_page_says_runs(page: Path, reader: Reader) -> None:
     for step in steps(page):
         if isinstance(step, Example):
             _example(step)
-        elif _is_ours(step.line):
+        elif is_ours(step.line):
             reader.follow(step)
 
 
@@ -126,7 +126,7 @@ def test_every_command_on_a_page_is_run_or_left_out_by_name() -> None:
         for page in pages()
         for step in steps(page)
         if isinstance(step, Command)
-        and not _is_ours(step.line)
+        and not is_ours(step.line)
         and not step.line.startswith((*NOT_RUN, *LONG_LIVED))
         and "|" not in step.line
     ]

@@ -104,9 +104,9 @@ def test_a_user_without_rights(user: str) -> None:
         sql("DROP DATABASE bare")
 
 
-def test_the_rights_that_the_documentation_names_are_enough(user: str) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "team.md").read_text()
-    sql(page.partition("```sql")[2].partition("```")[0])
+def test_the_rights_that_init_gives_are_enough(user: str) -> None:
+    with closing(StorePlace(Path(), url=server_url(), root="rights").on_server()) as store:
+        store.allow(user, writes=True)
     opened(url_of(user), "rights")
     opened(url_of(user), "new")
 

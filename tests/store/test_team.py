@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -17,9 +18,14 @@ import satchel
 from satchel import Satchel
 from satchel.errors import ReadOnlyStoreError, SatchelError, UsageError
 from satchel.sources.conversations import Exchange
+from satchel.store.protocol import PUBLISHED
 from satchel.testing import HashEmbedder, TinyRepository
 from satchel.types import CONTEXT_TYPES
+from tests.docs.pages import Command, steps
+from tests.docs.project import make_project
+from tests.docs.test_pages import Reader, is_ours
 from tests.postgres import data_folder, environment, server_url
+from tests.repositories import git
 
 SECRET_WORD = "heliotrope"
 NOW = 1_700_100_000.0
@@ -338,3 +344,70 @@ def test_a_role_that_may_only_read_finds_what_is_shared_and_writes_nothing(team:
     assert grace.memories.get(memory).author == "ada"
     with pytest.raises(ReadOnlyStoreError, match="does not give this user the rights"):
         grace.memories.add("Deploy on Mondays")
+
+
+def test_others_are_told_to_ask_the_owner_for_newer_tables(
+    team: Callable[..., Satchel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team("ada").memories.add("Deploy on Mondays")
+    from satchel.store.postgres.schema import STEPS
+
+    newer = (*STEPS, "ALTER TABLE satchel.roots ADD COLUMN more text")
+    monkeypatch.setattr("satchel.store.postgres.connection.STEPS", newer)
+    with pytest.raises(ReadOnlyStoreError, match="their owner runs `satchel store init`"):
+        team("grace")
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "team.md"
+
+
+def test_the_page_leads_from_an_empty_server_to_a_shared_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server_url()
+    statements = PAGE.read_text().partition("```sql\n")[2].partition("```")[0].split("\n")
+    for statement in filter(None, statements):
+        sql(statement)
+    try:
+        project = make_project(tmp_path)
+        clones = {role: tmp_path / role / "shop" for role in ("ci", "ada", "grace")}
+        for clone in clones.values():
+            git(tmp_path, "clone", "-q", str(project), str(clone))
+        reader, done = Reader(), []
+
+        def as_role(role: str) -> None:
+            monkeypatch.chdir(clones[role])
+            monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / role / "home"))
+            url = f"postgresql://{role}@/satchel?host={quote(str(data_folder()), safe='')}"
+            monkeypatch.setenv("SATCHEL_STORE", url)
+
+        monkeypatch.setenv("SATCHEL_STORE_NAME", "shop-team")
+        monkeypatch.setenv("SATCHEL_KEY", "ab" * 32)
+        for step in steps(PAGE):
+            assert isinstance(step, Command)
+            if is_ours(step.line):
+                as_role("ci" if "--publish" in step.line or "store init" in step.line else "ada")
+                reader.follow(step)
+                done.append(step.line.partition(" ")[2].partition(' "')[0].partition(" --writer")[0])
+        assert done[:4] == ["store init", "index --publish", "context", "remember"]
+        as_role("grace")
+        with Satchel.open() as engine:
+            answer = engine.assemble("for how long does Client.send_order send an order again?", max_tokens=3_000).text
+            assert "then support is told" in answer  # the memory of another
+            assert "for attempt in range(5)" in answer  # the code here
+            assert {one.author for one in engine.memories.listed()} == {"ada"}
+            assert engine.store.meta(PUBLISHED) == "shop-team"
+        assert len(list((tmp_path / "grace" / "home").rglob("index.db"))) == 1
+    finally:
+        sql("DROP DATABASE satchel WITH (FORCE)")
+        for role in ("ci", "ada", "grace"):
+            sql(f"DROP ROLE {role}")
+
+
+def test_the_examples_of_services_use_options_that_exist(run: Callable[..., str]) -> None:
+    page = PAGE.read_text()
+    lines = [line for line in page.splitlines() if "satchel serve --" in line]
+    assert len(lines) >= 5
+    known = run("serve", "--help")
+    for option in {option for line in lines for option in re.findall(r"--[a-z-]+", line)}:
+        assert option in known

@@ -216,7 +216,14 @@ class Server:
                 ((exists,),) = connection.script(_VERSION)
                 if exists and connection.script("SELECT number FROM satchel.version")[0][0] > number:
                     continue
-                connection.script(f"{STEPS[number]}; UPDATE satchel.version SET number = {number + 1}")
+                try:
+                    connection.script(f"{STEPS[number]}; UPDATE satchel.version SET number = {number + 1}")
+                except psycopg.errors.InsufficientPrivilege as error:
+                    if not exists:
+                        raise
+                    raise ReadOnlyStoreError(
+                        f"the tables of {self.name} are of an older satchel: their owner runs `satchel store init`"
+                    ) from error
 
     @contextmanager
     def _reported(self) -> Iterator[None]:
