@@ -311,10 +311,12 @@ ITEM_FLOOR = 0.1
 value."""
 
 RELATIVE_FLOOR = 0.6
-RELATIVE_FLOORS: Mapping[Kind, float] = {Kind.CODE: 0.0, Kind.COMMIT: 0.75}
+RELATIVE_FLOORS: Mapping[Kind, float] = {Kind.CODE: 0.0, Kind.COMMIT: 0.75, Kind.CONVERSATION: 0.4}
 """A record or a section of prose is shown only with at least this share of the relevance of the best of its kind:
 beside a commit about the question, one that shares a single word with it is noise. Commits are many and short, so
-the bar is higher for them: with 0.4 twenty of them filled their third of the budget. Code is ranked by file instead."""
+the bar is higher for them: with 0.4 twenty of them filled their third of the budget. What was said right before and
+after the best exchange (half and 0.4 of its relevance) has the decision more often than the exchange that names it. Code
+is ranked by file instead."""
 
 LEAST_LISTED = 0.005
 """Least relevance of a listed hit: lower ones would be written as 0.00."""
