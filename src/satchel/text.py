@@ -52,7 +52,8 @@ def _snowball() -> Callable[[str], str]:
     """Return the stemmer without its own cache: words are kept here. Loaded when needed (1 ms)."""
     from Stemmer import Stemmer
 
-    return Stemmer("english", 0).stemWord
+    stem_word: Callable[[str], str] = Stemmer("english", 0).stemWord
+    return stem_word
 
 
 @lru_cache(maxsize=100_000)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from satchel.search.query import analyse
@@ -91,7 +92,7 @@ def test_what_is_added_later_and_in_between_stands_in_its_place(store: SqliteSto
 def test_neighbours_are_counted_from_before_and_from_after(store: SqliteStore) -> None:
     talk(store, "s1", *TALK[2:])
     around = surroundings(store, Kind.CONVERSATION, store.lexicon(Kind.CONVERSATION), analyse("parrot"))
-    values = around.order.place * 0.0
+    values = np.zeros(len(around.order.place))
     values[around.order.place.argsort()[1]] = 2.0
     shares = (NEIGHBOUR_WEIGHTS[0], 1.0, *NEIGHBOUR_WEIGHTS[:3])
     assert around.joined(values)[:5].tolist() == pytest.approx([2 * share for share in shares])

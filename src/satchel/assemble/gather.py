@@ -315,7 +315,7 @@ RELATIVE_FLOORS: Mapping[Kind, float] = {Kind.CODE: 0.0, Kind.COMMIT: 0.75, Kind
 """A record or a section of prose is shown only with at least this share of the relevance of the best of its kind:
 beside a commit about the question, one that shares a single word with it is noise. Commits are many and short, so
 the bar is higher for them: with 0.4 twenty of them filled their third of the budget. What was said right before and
-after the best exchange (half and 0.4 of its relevance) has the decision more often than the exchange that names it. Code
+after the best exchange (half and 0.4 of its relevance) often has the decision that the exchange itself only names. Code
 is ranked by file instead."""
 
 LEAST_LISTED = 0.005
