@@ -407,7 +407,7 @@ def walk(
     *,
     by_names: bool = False,
 ) -> GraphWalk:
-    """Walk from the sources as far as the lens and the bounds allow; `by_names` from the sources over shared names, too."""
+    """Walk from the sources as far as the lens and the bounds allow; `by_names` also over names that they share."""
     started = bounds.clock()
     places = store.places(source.row for source in sources)
     matched = {
