@@ -49,7 +49,7 @@ CONSTANTS = {
 }
 """What is varied, by the name that the result gives it."""
 
-OFF: Mapping[str, Any] = {"neighbours": (0, 0, 0), "answers": 0, "speakers": 0, "questions": 0, "length": 0}
+OFF: Mapping[str, Any] = {"neighbours": (0, 0, 0, 0), "answers": 0, "speakers": 0, "questions": 0, "length": 0}
 
 AS_IT_IS = "as it is"
 WORDS, VECTORS = "words", "words and vectors"

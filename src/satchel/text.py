@@ -8,7 +8,7 @@ A word is an identifier (`[letter_$][letter_$0-9]*`) or a run of digits. A compo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 
 EXACT_MARK = "="
@@ -17,13 +17,12 @@ EXACT_MARK = "="
 MAX_WORD_CHARACTERS = 80
 """Maximum length of a word: longer runs are encoded data and would only fill the vocabulary."""
 
-ANALYSIS_VERSION = "2"
+ANALYSIS_VERSION = "3"
 """Part of the version of an index and of the memory file: change it when `terms_of` gives other terms."""
 
 WORD = re.compile(r"[^\W\d][\w$]*|\$[\w$]+|\d+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _BLANKED = "".join(character if WORD.fullmatch("a" + character) else " " for character in map(chr, range(128)))
-_VOWELS = frozenset("aeiouy")
 _MEMO_LIMIT = 200_000
 _memo: dict[str, tuple[str, ...]] = {}
 
@@ -48,36 +47,22 @@ def _cjk() -> re.Pattern[str]:
     return re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 
 
+@cache
+def _snowball() -> Callable[[str], str]:
+    """Return the stemmer without its own cache: words are kept here. Loaded when needed (1 ms)."""
+    from Stemmer import Stemmer
+
+    stem_word: Callable[[str], str] = Stemmer("english", 0).stemWord
+    return stem_word
+
+
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """Return the light stem of a lower-case word: `caches`, `cached` and `caching` meet in `cach`.
+    """Return the stem of a lower-case word by Snowball's rules for English: `caches` and `cached` meet in `cach`.
 
-    `cookie` and `cookies` meet in `cooky`, as `copies` and `copied` meet `copy`.
+    Words of one or two letters and words with digits stay as they are.
     """
-    if len(word) < 4 or not word.isalpha():
-        return word
-    if len(word) > 4 and word.endswith(("ies", "ied")):
-        return word[:-3] + "y"
-    if len(word) > 4 and word.endswith("ie"):  # not `trie`, which would be found by every `try`
-        return word[:-2] + "y"
-    if word.endswith("ing") and len(word) > 5 and not _VOWELS.isdisjoint(word[:-3]):
-        return _final(_undouble(word[:-3]))
-    if word.endswith("ed") and len(word) > 4 and not _VOWELS.isdisjoint(word[:-2]):
-        return _final(_undouble(word[:-2]))
-    if word.endswith("es") and word[:-2].endswith(("ss", "x", "ch", "sh")):
-        return word[:-2]
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        return _final(word[:-1])
-    return _final(word)
-
-
-def _undouble(word: str) -> str:
-    doubled = len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz"
-    return word[:-1] if doubled else word
-
-
-def _final(word: str) -> str:
-    return word[:-1] if len(word) > 3 and word.endswith("e") else word
+    return _snowball()(word) if len(word) > 2 and word.isalpha() else word
 
 
 def terms_of(word: str) -> tuple[str, ...]:

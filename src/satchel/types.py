@@ -62,6 +62,7 @@ class EdgeType(StrEnum):
     PARENT = "parent"
     REFERENCE = "reference"
     FIELD = "field"
+    MENTION = "mention"
     CONTAINS = "contains"
     IMPORTS = "imports"
     CALLS = "calls"

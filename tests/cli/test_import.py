@@ -135,3 +135,32 @@ def test_a_device_is_not_imported(satchel: Satchel) -> None:
     ran = satchel("import", "/dev/zero")
     assert ran.code == 2
     assert "/dev/zero is a device" in ran.err
+
+
+def test_a_decision_is_answered_with_the_exchange_before_and_after_it_and_the_day(
+    satchel: Satchel, tmp_path: Path
+) -> None:
+    told = (
+        ("Deliveries to the partner fail at night.", "They answer 503 while they deploy."),
+        ("Should we add a retry queue or a loop with backoff?", "A queue needs an operator; a loop is forty lines."),
+        ("Then the second one, nobody here runs brokers.", "Done: five attempts, then a row in dead_letters."),
+        ("Rename the wool cupboard.", "It is the yarn cupboard now."),
+        ("What is for lunch?", "Soup."),
+        ("Paint the door.", "It is blue."),
+    )
+    lines = []
+    for number, said in enumerate(told):
+        for minute, (role, content) in enumerate(zip(("user", "assistant"), said, strict=True)):
+            common = {"sessionId": "s1", "uuid": f"{role}{number}", "timestamp": f"2026-05-01T10:{number}{minute}:00Z"}
+            lines.append(json.dumps({"type": role, "message": {"role": role, "content": content}, **common}))
+    file = tmp_path / "s1.jsonl"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    assert satchel("import", str(file), "--as", "claude-code").err.startswith("imported: 6 new")
+    answer = satchel("context", "what did we decide about the retry queue, and why?", "--types", "conversations").out
+    places = [
+        answer.find(text) for text in ("503 while they deploy", "a retry queue or a loop", "nobody here runs brokers")
+    ]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert "2026-05-01" in answer
+    assert "Paint the door" not in answer.partition("---")[0]

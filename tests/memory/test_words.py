@@ -98,5 +98,5 @@ def test_a_memory_file_that_cannot_be_written_is_read_with_its_words(
 
     monkeypatch.setattr(SqliteStore, "write", refuse)
     with Satchel.open(tmp_path) as satchel:
-        assert satchel.memories.search("cookies")
+        assert satchel.memories.search("key")
     assert "memory_words_not_renewed" in capsys.readouterr().err

@@ -3,10 +3,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from satchel.search.query import analyse
-from satchel.search.rank_records import NEIGHBOUR_WEIGHTS, order_of, surroundings
+from satchel.search.rank_records import ANSWER_WEIGHT, NEIGHBOUR_WEIGHTS, order_of, surroundings
 from satchel.search.strength import relevance_of
 from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
@@ -42,10 +43,11 @@ def test_the_answer_to_a_question_is_found_though_it_shares_no_word_with_it(stor
 
 
 def test_relevance_is_handed_on_to_the_answer(store: SqliteStore) -> None:
-    talk(store, "s1", *TALK)
+    talk(store, "s1", *TALK[:4])
     hits = ask(store, Kind.CONVERSATION, "name of the new parrot").hits
     places = {hit.chunk.fields["exchange"]: (place, hit.relevance) for place, hit in enumerate(hits, 1)}
-    for turn, share in {"000001": 1.0, "000002": 0.7, "000000": NEIGHBOUR_WEIGHTS[0]}.items():
+    shares = {"000001": 1.0, "000002": NEIGHBOUR_WEIGHTS[0] + ANSWER_WEIGHT, "000000": NEIGHBOUR_WEIGHTS[0]}
+    for turn, share in shares.items():
         place, relevance = places[turn]
         assert relevance == pytest.approx(relevance_of(1.0, share, place))
 
@@ -78,7 +80,8 @@ def test_what_is_added_later_and_in_between_stands_in_its_place(store: SqliteSto
     talk(store, "s1", *TALK)
     lexicon = store.lexicon(Kind.CONVERSATION)
     order = order_of(store, Kind.CONVERSATION, lexicon)
-    rows = lexicon.columns.chunk_row[order.chunks].tolist()
+    live = [chunk for chunk in order.place.argsort() if order.place[chunk] < order.size - 1]
+    rows = lexicon.columns.chunk_row[live].tolist()
     parts = store.parts(rows)
     documents = store.documents(part.document for part in parts.values())
     assert [documents[parts[row].document].key.split("/")[0] for row in rows] == ["s0"] + ["s1"] * len(TALK)
@@ -89,14 +92,20 @@ def test_what_is_added_later_and_in_between_stands_in_its_place(store: SqliteSto
 
 
 def test_neighbours_are_counted_from_before_and_from_after(store: SqliteStore) -> None:
-    talk(store, "s1", *TALK[:3])
-    lexicon = store.lexicon(Kind.CONVERSATION)
-    order = surroundings(store, Kind.CONVERSATION, lexicon, analyse("parrot")).order
-    scores = lexicon.chunk_length * 0
-    scores[order.chunks] = (1.0, 2.0, 4.0)
-    assert order.shifted(scores, 1)[order.chunks].tolist() == [0.0, 1.0, 2.0]
-    assert order.shifted(scores, -2)[order.chunks].tolist() == [4.0, 0.0, 0.0]
-    assert order.shifted(scores, 3)[order.chunks].tolist() == [0.0, 0.0, 0.0]
+    talk(store, "s1", *TALK[2:])
+    around = surroundings(store, Kind.CONVERSATION, store.lexicon(Kind.CONVERSATION), analyse("parrot"))
+    values = np.zeros(len(around.order.place))
+    values[around.order.place.argsort()[1]] = 2.0
+    shares = (NEIGHBOUR_WEIGHTS[0], 1.0, *NEIGHBOUR_WEIGHTS[:3])
+    assert around.joined(values)[:5].tolist() == pytest.approx([2 * share for share in shares])
+
+
+def test_two_words_of_a_question_in_neighbouring_turns_count_more_than_one_in_both(store: SqliteStore) -> None:
+    rest = [("Eve", f"Something of no importance, number {number}.") for number in range(20)]
+    talk(store, "s1", ("Ada", "The parrot is green."), ("Bob", "Nice harbour."), *rest)
+    talk(store, "s2", ("Ada", "The parrot is green."), ("Bob", "Nice parrot."), *rest)
+    first = ask(store, Kind.CONVERSATION, "parrot harbour").hits[0]
+    assert first.chunk.fields["session"] == "s1"
 
 
 def test_a_store_without_conversations_answers_nothing(store: SqliteStore) -> None:

@@ -315,11 +315,12 @@ ITEM_FLOOR = 0.02
 value."""
 
 RELATIVE_FLOOR = 0.15
-RELATIVE_FLOORS: Mapping[Kind, float] = {Kind.CODE: 0.0, Kind.COMMIT: 0.3}
+RELATIVE_FLOORS: Mapping[Kind, float] = {Kind.CODE: 0.0, Kind.COMMIT: 0.3, Kind.CONVERSATION: 0.1}
 """A record or a section of prose is shown only with at least this share of the relevance of the best of its kind: on
 conversations, notes and documentation as many needed ones are shown as with .6 of the match of the best, and fewer
-others (benchmarks/results/calibration.json). Commits are many and short, so the bar is higher for them. Code is ranked
-by file instead."""
+others (benchmarks/results/calibration.json). Commits are many and short, so the bar is higher for them. What was said
+right before and after the best exchange often has the decision that the exchange itself only names, so the bar is
+lower for conversations. Code is ranked by file instead."""
 
 LEAST_LISTED = 0.005
 """Least relevance of a listed hit: lower ones would be written as 0.00."""

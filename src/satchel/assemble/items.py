@@ -21,10 +21,14 @@ _DETAIL_ORDER = (Detail.LINE, Detail.SIGNATURE, Detail.SPAN, Detail.FULL)
 
 
 def build_items(sections: Sequence[Section], key: bytes) -> list[ContextItem]:
-    """Return items of all sections, section by section, best first within each."""
+    """Return items of all sections, section by section, best first; what was said in one session is in its order."""
     items = []
     for section in sections:
-        for group in sorted(section.groups.values(), key=_rank):
+        ranked = sorted(section.groups.values(), key=_rank)
+        if section.kind is Kind.CONVERSATION:
+            sessions = list(dict.fromkeys(_session(group) for group in ranked))
+            ranked.sort(key=lambda group: (sessions.index(_session(group)), group.key))
+        for group in ranked:
             if group.item is None:
                 group.item = build_item(group, key)
             items.append(group.item)
@@ -35,6 +39,10 @@ def build_item(group: Group, key: bytes) -> ContextItem:
     """Return the item of one group."""
     made = _file_item(group, key) if group.lines is not None else _record_item(group, key)
     return replace(made, section=group.title) if group.title else made
+
+
+def _session(group: Group) -> str:
+    return group.key.rpartition("/")[0]
 
 
 def _rank(group: Group) -> tuple[float, float, str]:

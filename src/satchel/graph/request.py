@@ -92,8 +92,9 @@ CODE_EDGES = frozenset({EdgeType.CONTAINS, EdgeType.IMPORTS, EdgeType.CALLS, Edg
 _ALIKE: Mapping[EdgeType, tuple[tuple[EdgeType, Direction], ...]] = {
     EdgeType.CHILD: ((EdgeType.CONTAINS, Direction.OUT),),
     EdgeType.PARENT: ((EdgeType.CONTAINS, Direction.IN),),
-    EdgeType.REFERENCE: tuple(
-        (type_, side) for type_ in (EdgeType.CALLS, EdgeType.IMPORTS, EdgeType.INHERITS) for side in Direction
+    EdgeType.REFERENCE: (
+        *((type_, side) for type_ in (EdgeType.CALLS, EdgeType.IMPORTS, EdgeType.INHERITS) for side in Direction),
+        (EdgeType.MENTION, Direction.OUT),
     ),
 }
 

@@ -258,7 +258,7 @@ def explore(
     sources, is_named = _sources(analysed, bench, kinds, meaning, request.now)
     relevance = Relevance(store, kinds, analysed, None if is_named else meaning)
     bounds = Bounds(request.depth, request.max_nodes, request.hub_nodes, request.deadline_seconds, clock)
-    done = walk(store, sources, lens, relevance, bounds)
+    done = walk(store, sources, lens, relevance, bounds, by_names=not is_named)
     rows = sorted(done.reached)
     has_words = relevance.has_words and not is_named
     values = relevance.together(rows, done.pairs).tolist() if has_words else [0.0] * len(rows)

@@ -4,9 +4,9 @@ A record may have several chunks (the axes of an experience): it is one hit, for
 name an axis.
 
 A turn of a conversation is short, and the turn before it has the question that it answers. So neighbours in the same
-session get a part of a turn's score, and the turn after a question gets more. Measured on LoCoMo
-(benchmarks/memory.py): R@10 .647 without neighbours, .748 with them, .768 with questions handed on, .787 with all of
-that; each constant moved by half of itself changes that by at most a point.
+session count for a turn in part, and a question counts more for the turn after it. They are joined for each term apart:
+what is said in three turns counts hardly more than what is said in one, and different words of the question add up.
+Measured on LoCoMo in benchmarks/memory.py, with each part added and each constant moved.
 
 Boosts are signals beside the match: reliability, importance and age. Each is a share (0 to 1) times a weight on the log
 scale of the score. Together they add at most `LARGEST`: they order records that match about equally well, and a clearly
@@ -23,11 +23,10 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from satchel.dataclass import dataclass
 from satchel.search import bm25
-from satchel.search.bm25 import FloatArray
+from satchel.search.bm25 import FloatArray, Occurrences
 from satchel.search.chunks import ALSO, chunk_of, identity_of, stored_rows
 from satchel.search.dense import Likeness, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
@@ -155,8 +154,9 @@ def search_records(
     is_alone = kind is Kind.NOTE
     scores = bm25.score(lexicon, query.terms, files=is_alone)
     around = surroundings(store, kind, lexicon, query) if kind is Kind.CONVERSATION else None
-    matched = around.best(scores.chunk_matched) if around is not None else scores.chunk_matched
-    words = _weighed(scores.chunk, around)
+    matched, words = scores.chunk_matched, scores.chunk
+    if around is not None:
+        words, matched = around.scored(scores.chunk_occurrences, [term.weight for term in query.terms])
     if SearchStrategy.LEXICAL in silent:
         words = np.zeros_like(words)
     if SearchStrategy.DENSE in silent:
@@ -167,7 +167,9 @@ def search_records(
         similar = similar_chunks(lexicon, likeness)
         covered = similar.count
         matched = np.maximum(matched, similar.relevance)
-        vectors = _weighed(np.maximum(similar.contrast, 0.0), around)
+        vectors = np.maximum(similar.contrast, 0.0)
+        if around is not None:
+            vectors = around.joined(vectors)[around.order.place] * around.worth
         ranked = (1 - VECTOR_WEIGHT) * _share(words) + VECTOR_WEIGHT * _share(vectors)
         signals = [_Column("words", words, 1 - VECTOR_WEIGHT), _Column("vectors", similar.cosine, VECTOR_WEIGHT)]
     ranked = np.where(lexicon.live_chunk & (ranked > 0), ranked, -np.inf)
@@ -186,11 +188,11 @@ def search_records(
     )  # fmt: skip
 
 
-NEIGHBOUR_WEIGHTS = (0.3, 0.3, 0.15)
-"""Shares of the scores of turns 1, 2 and 3 places before and after that are added to a turn."""
+NEIGHBOUR_WEIGHTS = (0.5, 0.4, 0.3, 0.2)
+"""Shares of what turns 1 to 4 places before and after say that count for a turn."""
 
 ANSWER_WEIGHT = 0.4
-"""Additional share of the score of a question that is added to the turn right after it."""
+"""Additional share of a question that counts for the turn right after it."""
 
 SPEAKER_BONUS = 0.2
 """Added to the factor of a turn of a named person, who mostly has the answer."""
@@ -204,27 +206,14 @@ HALF_WEIGHT_TERMS = 4
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Chunks of a lexicon in the order of their turns, session after session.
+    """The place of each chunk of a lexicon in the order of turns, session after session with a gap between them.
 
-    `chunks` are positions in the lexicon; `session` numbers the session of each. Exchanges of one session have
-    keys that sort by time, so the order needs neither their texts nor their fields.
+    Chunks that are not live share the last of `size` places. Exchanges of one session have keys that sort by time, so
+    the order needs neither their texts nor their fields.
     """
 
-    chunks: IntArray
-    session: IntArray
-
-    def shifted(self, values: FloatArray, places: int) -> FloatArray:
-        """Return for every chunk the value of the one so many places before it in its session, 0 if there is none."""
-        result = np.zeros(len(values))
-        count = len(self.chunks)
-        if abs(places) >= count:
-            return result
-        to, source = (
-            (slice(places, None), slice(count - places)) if places > 0 else (slice(places), slice(-places, None))
-        )
-        same = self.session[to] == self.session[source]
-        result[self.chunks[to][same]] = values[self.chunks[source][same]]
-        return result
+    place: IntArray
+    size: int
 
 
 def order_of(store: Store, kind: Kind, lexicon: Lexicon) -> Order:
@@ -241,7 +230,11 @@ def _order(store: Store, kind: Kind, lexicon: Lexicon) -> Order:
     sessions: dict[str, int] = {}
     # The key of an exchange is `SESSION/20260501T103000-1a2b3c4d`.
     numbers = [sessions.setdefault(key.rpartition("/")[0], len(sessions)) for key, _ in placed]
-    return Order(np.array([chunk for _, chunk in placed], dtype=np.int64), np.array(numbers, dtype=np.int64))
+    gap = len(NEIGHBOUR_WEIGHTS)
+    size = len(placed) + gap * (len(sessions) + 1) + 1
+    place = np.full(len(lexicon.live_chunk), size - 1, dtype=np.int64)
+    place[[chunk for _, chunk in placed]] = np.arange(len(placed)) + gap * np.array(numbers, dtype=np.int64)
+    return Order(place, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,24 +242,38 @@ class Surroundings:
     """Neighbours of the chunks of a lexicon and factors of the chunks, for one question."""
 
     order: Order
-    asks: npt.NDArray[np.bool_]
+    asks: FloatArray
+    """1 for each place of a chunk that only asks, else 0."""
     worth: FloatArray
     """Factor of each chunk, 0 to 1.2: by its length, by its speaker, and less where it only asks."""
+    rarest: float
+    """The idf of a term that no chunk contains."""
 
-    def spread(self, scores: FloatArray) -> FloatArray:
-        """Return the scores with shares of those of neighbours and of preceding questions."""
-        result = scores.copy()
-        for places, weight in enumerate(NEIGHBOUR_WEIGHTS, 1):
-            result += weight * (self.order.shifted(scores, places) + self.order.shifted(scores, -places))
-        return result + ANSWER_WEIGHT * self.order.shifted(scores * self.asks, 1)
+    def joined(self, values: FloatArray, chunks: IntArray | slice = slice(None)) -> FloatArray:
+        """Return the values of these chunks joined with the weighted ones of their neighbours, by place.
 
-    def best(self, shares: FloatArray) -> FloatArray:
-        """Return matched shares, each the best of a chunk's own and the weighted ones of its neighbours."""
-        nearest = NEIGHBOUR_WEIGHTS[0]
-        around = np.maximum(self.order.shifted(shares, 1), self.order.shifted(shares, -1)) * nearest
-        answers = self.order.shifted(shares * self.asks, 1) * (nearest + ANSWER_WEIGHT)
-        result: FloatArray = np.maximum(shares, np.maximum(around, answers))
-        return result
+        They are joined as the root of the sum of squares: what is said twice counts little more than what is said once.
+        """
+        squares = np.zeros(self.order.size)
+        squares[self.order.place[chunks]] = values * values
+        squares[-1] = 0.0
+        weights = np.square(NEIGHBOUR_WEIGHTS)
+        sums = np.convolve(squares, [*weights[::-1], 1.0, *weights])[len(weights) :][: self.order.size]
+        sums[1:] += ((NEIGHBOUR_WEIGHTS[0] + ANSWER_WEIGHT) ** 2 - weights[0]) * (squares * self.asks)[:-1]
+        return np.sqrt(sums)
+
+    def scored(self, found: Occurrences, weights: Sequence[float]) -> tuple[FloatArray, FloatArray]:
+        """Return the score and the matched share (0 to 1) of each chunk, each term joined with its neighbours."""
+        scores, matched = np.zeros(self.order.size), np.zeros(self.order.size)
+        masses = np.asarray(weights) * found.idf
+        whole = float(np.asarray(weights) @ np.where(found.counts > 0, found.idf, self.rarest)) or 1.0
+        ends = np.cumsum(found.counts).tolist()
+        for mass, begin, end in zip(masses.tolist(), [0, *ends], ends, strict=False):
+            if mass > 0:
+                chunks = found.units[begin:end]
+                scores += mass * self.joined(found.saturated[begin:end], chunks)
+                matched += mass * np.minimum(self.joined(np.ones(end - begin), chunks), 1.0)
+        return scores[self.order.place] * self.worth, matched[self.order.place] / whole
 
 
 def surroundings(store: Store, kind: Kind, lexicon: Lexicon, query: Query) -> Surroundings:
@@ -281,9 +288,11 @@ def surroundings(store: Store, kind: Kind, lexicon: Lexicon, query: Query) -> Su
     speakers = np.zeros(len(columns.chunk_row))
     for speaking in term_postings:
         speakers[speaking.signature[0]] = 1.0
-    length = lexicon.chunk_length
+    length, order = lexicon.chunk_length, order_of(store, kind, lexicon)
     worth = (1 + SPEAKER_BONUS * speakers) * (1 - QUESTION_PENALTY * asks) * length / (length + HALF_WEIGHT_TERMS)
-    return Surroundings(order_of(store, kind, lexicon), asks, worth)
+    asked = np.zeros(order.size)
+    asked[order.place] = asks
+    return Surroundings(order, asked, worth, bm25.idf(lexicon.chunk_count, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,10 +319,6 @@ class _Ranking:
     documents_per_record: int
     spans: FloatArray | None = None
     wants_routine: bool = False
-
-
-def _weighed(values: FloatArray, around: Surroundings | None) -> FloatArray:
-    return values if around is None else around.spread(values) * around.worth
 
 
 def _share(values: FloatArray) -> FloatArray:
