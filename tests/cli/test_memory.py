@@ -48,7 +48,7 @@ def test_memories_are_listed_searched_and_shown(satchel: Satchel) -> None:
     assert satchel("memory", "list", "--tag", "retry", "--json").json["memories"][0]["id"] == identity
     assert satchel("memory", "list", "--since", "2100-01-01").err == "note: nothing is remembered here\n"
     found = satchel("memory", "search", "why", "do", "retries", "back", "off")
-    assert found.out == f"{identity}  1.00  decision 0.5  {BACKOFF}\n"
+    assert found.out == f"{identity}  0.46  decision 0.5  {BACKOFF}\n"
     assert satchel("memory", "search", "retries", "--json").json["memories"][0]["score"] > 0
     assert "nothing that is remembered here matches" in satchel("memory", "search", "zebra").err
     shown = satchel("memory", "show", identity).out
