@@ -18,7 +18,8 @@ from satchel.safety.trust import load_key
 from satchel.store.database import DatabaseStore
 from satchel.store.place import INDEX_NAME as INDEX_NAME
 from satchel.store.place import StorePlace, Team, store_places, stored
-from satchel.store.protocol import FIRST_COMMIT, PUBLISHED, WORDS_VERSION, Store
+from satchel.store.protocol import FIRST_COMMIT, WORDS_VERSION, Store
+from satchel.store.records import PUBLISHED
 from satchel.store.sqlite import SqliteStore
 from satchel.system.git import find_repository
 from satchel.system.locations import Places, Registry, WorkspaceType, locate

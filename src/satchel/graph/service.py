@@ -20,9 +20,10 @@ from satchel.assemble.section import Section
 from satchel.assemble.source_lines import Unreadable
 from satchel.dataclass import dataclass
 from satchel.graph.nodes import Nodes, Rated, Rating, rate
+from satchel.graph.relevance import Relevance, Vectors
 from satchel.graph.render import NODE_FRAME, SUMMARY_BUDGET, GraphPage, fitted_page, references
 from satchel.graph.request import GraphRequest, make_graph_request
-from satchel.graph.walk import Bounds, GraphWalk, Relevance, StartNode, Vectors, walk
+from satchel.graph.walk import Bounds, GraphWalk, StartNode, walk
 from satchel.open_root import OpenRoot
 from satchel.receipts.handles import HandleTarget
 from satchel.receipts.service import ReceiptService

@@ -1,4 +1,4 @@
-"""Breadth first over the relations, from several sources at once, and the relevance that chooses among many neighbours.
+"""Breadth first over the relations, from several sources at once.
 
 Every node is visited once, at its smallest distance, so cycles end. Of several paths of that length the best one
 counts: from the most relevant source, over the most important relations. Three limits bound the work, and reaching one
@@ -6,9 +6,6 @@ gives a warning: neighbours of a single node, nodes in all, and seconds.
 
 Notes refer to each other by key, so one query in each direction answers. Calls and inheritance of code are resolved
 (`satchel.search.relations`).
-
-The scale of relevance is chosen once for a request: by words and meaning where every chunk that can have a vector has
-one, else by words alone. A scale for each node would order nodes by whether they have a vector, not by their text.
 """
 
 from __future__ import annotations
@@ -16,151 +13,21 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import accumulate, groupby
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from satchel.dataclass import dataclass
 from satchel.graph.names import sharing
+from satchel.graph.relevance import Relevance
 from satchel.graph.request import NOTE_EDGES, Direction, Lens, Move
-from satchel.search import bm25
-from satchel.search.bm25 import FloatArray
-from satchel.search.dense import Likeness, Meaning, scores, similar_chunks
-from satchel.search.query import Query
 from satchel.search.relations import MOST_FILES, Relations
 from satchel.search.resolve.code import Code
 from satchel.search.resolve.modules import import_targets, importers
 from satchel.store.protocol import Store
 from satchel.store.records import Place, StoredChunk
-from satchel.store.segments import Lexicon
 from satchel.types import EdgeType, Kind
-
-TOGETHER_SHARE = 0.8
-"""The part of a node's word relevance that comes from its words together with those of a neighbour; the rest is from
-its own words. An answer over two steps is a pair that covers the question where neither does alone. On the multi-hop
-passages .5 measures one point less."""
-
-MEANING_SHARE = 0.5
-"""The part of relevance from vectors where there are any; the rest is words. On the multi-hop passages .3 to .7 measure
-the same."""
-
-_PAIRS_AT_ONCE = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Vectors:
-    """The number of walked chunks with a vector and of all that can have one. Vectors count once all have one."""
-
-    embedded: int
-    chunks: int
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether every chunk has a vector."""
-        return 0 < self.chunks <= self.embedded
-
-
-class Relevance:
-    """The relevance of every chunk of some kinds to one query, 0 to 1."""
-
-    def __init__(self, store: Store, kinds: Sequence[Kind], query: Query, meaning: Meaning | None) -> None:
-        self.has_words = bool(query.terms)
-        self._query = query
-        self._columns: list[_Column] = []
-        likenesses = {kind: scores(store, kind, meaning) for kind in kinds}
-        lexicons = {kind: lexicon for kind in kinds if (lexicon := store.lexicon(kind)).chunk_count}
-        self.vectors = _coverage(lexicons, likenesses)
-        for kind, lexicon in lexicons.items():
-            likeness = likenesses[kind]
-            nearness = None
-            if self.vectors.is_ready and likeness is not None:
-                # Similarity above the mean, because models differ in the similarity of two unrelated texts.
-                nearness = np.maximum(similar_chunks(lexicon, likeness).contrast, 0.0)
-            self._columns.append(_Column(lexicon, _masks(lexicon, query), nearness))
-
-    def of(self, rows: Sequence[int]) -> FloatArray:
-        """Return the relevance of each of these chunks alone, by row number, in their order; 0 for other kinds."""
-        occurrences, shares = self._said(rows)
-        return self._joined(rows, occurrences @ shares)
-
-    def together(self, rows: Sequence[int], pairs: Sequence[tuple[int, int]]) -> FloatArray:
-        """Return the relevance of these chunks, with the words that each covers together with a neighbour.
-
-        `pairs` are related chunks, both among the rows.
-        """
-        occurrences, shares = self._said(rows)
-        own: FloatArray = occurrences @ shares
-        if not pairs or not self.has_words:
-            return self._joined(rows, own)
-        places = {row: place for place, row in enumerate(rows)}
-        ends = np.array([(places[one], places[other]) for one, other in pairs])
-        best = own.copy()
-        for begin in range(0, len(ends), _PAIRS_AT_ONCE):
-            one, other = ends[begin : begin + _PAIRS_AT_ONCE].T
-            both = occurrences[one] | occurrences[other]
-            for kind in self._slices():  # a term counts once, though two kinds know it
-                covered = both[:, kind] @ shares[kind]
-                np.maximum.at(best, one, covered)
-                np.maximum.at(best, other, covered)
-        return self._joined(rows, (1 - TOGETHER_SHARE) * own + TOGETHER_SHARE * best)
-
-    def _slices(self) -> list[slice]:
-        """Return the positions of the terms of each kind among all columns."""
-        ends = list(accumulate(len(column.terms) for column in self._columns))
-        return [slice(begin, end) for begin, end in zip([0, *ends], ends, strict=False)]
-
-    def _joined(self, rows: Sequence[int], words: FloatArray) -> FloatArray:
-        """Return the relevance by words, joined with that by vectors where they count."""
-        if not self.vectors.is_ready:
-            return np.clip(words, 0.0, 1.0)
-        nearness = np.zeros(len(rows))
-        for column in self._columns:
-            positions = column.lexicon.chunk_positions(rows)
-            if column.nearness is not None:
-                nearness[positions >= 0] = column.nearness[positions[positions >= 0]]
-        return np.clip((1 - MEANING_SHARE) * words + MEANING_SHARE * nearness, 0.0, 1.0)
-
-    def _said(self, rows: Sequence[int]) -> tuple[npt.NDArray[np.bool_], FloatArray]:
-        """Return which of the query's terms each chunk contains, by kind of chunk, and the share of each term."""
-        columns = []
-        for column in self._columns:
-            positions = column.lexicon.chunk_positions(rows)
-            columns += [(positions >= 0) & holds[positions] for _, holds in column.terms]
-        shares = np.array([share for column in self._columns for share, _ in column.terms])
-        occurrences = np.array(columns, dtype=bool).T if columns else np.zeros((len(rows), 0), dtype=bool)
-        return occurrences, shares
-
-
-Mask = npt.NDArray[np.bool_]
-
-
-def _masks(lexicon: Lexicon, query: Query) -> tuple[tuple[float, Mask], ...]:
-    """Return for each term its share of the query's idf mass, and which chunks contain it."""
-    masks = []
-    for share, units in bm25.holders(lexicon, query.terms):
-        holds = np.zeros(len(lexicon.columns.chunk_row), dtype=bool)
-        holds[units] = True
-        masks.append((share, holds))
-    return tuple(masks)
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """One kind: which of the query's terms its chunks contain, and how near each chunk is in meaning."""
-
-    lexicon: Lexicon
-    terms: tuple[tuple[float, Mask], ...]
-    nearness: FloatArray | None
-
-
-def _coverage(lexicons: dict[Kind, Lexicon], likenesses: dict[Kind, Likeness | None]) -> Vectors:
-    """Count chunks and vectors of those kinds that have any vector. Code has none by design and is ranked by words."""
-    with_vectors = [(kind, likeness) for kind in lexicons if (likeness := likenesses[kind]) is not None]
-    embedded = sum(similar_chunks(lexicons[kind], likeness).count for kind, likeness in with_vectors)
-    return Vectors(embedded, sum(lexicons[kind].chunk_count for kind in lexicons))
-
 
 FEW_PLACES = 5
 """For up to so many chunks in a step all callers are searched."""

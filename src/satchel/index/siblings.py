@@ -15,7 +15,8 @@ from satchel.errors import LockedError, StoreError
 from satchel.index.build import build
 from satchel.index.options import BuildOptions, IndexReport, Progress
 from satchel.store.place import Team
-from satchel.store.protocol import PUBLISHED, SET_ASIDE, Store
+from satchel.store.protocol import SET_ASIDE, Store
+from satchel.store.records import PUBLISHED
 from satchel.store.sqlite import SqliteStore
 from satchel.store.sqlite.connection import remove_files
 from satchel.system import git

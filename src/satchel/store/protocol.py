@@ -34,9 +34,6 @@ WORDS_VERSION = "words_version"
 FIRST_COMMIT = "first_commit"
 """`meta` key of the index for the first commit of the history, empty if there is none."""
 
-PUBLISHED = "published"
-"""`meta` key of an index for the name of the team whose published index it was copied from."""
-
 SET_ASIDE = "set_aside"
 """`meta` key for the file name of the damaged store that this one replaces."""
 

@@ -49,6 +49,9 @@ class Extraction:
 
 SPAN_COLUMNS = 7
 
+PUBLISHED = "published"
+"""`meta` key of an index for the name of the team whose published index it was copied from."""
+
 IN_LIST = "IN (SELECT value FROM json_each(?))"
 """SQL condition whose binding is a list as JSON."""
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from satchel.dataclass import dataclass
-from satchel.store.protocol import PUBLISHED
-from satchel.store.records import IN_LIST, NewDocument, SkippedFile, Stamp, WriteConnection, rows
+from satchel.store.records import IN_LIST, PUBLISHED, NewDocument, SkippedFile, Stamp, WriteConnection, rows
 from satchel.store.segments import (
     HEADER_BYTES,
     Columns,
