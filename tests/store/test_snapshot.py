@@ -5,11 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 
 from satchel.errors import StoreError
 from satchel.store.sqlite import SqliteStore
+from satchel.store.sqlite.connection import open_connection
 from satchel.types import Kind
 from tests.contracts.documents import file_document
 
@@ -86,3 +89,22 @@ def test_a_store_that_is_closed_meanwhile_is_no_obstacle_to_the_end(tmp_path: Pa
     store = SqliteStore(tmp_path / "index.db")
     with store.snapshot():
         store.close()
+
+
+def test_a_thread_takes_over_the_connection_of_one_that_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Path] = []
+
+    def counted(path: Path, **options: Any) -> apsw.Connection:
+        opened.append(path)
+        return open_connection(path, **options)
+
+    monkeypatch.setattr("satchel.store.sqlite.open_connection", counted)
+    store = SqliteStore(tmp_path / "memory.db", durable=True)
+    for _ in range(5):
+        thread = threading.Thread(target=store.kinds)
+        thread.start()
+        thread.join()
+    store.close()
+    assert len(opened) == 2

@@ -56,6 +56,7 @@ class SqliteStore(DatabaseStore):
         self._identity: tuple[int, int] | None = None
         self._local = threading.local()
         self._connections: list[apsw.Connection] = []
+        self._owned: list[tuple[threading.Thread, apsw.Connection]] = []
         self._idle: list[apsw.Connection] = []
         self._guard = threading.Lock()
         connection = self._connection()
@@ -74,8 +75,19 @@ class SqliteStore(DatabaseStore):
     def _connection(self) -> apsw.Connection:
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            connection = self._local.connection = self._open()
+            connection = self._local.connection = self._of_ended_thread() or self._open()
+            with self._guard:
+                self._owned.append((threading.current_thread(), connection))
         return connection
+
+    def _of_ended_thread(self) -> apsw.Connection | None:
+        """Take over the connection of a thread that has ended: pools end idle threads and start others."""
+        with self._guard:
+            ended = next((row for row in self._owned if not row[0].is_alive()), None)
+            if ended is None:
+                return None
+            self._owned.remove(ended)
+            return ended[1]
 
     def _open(self) -> apsw.Connection:
         try:
@@ -268,6 +280,7 @@ class SqliteStore(DatabaseStore):
             for connection in self._connections:
                 connection.close()
             self._connections.clear()
+            self._owned.clear()
             self._idle.clear()
         self._local = threading.local()
         self._derived = Derived()
