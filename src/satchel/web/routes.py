@@ -63,7 +63,7 @@ def records(engine: Satchel) -> Mapping[str, int]:
     """Return how many memories, experiences and values this root sees; none if the memory cannot be read."""
     try:
         with engine.memory_snapshot() as store:
-            return {} if store is None else dict(store.kinds())
+            return {} if store is None else {kind: sum(1 for _ in store.iterate_keys(kind)) for kind in store.kinds()}
     except SatchelError:  # the checks of `doctor`, shown beside the state, name what is wrong
         return {}
 

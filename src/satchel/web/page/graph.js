@@ -120,10 +120,16 @@ function drawing(answer) {
   ];
 }
 
-/** What is drawn: the best, and neighbours in the same file only where there is little else. The list has all. */
+/**
+ * What is drawn: the best nodes, and what only the file of a definition has (its imports, its other definitions) where
+ * there is little else. The list has all.
+ */
 function drawnNodes(nodes) {
-  const isSibling = ({ path }) => path.length === 2 && path.every((step) => step.type === "contains") && path[0].direction === "in";
-  const others = nodes.filter((node) => !isSibling(node));
+  const others = nodes.filter(({ start, path }) => {
+    const [first, second] = path;
+    const isOfFile = first?.type === "imports" || (first?.type === "contains" && first.direction === "in" && second);
+    return !(start?.id.includes("::") && isOfFile);
+  });
   return (others.length < FEW_NODES ? nodes : others).slice(0, DRAWN_NODES);
 }
 
