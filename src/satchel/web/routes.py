@@ -39,6 +39,9 @@ LISTED_HOOKS = 200
 SHOWN_CHARACTERS = 60
 """Characters of a wrong value in a message."""
 
+THIS_MACHINE = frozenset({"127.0.0.1", "::1"})
+"""Addresses of clients on the machine of the server."""
+
 _COUNT = re.compile(r"[1-9][0-9]{0,8}")
 
 INDEX_AGE = "satchel_index_age_seconds"
@@ -92,9 +95,14 @@ async def files(request: Request) -> Response:
 
 
 async def options(request: Request) -> Response:
-    """Return the choices and default values for the controls of a page."""
+    """Return the choices and default values for the controls of a page.
+
+    `folder` is the root, for links that open an editor; empty for another machine, which does not have the files.
+    """
     shared: ServerState = request.app.state.served
-    return JSONResponse(offered(shared.engine))
+    is_here = request.client is not None and request.client.host in THIS_MACHINE
+    folder = shared.engine.places.root.as_posix() if is_here else ""
+    return JSONResponse({**offered(shared.engine), "folder": folder})
 
 
 async def health(_request: Request) -> Response:
@@ -124,7 +132,6 @@ def offered(engine: Satchel) -> dict[str, Any]:
     return {
         "version": __version__,
         "root": engine.places.root.name,
-        "folder": engine.places.root.as_posix(),
         "operations": list(OPERATIONS),
         "kinds": list(CONTEXT_TYPES),
         "formats": list(Format),
