@@ -13,6 +13,10 @@ themselves; of satchel they use only the part table of the index and the cleanin
 * a `stale` piece is what was indexed, and its definition is nowhere in the file as it was; a Python function or class
   whose name the file still defines once, as it did, is not called stale.
 
+With `--store URL` the index of an older commit is published on a PostgreSQL server from another clone, and the clone
+that is edited starts from it, as a developer's does. After each round it is brought up to date, too: then every piece of
+an answer has to be without a mark, and what the file has now.
+
 The exit status is 1 when any check fails. Equal seeds and repositories give equal edits and questions.
 """
 
@@ -35,6 +39,7 @@ from typing import Any
 from fresh_oracle import Lines, Oracle, Outcome
 
 from satchel import Satchel
+from satchel.store.protocol import PUBLISHED
 from satchel.types import ContextItem
 
 EDITS_A_ROUND = 8
@@ -42,6 +47,9 @@ BRANCH_EVERY = 5
 """One round in so many moves to another commit instead of editing."""
 
 FARTHEST_COMMIT = 300
+PUBLISHED_BEFORE = 30
+"""The published commit is so many commits before that of the clone that is edited."""
+
 MOST_EXAMPLES = 20
 _WORD = re.compile(r"[A-Za-z_]\w{3,}")
 
@@ -139,17 +147,31 @@ class Editor:
 class Repository:
     """One repository through all of its rounds."""
 
-    def __init__(self, source: Path, folder: Path, chance: random.Random, outcome: Outcome) -> None:
+    def __init__(self, source: Path, folder: Path, chance: random.Random, outcome: Outcome, store: str) -> None:
         self._root = folder / "tree"
-        self._chance, self._outcome = chance, outcome
+        self._chance, self._outcome, self._has_team = chance, outcome, bool(store)
         subprocess.run(["git", "clone", "-q", "--shared", str(source), str(self._root)], check=True)
         self._head = self._git("rev-parse", "HEAD").strip()
         environment = {**os.environ, "SATCHEL_HOME": str(folder / "home")}
+        if store:
+            team = {"SATCHEL_STORE": store, "SATCHEL_STORE_NAME": str(folder), "SATCHEL_KEY": "ab" * 32}
+            environment |= team
+            self._publish(folder / "ci", {**environment, "SATCHEL_HOME": str(folder / "ci_home")})
         self._satchel = Satchel.open(root=self._root, environ=environment)
         self._satchel.index()
+        assert not store or self._satchel.store.meta(PUBLISHED) == str(folder)
         self._oracle = Oracle(self._root, self._satchel, outcome)
         self._editor = Editor(self._root, chance, self._oracle)
         self._paths = sorted(path for path, parts in self._oracle.parts.items() if parts)
+
+    def _publish(self, clone: Path, environment: Mapping[str, str]) -> None:
+        """Publish the index of an older commit from a clone of its own."""
+        subprocess.run(["git", "clone", "-q", str(self._root), str(clone)], check=True)
+        older = self._git("rev-list", "--first-parent", f"--max-count={PUBLISHED_BEFORE}", "HEAD").split()[-1]
+        subprocess.run(["git", "checkout", "-q", "--detach", older], cwd=clone, check=True)
+        with Satchel.open(root=clone, environ=environment) as publisher:
+            publisher.begin_publishing()
+            publisher.index()
 
     def run(self, edits: int) -> None:
         """So many edits, in rounds."""
@@ -166,7 +188,13 @@ class Repository:
                 done += len(made)
                 for path, what in made.items():
                     self._ask(path, what)
+                if self._has_team:
+                    self._satchel.index()
+                    for path, what in made.items():
+                        self._ask(path, what, is_refreshed=True)
                 self._restore()
+                if self._has_team:
+                    self._satchel.index()
 
     def _switch(self) -> int:
         """Move to another commit, ask about some of the files that differ there, and come back."""
@@ -181,7 +209,7 @@ class Repository:
         self._restore()
         return 1
 
-    def _ask(self, path: str, what: str) -> None:
+    def _ask(self, path: str, what: str, *, is_refreshed: bool = False) -> None:
         names = [part.name for part in self._oracle.parts[path] if part.name]
         chosen = self._chance.sample(names, k=min(3, len(names)))
         words = _WORD.findall("\n".join(self._oracle.old[path]))
@@ -192,7 +220,7 @@ class Repository:
         shown = [item for item in context.items if item.location is not None and self._is_of(item, path)]
         self._outcome.edited_files_shown += bool(shown)
         for item in context.items:
-            self._oracle.judge(item, what)
+            self._oracle.judge(item, what, is_refreshed=is_refreshed)
 
     def _is_of(self, item: ContextItem, path: str) -> bool:
         assert item.location is not None
@@ -208,14 +236,16 @@ class Repository:
         return done.stdout
 
 
-def measure(repositories: Sequence[Path], edits: int, seed: int, folder: Path) -> tuple[Outcome, dict[str, int]]:
+def measure(
+    repositories: Sequence[Path], edits: int, seed: int, folder: Path, store: str
+) -> tuple[Outcome, dict[str, int]]:
     """All repositories, each with its share of the edits."""
     outcome, shares = Outcome(), {}
     for number, source in enumerate(repositories):
         place = folder / str(number)
         place.mkdir()
         share = edits // len(repositories) + (number < edits % len(repositories))
-        Repository(source, place, random.Random(seed + number), outcome).run(share)
+        Repository(source, place, random.Random(seed + number), outcome, store).run(share)
         name = source.parent.name if source.name == "repo" else source.name
         shares[name] = share
         print(f"{name}: {share} edits, {outcome.questions} questions so far", file=sys.stderr, flush=True)
@@ -229,11 +259,12 @@ def main() -> int:
     parser.add_argument("--repos", type=Path, nargs="+", required=True, help="git repositories, which stay as they are")
     parser.add_argument("--edits", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--store", default="", help="address of a PostgreSQL server that has the team's index")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="satchel-fresh-") as folder:
-        outcome, shares = measure(arguments.repos, arguments.edits, arguments.seed, Path(folder))
+        outcome, shares = measure(arguments.repos, arguments.edits, arguments.seed, Path(folder), arguments.store)
     result: dict[str, Any] = {
         "repositories": shares,
         "seed": arguments.seed,

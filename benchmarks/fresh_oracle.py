@@ -112,18 +112,21 @@ class Oracle:
                 self.old[path] = lines
                 self.parts[path] = [OldPart(rows[row].name, rows[row].start, rows[row].end) for row in sorted(rows)]
 
-    def judge(self, item: ContextItem, what: str) -> None:
-        """Check all pieces of an item that shows lines of a file."""
+    def judge(self, item: ContextItem, what: str, *, is_refreshed: bool = False) -> None:
+        """Check all pieces of an item that shows lines of a file; those of a refreshed index have no mark."""
         if item.location is None:
             return
         path = item.location.path
         live = live_lines(self._root / path)
         for piece in item.pieces:
-            self._outcome.pieces[str(piece.freshness or "unmarked")] += 1
+            self._outcome.pieces["refreshed" if is_refreshed else str(piece.freshness or "unmarked")] += 1
             place = f"{what}: {path}:{piece.start}-{piece.end} {piece.freshness or ''} {piece.name}"
             wrong = self._slice_fault(path, piece, live)
             if wrong:
                 self._outcome.wrong_slices.append(f"{place}: {wrong}")
+                continue
+            if is_refreshed:
+                self._outcome.wrong_labels += [f"{place}: marked, but the index is new"] if piece.freshness else []
                 continue
             wrong = self._label_fault(path, piece, live or [])
             if wrong:

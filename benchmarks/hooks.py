@@ -1,6 +1,6 @@
 """What an editor hook costs the person who waits for it, and how often it speaks where it should not.
 
-    python benchmarks/hooks.py --out benchmarks/results/hooks.json [--chunks 100000] [--runs 40] [--keep FOLDER]
+    python benchmarks/hooks.py --out benchmarks/results/hooks.json [--documents 100000] [--runs 40] [--keep FOLDER]
     python benchmarks/hooks.py --out benchmarks/results/hooks.json --trees FOLDER
 
 The first measures whole processes, from start to end, one event after the other, over a tree of so many chunks with
@@ -35,7 +35,7 @@ from stopwatch import Lap, fresh_home, lap, quantiles
 
 from satchel import Satchel
 from satchel.config import SETTINGS, Folders
-from satchel.hooks.answers import PROMPT_CHARACTERS, asks_something, best_relevance
+from satchel.hooks.answers import PROMPT_CHARACTERS, asks_something, prompt_certainty
 from satchel.safety.trust import load_key
 from satchel.types import Kind
 
@@ -211,11 +211,11 @@ def relevance(trees: Path) -> dict[str, Any]:
 
 
 def _best(engine: Satchel, prompt: str) -> float:
-    """The relevance that decides whether a prompt is answered, -1 for one that asks nothing."""
+    """The certainty that decides whether a prompt is answered, -1 for one that asks nothing."""
     if not asks_something(prompt):
         return -1.0
     request = engine.request(prompt[:PROMPT_CHARACTERS], max_tokens=engine.settings.hooks_prompt_tokens)
-    return best_relevance(engine.unrecorded(request))
+    return prompt_certainty(prompt, engine.unrecorded(request), engine)
 
 
 def _share(answered: list[bool]) -> float:
@@ -244,7 +244,7 @@ def main() -> int:
         result["relevance"] = relevance(options.trees)
     else:
         folder = options.keep or Path(tempfile.mkdtemp(prefix="satchel-hooks-"))
-        result["processes"] = measure(folder, options.chunks, options.runs)
+        result["processes"] = measure(folder, options.documents, options.runs)
         if not options.keep:
             shutil.rmtree(folder)
     text = json.dumps(result, indent=1)

@@ -6,20 +6,21 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from satchel import config
-from satchel.errors import LockedError, ReadOnlyStoreError, StoreError
+from satchel.errors import LockedError, ReadOnlyStoreError, StoreError, UsageError
 from satchel.index.vectors import IndexVectors, shelves
 from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import load_key
 from satchel.store.database import DatabaseStore
 from satchel.store.place import INDEX_NAME as INDEX_NAME
-from satchel.store.place import store_places, stored
-from satchel.store.protocol import FIRST_COMMIT, WORDS_VERSION, Store
+from satchel.store.place import StorePlace, Team, store_places, stored
+from satchel.store.protocol import FIRST_COMMIT, PUBLISHED, WORDS_VERSION, Store
 from satchel.store.sqlite import SqliteStore
+from satchel.system.git import find_repository
 from satchel.system.locations import Places, Registry, WorkspaceType, locate
 from satchel.text import ANALYSIS_VERSION
 from satchel.types import Failure, Kind
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from satchel.index.status import Status
     from satchel.receipts.session import Account
     from satchel.sources.commits import LineCounts
+    from satchel.store.postgres import PostgresStore
     from satchel.store.writer import Writer
     from satchel.system.threads import Threads
 
@@ -72,7 +74,9 @@ class OpenRoot:
         self.alias = places.root.name
         self.is_vault = False
         self.index_place, self.memory_place = store_places(places, loaded.settings)
-        self.store = self.index_place.open(disposable=True)
+        self.server_place = self.index_place
+        self.team: Team | None = None
+        self.store = self._open_index()
         self.vectors: IndexVectors
         self._memory_store: DatabaseStore | None = None
         self._executor: Threads | None = None
@@ -80,6 +84,58 @@ class OpenRoot:
         self._refreshed = -REFRESH_PAUSE_SECONDS
         self._refreshing = threading.Lock()
         self._notes: tuple[Failure, ...] = ()
+
+    def _open_index(self) -> DatabaseStore:
+        """Open the index: on a server where that has it, but in a file if a team publishes one of this repository.
+
+        Then the file begins as a copy of the published index, and follows the files of this machine. One that began so
+        needs no server.
+        """
+        name, local = self.settings.store_name, self.index_place.local
+        if not (self.index_place.url and name):
+            return self.index_place.open(disposable=True)
+        if local.may_exist:
+            self.store = local.open(disposable=True)
+            if self.store.meta(PUBLISHED) == name:
+                self.index_place = local
+                return self.store
+            self.store.close()
+        self.store = store = self.index_place.on_server(disposable=True)
+        published = self.published_place
+        if published is None or not store.has_root(published.root):
+            return store
+        store.close()
+        self.team, self.index_place = Team(name, published), local
+        return local.open(disposable=True)
+
+    @property
+    def published_place(self) -> StorePlace | None:
+        """Where a team publishes the index of this root; None without a whole history, which names the repository."""
+        repository = find_repository(self.places.root) if self.first_commit else None
+        if repository is None:
+            return None
+        folder = self.places.root.resolve().relative_to(repository.work_tree.resolve())
+        return self.server_place.published(self.settings.store_name, self.first_commit, folder.as_posix().strip("."))
+
+    def begin_publishing(self, should_stop: ShouldStop = never) -> str:
+        """Index into the team's store from now on, for all machines of this `store.name`; returns the commit.
+
+        Raises UsageError without such a store, and for a work tree that is not exactly a commit with its history.
+        """
+        from satchel.index.publish import checked_commit
+
+        settings = self.settings
+        if not (settings.store_url and settings.store_name):
+            raise UsageError("there is no team to publish for: set store.url and store.name, as docs/team.md shows")
+        published = self.published_place
+        if published is None:
+            raise UsageError("only a git repository with its whole history is published: `git fetch --unshallow`")
+        commit = checked_commit(self.places.root, self._build_options(), should_stop)
+        self.store.close()
+        self.index_place = published
+        self.vectors.use(published)
+        self.store = published.open(disposable=True)
+        return commit
 
     @classmethod
     def open(
@@ -132,17 +188,32 @@ class OpenRoot:
     def memory_store(self) -> DatabaseStore:
         """The durable memory file of all roots, limited to records of this repository and global ones."""
         if self._memory_store is None:
-            from satchel.memory.scope import workspaces_in_sight
+            from satchel.memory.scope import shared_workspace, workspaces_in_sight
 
-            store = self.memory_place.open(workspaces=workspaces_in_sight(self.places))
+            own = workspaces_in_sight(self.places)
+            store = self.memory_place.open(workspaces=(*own, *filter(None, (shared_workspace(self._known_first),))))
             if store.meta(WORDS_VERSION) != ANALYSIS_VERSION:
                 from satchel.memory.records import renew_words
 
                 renew_words(store)
             store.on_write = self.vectors.fill_quickly
-            store.before_commit = partial(self._note_home, store)
+            if self.workspace in own:
+                store.before_commit = partial(self._note_home, store)
             self._memory_store = store
         return self._memory_store
+
+    @property
+    def _known_first(self) -> str:
+        """The first commit; for a memory in a file only if the index has noted it."""
+        return self.first_commit if self.memory_place.url else self.store.meta(FIRST_COMMIT) or ""
+
+    @property
+    def workspace(self) -> str:
+        """The identity of the repository in the memory: on a server one that all machines have in common."""
+        from satchel.memory.scope import shared_workspace, workspace_of
+
+        shared = shared_workspace(self.first_commit) if self.memory_place.url else ""
+        return shared or workspace_of(self.places)
 
     def _note_home(self, store: DatabaseStore, writer: Writer) -> None:
         from satchel.memory.homes import note_home
@@ -155,7 +226,6 @@ class OpenRoot:
         noted = self.store.meta(FIRST_COMMIT)
         if noted is None:
             from satchel.sources.commits import first_commit
-            from satchel.system.git import find_repository
 
             noted = first_commit(find_repository(self.places.root))
         return noted
@@ -313,7 +383,7 @@ class OpenRoot:
         if self.store.revision == "0" and self.places.repository and isinstance(self.store, SqliteStore):
             from satchel.index.siblings import build_from_sibling
 
-            report = build_from_sibling(self.store, self.places.root, options, watcher, should_stop)
+            report = build_from_sibling(self.store, self.places.root, options, watcher, should_stop, self.team)
             if report is not None:
                 return report
         return build(self.store, self.places.root, options, watcher, should_stop, seen)
@@ -403,7 +473,55 @@ class OpenRoot:
 
     def stores(self) -> tuple[str, list[tuple[str, int]]]:
         """Return which store it is, and the name and bytes of each file, or of each root on the server."""
-        return stored(self.index_place, self.memory_place)
+        return stored(self.server_place, self.memory_place)
+
+    def init_store(self, readers: Sequence[str], writers: Sequence[str]) -> str:
+        """Make the tables on the server and let roles in; returns the server with its version.
+
+        Raises UsageError for a store in files, and the errors of `StorePlace.open`.
+        """
+        with closing(self._server()) as store:
+            for role in (*readers, *writers):
+                store.allow(role, writes=role in writers)
+            return f"{store.server} (PostgreSQL {store.server_version})"
+
+    def _server(self) -> PostgresStore:
+        if not self.server_place.url:
+            raise UsageError("the store is files on this machine: store.url names a server, see docs/team.md")
+        return self.server_place.on_server()
+
+    def check_store(self) -> dict[str, list[str]]:
+        """Return the faults of the index and of the memory, by their names."""
+        places = {"index": self.index_place, "memory": self.memory_place}
+        return {name: place.faults() for name, place in places.items() if place.may_exist}
+
+    def move_store(self, *, to_server: bool) -> dict[str, tuple[int, int]]:
+        """Copy index and memory from the files to the server, or back; what is copied stays where it is.
+
+        Returns the number of documents before, and how many of them are in the other store then, by kind. The index
+        there is replaced, and of records with one id the later state stays. Raises UsageError without a server.
+        """
+        from satchel.memory.portable import copy_records
+        from satchel.memory.scope import shared_workspace, workspace_of
+        from satchel.system.state_files import index_lock
+
+        self._server().close()
+        counts: dict[str, tuple[int, int]] = {}
+        own, shared = workspace_of(self.places), shared_workspace(self.first_commit)
+        for place in (self.server_place, self.memory_place):
+            source, target = (place.local, place) if to_server else (place, place.local)
+            if not source.may_exist:
+                continue
+            with closing(source.open()) as old, closing(target.open()) as new:
+                if place.is_shared:
+                    names = {own: shared or own} if to_server else {shared: own}
+                    counts |= {kind.plural: row for kind, row in copy_records(old, new, names).items()}
+                elif old.revision != "0":
+                    with index_lock(self.places.index / LOCK_NAME, self.settings.index_lock_wait_s, never):
+                        new.fill(old.tables())
+                    before, after = (store.statistics().documents for store in (old, new))
+                    counts |= {kind.plural: (count, after.get(kind, 0)) for kind, count in before.items()}
+        return counts
 
     def _open_executor(self) -> Threads:
         """Return the threads that search sections, started at the first question with several."""

@@ -36,6 +36,13 @@ class Provenance(StrEnum):
     IMPORT = "import"
 
 
+class Visibility(StrEnum):
+    """Who finds a record on a server. In files there is one user, who finds all."""
+
+    PRIVATE = "private"
+    TEAM = "team"
+
+
 class Domain(StrEnum):
     """The kind of work of an experience."""
 

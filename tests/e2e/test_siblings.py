@@ -76,8 +76,8 @@ def fresh(satchel: Satchel) -> dict[str, Any]:
     return alone.contents()
 
 
-def indexed(satchel: Satchel, program: str = COUNTING, **variables: str) -> Ran:
-    return satchel("index", program=(sys.executable, "-P", "-c", program), **variables)
+def indexed(satchel: Satchel, *options: str, program: str = COUNTING, **variables: str) -> Ran:
+    return satchel("index", *options, program=(sys.executable, "-P", "-c", program), **variables)
 
 
 def parsed(ran: Ran) -> list[str]:
@@ -155,7 +155,7 @@ def test_a_tree_that_only_claims_to_be_one_of_the_repository_is_not_used(first: 
 
 
 def test_a_run_that_is_stopped_publishes_nothing_and_the_next_one_starts_again(second: Satchel) -> None:
-    assert indexed(second, STOPPED).code == 130
+    assert indexed(second, program=STOPPED).code == 130
     with sqlite3.connect(index_of(second)) as connection:
         assert connection.execute("SELECT count(*) FROM bundles").fetchone() == (0,)
     assert parsed(indexed(second)) == ["own.py", "src/part0.py", "src/part3.py"]

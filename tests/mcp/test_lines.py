@@ -52,7 +52,10 @@ class Slow(Handlers):
         self.begun = asyncio.Semaphore(0)
         self.answers = asyncio.Semaphore(0)
 
-    async def answer(self, method: str, params: Mapping[str, Any], report: Report | None) -> Result:  # noqa: ARG002
+    async def answer(
+        self, method: str, params: Mapping[str, Any], report: Report | None, *, may_write: bool = True
+    ) -> Result:
+        del method, report, may_write
         self.begun.release()
         await self.answers.acquire()
         if params.get("cursor"):

@@ -28,10 +28,10 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "657c5a63c7379b5fe7749712b1ee8ecb1c9d4628b8cbef74418a9dfb1d28bf3f"
+TOOLS_HASH = "2a8fe8f02c43e4f971973ae1b678eb6ff4c97e5bfe4e4e1ccba8c38fed4003b4"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
-MOST_LIST_TOKENS = 5_000
+MOST_LIST_TOKENS = 2_000
 MOST_DESCRIPTION_BYTES = 2_000
 
 QUESTION = "where are orders sent again?"
@@ -102,7 +102,8 @@ def test_every_tool_answers_in_both_eras(asked: Asked, name: str, era: str) -> N
     assert not result.is_error
     assert text_of(result)
     assert result.structured_content is not None
-    assert result.structured_content["items"][0]["id"]
+    first = result.structured_content["items"][0]
+    assert first.get("id") or {"kind", "path", "lines", "score"} <= first.keys()
 
 
 def test_what_a_handle_stands_for_is_shown_by_tool_and_by_resource(asked: Asked) -> None:
@@ -123,7 +124,7 @@ def test_a_tool_tells_all_five_hints_an_output_schema_and_task_words_first() -> 
     for tool, operation in zip(listed().tools, TOOLS, strict=True):
         hints = tool.annotations
         assert hints is not None
-        assert hints.title == tool.title
+        assert hints.title == operation.title
         said = (hints.read_only_hint, hints.destructive_hint, hints.idempotent_hint, hints.open_world_hint)
         assert None not in said
         assert hints.read_only_hint is (tool.name not in {"remember", "experience"})
@@ -134,9 +135,48 @@ def test_a_tool_tells_all_five_hints_an_output_schema_and_task_words_first() -> 
 
 
 def test_the_list_of_tools_is_small_and_changes_only_on_purpose() -> None:
-    raw = listed().model_dump_json(by_alias=True, exclude_none=True)
+    raw = json.dumps(listed_tools(), ensure_ascii=False, separators=(",", ":"))
     assert counter("o200k_base").count(raw) <= MOST_LIST_TOKENS
     assert hashlib.sha256(raw.encode()).hexdigest() == TOOLS_HASH
+
+
+def test_an_argument_is_taken_in_options_as_beside_them(asked: Asked) -> None:
+    plain = asked.call("context_query", {"question": QUESTION, "max_tokens": 500, "show_code": False})
+    inside = asked.call("context_query", {"question": QUESTION, "options": {"max_tokens": 500, "show_code": False}})
+    assert text_of(plain) == text_of(inside) != text_of(asked.call("context_query", {"question": QUESTION}))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("help", "options is 'help': give an object"),
+        ({"question": "y"}, "question is given twice: leave it out of options"),
+        ({"excluded": ["x"]}, "context_query has no argument 'excluded' (did you mean exclude?)"),
+    ],
+)
+def test_wrong_options_are_refused_in_one_sentence(asked: Asked, options: Any, said: str) -> None:
+    result = asked.call("context_query", {"question": "x", "options": options})
+    assert result.is_error
+    assert said in text_of(result)
+
+
+@pytest.mark.parametrize("arguments", [{"options": {"help": True}}, {"help": True}])
+def test_the_help_of_a_tool_explains_its_options(asked: Asked, arguments: dict[str, Any]) -> None:
+    result = asked.call("search", arguments)
+    assert not result.is_error
+    assert "author (text): Part of the author's name, for commits." in text_of(result).split("\n")
+    assert "One of confirmed, falsified, abandoned, active." in text_of(result)
+
+
+def test_the_structured_part_has_places_scores_and_names_of_what_was_left_out(asked: Asked) -> None:
+    found = asked.call("context_query", {"question": QUESTION, "max_tokens": 150}).structured_content or {}
+    first = found["items"][0]
+    assert (first["kind"], first["path"]) == ("code", "shop/client.py")
+    assert first["lines"].partition("-")[0].isdigit()
+    assert 0 < first["score"] <= 1
+    assert len(first["handle"]) == 8
+    assert found["left_out"]["count"] == len(found["left_out"]["items"])
+    assert all(row["handle"] and (row.get("name") or row["path"]) for row in found["left_out"]["items"])
 
 
 def test_instructions_fit_into_what_hosts_read() -> None:
@@ -326,10 +366,17 @@ def test_work_that_does_not_stop_leaves_the_engine_open(asked: Asked) -> None:
 
 
 TEXTS = st.text(max_size=300)
+SPANS = st.lists(st.lists(st.integers(1, 99_999), min_size=2, max_size=2), max_size=60)
 ITEMS = st.fixed_dictionaries(
-    {"id": TEXTS, "handle": st.text("abc234", min_size=8, max_size=8)},
-    optional={"cuts": st.lists(st.fixed_dictionaries({"handle": st.text("abc234", min_size=8, max_size=8)}))},
-)
+    {
+        "id": TEXTS, "source": st.sampled_from(["code", "memory"]), "title": TEXTS,
+        "relevance": st.floats(0, 1), "handle": st.text("abc234", min_size=8, max_size=8),
+    },
+    optional={
+        "location": st.fixed_dictionaries({"path": TEXTS, "spans": SPANS}),
+        "cuts": st.lists(st.fixed_dictionaries({"handle": st.text("abc234", min_size=8, max_size=8)})),
+    },
+)  # fmt: skip
 FAILURES = st.fixed_dictionaries({"source": TEXTS, "message": TEXTS})
 USAGE = {
     "limit": 10_000_000,

@@ -12,7 +12,7 @@ import pytest
 from satchel.cli.application import application, run
 from satchel.engine import Satchel
 from satchel.errors import UsageError
-from satchel.mcp.server import tool
+from satchel.mcp.server import OPTIONS, option_help, tool
 from satchel.memory.journal import Journal
 from satchel.memory.memories import Memories
 from satchel.memory.values import Values
@@ -131,9 +131,12 @@ def test_http_offers_the_options_of_an_operation(operation: Operation) -> None:
 
 
 @pytest.mark.parametrize("operation", TOOLS, ids=[one.name for one in TOOLS])
-def test_mcp_lists_the_options_of_an_operation_unless_they_are_rare(operation: Operation) -> None:
-    listed = set(tool(operation)["inputSchema"]["properties"])
-    assert listed == {one.name for one in operation.parameters if not one.is_rare}
+def test_mcp_lists_the_leading_arguments_of_an_operation_and_explains_the_others(operation: Operation) -> None:
+    listed = set(tool(operation)["inputSchema"]["properties"]) - {OPTIONS}
+    assert listed == set(operation.leading)
+    explained = {line.partition(" ")[0] for line in option_help(operation).split("\n")}
+    assert listed | explained == names(operation)
+    assert listed.isdisjoint(explained)
 
 
 @pytest.mark.parametrize("name", [*METHODS])

@@ -19,7 +19,7 @@ PARAMETERS = (
     Parameter("lens", Shape.TEXT, "Which relations.", choices=("general",), is_open=True),
     Parameter("types", Shape.TEXTS, "Only these.", choices=("code", "docs")),
     Parameter("score", Shape.NUMBER, "Least relevance.", least=0, most=1),
-    Parameter("soft", Shape.SWITCH, "Count less.", is_rare=True),
+    Parameter("soft", Shape.SWITCH, "Count less."),
     Parameter("params", Shape.OBJECT, "Anything."),
     Parameter("reserves", Shape.COUNTS, "Tokens by type."),
     Parameter("now", Shape.MOMENT, "The time."),
@@ -100,11 +100,6 @@ def test_a_schema_tells_types_choices_ranges_and_defaults() -> None:
     assert properties["types"]["items"] == {"type": "string", "enum": ["code", "docs"]}
     assert properties["lens"]["examples"] == ["general"]
     assert "query" not in properties
-
-
-def test_rare_arguments_are_left_out_where_room_is_dear() -> None:
-    assert "soft" not in object_schema(PARAMETERS, rare=False)["properties"]
-    assert "required" not in object_schema(PARAMETERS[1:])
 
 
 JSON = st.recursive(

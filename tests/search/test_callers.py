@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from satchel import Satchel
+from satchel.search.resolve.code import SourceFile
 from satchel.testing import TinyRepository
 
 FILLER = "".join(f"    step_{number} = {number}\n" for number in range(70))
@@ -44,3 +46,16 @@ def test_calls_are_worth_less_than_the_function_and_those_of_tests_still_less(sa
 
 def test_an_answer_without_functions_has_no_calls(satchel: Satchel) -> None:
     assert satchel.assemble("kubernetes", purpose="edit", refresh=False).items == ()
+
+
+def test_the_syntax_trees_of_a_question_are_freed_with_its_answer(satchel: Satchel) -> None:
+    satchel.assemble("who calls `backoff_delay`?", refresh=False)  # imports what it needs, which makes cycles
+    gc.collect()
+    gc.disable()
+    try:
+        context = satchel.assemble("who calls `backoff_delay`?", refresh=False)
+        left = [one for one in gc.get_objects() if isinstance(one, SourceFile)]
+    finally:
+        gc.enable()
+    assert "orders.py" in context.text
+    assert not left

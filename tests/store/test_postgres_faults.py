@@ -113,8 +113,8 @@ def test_the_rights_that_the_documentation_names_are_enough(user: str) -> None:
 
 def test_a_user_who_may_only_read(user: str) -> None:
     sql(
-        f"GRANT USAGE ON SCHEMA satchel, satchel_root TO {user}",
-        f"GRANT SELECT ON ALL TABLES IN SCHEMA satchel, satchel_root TO {user}",
+        f"GRANT USAGE ON SCHEMA satchel, satchel_root, satchel_both TO {user}",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA satchel, satchel_root, satchel_both TO {user}",
         f"ALTER ROLE {user} SET default_transaction_read_only = on",
     )
     with closing(StorePlace(Path(), url=url_of(user), root="rights").open()) as store:
@@ -135,8 +135,8 @@ def test_who_may_only_read_is_answered_from_what_another_machine_indexed(
     with Satchel.open(repository.root, environ=builder) as engine:
         engine.index()
     sql(
-        f"GRANT USAGE ON SCHEMA satchel, satchel_root TO {user}",
-        f"GRANT SELECT ON ALL TABLES IN SCHEMA satchel, satchel_root TO {user}",
+        f"GRANT USAGE ON SCHEMA satchel, satchel_root, satchel_both TO {user}",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA satchel, satchel_root, satchel_both TO {user}",
         f"ALTER ROLE {user} SET default_transaction_read_only = {mode}",
     )
     repository.write({"a.py": "def load():\n    return 2\n", "b.py": "def save():\n    return 3\n"})
@@ -160,7 +160,7 @@ def test_a_server_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_store_of_a_newer_satchel(monkeypatch: pytest.MonkeyPatch) -> None:
     postgres_store(Path("newer")).close()
     monkeypatch.setattr("satchel.store.postgres.connection.STEPS", ())
-    assert "has schema 1, this satchel knows up to 0: upgrade satchel" in refusal(server_url())
+    assert "has schema 2, this satchel knows up to 0: upgrade satchel" in refusal(server_url())
 
 
 def test_the_extra_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

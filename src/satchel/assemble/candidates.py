@@ -204,7 +204,7 @@ def file_candidates(
         shown, characters = trimmed(lines, max(span.start, start), min(span.end, end))
         size = characters / CHARACTERS_PER_TOKEN
         if shown[0] <= shown[1] and not _is_sliver(lines, shown, size, Role.GAP, terms):
-            shrink, steps = Narrowing(lines, shown, terms), partial(_span_steps, hit, lines, shown, (start, end))
+            shrink, steps = Narrowing(lines, shown, terms), partial(_span_steps, hit.chunk, lines, shown, (start, end))
             made.append(Candidate(hit, span.value, size, shown[0], steps, shrink))
     return made
 
@@ -292,14 +292,25 @@ def shortened_steps(
     return [Step(Detail.SPAN, short.ranges, remarks=short.remarks) for short in made]
 
 
-def _span_steps(hit: Hit, lines: Lines, shown: Range, whole: Range) -> list[Step]:
-    """Return a span with the declaration of its definition above it, in a long function first with block headers."""
-    signature = signature_range(hit.chunk, lines)
+def _span_steps(chunk: Chunk, lines: Lines, shown: Range, whole: Range) -> list[Step]:
+    """Return a span with the declaration of its definition above it, in a long function first with block headers.
+
+    They are computed once while the lines are cached.
+    """
+    key = _span_steps, chunk.id, chunk.signature, shown, whole
+    steps: list[Step] | None = lines.derived.get(key)
+    if steps is None:
+        steps = lines.derived[key] = _made_span_steps(chunk, lines, shown, whole)
+    return steps
+
+
+def _made_span_steps(chunk: Chunk, lines: Lines, shown: Range, whole: Range) -> list[Step]:
+    signature = signature_range(chunk, lines)
     is_inside = signature is None or (shown[0] <= signature[0] and signature[1] <= shown[1])
     if signature is None or is_inside:
         return [Step(Detail.SPAN, (shown,))]
     plain = Step(Detail.SPAN, (signature, shown))
-    if not is_long_function(hit.chunk):
+    if not is_long_function(chunk):
         return [plain]
     body = signature[1] + 1, whole[1]
     passage = blocks.snapped(lines.lines, body, shown)

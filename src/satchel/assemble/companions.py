@@ -151,7 +151,10 @@ def import_lines(
         if imports is None:
             imports = ImportIndex(indexed_imports(candidate.chunk, text) or outline_of(text))
             text.derived[key] = imports
-        ranges = binding(text.lines, imports, step.passages)
+        passages = step.passages
+        ranges = text.derived.get((key, passages))
+        if ranges is None:
+            ranges = text.derived[key, passages] = binding(text.lines, imports, passages)
         if not ranges:
             return []
         size = sum(text.characters(*shown) for shown in ranges) / CHARACTERS_PER_TOKEN

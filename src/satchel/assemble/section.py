@@ -127,9 +127,15 @@ def _key(section: Section, candidate: Candidate) -> str:
 
 def _ends(section: Section, candidate: Candidate) -> tuple[str, ...]:
     """Return the first and the last word of the key, without making that of code; none if it is empty."""
-    is_code = candidate.kind is Kind.CODE
-    text = _full_text(section, candidate) if is_code else _key(section, candidate)
-    return (*text.split(None, 1)[:1], *text.rsplit(None, 1)[-1:])
+    lines = section.lines.get(candidate.group) if candidate.kind is Kind.CODE else None
+    key = _ends, candidate.steps[0].ranges if candidate.steps else ()
+    ends: tuple[str, ...] | None = lines.derived.get(key) if lines is not None else None
+    if ends is None:
+        text = _full_text(section, candidate) if lines is not None else _key(section, candidate)
+        ends = (*text.split(None, 1)[:1], *text.rsplit(None, 1)[-1:])
+        if lines is not None:
+            lines.derived[key] = ends
+    return ends
 
 
 def _may_be_twins(one: Candidate, other: Candidate) -> bool:

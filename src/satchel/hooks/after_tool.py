@@ -53,8 +53,9 @@ _VARYING = re.compile(
     re.IGNORECASE,
 )
 _FAILED_COUNT = re.compile(
-    r"\b([1-9]\d*) (?:failed|failures?|errors?)\b|^(?:FAILED|FAIL)\b|^not ok \d|\bBUILD FAILED\b"
-    r"|^make(?:\[\d+\])?: \*\*\* .*Error \d+|^error(?:\[\w+\])?: (?:could not compile|aborting)|test result: FAILED",
+    r"\b([1-9]\d*) (?:failed|failures?|errors?)\b|^(?:FAILED|FAIL)\b|^not ok \d|\bBUILD FAIL(?:ED|URE)\b"
+    r"|^make(?:\[\d+\])?: \*\*\* .*Error \d+|^error(?:\[\w+\])?: (?:could not compile|aborting)|test result: FAILED"
+    r"|^\S+:\d+:\d+: (?:(?:fatal )?error: |undefined: )",
     re.MULTILINE,
 )
 

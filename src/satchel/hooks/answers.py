@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from satchel.hooks import background, hosts
 from satchel.hooks.event_context import INDEX_NAME, Answer, EventContext, counted, injected, nothing
@@ -20,6 +21,9 @@ from satchel.system import hook_log
 from satchel.text import STOP_WORDS, WORD
 from satchel.tokens import counter
 from satchel.types import Context
+
+if TYPE_CHECKING:
+    from satchel.engine import Satchel
 
 HOST_FILES = (
     "CLAUDE.md", "*/CLAUDE.md", "CLAUDE.local.md", "*/CLAUDE.local.md", ".claude/*", "*/.claude/*",
@@ -113,9 +117,11 @@ def telling_words(prompt: str) -> int:
     return len({word for word in words if len(word) > 2} - CHATTER)
 
 
-def best_relevance(context: Context) -> float:
-    """Return the relevance of the best item, which decides whether the answer is worth an interruption."""
-    return max((item.relevance for item in context.items), default=0.0)
+def prompt_certainty(prompt: str, context: Context, engine: Satchel) -> float:
+    """Return how certain it is, 0 to 1, that the answer to a prompt is worth an interruption."""
+    from satchel.hooks.subject import certainty  # here, because most events ask nothing
+
+    return certainty(prompt, telling_words(prompt), context, (engine.store, engine.memory_store))
 
 
 def is_stale(hook: EventContext) -> bool:
@@ -142,7 +148,7 @@ def _prompt_context(hook: EventContext, prompt: str, tokens: int) -> Answer:
     engine = hook.engine
     request = engine.request(without_mentions(prompt)[:PROMPT_CHARACTERS], **options)
     context = engine.unrecorded(request)
-    if not context.items or best_relevance(context) < least:
+    if prompt_certainty(prompt, context, engine) < least:
         has_it = bool(context.shown_before)
         return nothing("the session has what is relevant" if has_it else f"nothing is relevant enough ({least:.2f})")
     return injected(hook, "relevant to the prompt", [(request, context)])

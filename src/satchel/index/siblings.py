@@ -1,7 +1,8 @@
-"""Start the index of a second work tree from that of another work tree of the same repository.
+"""Start an index from that of another work tree of the same repository, or from the one that a team publishes.
 
 The copy is brought up to date in a file of its own: every file of the new tree is read and compared by content hash,
 and what only the other tree has is removed. Then it is published at once, so that no reader sees the other tree.
+Vectors of a team's index are kept, because a model may have taken hours to make them.
 """
 
 from __future__ import annotations
@@ -13,23 +14,29 @@ from pathlib import Path
 from satchel.errors import LockedError, StoreError
 from satchel.index.build import build
 from satchel.index.options import BuildOptions, IndexReport, Progress
-from satchel.store.protocol import SET_ASIDE, Store
+from satchel.store.place import Team
+from satchel.store.protocol import PUBLISHED, SET_ASIDE, Store
 from satchel.store.sqlite import SqliteStore
 from satchel.store.sqlite.connection import remove_files
 from satchel.system import git
 from satchel.system.locations import index_beside
-from satchel.types import Kind
+from satchel.types import Failure, Kind
 
 COPY_NAME = "sibling.db"
 """The unpublished copy, in the folder of the new index. One that a killed run left is replaced by the next."""
 
 
 def build_from_sibling(
-    store: SqliteStore, root: Path, options: BuildOptions, progress: Progress, should_stop: Callable[[], bool]
+    store: SqliteStore,
+    root: Path,
+    options: BuildOptions,
+    progress: Progress,
+    should_stop: Callable[[], bool],
+    team: Team | None = None,
 ) -> IndexReport | None:
-    """Build an empty index from the latest index of another work tree. None if there is none that can be used.
+    """Build an empty index from the latest index of another work tree, else from that of the team.
 
-    A run that is stopped publishes nothing. The caller holds the index lock.
+    None if there is none that can be used. A run that is stopped publishes nothing. The caller holds the index lock.
     """
     if store.revision != "0" or store.meta(SET_ASIDE) or options.reading.vault or not root.is_dir():
         return None
@@ -41,7 +48,34 @@ def build_from_sibling(
             copy.replace_by(index)
             if copy.meta("reading_version") == options.reading.version:
                 return _finished(store, copy, root, options, progress, should_stop)
-    return None
+    return _from_team(store, path, team, root, options, progress, should_stop) if team is not None else None
+
+
+def _from_team(
+    store: SqliteStore,
+    path: Path,
+    team: Team,
+    root: Path,
+    options: BuildOptions,
+    progress: Progress,
+    should_stop: Callable[[], bool],
+) -> IndexReport:
+    """Build an empty index from that of a team, or from nothing with a note why."""
+    remove_files(path)
+    try:
+        with contextlib.closing(SqliteStore(path)) as copy:
+            with contextlib.closing(team.place.on_server()) as server:
+                copy.fill(server.tables())
+            if copy.meta("reading_version") == options.reading.version:
+                return _finished(store, copy, root, options, progress, should_stop, team.name)
+            reason = "it was made with another key (SATCHEL_KEY), other allowed secrets or another version of satchel"
+    except (LockedError, StoreError) as error:
+        reason = str(error)
+    finally:
+        remove_files(path)
+    report = build(store, root, options, progress, should_stop)
+    report.notes += (Failure("index", f"the team's index was not used: {reason}", "all files were read instead"),)
+    return report
 
 
 def _finished(
@@ -51,11 +85,14 @@ def _finished(
     options: BuildOptions,
     progress: Progress,
     should_stop: Callable[[], bool],
+    published: str = "",
 ) -> IndexReport:
     """Bring the copy up to date, publish it, and report what an index from nothing would report."""
     try:
         with copy.write() as writer:
-            writer.forget_stamps()
+            writer.forget_stamps(keeps_vectors=bool(published))
+            if published:
+                writer.set_meta(PUBLISHED, published)
         report = build(copy, root, options, progress, should_stop)
         if not report.interrupted:
             with copy.write() as writer:

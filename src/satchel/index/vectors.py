@@ -83,6 +83,10 @@ class IndexVectors:
         """The embedder in force, None for words only."""
         return self.choice.embedder
 
+    def use(self, index: StorePlace) -> None:
+        """Fill another index from now on."""
+        self._shelves[0] = Shelf(index, self._shelves[0].kinds)
+
     def fill_quickly(self) -> None:
         """What was just written gets its vector at once where that takes milliseconds, else by whoever comes next."""
         if self._thread is not None:

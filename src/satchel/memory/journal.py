@@ -25,7 +25,7 @@ from satchel.memory.model import (
     tier_of,
 )
 from satchel.memory.records import experience_document, experience_of, value_document, value_of, without_evidence
-from satchel.memory.scope import EVERYWHERE, Notebook, near_ids, never_stop
+from satchel.memory.scope import Notebook, near_ids, never_stop
 from satchel.store.protocol import Store
 from satchel.types import Kind
 from satchel.vocabulary import (
@@ -38,6 +38,7 @@ from satchel.vocabulary import (
     OutcomeStatus,
     RootCauseCategory,
     Strategy,
+    Visibility,
     choices,
     parse_choice,
     parse_moment,
@@ -61,6 +62,7 @@ _TEXTS = {
 }
 _CORRECTED = {
     *_TEXTS, "domain", "strategy", "status", "root_cause", "root_cause_description", "lesson", "takeaway",
+    "visibility",
 }  # fmt: skip
 
 
@@ -93,6 +95,7 @@ class Journal:
         action: str,
         prediction: str,
         session: str = DEFAULT_SESSION,
+        visibility: str = Visibility.PRIVATE,
     ) -> Started:
         """Begin an experience. Raises UsageError, with its id, while the session has an active one."""
         notebook = self._notebook
@@ -109,6 +112,8 @@ class Journal:
             workspace=notebook.workspace,
             created=moment,
             updated=moment,
+            visibility=parse_choice(Visibility, visibility, "visibility"),
+            author=notebook.author,
         )
         with self._store.write() as writer:
             active = read_active(self._store)
@@ -263,6 +268,7 @@ class Journal:
             **said,
             domain=parse_choice(Domain, changes.get("domain", old.domain), "domain"),
             strategy=parse_choice(Strategy, changes.get("strategy", old.strategy), "strategy"),
+            visibility=parse_choice(Visibility, changes.get("visibility", old.visibility), "visibility"),
             outcome=Outcome(status, result, outcome.captured_at, is_captured),
             root_cause=cause,
             lesson=lesson,
@@ -353,7 +359,7 @@ class Journal:
         return [*ended, *(entry for entry in read_active(store) if self._is_here(entry))]
 
     def _is_here(self, experience: Experience) -> bool:
-        return experience.workspace in {self._notebook.workspace, EVERYWHERE}
+        return experience.workspace in self._notebook.in_sight
 
     def _session(self, session: str) -> str:
         named = self._notebook.safe_field(session, SESSION_CHARACTERS)

@@ -28,6 +28,7 @@ from satchel.vocabulary import (
     MemoryCategory,
     Moment,
     Provenance,
+    Visibility,
     checked_names,
     checked_text,
     parse_choice,
@@ -73,6 +74,7 @@ class Memories:
         provenance: str = Provenance.USER,
         origin: str = "",
         everywhere: bool = False,
+        visibility: str = Visibility.PRIVATE,
     ) -> Remembered:
         """Add a memory to this repository, or `everywhere`, and report near-duplicates.
 
@@ -91,6 +93,8 @@ class Memories:
             workspace=EVERYWHERE if everywhere else notebook.workspace,
             created=moment,
             updated=moment,
+            visibility=parse_choice(Visibility, visibility, "visibility"),
+            author=notebook.author,
         )
         similar = self.similar_to(memory.content)
         with self._store.write() as writer:
@@ -176,6 +180,22 @@ class Memories:
             writer.purge()
         return gone
 
+    def share(self, identities: Sequence[str]) -> list[Memory]:
+        """Let the team find memories from now on, with the older ones that they replaced; returns all of them.
+
+        Raises UsageError for one that was replaced, and then shares none.
+        """
+        moment = self._notebook.now()
+        with self._store.write() as writer:
+            chosen = self.with_replaced(identities)
+            ids = {memory.id for memory in chosen}
+            for memory in chosen:
+                if memory.superseded_by not in {"", *ids}:
+                    raise UsageError(f"{memory.id} was replaced: share {memory.superseded_by}")
+            shared = [replace(memory, visibility=Visibility.TEAM, updated=moment) for memory in chosen]
+            put_memories(self._store, writer, shared)
+        return shared
+
     def with_replaced(self, identities: Sequence[str]) -> list[Memory]:
         """Return the memories with these ids, each followed by the older ones that it replaced."""
         memories: dict[str, Memory] = {}
@@ -211,6 +231,7 @@ class Memories:
                 created=moment,
                 updated=moment,
                 supersedes=old.id,
+                author=notebook.author,
             )
             put_memories(self._store, writer, [replace(old, superseded_by=new.id, updated=moment), new])
         return Remembered(new)
@@ -219,7 +240,7 @@ class Memories:
         store = self._store
         keys = set(store.iterate_keys(Kind.MEMORY)) | (store.hidden_keys(Kind.MEMORY) if superseded else set())
         memories = self._of(store.document_ids(Kind.MEMORY, keys).values())
-        return [memory for memory in memories if memory.workspace in {self._notebook.workspace, EVERYWHERE}]
+        return [memory for memory in memories if memory.workspace in self._notebook.in_sight]
 
     def _memory(self, document: Document) -> Memory:
         return memory_of(

@@ -1,7 +1,8 @@
 """The records of the memory: memories, experiences, and the values derived from experiences.
 
 Times are seconds since the epoch (UTC). `workspace` is the identity of the repository that a record belongs to, empty
-for a record that belongs to all of them. The annotation of a field defines its export and its checks on import.
+for a record that belongs to all of them. `author` is who made it on a server, empty in a file.
+The annotation of a field defines its export and its checks on import.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from satchel.vocabulary import (
     Provenance,
     RootCauseCategory,
     Strategy,
+    Visibility,
     choices,
 )
 
@@ -45,6 +47,7 @@ Statement = Annotated[str, codec.text(STATEMENT_CHARACTERS)]
 RequiredStatement = Annotated[str, codec.text(STATEMENT_CHARACTERS, required=True)]
 Report = Annotated[str, codec.text(REPORT_CHARACTERS)]
 OptionalReport = Annotated[str, codec.text(REPORT_CHARACTERS, nullable=True)]
+Seen = Annotated[Visibility, codec.choice(Visibility, required=False)]
 Created = Annotated[float, codec.moment("created_at")]
 Updated = Annotated[float, codec.moment("updated_at")]
 
@@ -69,6 +72,8 @@ class Memory:
     updated: Updated = 0.0
     supersedes: Identity = ""
     superseded_by: Identity = ""
+    visibility: Seen = Visibility.PRIVATE
+    author: Name = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +165,8 @@ class Experience:
     lesson: Annotated[Lesson | None, codec.nested(Lesson)] = None
     confidence_tier: Annotated[ConfidenceTier | None, codec.choice(ConfidenceTier, required=False)] = None
     origin: Name = ""
+    visibility: Seen = Visibility.PRIVATE
+    author: Name = ""
 
     @property
     def status(self) -> str:
@@ -263,6 +270,8 @@ class Value:
     label: str
     workspace: str
     created: float
+    visibility: str = Visibility.PRIVATE
+    author: str = ""
 
 
 @dataclass(frozen=True, slots=True)

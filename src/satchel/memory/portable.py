@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from satchel.codec import Clean, Data, json_line, json_object
 from satchel.dataclass import dataclass
@@ -38,6 +38,7 @@ from satchel.memory.records import (
     experience_document,
     experience_of,
     memory_of,
+    value_document,
     value_line,
     value_of,
 )
@@ -207,6 +208,43 @@ def _store(work: _Import, store: Store) -> None:
         stored = {document.key: document for document in store.documents(ids).values()}
         writer.put([row for key, row in sorted(work.exchanges.items()) if work.is_new(stored.get(key), row)])
         writer.merge(never_stop)
+
+
+def copy_records(source: Store, target: Store, workspaces: Mapping[str, str]) -> dict[Kind, tuple[int, int]]:
+    """Copy all records of a memory to another one with their ids; of two with one id the later state stays.
+
+    `workspaces` gets another name for some. Returns the number of records in the source, and how many of them are in
+    the target now, by kind. Raises UsageError if one is missing there.
+    """
+
+    def here(record: Any) -> Any:
+        author = {} if isinstance(record, NewDocument) else {"author": record.author or target.user}
+        return replace(record, workspace=workspaces.get(record.workspace, record.workspace), **author)
+
+    work = _Import()
+    for document in _in_order(source, Kind.MEMORY):
+        work.add(0, here(memory_of(document, source.text(document.id))))
+    for experience in (*map(experience_of, _in_order(source, Kind.EXPERIENCE)), *read_active(source)):
+        work.add(0, here(experience))
+    for document in _in_order(source, Kind.CONVERSATION):
+        work.add(0, here(exchange_from(exchange_data(document, source.text(document.id)), str)))
+    _store(work, target)
+    values = [here(value_of(document, source.text(document.id))) for document in _in_order(source, Kind.VALUE)]
+    known = target.keys(Kind.VALUE)
+    with target.write() as writer:
+        writer.put([value_document(value) for value in values if value.id not in known])
+        writer.merge(never_stop)
+    counts = {}
+    for kind in (Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION):
+        before, after = (store.keys(kind) for store in (source, target))
+        if kind is Kind.EXPERIENCE:
+            before, after = (
+                keys | {one.id for one in read_active(store)} for keys, store in ((before, source), (after, target))
+            )
+        counts[kind] = len(before), len(before & after)
+    if any(count != kept for count, kept in counts.values()):
+        raise UsageError(f"not all records were copied: {'; '.join(problem.message for problem in work.problems)}")
+    return counts
 
 
 def _admit_values(work: _Import, admit: Admit | None, workspace: str | None) -> None:

@@ -28,7 +28,7 @@ from satchel.store.records import Document, NewDocument
 from satchel.store.segments import SegmentDocument
 from satchel.system import telemetry
 from satchel.types import EdgeType, Kind, Outline, Part, Reference, Role
-from satchel.vocabulary import MEMORY_KINDS, MemoryCategory, Provenance
+from satchel.vocabulary import MEMORY_KINDS, MemoryCategory, Provenance, Visibility
 
 if TYPE_CHECKING:
     from satchel.store.database import DatabaseStore
@@ -46,15 +46,17 @@ _FIELD_CHARACTERS = 200
 _DIGEST_BYTES = 8
 _KEY = re.compile(r"[^\s\x00-\x1f]+")
 
-_MEMORY_FIELDS = ("category", "importance", "provenance", "created_at", "supersedes", "superseded_by", "workspace")
+_MEMORY_FIELDS = ("category", "importance", "provenance", "created_at", "supersedes", "superseded_by", "workspace",
+                  "visibility", "author")  # fmt: skip
 _EXPERIENCE_FIELDS = (
     *("domain", "strategy", "goal", "hypothesis", "action", "prediction", "history", "iteration_count", "notes"),
     *("outcome_status", "outcome_result", "captured_at", "auto_captured"),
     *("surprise", "root_cause", "lesson", "confidence_tier", "session_id", "created_at", "workspace"),
+    *("visibility", "author"),
 )
 _VALUE_FIELDS = (
     *("axis", "cluster_id", "cluster_size", "similarity_to_centroid", "member_ids", "domains", "strategies", "label"),
-    *("workspace", "created_at"),
+    *("workspace", "created_at", "visibility", "author"),
 )
 _VALUE_LINE = ("type", "id", "content", "axis", "cluster_id", "member_ids", "created_at", "workspace")
 _EXCHANGE_TEXTS = ("session", "exchange", "created_at", "speaker", "branch")
@@ -146,6 +148,8 @@ def memory_of(document: Document, text: str) -> Memory:
         updated=document.updated,
         supersedes=fields.get("supersedes", ""),
         superseded_by=fields.get("superseded_by", ""),
+        visibility=Visibility(fields.get("visibility", Visibility.PRIVATE)),
+        author=fields.get("author", ""),
     )
 
 
@@ -232,7 +236,8 @@ def _value_data(value: Value) -> dict[str, Any]:
 
 def value_of(document: Document, text: str) -> Value:
     """Return the value in a stored document."""
-    fields = {name: document.fields[name] for name in _VALUE_FIELDS if name not in {"workspace", "created_at"}}
+    fields = {name: document.fields[name] for name in _VALUE_FIELDS if name in document.fields}
+    del fields["workspace"], fields["created_at"]
     fields["member_ids"] = tuple(fields["member_ids"])
     return Value(id=document.key, text=text, workspace=document.workspace, created=document.created, **fields)
 

@@ -30,6 +30,7 @@ MOST_NEAR_IDS = 3
 """Number of ids named in the message about an unknown one."""
 
 _SHORTEST_START = 4
+_SHARED_DIGITS = 16
 
 
 def workspace_of(places: Places) -> str:
@@ -45,6 +46,11 @@ def workspaces_in_sight(places: Places) -> tuple[str, str]:
     return workspace_of(places), EVERYWHERE
 
 
+def shared_workspace(first_commit: str) -> str:
+    """Return the identity of a repository that is the same on all machines, empty without a first commit."""
+    return f"git-{first_commit[:_SHARED_DIGITS]}" if first_commit else ""
+
+
 def _random_digits() -> str:
     import secrets  # imported here, because only writers need it
 
@@ -53,7 +59,7 @@ def _random_digits() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Notebook:
-    """The memory file of one root, for writing. Tests set `clock` and `draw`.
+    """The memory of one root, for writing. Tests set `clock` and `draw`.
 
     `store` shows the records of `workspace` and those that belong everywhere. `allow` are texts that are not secrets.
     """
@@ -63,6 +69,16 @@ class Notebook:
     allow: tuple[str, ...] = ()
     clock: Callable[[], float] = time.time
     draw: Callable[[], str] = _random_digits
+
+    @property
+    def author(self) -> str:
+        """Who writes: the user of a server, empty for a file."""
+        return self.store.user
+
+    @property
+    def in_sight(self) -> set[str]:
+        """The workspaces whose records are listed."""
+        return {self.workspace, EVERYWHERE, *(self.store.workspaces or ())}
 
     def now(self) -> float:
         """Return seconds since the epoch, rounded to the precision of a date in JSON."""

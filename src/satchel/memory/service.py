@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel.errors import UsageError
-from satchel.memory.scope import EVERYWHERE, Notebook, never_stop, workspace_of
+from satchel.memory.scope import EVERYWHERE, Notebook, never_stop
 from satchel.system.state_files import locked
 from satchel.types import Failure, Kind
 
@@ -32,7 +32,7 @@ class MemoryService:
     def notebook(self) -> Notebook:
         """The memory file of this root, for writing records of other kinds."""
         root = self._root
-        return Notebook(root.memory_store, workspace_of(root.places), root.settings.redact_allow)
+        return Notebook(root.memory_store, root.workspace, root.settings.redact_allow)
 
     @property
     def memories(self) -> Memories:

@@ -37,7 +37,7 @@ from satchel.memory.records import value_document, value_of
 from satchel.memory.scope import Notebook, near_ids
 from satchel.store.records import Document
 from satchel.types import Kind
-from satchel.vocabulary import VALUE_CHARACTERS, Axis, parse_choice
+from satchel.vocabulary import VALUE_CHARACTERS, Axis, Visibility, parse_choice
 
 FEWEST_MEMBERS = 3
 """Members that a value needs: the spread of fewer cannot be measured."""
@@ -268,6 +268,8 @@ class Values:
             label=label,
             workspace=workspace,
             created=moment,
+            visibility=_visibility(entries),
+            author=self._notebook.author,
         )
         with self._store.write() as writer:
             writer.put([value_document(value)])
@@ -289,6 +291,12 @@ class Values:
         inside = [place for place, validation in enumerate(validations) if validation.is_inside]
         best = inside[0] if inside else 0
         return ValueProposal(cluster, texts[best], lessons[best][0], validations[best])
+
+
+def _visibility(entries: Sequence[AxisEntry]) -> Visibility:
+    """Return who may see what rests on these experiences: the team, if it sees all of them."""
+    is_shared = all(entry.fields.get("visibility") == Visibility.TEAM for entry in entries)
+    return Visibility.TEAM if is_shared else Visibility.PRIVATE
 
 
 def _said(text: str) -> str:

@@ -44,49 +44,49 @@ UNASKED = "what does this change concern"
 DEFAULT_HITS = 10
 """Default number of hits of each type, which fits on a screen."""
 
-MAX_TOKENS = Parameter("max_tokens", Shape.COUNT, "Budget in tokens, never exceeded.", least=1, most=LARGEST_BUDGET,
+MAX_TOKENS = Parameter("max_tokens", Shape.COUNT, "Token budget, never exceeded.", least=1, most=LARGEST_BUDGET,
                        aliases=("maxTokens",))  # fmt: skip
-LIMIT = Parameter("limit", Shape.COUNT, "At most so many items.", least=1)
-LIMIT_EACH = replace(LIMIT, meaning="At most so many items of each type.", flags=("-n", "--limit"))
-FORMAT = text("format", "How the text is written.", tuple(Format))
-TOKENIZER = text("tokenizer", "What counts the tokens.", TOKENIZERS, is_rare=True)
-NOW = Parameter("now", Shape.MOMENT, "The time to answer for: a date, or epoch seconds.", is_rare=True)
-REFRESH = Parameter("refresh", Shape.SWITCH, "Bring the index up to date first.", default=True, is_rare=True)
+LIMIT = Parameter("limit", Shape.COUNT, "Most items.", least=1)
+LIMIT_EACH = replace(LIMIT, meaning="Most items of each type.", flags=("-n", "--limit"))
+FORMAT = text("format", "Output format.", tuple(Format))
+TOKENIZER = text("tokenizer", "How tokens are counted.", TOKENIZERS)
+NOW = Parameter("now", Shape.MOMENT, "The time to answer for: a date, or seconds since the epoch.")
+REFRESH = Parameter("refresh", Shape.SWITCH, "Bring the index up to date first.", default=True)
 SHOW_HANDLES = Parameter("show_handles", Shape.SWITCH, "List the handles of what is shown in part.", default=False,
-                         is_rare=True, flags=("--handles",))  # fmt: skip
-TYPES = Parameter("types", Shape.TEXTS, "Only these.", choices=tuple(CONTEXT_TYPES), aliases=("context_types",))
-SESSION = text("session", "Your session id: what it received before is only named, unless it changed.")
-QUESTION = text("question", "What to look for: a task, an issue text, an error or a stack trace.", aliases=("query",))
-MIN_SCORE = Parameter("min_score", Shape.NUMBER, "Least relevance.", least=0, most=1)
-EXCLUDE = Parameter("exclude", Shape.TEXTS, "Globs of paths to leave out.", flags=("--exclude",))
-PATHS = Parameter("paths", Shape.TEXTS, "Globs: only these paths.", flags=("--path",))
-SEARCHES = Parameter("searches", Shape.TEXTS, "Only these ways of searching.", choices=tuple(map(str, SearchStrategy)),
+                         flags=("--handles",))  # fmt: skip
+TYPES = Parameter("types", Shape.TEXTS, "Only these types.", choices=tuple(CONTEXT_TYPES), aliases=("context_types",))
+SESSION = text("session", "Your session id: text that it already received is named, not repeated.")
+QUESTION = text("question", "A task, an issue text, an error or a stack trace.", aliases=("query",))
+MIN_SCORE = Parameter("min_score", Shape.NUMBER, "Lowest relevance to show.", least=0, most=1)
+EXCLUDE = Parameter("exclude", Shape.TEXTS, "Path globs to leave out.", flags=("--exclude",))
+PATHS = Parameter("paths", Shape.TEXTS, "Path globs: only these.", flags=("--path",))
+SEARCHES = Parameter("searches", Shape.TEXTS, "Only these search methods.", choices=tuple(map(str, SearchStrategy)),
                      aliases=("strategies",))  # fmt: skip
 
 FILTERS = (
-    text("category", "Of memories.", choices(MemoryCategory)),
-    Parameter("min_importance", Shape.NUMBER, "Of memories.", least=0, most=1),
-    text("domain", "Of experiences and values.", choices(Domain)),
-    text("strategy", "Of experiences and values.", choices(Strategy)),
-    text("outcome", "Of experiences.", (*choices(OutcomeStatus), ACTIVE)),
-    text("axis", "One side of experiences and values.", choices(Axis)),
-    text("author", "A part of the name, of commits."),
-    Parameter("since", Shape.MOMENT, "Records from then on: a date, or epoch seconds."),
-    Parameter("until", Shape.MOMENT, "Records before then."),
-    Parameter("tags", Shape.TEXTS, "Records with all of these.", flags=("--tag",)),
+    text("category", "Category of memories.", choices(MemoryCategory)),
+    Parameter("min_importance", Shape.NUMBER, "Lowest importance of memories.", least=0, most=1),
+    text("domain", "Domain of experiences and values.", choices(Domain)),
+    text("strategy", "Strategy of experiences and values.", choices(Strategy)),
+    text("outcome", "Outcome of experiences.", (*choices(OutcomeStatus), ACTIVE)),
+    text("axis", "One aspect of experiences and values.", choices(Axis)),
+    text("author", "Part of the author's name, for commits."),
+    Parameter("since", Shape.MOMENT, "Records from this time on: a date, or seconds since the epoch."),
+    Parameter("until", Shape.MOMENT, "Records before this time."),
+    Parameter("tags", Shape.TEXTS, "Records with all of these tags.", flags=("--tag",)),
 )
 """One for each filter of a search."""
 
 _CHANGE = (
-    text("diff", "A git revision: what the changes since it concern. Needs no question.", bare=HEAD),
-    Parameter("staged", Shape.SWITCH, "The same for what is staged.", default=False),
+    text("diff", "A git revision: ask what the changes since it affect; needs no question.", bare=HEAD),
+    Parameter("staged", Shape.SWITCH, "The same for staged changes.", default=False),
 )
 _REQUEST = (
-    Parameter("types", Shape.TEXTS, "Only these kinds of knowledge, or of code. All by default.",
+    Parameter("types", Shape.TEXTS, "Only these types.",
               choices=(*CONTEXT_TYPES, *ENTITY_TYPES), aliases=("context_types", "include_types")),
     MAX_TOKENS,
     LIMIT,
-    Parameter("entity_limit", Shape.COUNT, "At most so many results over all types.", least=1),
+    Parameter("entity_limit", Shape.COUNT, "Most results over all types.", least=1),
     MIN_SCORE,
     SEARCHES,
     FORMAT,
@@ -94,22 +94,22 @@ _REQUEST = (
     Parameter("group_by_type", Shape.SWITCH, "One section for code, docs, the rest.", default=False),
     Parameter("show_sources", Shape.SWITCH, "List the sources at the end.", aliases=("include_sources",),
               flags=("--sources",)),
-    Parameter("show_code", Shape.SWITCH, "Show the lines, or only where they are.", default=True,
+    Parameter("show_code", Shape.SWITCH, "Show the lines, not only where they are.", default=True,
               aliases=("include_code_content",), flags=("--code",)),
-    Parameter("include", Shape.TEXTS, "PATH or PATH:a-b to show in any case.", flags=("--include",)),
+    Parameter("include", Shape.TEXTS, "PATH or PATH:a-b to show whatever its relevance.", flags=("--include",)),
     EXCLUDE,
     PATHS,
-    text("purpose", "Many places, or whole functions.", PURPOSES, default="find", flags=("--for",)),
-    Parameter("context_lines", Shape.COUNT, "Lines more around what answers.", least=0, most=MOST_CONTEXT_LINES,
+    text("purpose", "find shows many places, edit shows whole functions.", PURPOSES, default="find", flags=("--for",)),
+    Parameter("context_lines", Shape.COUNT, "Extra lines around each match.", least=0, most=MOST_CONTEXT_LINES,
               default=0, aliases=("contextLines",)),
     Parameter("imports", Shape.SWITCH, "Show import lines that shown code needs.", default=True,
               aliases=("include_imports", "includeImports")),
     Parameter("related", Shape.SWITCH, "Name callers, callees and tests of shown definitions.", default=False),
-    text("strategy", "How too large items are shortened.", strategy_names(), default=strategy_names()[0]),
-    text("stale", "What becomes of text that its file has no more.", STALE_CHOICES, is_rare=True),
-    Parameter("fill", Shape.SWITCH, "Spend the whole budget, also on what is hardly worth it.", default=False),
-    Parameter("reserves", Shape.COUNTS, "Tokens by type that it gets in any case.", is_rare=True, flags=("--reserve",)),
-    Parameter("show_meta", Shape.SWITCH, "Say at the end how it was counted and cut.", default=False, is_rare=True,
+    text("strategy", "How items that are too large are shortened.", strategy_names(), default=strategy_names()[0]),
+    text("stale", "Mark or withhold text that its file no longer contains.", STALE_CHOICES),
+    Parameter("fill", Shape.SWITCH, "Use the whole budget, even for weak matches.", default=False),
+    Parameter("reserves", Shape.COUNTS, "Tokens reserved for each type.", flags=("--reserve",)),
+    Parameter("show_meta", Shape.SWITCH, "Say at the end how tokens were counted and text was cut.", default=False,
               flags=("--meta",)),
     SHOW_HANDLES,
     SESSION,
@@ -212,50 +212,53 @@ def _replay(call: OperationCall) -> Answered:
 CONTEXT_QUERY = Operation(
     "context_query",
     "Pack context for a question",
-    "Find the code, docs, commits, memories and past experiences that matter for a question or task, packed into a "
-    "token budget.",
+    "Find the code, docs, commits, memories and past experiences that matter for a question, task, bug, issue or "
+    "stack trace, packed into a token budget.",
     (QUESTION, *_REQUEST, *_CHANGE, REFRESH),
     _context_query,
     json.CONTEXT.schema,
-    "Ask this first, before reading files. The text shows real lines with paths and ranges; handles of what was cut "
-    "go to `expand`.",
+    "Ask this first, before reading files to understand or change something; diff shows what your changes affect. "
+    "Not for a file whose path you know.",
+    leading=("question", "max_tokens", "types", "paths", "diff"),
 )
 
 SEARCH = Operation(
     "search",
     "Search code, docs and history",
-    "Search code, docs, commits, memories and experiences, and list the best matches, one line each.",
+    "List the places that match best in code, docs, commits, memories and experiences: path, lines and score, no text.",
     (
         text("question", "What to search for.", is_required=True, aliases=("query",)),
         TYPES,
         LIMIT_EACH,
         MIN_SCORE,
         *FILTERS,
-        replace(SEARCHES, is_rare=True),
+        replace(SEARCHES),
         NOW,
         REFRESH,
     ),
     _search,
     json.HITS.schema,
-    "Cheaper than `context_query` when places are enough.",
+    "Use it to search for a name or words when places are enough, or to filter records by author, date or tag. To "
+    "understand code, ask `context_query`.",
+    leading=("question", "types", "limit"),
 )
 
 GRAPH_CONTEXT = Operation(
     "graph_context",
     "Walk the graph around a topic",
-    "Follow relations from a topic or node through notes and code: links, fields, containment, calls, imports.",
+    "Follow relations from a topic or node: calls, imports, containment, links and fields of notes.",
     (
-        text("query", "A topic, or the id of a node: a note, a file, a definition.", is_required=True,
+        text("query", "A topic, or the id of a note, file or definition.", is_required=True,
              aliases=("node_id", "nodeId", "question")),
         Parameter("blend", Shape.TEXTS, "More topics or ids in the same context.", flags=("--and",)),
         Parameter("depth", Shape.COUNT, f"Steps to walk ({DEFAULT_DEPTH}, as far as the lens allows).",
                   least=LEAST_DEPTH, most=MOST_DEPTH),
         MAX_TOKENS,
-        text("lens", "Which relations to follow; settings may add more.", tuple(LENSES), default=DEFAULT_LENS,
+        text("lens", "Relations to follow; settings may add lenses.", tuple(LENSES), default=DEFAULT_LENS,
              is_open=True),
         Parameter("include_fields", Shape.SWITCH, "Show the fields of nodes.", default=True,
                   aliases=("includeFields",)),
-        text("format", "How the text is written.", (Format.MARKDOWN, Format.JSON), default=str(Format.MARKDOWN)),
+        text("format", "Output format.", (Format.MARKDOWN, Format.JSON), default=str(Format.MARKDOWN)),
         text("workspace", "A registered workspace by its alias; this root by default."),
         SESSION,
         TOKENIZER,
@@ -264,14 +267,15 @@ GRAPH_CONTEXT = Operation(
     ),
     _graph_context,
     json.CONTEXT.schema,
-    "Use it for what is connected: who calls a function (lens impact), what a note refers to. Also takes maxTokens, "
-    "includeFields and nodeId.",
+    "Use it for what is connected: which functions call this one and what depends on it (lens impact), what a note "
+    "refers to. To explain code, use `context_query`.",
+    leading=("query", "lens", "max_tokens"),
 )  # fmt: skip
 
 EXPAND = Operation(
     "expand",
     "Expand handles",
-    "Show everything behind handles: the code or record that an earlier answer showed in part or left out.",
+    "Show everything behind handles: what an earlier answer cut or left out.",
     (
         Parameter("handles", Shape.TEXTS, "8-character handles of an earlier answer.", is_required=True),
         MAX_TOKENS,
@@ -281,6 +285,8 @@ EXPAND = Operation(
     ),
     _expand,
     json.EXPANDED.schema,
+    "Only for handles; a path can be read.",
+    leading=("handles", "max_tokens"),
 )
 
 DOCUMENT = Operation(
@@ -332,15 +338,15 @@ _MODE_OF_ARGUMENT = {"domain": PREMORTEM, "strategy": PREMORTEM, "failure": AFTE
 _PACKING = (MAX_TOKENS, LIMIT_EACH, FORMAT, SESSION, SHOW_HANDLES, TOKENIZER, NOW)
 
 _SITUATION = (
-    text("task", "What is to be done."),
-    Parameter("files", Shape.TEXTS, "The files that it is about, relative to the root."),
-    text("tool", "The tool that is about to run, as in edit_file."),
+    text("task", "What you are about to do."),
+    Parameter("files", Shape.TEXTS, "Files involved, relative to the root."),
+    text("tool", "Tool about to run, such as edit_file."),
     Parameter("params", Shape.OBJECT, "Its parameters."),
-    text("intent", "What it is done for."),
-    text("error", "The error that came up."),
-    text("language", "By default that of the files."),
-    text("agent", "Who does it."),
-    Parameter("tags", Shape.TEXTS, "Words that rules may ask for.", flags=("--tag",)),
+    text("intent", "The purpose."),
+    text("error", "The error that occurred."),
+    text("language", "The programming language; by default that of the files."),
+    text("agent", "The name of the agent."),
+    Parameter("tags", Shape.TEXTS, "Words that rules may require.", flags=("--tag",)),
 )
 _GUIDED_PACKING = (MAX_TOKENS, LIMIT_EACH, FORMAT, SESSION, TOKENIZER, NOW)
 
@@ -392,33 +398,37 @@ def _situation_context(call: OperationCall) -> Answered:
 
 PREMORTEM_OPERATION = Operation(
     "premortem",
-    "Premortem, brief, after a failure",
-    "Recall what went wrong before: before work (premortem), at a session's start (brief), or after a failed test or "
-    "command.",
+    "What went wrong before",
+    "Recall what went wrong before in this kind of work: past failures before risky work (mode premortem), failures "
+    "like this one after a failed test or command (after_failure), a brief at the start of a session (brief).",
     (
         text("mode", "premortem needs domain, after_failure needs failure.", MODES, default=PREMORTEM),
         text("domain", "The kind of work.", choices(Domain)),
-        text("strategy", "How it is gone about.", choices(Strategy)),
+        text("strategy", "The approach.", choices(Strategy)),
         text("failure", "The output of the command that failed.", flags=("--after-failure",)),
         *_PACKING,
         REFRESH,
     ),
     _premortem,
     json.CONTEXT.schema,
+    "To find code, use `context_query`.",
+    leading=("mode", "domain", "failure"),
 )
 
 SITUATION_CONTEXT = Operation(
     "situation_context",
     "Rules and history for a situation",
-    "Pack the project's instructions, rules and history that apply to what you are about to do: a tool call, files, "
-    "an error.",
+    "Show the project's rules and instructions, and the history, that apply to what you are about to do: a task, "
+    "files to edit, a tool call.",
     (
         *_SITUATION,
         text("context", "The folder of the current context.yaml (that nearest to the files)."),
-        Parameter("time", Shape.MOMENT, "The moment, for rules about the time of day (now).", is_rare=True),
+        Parameter("time", Shape.MOMENT, "The moment, for rules about the time of day (now)."),
         *_GUIDED_PACKING,
         REFRESH,
     ),
     _situation_context,
     json.CONTEXT.schema,
+    "Ask before you edit files you do not know.",
+    leading=("task", "files", "tool"),
 )

@@ -14,6 +14,7 @@ from satchel.operations.operation import Spelling
 from satchel.safety.sanitize import clean_field
 from satchel.text import is_meaningful, words
 from satchel.types import Context, Failure, Hit, Location, Omission
+from satchel.vocabulary import Visibility
 
 if TYPE_CHECKING:
     from satchel.assemble.request import AssembleRequest
@@ -170,7 +171,7 @@ STANDINGS = record(target=TEXT, question=TEXT, standings=many(STANDING))
 
 MEMORY = record(
     id=TEXT, content=TEXT, category=TEXT, importance=NUMBER, tags=TEXTS, provenance=TEXT, origin=TEXT, workspace=TEXT,
-    created_at=TEXT, updated_at=TEXT, supersedes=TEXT, superseded_by=TEXT,
+    created_at=TEXT, updated_at=TEXT, supersedes=TEXT, superseded_by=TEXT, visibility=TEXT, author=TEXT,
 )  # fmt: skip
 MEMORIES = record(memories=many(MEMORY))
 STORED = record(memory=MEMORY, similar=many(MEMORY))
@@ -183,7 +184,7 @@ EXPERIENCES = record(experiences=many(EXPERIENCE), orphans=TEXTS)
 VALUE = record(
     id=TEXT, text=SAFE, axis=TEXT, cluster_id=TEXT, cluster_size=COUNT, similarity_to_centroid=NUMBER,
     member_ids=Field(TEXTS.schema, list), domains=OBJECT, strategies=OBJECT, label=TEXT,
-    created=Field(TEXT.schema, minute),
+    created=Field(TEXT.schema, minute), visibility=TEXT, author=TEXT,
 )  # fmt: skip
 VALUES = record(values=many(VALUE))
 CORRECTED = record(value=VALUE)
@@ -357,7 +358,14 @@ def memory_line(memory: Memory, score: str = "") -> str:
     """`mem_...  0.83  decision 0.9  Retries back off exponentially`."""
     mark = "  (replaced)" if memory.superseded_by else ""
     cells = (memory.id, score, f"{memory.category} {memory.importance:g}", line(memory.content))
-    return "  ".join(filter(None, cells)) + mark
+    return "  ".join(filter(None, cells)) + mark + shared_mark(memory)
+
+
+def shared_mark(record: Memory | Experience | Value) -> str:
+    """Return `  (team, by ada)` after what a team sees, empty after all else."""
+    if record.visibility != Visibility.TEAM:
+        return ""
+    return f"  (team, by {clean_field(safe(record.author))})" if record.author else "  (team)"
 
 
 def memory_text(memory: Memory) -> str:
@@ -373,6 +381,8 @@ def memory_text(memory: Memory) -> str:
         ("created", minute(memory.created)),
         ("supersedes", memory.supersedes),
         ("superseded by", memory.superseded_by),
+        ("visibility", memory.visibility),
+        ("author", memory.author),
     ]
     return f"{_rows(rows)}\n{safe(memory.content)}\n"
 
@@ -386,7 +396,8 @@ def experience_line(experience: Experience) -> str:
     """`ghap_...  falsified silver  debugging | read-the-error  Stop the session from closing twice`."""
     tier = experience.confidence_tier
     state = f"{experience.status} {tier}" if tier is not None and tier != experience.status else experience.status
-    return f"{experience.id}  {state}  {experience.domain} | {experience.strategy}  {line(experience.goal)}"
+    work = f"{experience.domain} | {experience.strategy}  {line(experience.goal)}"
+    return f"{experience.id}  {state}  {work}{shared_mark(experience)}"
 
 
 def experience_text(experience: Experience) -> str:
@@ -399,6 +410,8 @@ def experience_text(experience: Experience) -> str:
         ("domain", experience.domain),
         ("strategy", experience.strategy),
         ("session", experience.session_id),
+        ("visibility", experience.visibility),
+        ("author", experience.author),
         ("created", minute(experience.created)),
         ("goal", experience.goal),
         *[(f"attempt {number}", attempt.hypothesis) for number, attempt in enumerate(experience.history, 1)],

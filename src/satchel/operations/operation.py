@@ -27,6 +27,9 @@ SHOWN_CHARACTERS = 60
 """Characters of a wrong value in a message."""
 
 
+READING_ACTIONS = ("list", "show")
+"""Actions that change nothing, of the operations that have others too."""
+
 ShouldStop = Callable[[], bool]
 
 
@@ -57,8 +60,7 @@ class Parameter:
     """One argument. `aliases` are other accepted names.
 
     `choices` are all possible texts, or examples if `is_open`; `least` and `most` limit numbers. `default` is the value
-    without the argument, None if settings or the engine decide. A list of tools leaves out arguments with `is_rare`,
-    because a model reads all of it.
+    without the argument, None if settings or the engine decide.
 
     The command line has the option `--name-with-hyphens`, or the `flags`; `bare` is the value of an option without
     one. A list is written with commas, or by repeating the option if it has flags.
@@ -72,7 +74,6 @@ class Parameter:
     most: float | None = None
     default: str | int | bool | None = None
     is_required: bool = False
-    is_rare: bool = False
     is_open: bool = False
     aliases: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
@@ -102,14 +103,10 @@ def text(name: str, meaning: str, choices: Sequence[str] = (), **options: Any) -
     return Parameter(name, Shape.TEXT, meaning, tuple(map(str, choices)), **options)
 
 
-def object_schema(parameters: Sequence[Parameter], *, rare: bool = True) -> dict[str, Any]:
-    """Return the JSON schema of all arguments, without the rare ones unless `rare`.
-
-    Aliases are not listed, so the schema allows additional properties.
-    """
-    shown = [one for one in parameters if rare or not one.is_rare]
-    required = [one.name for one in shown if one.is_required]
-    schema: dict[str, Any] = {"type": "object", "properties": {one.name: one.schema() for one in shown}}
+def object_schema(parameters: Sequence[Parameter]) -> dict[str, Any]:
+    """Return the JSON schema of all arguments. Aliases are not listed, so it allows additional properties."""
+    required = [one.name for one in parameters if one.is_required]
+    schema: dict[str, Any] = {"type": "object", "properties": {one.name: one.schema() for one in parameters}}
     return schema | ({"required": required} if required else {})
 
 
@@ -291,6 +288,7 @@ class OperationCall:
 class Operation:
     """An operation. `summary` is the first sentence of its description, `details` the rest.
 
+    `leading` names the arguments that a list of tools shows, because a model reads all of it; the others are options.
     `answer` does the work for checked arguments; `output` is the JSON schema of the envelope.
     """
 
@@ -302,20 +300,30 @@ class Operation:
     output: Mapping[str, Any]
     details: str = ""
     hints: Hints = Hints()
+    leading: tuple[str, ...] = ()
 
     @property
     def description(self) -> str:
         """The summary and the details."""
         return f"{self.summary} {self.details}".rstrip()
 
+    def writes(self, arguments: Mapping[str, Any]) -> bool:
+        """Return whether a call with these arguments, which nobody has checked, may change what is kept."""
+        return not self.hints.is_read_only and arguments.get("action") not in READING_ACTIONS
+
     @property
     def reads_tree(self) -> bool:
         """Whether the operation reads the files of the root, which may take long and can be stopped."""
         return self.name == "status" or any(one.name == "refresh" for one in self.parameters)
 
-    def json_schema(self, *, rare: bool = True) -> dict[str, Any]:
-        """Return the JSON schema of the arguments, with or without the rare ones."""
-        return object_schema(self.parameters, rare=rare)
+    @property
+    def options(self) -> tuple[Parameter, ...]:
+        """The arguments that are not `leading`."""
+        return tuple(one for one in self.parameters if one.name not in self.leading)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return the JSON schema of the arguments."""
+        return object_schema(self.parameters)
 
     def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments under the names of the parameters. Raises UsageError for invalid ones."""

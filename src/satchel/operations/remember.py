@@ -20,6 +20,7 @@ from satchel.vocabulary import (
     Provenance,
     RootCauseCategory,
     Strategy,
+    Visibility,
     choices,
 )
 
@@ -32,28 +33,30 @@ DEFAULT_ROWS = 20
 DEFAULT_MATCHES = 10
 """Default number of rows of a list, and of matches of a question."""
 
-STORE, FORGET, LIST = "store", "forget", "list"
+STORE, FORGET, LIST, SHARE = "store", "forget", "list", "share"
 START, UPDATE, NOTE, RESOLVE, CORRECT, SHOW = "start", "update", "note", "resolve", "correct", "show"
 
 _OF_SEARCH = ("category", "min_importance", "tags", "since", "until")
 _OF_LIST = ("category", "provenance", "origin", "since", "superseded")
-_OF_NEW = ("category", "importance", "tags", "origin", "everywhere")
+_OF_NEW = ("category", "importance", "tags", "origin", "everywhere", "visibility")
 _LISTED = ("domain", "strategy", "outcome", "tier", "since", "limit", "session")
 _STARTED = ("domain", "strategy", "goal", "hypothesis", "action_taken", "prediction")
 _RESOLVED = ("status", "result", "surprise", "root_cause", "root_cause_description", "lesson", "takeaway")
 
 MEMORY_ACTIONS: Mapping[str, tuple[str, ...]] = {
-    STORE: ("text", "category", "importance", "tags", "provenance", "origin", "everywhere", "supersedes"),
+    STORE: ("text", "category", "importance", "tags", "provenance", "origin", "everywhere", "visibility",
+            "supersedes"),
+    SHARE: ("ids",),
     FORGET: ("ids", "origin", "question", "limit", "confirm"),
     LIST: ("question", "category", "min_importance", "tags", "provenance", "origin", "since", "until", "superseded",
            "limit"),
 }  # fmt: skip
 EXPERIENCE_ACTIONS: Mapping[str, tuple[str, ...]] = {
-    START: (*_STARTED, "session"),
+    START: (*_STARTED, "visibility", "session"),
     UPDATE: ("hypothesis", "action_taken", "prediction", "strategy", "session"),
     NOTE: ("note", "session"),
     RESOLVE: (*_RESOLVED, "session"),
-    CORRECT: ("id", *_STARTED, *_RESOLVED, "note"),
+    CORRECT: ("id", *_STARTED, *_RESOLVED, "note", "visibility"),
     LIST: _LISTED,
     SHOW: ("id", "session"),
 }
@@ -79,7 +82,7 @@ def _check_action(arguments: Mapping[str, Any], actions: Mapping[str, Sequence[s
 
 def _remember(call: OperationCall) -> Answered:
     action = _check_action(call.arguments, MEMORY_ACTIONS)
-    answered = _stored(call) if action == STORE else _forgotten(call) if action == FORGET else _memories(call)
+    answered = {STORE: _stored, SHARE: _shared, FORGET: _forgotten, LIST: _memories}[action](call)
     unread = tuple(f"{note.message} ({note.hint})" for note in call.engine.memory.notes)
     unread += tuple(call.engine.memory.lost()) if action == LIST else ()
     return replace(answered, notes=(*answered.notes, *unread)) if unread else answered
@@ -105,6 +108,14 @@ def _stored(call: OperationCall) -> Answered:
         f"{match.memory.id} says nearly the same ({match.score:.2f}): forget one of the two" for match in stored.similar
     ]
     return Answered(stored.memory.id, json.stored_json(stored), tuple(alike), stored)
+
+
+def _shared(call: OperationCall) -> Answered:
+    if "ids" not in call.arguments:
+        raise UsageError("say what to share: ids")
+    rows = call.engine.memories.share(call.arguments["ids"])
+    envelope = {"memories": list(map(json.memory_json, rows))}
+    return Answered("\n".join(map(memory_line, rows)), envelope)
 
 
 def _forgotten(call: OperationCall) -> Answered:
@@ -241,50 +252,55 @@ def _proposals(call: OperationCall) -> Answered:
     return Answered("", {"proposals": [json.PROPOSAL.data(one) for one in proposals]}, subject=proposals)
 
 
-_QUESTION = text("question", "Only what answers it, best first.", aliases=("query",))
+_QUESTION = text("question", "Only matches, best first.", aliases=("query",))
 _CATEGORY = text("category", "What it is about.", choices(MemoryCategory))
 _TAGS = Parameter("tags", Shape.TEXTS, "Words to find it by.", flags=("--tag",))
-_PROVENANCE = text("provenance", "Who says it (agent).", choices(Provenance), is_rare=True)
-_ORIGIN = text("origin", "Where it comes from, to list or forget all of it at once.")
+_PROVENANCE = text("provenance", "Who says it (agent).", choices(Provenance))
+_ORIGIN = text("origin", "Source of the memories, to list or forget them together.")
 _MEMORY_LISTING = (
-    Parameter("min_importance", Shape.NUMBER, "Only what matters at least so much.", least=0, most=1, is_rare=True),
-    Parameter("since", Shape.MOMENT, "Only newer ones.", is_rare=True),
-    Parameter("until", Shape.MOMENT, "Only older ones.", is_rare=True),
-    Parameter("superseded", Shape.SWITCH, "Also those that were replaced.", default=False, is_rare=True),
-    Parameter("limit", Shape.COUNT, "At most so many.", least=1, flags=("-n", "--limit")),
+    Parameter("min_importance", Shape.NUMBER, "Lowest importance.", least=0, most=1),
+    Parameter("since", Shape.MOMENT, "Only newer ones."),
+    Parameter("until", Shape.MOMENT, "Only older ones."),
+    Parameter("superseded", Shape.SWITCH, "Include replaced ones.", default=False),
+    Parameter("limit", Shape.COUNT, "Most rows.", least=1, flags=("-n", "--limit")),
 )
 _DOMAIN = text("domain", "start, list: the kind of work.", choices(Domain))
-_STRATEGY = text("strategy", "start, update, list: how it is gone about.", choices(Strategy))
-_SESSION = text("session", "Whose experience it is, one active each.")
+_STRATEGY = text("strategy", "start, update, list: the approach.", choices(Strategy))
+_VISIBILITY = text("visibility", "Who finds it where a team shares the store (private).", choices(Visibility))
+_SESSION = text("session", "Your session id: each has one active experience.")
 _EXPERIENCE_LISTING = (
     text("outcome", "list: only these.", (ACTIVE, *choices(OutcomeStatus))),
-    text("tier", "list: only of this confidence.", choices(ConfidenceTier), is_rare=True),
-    Parameter("since", Shape.MOMENT, "list: only newer ones.", is_rare=True),
-    Parameter("limit", Shape.COUNT, "list: at most so many.", least=1, is_rare=True, flags=("-n", "--limit")),
+    text("tier", "list: only of this confidence.", choices(ConfidenceTier)),
+    Parameter("since", Shape.MOMENT, "list: only newer ones."),
+    Parameter("limit", Shape.COUNT, "list: most rows.", least=1, flags=("-n", "--limit")),
 )
 
 REMEMBER = Operation(
     "remember",
     "Store, forget and list memories",
-    "Remember a fact, decision, preference or error for later sessions; forget or list what is remembered.",
+    "Remember a fact, decision, preference or error for later sessions; forget or list memories.",
     (
         text("action", "What to do.", tuple(MEMORY_ACTIONS), is_required=True),
-        text("text", "store: one thing, in a sentence or a few."),
+        text("text", "store: one fact, in a sentence or a few."),
         _CATEGORY,
-        Parameter("importance", Shape.NUMBER, "How much it matters (0.5).", least=0, most=1),
+        Parameter("importance", Shape.NUMBER, "How important it is (0.5).", least=0, most=1),
         _TAGS,
-        Parameter("everywhere", Shape.SWITCH, "store: for every folder, not only this repository.", default=False),
+        Parameter("everywhere", Shape.SWITCH, "store: for every repository, not only this one.", default=False),
         text("supersedes", "store: id of the memory, or value, that this replaces."),
-        Parameter("ids", Shape.TEXTS, "forget: these memories, experiences or values, for good."),
+        Parameter("ids", Shape.TEXTS, "forget: ids of memories, experiences or values."),
+        _VISIBILITY,
         _QUESTION,
         _ORIGIN,
-        Parameter("confirm", Shape.SWITCH, "forget by question or origin: really do it, not only preview.",
+        Parameter("confirm", Shape.SWITCH, "forget by question or origin: forget them, not only list them.",
                   default=False, flags=("--yes",)),
         _PROVENANCE,
         *_MEMORY_LISTING,
     ),
     _remember,
     json.one_of(json.STORED, json.CORRECTED, json.FORGOTTEN, json.MEMORIES),
+    "store needs text, forget ids; list takes a question. Never store a secret. What you tried and how it ended "
+    "belongs to `experience`.",
+    leading=("action", "text", "category", "ids", "question"),
     hints=Hints(is_read_only=False, is_destructive=True, is_idempotent=False),
 )  # fmt: skip
 
@@ -300,17 +316,16 @@ MEMORIES = Operation(
 EXPERIENCE = Operation(
     "experience",
     "Keep an experience",
-    "Keep what you try while debugging or building: start with a hypothesis, update it, resolve it with its lesson. "
-    "Correct an ended one: add its cause, or change any field.",
+    "Record what you try while debugging or building: start with a hypothesis, resolve with result and lesson.",
     (
         text("action", "What to do.", tuple(EXPERIENCE_ACTIONS), is_required=True),
         _DOMAIN,
         _STRATEGY,
-        text("goal", "start: what should be true in the end."),
+        text("goal", "start: the result you want."),
         text("hypothesis", "start, update: what is wrong, and where."),
-        text("action_taken", "start, update: what is done about it.", flags=("--action",)),
-        text("prediction", "start, update: what will be seen if that is right."),
-        text("note", "note: what was seen on the way."),
+        text("action_taken", "start, update: what you do about it.", flags=("--action",)),
+        text("prediction", "start, update: what you will see if you are right."),
+        text("note", "note: what you saw on the way."),
         text("status", "resolve: how it ended.", choices(OutcomeStatus)),
         text("result", "resolve: what happened."),
         text("surprise", "resolve, needed if falsified: what was not expected."),
@@ -318,13 +333,27 @@ EXPERIENCE = Operation(
         text("root_cause_description", "resolve, needed if falsified: the same in a sentence."),
         text("lesson", "resolve: what worked."),
         text("takeaway", "resolve: what to do next time."),
-        text("id", "correct, show: which one; to show, the active one by default."),
+        text("id", "correct, show: its id; show takes the active one by default."),
+        _VISIBILITY,
         *_EXPERIENCE_LISTING,
         _SESSION,
     ),
     _experience,
     json.one_of(json.EXPERIENCE, json.EXPERIENCES),
-    "Later premortems and contexts show it.",
+    "start needs all of domain to prediction, resolve status and result (falsified also surprise, root_cause, "
+    "root_cause_description). A plain fact goes to `remember`.",
+    leading=(
+        "action",
+        "domain",
+        "strategy",
+        "goal",
+        "hypothesis",
+        "action_taken",
+        "prediction",
+        "status",
+        "result",
+        "lesson",
+    ),
     hints=Hints(is_read_only=False, is_destructive=False, is_idempotent=False),
 )
 

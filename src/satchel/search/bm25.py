@@ -51,6 +51,10 @@ class Occurrences:
         factors = np.repeat(np.asarray(weights) * self.idf, self.counts)
         return np.bincount(self.units, self.saturated * factors, total).astype(np.float64, copy=False)
 
+    def masses(self, masses: Sequence[float], total: int) -> FloatArray:
+        """Return the summed masses of the terms that each of `total` units contains."""
+        return np.bincount(self.units, np.repeat(masses, self.counts), total).astype(np.float64, copy=False)
+
 
 @dataclass(frozen=True, slots=True)
 class Scores:
@@ -156,19 +160,20 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
     weights = [term.weight for term in terms]
     titles = [term.title_weight for term in terms]
     chunks = [weighed.chunk for weighed in weighed_terms]
-    documents = [weighed.document for weighed in weighed_terms]
     share = 1.0 / mass if mass else 0.0
     shares = [0.0 if one is None else weight * one.idf for one, weight in zip(chunks, weights, strict=True)]
-    in_spans, in_chunks = _occurrences([weighed.span for weighed in weighed_terms]), _occurrences(chunks)
+    in_spans, in_chunks, in_documents = map(
+        _occurrences, ([weighed.span for weighed in weighed_terms], chunks, [one.document for one in weighed_terms])
+    )
     return Scores(
         in_spans.sum(weights, len(lexicon.columns.span_chunk)),
         in_chunks.sum(weights, chunk_total),
-        _sum(documents, weights, document_total),
+        in_documents.sum(weights, document_total),
         _sum(chunks, titles, chunk_total),
         name,
-        _masses([weighed.span for weighed in weighed_terms], shares, len(lexicon.columns.span_chunk)) * share,
-        _masses(chunks, shares, chunk_total) * share,
-        _masses(documents, shares, document_total) * share,
+        in_spans.masses(shares, len(lexicon.columns.span_chunk)) * share,
+        in_chunks.masses(shares, chunk_total) * share,
+        in_documents.masses(shares, document_total) * share,
         title_mass,
         tuple(missing),
         in_spans,
@@ -201,17 +206,6 @@ def _sum(level: Sequence[_Weighed | None], weights: Sequence[float], total: int)
     units = np.concatenate([one.units for one, _ in used], dtype=np.int64)
     values = np.concatenate([one.saturated * (weight * one.idf) for one, weight in used])
     return np.bincount(units, values, total).astype(np.float64, copy=False)
-
-
-def _masses(level: Sequence[_Weighed | None], masses: Sequence[float], total: int) -> FloatArray:
-    """Return the summed masses of the terms that each unit contains."""
-    used = [(one, mass) for one, mass in zip(level, masses, strict=True) if one is not None]
-    if not used:
-        return np.zeros(total)
-    units = np.concatenate([one.units for one, _ in used], dtype=np.int64)
-    return np.bincount(units, np.repeat([mass for _, mass in used], [len(one.units) for one, _ in used]), total).astype(
-        np.float64, copy=False
-    )
 
 
 def holders(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> list[tuple[float, npt.NDArray[np.uint32]]]:

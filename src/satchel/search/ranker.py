@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -228,6 +229,11 @@ class Trees:
     leaves: npt.NDArray[np.int16]
     unit: float
     recipe: str
+    outcomes: npt.NDArray[np.int16] = field(init=False, repr=False, compare=False)
+    """The leaf of each tree for every byte of bits that stay: one look-up instead of two."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outcomes", self.leaves[:, _LOWEST_BIT])
 
     def values(self, rows: Sequence[FloatArray]) -> FloatArray:
         """Return the sum over the trees for each column of the rows, one row a feature."""
@@ -235,15 +241,18 @@ class Trees:
         bins = bins.astype(np.uint8)
         left = np.full((self.feature.shape[1], bins.shape[1]), 255, dtype=np.uint8)
         for feature, threshold, cleared in zip(self.feature, self.threshold, self.cleared, strict=True):
-            above = (bins[feature] > threshold[:, None]).view(np.uint8)
-            above *= cleared[:, None]
-            left &= ~above
-        leaf = _LOWEST_BIT[left] + np.arange(0, self.leaves.size, LEAVES)[:, None]
-        values: FloatArray = self.leaves.ravel()[leaf].sum(axis=0, dtype=np.int64) * self.unit
+            true = (bins.take(feature, axis=0) <= threshold[:, None]).view(np.uint8)
+            np.negative(true, out=true)  # 1 becomes 255: a true node clears nothing
+            true |= ~cleared[:, None]
+            left &= true
+        places = left.astype(np.intp)
+        places += np.arange(0, self.outcomes.size, _BYTES)[:, None]
+        values: FloatArray = self.outcomes.take(places).sum(axis=0, dtype=np.int64) * self.unit
         return values
 
 
-_LOWEST_BIT = np.array([(byte & -byte).bit_length() - 1 if byte else 0 for byte in range(256)])
+_BYTES = 256
+_LOWEST_BIT = np.array([(byte & -byte).bit_length() - 1 if byte else 0 for byte in range(_BYTES)])
 
 
 def write_trees(trees: Trees) -> bytes:

@@ -188,7 +188,7 @@ def _file_signals(ranking: rank_files.Ranking, document: int) -> tuple[Signal, .
 
 
 def _matched_signals(ranking: rank_files.Ranking, document: int) -> list[Signal]:
-    values = [(name, float(row[document])) for name, row in ranking.file_signals.items()]
+    values = [(name, row.item(document)) for name, row in ranking.file_signals.items()]
     return [Signal(name, round(value, 4), ranking.weights[name]) for name, value in values if value > 0]
 
 

@@ -20,7 +20,7 @@ from functools import partial
 import numpy as np
 
 from satchel.dataclass import dataclass
-from satchel.search.bm25 import FloatArray, chunk_scores
+from satchel.search.bm25 import FloatArray, chunk_scores, largest
 from satchel.search.chunks import definitions_of, stored_rows
 from satchel.search.query import Query
 from satchel.store.protocol import Store
@@ -92,7 +92,7 @@ def _matches_by_path(query: Query, store: Store) -> dict[str, CommitMatch]:
         return {}
     scores = chunk_scores(commits, query.terms)
     scores[~commits.live_chunk] = 0.0
-    best = np.argsort(-scores, kind="stable")[:BEST_COMMITS]
+    best = largest(scores, BEST_COMMITS)
     best = best[scores[best] > 0]
     if not len(best):
         return {}

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from satchel.errors import StoreError
 from satchel.store.protocol import Derived, Store
 from satchel.store.records import DamagedStoreError, Row, Run
+from satchel.types import Kind
 
 if TYPE_CHECKING:
     from satchel.store.writer import Writer
+
+
+_TERMS = "SELECT DISTINCT term FROM postings WHERE segment IN (SELECT id FROM segments WHERE kind = ?)"
+_ORPHANS = {
+    what: f"SELECT count(*) FROM {rows}" for what, rows in (
+        ("documents without a text", "bundles LEFT JOIN texts ON bundle = id WHERE bundle IS NULL"),
+        ("texts without a document", "texts WHERE bundle NOT IN (SELECT id FROM bundles)"),
+        ("documents without chunks",
+         "bundles WHERE last_document >= first_document AND last_document NOT IN (SELECT row FROM documents)"),
+        ("documents without words", "bundles WHERE segment NOT IN (SELECT id FROM segments)"),
+        ("chunks without a document", "documents WHERE bundle NOT IN (SELECT id FROM bundles)"),
+        ("words without a segment", "postings WHERE segment NOT IN (SELECT id FROM segments)"),
+    )
+}  # fmt: skip
+"""Rows that belong to no other, and the query that counts them."""
 
 
 class DatabaseStore(Store):
@@ -46,6 +62,30 @@ class DatabaseStore(Store):
     def unreadable(self) -> list[tuple[str, str]]:
         """Return kind and key of every record that cannot be read. A server checks its pages itself."""
         return []
+
+    @abstractmethod
+    def tables(self) -> Iterator[tuple[str, list[Row]]]:
+        """Yield all rows of the published state in batches, each with the name of its table."""
+
+    @abstractmethod
+    def fill(self, tables: Iterable[tuple[str, list[Row]]]) -> None:
+        """Replace all rows by those of another store of this schema, in one transaction."""
+
+    def faults(self) -> list[str]:
+        """Return what is wrong with the published state, empty if it is whole. Reads all of it."""
+        with self.snapshot() as state:
+            found = [f"{state._rows(sql)[0][0]} {what}" for what, sql in _ORPHANS.items() if state._rows(sql)[0][0]]
+            for kind in Kind:
+                try:
+                    ids = state.document_ids(kind, state.keys(kind)).values()
+                    state.documents(ids)
+                    state.texts(ids)
+                    state._fetch_postings(kind, [term for (term,) in state._rows(_TERMS, (kind,))])
+                    state.lexicon(kind)
+                except (DamagedStoreError, ValueError) as error:
+                    found.append(f"{kind}: {error}")
+            self.damage = ""
+        return found
 
     @property
     def obstacle(self) -> str:

@@ -6,7 +6,7 @@ import os
 import platform
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,16 @@ class StorePlace:
     durable: bool = False
     url: str = field(default="", repr=False)
     root: str = ""
+    is_shared: bool = False
+
+    @property
+    def local(self) -> StorePlace:
+        """The file of a store whose place is on a server."""
+        return replace(self, url="", root="")
+
+    def published(self, name: str, first_commit: str, folder: str) -> StorePlace:
+        """The index of a repository, or of a folder in it, that a team of this name publishes."""
+        return replace(self, root="/".join(filter(None, ("published", name, first_commit, folder))))
 
     @property
     def may_exist(self) -> bool:
@@ -51,12 +61,23 @@ class StorePlace:
             if error.name != "psycopg":
                 raise
             raise MissingExtraError("store.url needs psycopg: pip install 'satchel[postgres]'") from error
-        return PostgresStore(self.url, self.root, disposable=disposable, workspaces=workspaces)
+        return PostgresStore(
+            self.url, self.root, is_shared=self.is_shared, disposable=disposable, workspaces=workspaces
+        )
 
     def remove(self) -> int:
         """Delete the root on the server. Returns its size in bytes."""
         with closing(self.on_server()) as store:
             return store.remove()
+
+    def faults(self) -> list[str]:
+        """Return what is wrong with the store, empty if it is whole. Reads all of it."""
+        from satchel.store.sqlite.connection import damage
+
+        if not self.url and (broken := damage(self.path)):
+            return broken
+        with closing(self.open()) as store:
+            return store.faults()
 
     def size(self) -> int:
         """Return the bytes of the file with its journals, which is not opened, or of the root."""
@@ -65,6 +86,14 @@ class StorePlace:
                 return store.size()
         parts = (self.path, *(self.path.with_name(f"{self.path.name}{suffix}") for suffix in ("-wal", "-shm")))
         return sum(part.stat().st_size for part in parts if part.is_file())
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """The name of a team, and the place of the index that it publishes."""
+
+    name: str
+    place: StorePlace
 
 
 def stored(index: StorePlace, memory: StorePlace) -> tuple[str, list[tuple[str, int]]]:
@@ -81,5 +110,5 @@ def store_places(places: Places, settings: Settings) -> tuple[StorePlace, StoreP
     url, owner = settings.store_url, settings.store_name or f"{os.getuid()}@{platform.node()}"
     return (
         StorePlace(places.index / INDEX_NAME, url=url, root=f"index/{owner}/{places.index.name}"),
-        StorePlace(places.memory, durable=True, url=url, root=f"memory/{owner}"),
+        StorePlace(places.memory, durable=True, url=url, root=f"memory/{owner}", is_shared=True),
     )

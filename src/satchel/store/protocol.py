@@ -34,6 +34,9 @@ WORDS_VERSION = "words_version"
 FIRST_COMMIT = "first_commit"
 """`meta` key of the index for the first commit of the history, empty if there is none."""
 
+PUBLISHED = "published"
+"""`meta` key of an index for the name of the team whose published index it was copied from."""
+
 SET_ASIDE = "set_aside"
 """`meta` key for the file name of the damaged store that this one replaces."""
 
@@ -119,6 +122,11 @@ class Store(ABC):
     @abstractmethod
     def _damaged(self, error: Exception) -> DamagedStoreError:
         """Remember that the file is damaged, and return what to raise."""
+
+    @property
+    def user(self) -> str:
+        """In whose name is read and written, empty for a file."""
+        return ""
 
     @property
     def broken(self) -> Mapping[int, tuple[str, str]]:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from satchel.dataclass import dataclass
 from satchel.errors import StoreError
 from satchel.types import Import, Kind, Part, Reference
+from satchel.vocabulary import Visibility
 
 
 @dataclass(slots=True)
@@ -83,6 +84,11 @@ class NewDocument:
     origin: str = ""
     packed: bytes = b""
     workspace: str = ""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether a team sees it, where the store has one."""
+        return self.fields.get("visibility") == Visibility.TEAM
 
 
 @dataclass(frozen=True, slots=True)

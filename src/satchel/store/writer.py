@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from satchel.dataclass import dataclass
+from satchel.store.protocol import PUBLISHED
 from satchel.store.records import IN_LIST, NewDocument, SkippedFile, Stamp, WriteConnection, rows
 from satchel.store.segments import (
     HEADER_BYTES,
@@ -38,7 +39,7 @@ LAST_SEGMENT = "last_segment"
 
 INHERITED = (
     LAST_SEGMENT, "revision", "reading_version", "history", "history_form", "history_unknown", "renames",
-    "renames_by_commit",
+    "renames_by_commit", PUBLISHED,
 )  # fmt: skip
 """`meta` keys that are true of a copy, too."""
 
@@ -233,13 +234,15 @@ class Writer:
     """One transaction: published at once when the block of `Store.write` ends, rolled back when it raises.
 
     Rows are written at once; the words of all documents of a kind become one segment at the end. A merge that is
-    stopped midway leaves the segments as they were.
+    stopped midway leaves the segments as they were. Rows and segments are numbered from `first` on.
     """
 
-    def __init__(self, connection: WriteConnection) -> None:
+    def __init__(self, connection: WriteConnection, first: int = 1) -> None:
         self._connection = connection
+        self._first = first
         self._segments: dict[Kind, _NewSegment] = {}
-        self._changes = connection.total_changes()
+        self.changes = connection.total_changes()
+        """Changes of the connection that are not those of this writer."""
         self.is_purged = False
         """Whether removed texts must not be readable in the file either."""
 
@@ -291,10 +294,12 @@ class Writer:
 
     def _next(self, table: str, column: str) -> int:
         ((number,),) = rows(self._connection, f"SELECT coalesce(max({column}), 0) + 1 FROM {table}")
-        return int(number)
+        return max(self._first, int(number))
 
     def _next_segment(self) -> int:
-        return max([_next_segment(self._connection), *(segment.id + 1 for segment in self._segments.values())])
+        return max(
+            [self._first, _next_segment(self._connection), *(segment.id + 1 for segment in self._segments.values())]
+        )
 
     def _write_segments(self) -> None:
         """Write the words of the new documents, one segment for each kind."""
@@ -357,7 +362,7 @@ class Writer:
             ((stamp.size, stamp.mtime_ns, stamp.changed_ns, stamp.document) for stamp in stamps),
         )
 
-    def forget_stamps(self) -> None:
+    def forget_stamps(self, *, keeps_vectors: bool = False) -> None:
         """Make a copy of another root's index the start of an own one: every file has to be read, and none is skipped.
 
         Vectors and the other root's notes on itself go. From here on deleted rows are overwritten.
@@ -365,7 +370,7 @@ class Writer:
         connection = self._connection
         connection.execute("PRAGMA secure_delete = 1")
         connection.execute("UPDATE bundles SET changed_ns = 0 WHERE origin = 'file'")
-        connection.execute("DELETE FROM skipped; DELETE FROM vectors")
+        connection.execute("DELETE FROM skipped" if keeps_vectors else "DELETE FROM skipped; DELETE FROM vectors")
         connection.execute(f"DELETE FROM meta WHERE key NOT {IN_LIST}", (json.dumps(INHERITED),))
 
     def date_files(self) -> None:
@@ -442,7 +447,7 @@ class Writer:
     def finish(self) -> None:
         """Write the new segments and increase the revision, unless nothing changed. Called just before the commit."""
         self._write_segments()
-        if self._connection.total_changes() == self._changes:
+        if self._connection.total_changes() == self.changes:
             return
         self.set_meta(LAST_SEGMENT, str(_next_segment(self._connection) - 1))
         ((revision,),) = rows(self._connection, "SELECT coalesce(max(value), '0') FROM meta WHERE key = 'revision'")

@@ -25,7 +25,7 @@ from satchel.dataclass import dataclass
 from satchel.errors import LockedError, MissingExtraError, NoIndexError, SatchelError, UnsafePathError, UsageError
 from satchel.operations.operation import fault_text
 from satchel.safety.sanitize import redact
-from satchel.web.access import Access, Origins
+from satchel.web.access import Access, Origins, Rights
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,7 @@ NOT_SIGNED_IN = Refusal(
     "`satchel serve --show-token` prints",
     {"WWW-Authenticate": "Bearer"},
 )
+READ_ONLY = Refusal(403, "ReadOnly", "this token may only read", "ask for one that may write: it changes what is kept")
 WRONG_CONTENT = Refusal(
     415, "WrongContentType", "a body has to be JSON", "send it with `Content-Type: application/json`"
 )
@@ -133,6 +134,9 @@ BODY_SECONDS = 10.0
 
 SIGNED_IN = "satchel.signed_in"
 """Entry in the state of a connection with the function to call when a request on it has a session or the token."""
+
+RIGHTS = "satchel.rights"
+"""Entry in the scope of a request with the rights of who sent it; only a library that mounts the routes has none."""
 
 TICKET_PARAMETER = "token"
 """Query parameter of the printed link: `/?token=...`."""
@@ -295,7 +299,11 @@ class Middleware:
         return None
 
     def _unknown_person(self, scope: Scope, headers: Headers) -> Refusal | None:
-        if not self._access.is_bearer(headers.get("authorization", "")) and not self._is_session(headers):
+        rights = self._access.bearer(headers.get("authorization", ""))
+        if rights is None and self._is_session(headers):
+            rights = Rights.WRITE
+        scope[RIGHTS] = rights
+        if rights is None:
             return None if scope["path"] in PROBES and scope["method"] in {"GET", "HEAD"} else NOT_SIGNED_IN
         signed_in = scope.get("state", {}).get(SIGNED_IN)
         if signed_in is not None:

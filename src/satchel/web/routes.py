@@ -27,7 +27,20 @@ from satchel.system.threads import ShouldStop, in_thread
 from satchel.tokens import TOKENIZERS
 from satchel.types import CONTEXT_TYPES, Format, View
 from satchel.vocabulary import Axis, ConfidenceTier, Domain, MemoryCategory, OutcomeStatus, RootCauseCategory, Strategy
-from satchel.web.middleware import BUSY, GONE, INTERNAL, JSON, PROBES, STOPPING, Refusal, answer, refusal_of
+from satchel.web.access import Rights
+from satchel.web.middleware import (
+    BUSY,
+    GONE,
+    INTERNAL,
+    JSON,
+    PROBES,
+    READ_ONLY,
+    RIGHTS,
+    STOPPING,
+    Refusal,
+    answer,
+    refusal_of,
+)
 from satchel.web.state import ClientGoneError, RefusedError, RequestQueue, ServerState
 
 VIEWS = ("status", "doctor", "memories", "experiences", "values")
@@ -245,7 +258,10 @@ async def performed(
     requests = shared.looking if is_looking else shared.asking
 
     def work(should_stop: ShouldStop) -> bytes:
-        answered = operation.run(shared.engine, arguments(), Caller(shared.indexing, should_stop))
+        given = arguments()
+        if request.scope.get(RIGHTS) is Rights.READ and operation.writes(given):
+            raise RefusedError(READ_ONLY)
+        answered = operation.run(shared.engine, given, Caller(shared.indexing, should_stop))
         envelope = {**answered.envelope, **more()}
         return f"{json_text(_without_places(envelope) if operation.name in PLACES else envelope)}\n".encode()
 
@@ -344,7 +360,7 @@ ERROR_SCHEMA: Json = {
 REFUSALS: Mapping[str, str] = {
     "400": "An argument is impossible; the message names it.",
     "401": "No session and no token.",
-    "403": "A page of another site asks.",
+    "403": "A page of another site asks, or the token may only read.",
     "408": "The body did not arrive in time.",
     "409": "Another process holds the index or the store; ask again.",
     "413": "The body is too large.",

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 @command("index", shows="what was done")
 @click.argument("path", default=".")
 @click.option("--vectors/--no-vectors", default=True, help="Give documents their vectors too (the default).")
+@click.option("--publish", is_flag=True, help="Index the checked-out commit for your team, into its store.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
-def index_command(invocation: Invocation, path: str, *, vectors: bool, quiet: bool) -> int:
+def index_command(invocation: Invocation, path: str, *, vectors: bool, publish: bool, quiet: bool) -> int:
     """Bring the index of a folder up to date.
 
     PATH is any place in the folder to index; its root is the git work tree around it. Only what changed is read.
@@ -41,6 +42,7 @@ def index_command(invocation: Invocation, path: str, *, vectors: bool, quiet: bo
     done. Ends with 3 when files could not be read.
     """
     with Interrupt() as interrupt, opened(invocation, path, quiet=quiet) as satchel:
+        commit = satchel.begin_publishing(interrupt.requested) if publish else ""
         with watch(quiet=quiet, color=invocation.color) as progress:
             done = satchel.index(progress=progress, should_stop=interrupt.requested)
             wants_vectors = vectors and not interrupt.requested()
@@ -48,7 +50,7 @@ def index_command(invocation: Invocation, path: str, *, vectors: bool, quiet: bo
         if invocation.as_json:
             streams.write_json({**REPORT.data(done), "vectors": vector_data(filled)})
         elif not quiet:
-            streams.say(summary(done) + vector_summary(filled))
+            streams.say(summary(done) + vector_summary(filled) + (f"; published {commit[:12]}" if commit else ""))
         if not quiet:
             failures = (filled.failure,) if filled is not None and filled.failure is not None else ()
             for failure in (*done.notes, *failures):
@@ -302,7 +304,7 @@ _WORKSPACE = record(name=TEXT, path=TEXT.of(_place), type=TEXT, exists=SWITCH.of
 
 @group("store")
 def store_command() -> None:
-    """Show where index and memory are stored.
+    """Show, set up, check and change where index and memory are stored.
 
     It is files on this machine, or the PostgreSQL server that the setting `store.url` names.
     """
@@ -317,6 +319,53 @@ def store_status(invocation: Invocation) -> None:
     rows = [{"name": name, "bytes": size} for name, size in stores]
     lines = [f"{name:<{width}}  {size_text(size)}" for name, size in stores]
     report(invocation, {"store": where, "roots": rows}, [where, *lines])
+
+
+@command("init", store_command, shows="the server")
+@click.option("--reader", "readers", multiple=True, metavar="ROLE", help="Let a role of the server read.")
+@click.option("--writer", "writers", multiple=True, metavar="ROLE", help="Let a role read and write.")
+def store_init(invocation: Invocation, *, readers: Sequence[str], writers: Sequence[str]) -> None:
+    """Make the tables on the server that `store.url` names, and let others in.
+
+    A role that exists gets the rights that satchel needs. Run it as the user who is to own the tables; again after an
+    upgrade, or for more roles.
+    """
+    with opened(invocation) as satchel:
+        where = satchel.init_store(readers, writers)
+        name = satchel.settings.store_name
+    lines = [f"{where} is ready", *(f"{one} may read" for one in readers), *(f"{one} may write" for one in writers)]
+    lines.append(
+        "next: `satchel index --publish` in a clean checkout" if name else "next: set store.name for your team"
+    )
+    report(invocation, {"store": where, "readers": [*readers], "writers": [*writers]}, lines)
+
+
+@command("check", store_command, shows="what is wrong")
+def store_check(invocation: Invocation) -> int:
+    """Read all of index and memory, and say what is wrong with them.
+
+    Ends with 3 where something is.
+    """
+    with opened(invocation) as satchel:
+        faults = satchel.check_store()
+    lines = [f"{name}: {fault}" for name, found in faults.items() for fault in found or ["whole"]]
+    report(invocation, {"faults": faults}, lines, nothing="nothing is stored yet")
+    return PARTLY_DONE if any(faults.values()) else 0
+
+
+@command("move", store_command, shows="how many documents are where")
+@click.option("--to", "target", type=click.Choice(["server", "files"]), required=True, help="Where they are copied to.")
+def store_move(invocation: Invocation, *, target: str) -> None:
+    """Copy index and memory from the files to the server of `store.url`, or back.
+
+    Memories keep their ids; of two with one id the later state stays. Private ones stay private. What was copied is
+    not removed, and `store.url` goes on to say which store is used.
+    """
+    with opened(invocation) as satchel:
+        counts = satchel.move_store(to_server=target == "server")
+    rows = {kind: {"from": before, "to": after} for kind, (before, after) in counts.items()}
+    lines = [f"{kind}: {after:,} of {before:,}" for kind, (before, after) in counts.items() if before]
+    report(invocation, {"moved": rows}, lines, nothing="there is nothing to copy")
 
 
 @group("config")

@@ -39,6 +39,7 @@ from satchel.operations.remember import (
     PROPOSALS,
     REMEMBER,
     RESOLVE,
+    SHARE,
     SHOW,
     START,
     STORE,
@@ -138,6 +139,18 @@ def list_(invocation: Invocation, arguments: dict[str, Any]) -> None:
     report(invocation, answered.envelope, filter(None, [answered.text]), nothing="nothing is remembered here")
     for note in answered.notes if answered.text else answered.notes[1:]:  # the first says that nothing matches
         streams.note(note, color=invocation.color)
+
+
+@operation_command(
+    REMEMBER, "share", memory_command, shows="what is shared now", only=("ids",), positional={"ids": "ID..."}
+)
+def share(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    """Let your team find memories from now on, where it shares a store.
+
+    The older ones that they replaced go with them. What was read cannot be taken back: `satchel memory forget` only
+    removes it for later questions.
+    """
+    show(invocation, ask(invocation, REMEMBER, {**arguments, "action": SHARE}))
 
 
 @command("show", memory_command, shows="the memory")

@@ -38,6 +38,9 @@ END_SECONDS = 5.0
 )
 @click.option("--open", "is_opened", is_flag=True, help="Open the page in the browser.")
 @click.option("--show-token", is_flag=True, help="Print the token for scripts and MCP clients, and end.")
+@click.option("--add-token", "added", metavar="NAME", help="Print a new token for a user, and end.")
+@click.option("--read-only", is_flag=True, help="With --add-token: this user may ask, and changes nothing.")
+@click.option("--remove-token", "removed", metavar="NAME", help="Remove the token of a user, and end.")
 @click.option("--allow-remote", is_flag=True, help="Listen on an address that other machines reach.")
 @click.option(
     "--allow-host",
@@ -61,6 +64,9 @@ def serve_command(
     port: int,
     is_opened: bool,
     show_token: bool,
+    added: str | None,
+    read_only: bool,
+    removed: str | None,
     allow_remote: bool,
     others: Sequence[str],
     workers: int,
@@ -68,17 +74,27 @@ def serve_command(
     """Serve the page, the HTTP API and MCP at /mcp, for this machine.
 
     Prints one line, the address of the page. It works once and signs that browser in. Scripts and MCP clients send
-    `Authorization: Bearer TOKEN` instead, with the token that --show-token prints, or the value of SATCHEL_HTTP_TOKEN.
+    `Authorization: Bearer TOKEN` instead, with the token that --show-token prints, or the value of SATCHEL_HTTP_TOKEN,
+    or one of a user of their own. A running server knows at once when a user's token is added or removed.
     GET /openapi.json describes the API. Ctrl-C ends it after the requests in progress, a second one at once.
     """
     from satchel.config import Folders
-    from satchel.web.access import load_token
+    from satchel.web.access import Rights, UserTokens, load_token
 
-    token = load_token(Folders.from_environment().state, os.environ)
-    if show_token:
+    state = Folders.from_environment().state
+    users = UserTokens(state)
+    if removed is not None:
+        users.remove(removed)
+        return 0
+    if read_only and added is None:
+        raise UsageError("--read-only says nothing without --add-token NAME")
+    token = load_token(state, os.environ)
+    if added is not None:
+        token = users.add(added, Rights.READ if read_only else Rights.WRITE)
+    if show_token or added is not None:
         streams.write_line(token)
         return 0
-    check_reach(host, os.environ, allow_remote=allow_remote)
+    check_reach(host, os.environ, allow_remote=allow_remote, has_users=bool(users.names()))
     try:
         from satchel.web.access import Access, bracketed, own_origins
         from satchel.web.middleware import Metrics
@@ -87,7 +103,7 @@ def serve_command(
         raise MissingExtraError(f"`satchel serve` needs {error.name}: pip install 'satchel[mcp]'") from error
     with Interrupt() as interrupt, listening(host, port) as sock:
         own_port = sock.getsockname()[1]
-        access, origins = Access(token, own_port), own_origins(host, own_port, others)
+        access, origins = Access(token, own_port, users), own_origins(host, own_port, others)
         metrics = Metrics(workers)
 
         def serve(satchel: Satchel, should_stop: Callable[[], bool], slot: int = 0) -> int:
@@ -148,8 +164,8 @@ def _end_code(interrupt: Interrupt) -> int:
     return 0 if interrupt.received() == signal.SIGTERM else interrupt.exit_code
 
 
-def check_reach(host: str, environ: Mapping[str, str], *, allow_remote: bool) -> None:
-    """Raise UsageError for a host that other machines reach, unless allowed and with a token of the user."""
+def check_reach(host: str, environ: Mapping[str, str], *, allow_remote: bool, has_users: bool = False) -> None:
+    """Raise UsageError for a host that other machines reach, unless allowed and with a token of the user or users."""
     from satchel.web.access import TOKEN_VARIABLE, is_loopback
 
     if is_loopback(host):
@@ -159,8 +175,11 @@ def check_reach(host: str, environ: Mapping[str, str], *, allow_remote: bool) ->
             f"--host {host} is reached by other machines, which could read your code and memories: "
             "leave it out, or add --allow-remote"
         )
-    if not environ.get(TOKEN_VARIABLE):
-        raise UsageError(f"--allow-remote needs a token of your own: set {TOKEN_VARIABLE} to a long random text")
+    if not environ.get(TOKEN_VARIABLE) and not has_users:
+        raise UsageError(
+            f"--allow-remote needs a token of your own: set {TOKEN_VARIABLE} to a long random text, or add one for "
+            "each user with --add-token NAME"
+        )
 
 
 def announcer(*, is_opened: bool) -> Callable[[str], None]:

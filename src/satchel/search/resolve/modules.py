@@ -9,8 +9,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from satchel.search.resolve.code import Code, Module
 from satchel.store.protocol import Store
@@ -42,13 +42,31 @@ def joined(*parts: str) -> str:
     return "" if path == "." else path
 
 
+_Find = Callable[["Modules", str, str], Module | None]
+
+
 class Modules:
     """Finds modules in one state of the index."""
 
     def __init__(self, code: Code) -> None:
         self._code = code
-        self.python = cache(self._python)
-        self.ecmascript = cache(self._ecmascript)
+        self._answers: dict[tuple[_Find, str, str], Module | None] = {}
+
+    def python(self, importer: str, target: str) -> Module | None:
+        """Return the module that a file `importer` in Python names; looked up once."""
+        return self._once(Modules._python, importer, target)
+
+    def ecmascript(self, importer: str, target: str) -> Module | None:
+        """Return the module that a file `importer` in JavaScript or TypeScript names; looked up once."""
+        return self._once(Modules._ecmascript, importer, target)
+
+    def _once(self, find: _Find, importer: str, target: str) -> Module | None:
+        # A cache around a bound method would refer back to this object: hundreds of syntax trees would then stay in
+        # memory until the collector of a resident process finds the cycle, which is after hours.
+        key = find, importer, target
+        if key not in self._answers:
+            self._answers[key] = find(self, importer, target)
+        return self._answers[key]
 
     def _existing(self, paths: Iterable[str], language: str) -> Module | None:
         return next((Module(path, language) for path in paths if self._code.has(path)), None)

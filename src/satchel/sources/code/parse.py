@@ -220,14 +220,15 @@ def syntax_tree(source: bytes, grammar: Grammar) -> Tree | None:
 def _parse(parser: Parser, source: bytes, budget: _Budget) -> Tree | None:
     """Return the tree, or None if parsing is too slow or an error is too large for the query.
 
-    Only a read function has progress reports. The binding never frees the returned objects, so they are views that are
-    released afterwards.
+    Only a read function has progress reports. The binding never frees the returned objects (tree-sitter 0.26.1 still
+    does not), so they are views that are released afterwards, one for each offset: most offsets are asked for again.
     """
-    views: list[memoryview] = []
+    views: dict[int, memoryview] = {}
 
     def read(offset: int, _: object) -> memoryview:
-        views.append(memoryview(source)[offset:])
-        return views[-1]
+        if offset not in views:
+            views[offset] = memoryview(source)[offset:]
+        return views[offset]
 
     try:
         tree = parser.parse(read, progress_callback=budget.is_spent)
@@ -235,7 +236,7 @@ def _parse(parser: Parser, source: bytes, budget: _Budget) -> Tree | None:
         parser.reset()
         return None
     finally:
-        for view in views:
+        for view in views.values():
             view.release()
     return None if tree.root_node.has_error and _is_hostile_tree(tree) else tree
 

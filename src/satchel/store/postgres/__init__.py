@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from satchel.store.database import DatabaseStore, StoreSnapshot
 from satchel.store.postgres.connection import Server, ServerConnection
 from satchel.store.postgres.schema import TABLES
+from satchel.store.postgres.shared import Focus, SharedWriter
 from satchel.store.protocol import SET_ASIDE, Derived
 from satchel.store.records import Row
 from satchel.store.segments import DamagedWordsError
@@ -23,6 +24,9 @@ WAIT_MS = 10_000
 CACHED_BYTES = 64_000_000
 """Rows of one revision that a process keeps: the words of some thousand different questions."""
 
+BATCH_ROWS = 2_000
+"""Rows that are copied at once: some megabytes of texts."""
+
 ASIDE = ".damaged"
 """Suffix of the name of a damaged root that was put aside; the next one replaces it."""
 
@@ -30,13 +34,17 @@ ASIDE = ".damaged"
 _BLOBS = ("texts", "body"), ("postings", "body"), ("segments", "columns"), ("vectors", "vector")
 _SUMS = (f"(SELECT coalesce(sum(length({column})), 0) FROM satchel.{table} WHERE root = roots.id)"
          for table, column in _BLOBS)  # fmt: skip
-_SIZES = f"SELECT name, {' + '.join(_SUMS)} FROM satchel.roots"
+_SIZES = (
+    f"SELECT id, name || CASE owner WHEN '' THEN '' ELSE ' of ' || owner END, {' + '.join(_SUMS)} FROM satchel.roots"
+)
+_SIZE = f"{_SIZES} WHERE id::text IN (current_setting('satchel.root'), current_setting('satchel.team', true))"
 
 
 class PostgresStore(DatabaseStore):
     """One root on a server. A question that was asked before at this revision costs one round trip to begin.
 
-    Reading creates no root: one that does not exist is empty.
+    Reading creates no root: one that does not exist is empty. A shared one consists of two roots of one name: the own
+    one of the role that asks, and the team's.
     """
 
     def __init__(
@@ -45,14 +53,16 @@ class PostgresStore(DatabaseStore):
         root: str,
         *,
         disposable: bool = False,
+        is_shared: bool = False,
         timeout_ms: int = WAIT_MS,
         workspaces: Sequence[str] | None = None,
     ) -> None:
         super().__init__(disposable=disposable, workspaces=workspaces)
         self._root = root
+        self._is_shared = is_shared
         self._server = Server(url)
         self._timeout_ms = timeout_ms
-        self._cache = _RowCache("", "")
+        self._cache = _RowCache((), "")
         self._writing = threading.local()
         with self.snapshot():
             pass
@@ -61,6 +71,11 @@ class PostgresStore(DatabaseStore):
     def name(self) -> str:
         """The server and the root."""
         return f"{self._server.name} ({self._root})"
+
+    @property
+    def user(self) -> str:
+        """The role of the database in whose name is read and written."""
+        return self._server.user
 
     @property
     def server(self) -> str:
@@ -83,7 +98,8 @@ class PostgresStore(DatabaseStore):
             aside = self._root + ASIDE
             with self._transaction() as (connection, _):
                 _delete_root(connection, aside)
-                connection.execute("UPDATE satchel.roots SET name = ? WHERE name = ?", (aside, self._root))
+                renamed = "UPDATE satchel.roots SET name = ? WHERE name = ? AND owner = ''"
+                connection.execute(renamed, (aside, self._root))
                 connection.execute("COMMIT")
             with self.write() as writer:
                 writer.set_meta(SET_ASIDE, aside)
@@ -92,6 +108,8 @@ class PostgresStore(DatabaseStore):
     def remove(self) -> int:
         """Delete all rows of this root. Returns their size in bytes."""
         size = self.size()
+        if not self.has_root(self._root):
+            return 0
         with self._transaction() as (connection, _):
             _delete_root(connection, self._root)
             connection.execute("COMMIT")
@@ -99,16 +117,25 @@ class PostgresStore(DatabaseStore):
 
     def size(self) -> int:
         """Return the bytes of texts, words and vectors, which are nearly all of the store."""
-        return sum(size for _, size in self._rows(f"{_SIZES} WHERE roots.name = ?", (self._root,)))
+        return sum(size for _, _, size in self._rows(_SIZE))
+
+    def has_root(self, name: str) -> bool:
+        """Return whether a root of this name, which belongs to everybody, was published."""
+        return bool(self._rows("SELECT 1 FROM satchel.roots WHERE name = ? AND owner = ''", (name,)))
 
     def roots(self) -> list[tuple[str, int]]:
-        """Return the names of all roots on the server, with their sizes as in `size`."""
-        return [(name, size) for name, size in self._rows(f"{_SIZES} ORDER BY name")]
+        """Return the names of all roots on the server that this role may see, with their sizes as in `size`."""
+        found = []
+        with self._server.connection("BEGIN READ ONLY", self._timeout_ms / 1000) as (connection, _):
+            for (number,) in connection.script("SELECT id FROM satchel.roots ORDER BY name, owner"):
+                chosen = f"SELECT set_config('satchel.root', '{number}', true)"
+                found += connection.script(f"{chosen}; {_SIZES} WHERE id = {number}")[1:]
+        return [(name, size) for _, name, size in found]
 
     def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
-        writing: ServerConnection | None = getattr(self._writing, "connection", None)
+        writing: Focus | None = getattr(self._writing, "focus", None)
         if writing is not None:  # a thread that writes sees what it wrote
-            return writing.execute(sql, bindings).fetchall()
+            return writing.both().execute(sql, bindings).fetchall()
         with self.snapshot() as state:
             return state._rows(sql, bindings)
 
@@ -116,10 +143,10 @@ class PostgresStore(DatabaseStore):
     def snapshot(self) -> Iterator[StoreSnapshot]:
         """The store as it is published now, until the block ends: later writes are not visible."""
         begin = (
-            f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_choice(self._root)}; "
+            f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {self._choice()}; "
             "SELECT coalesce((SELECT value FROM meta WHERE key = 'revision'), '0')"
         )
-        with self._server.connection(begin, self._timeout_ms / 1000) as (connection, ((root,), (revision,))):
+        with self._server.connection(begin, self._timeout_ms / 1000) as (connection, (root, (revision,))):
             if (root, revision) != (self._cache.root, self._cache.revision):
                 if root != self._cache.root:  # another one has this name now
                     self._derived = Derived()
@@ -142,25 +169,77 @@ class PostgresStore(DatabaseStore):
         with self._server.connection(begin, self._timeout_ms / 1000) as begun:
             yield begun
 
+    def tables(self) -> Iterator[tuple[str, list[Row]]]:
+        """Yield all rows of the published state in batches, each with the name of its table."""
+        begin = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {self._choice()}"
+        with self._server.connection(begin, self._timeout_ms / 1000) as (connection, _):
+            for table in TABLES:
+                with connection.raw.cursor("rows", binary=True) as cursor:
+                    cursor.execute(f"SELECT * FROM {table}".encode())
+                    while rows := cursor.fetchmany(BATCH_ROWS):
+                        yield table, rows
+
+    def fill(self, tables: Iterable[tuple[str, list[Row]]]) -> None:
+        """As in `DatabaseStore`."""
+        name = _literal(self._root)
+        with self._transaction() as (connection, _):
+            _delete_root(connection, self._root)
+            connection.script(f"INSERT INTO satchel.roots(name) VALUES ({name}); {self._choice()}")
+            for table, rows in tables:
+                types = [column.split()[1] for column in TABLES[table][0].split(", ")]
+                flags = [place for place, kind in enumerate(types) if kind == "bool"]
+                sql = f"INSERT INTO {table} VALUES ({', '.join('?' * len(types))})"
+                connection.executemany(sql, (_with_flags(row, flags) for row in rows))
+            connection.execute("COMMIT")
+
+    def allow(self, role: str, *, writes: bool) -> None:
+        """Give a role of the server the rights to read this store, or to write it, too."""
+        from psycopg.sql import SQL, Identifier
+
+        schemas = "satchel, satchel_root, satchel_both"
+        rights = "SELECT, INSERT, UPDATE, DELETE" if writes else "SELECT"
+        grants = (f"USAGE ON SCHEMA {schemas}", f"{rights} ON ALL TABLES IN SCHEMA {schemas}")
+        with self._server.connection("BEGIN", self._timeout_ms / 1000) as (connection, _):
+            for grant in grants:
+                connection.raw.execute(SQL("GRANT {} TO {}").format(SQL(grant), Identifier(role)))
+            connection.execute("COMMIT")
+
+    def _choice(self) -> str:
+        """Return the statement that chooses the root for this transaction, 0 where there is none of this name.
+
+        Of a shared one it chooses both.
+        """
+        found = f"SELECT id FROM satchel.roots WHERE name = {_literal(self._root)} AND owner = "
+        own, team = (f"coalesce(({found}{owner}), 0)::text" for owner in ("current_user", "''"))
+        chosen = {"satchel.root": team}
+        if self._is_shared:
+            chosen = {"satchel.root": own, "satchel.team": team, "search_path": "'satchel_both, satchel_root'"}
+        return "SELECT " + ", ".join(f"set_config('{name}', {value}, true)" for name, value in chosen.items())
+
     @contextmanager
     def write(self) -> Iterator[Writer]:
         """Start the only write transaction. Raises LockedError when another process holds it too long."""
         from satchel.store.writer import Writer  # here, because a question writes nothing
 
         name = _literal(self._root)
-        new = f"INSERT INTO satchel.roots(name) SELECT {name} WHERE NOT EXISTS (SELECT FROM satchel.roots "
+        owners = ("current_user", "''") if self._is_shared else ("''",)
+        new = "; ".join(
+            f"INSERT INTO satchel.roots(name, owner) SELECT {name}, {owner} WHERE NOT EXISTS "
+            f"(SELECT FROM satchel.roots WHERE name = {name} AND owner = {owner})"
+            for owner in owners
+        )
         with self._transaction() as (connection, _):
-            connection.script(f"{new} WHERE name = {name}); {_choice(self._root)}")
-            self._writing.connection = connection
+            (chosen,) = connection.script(f"{new}; {self._choice()}")
+            self._writing.focus = focus = Focus(connection, *chosen[:2])
             try:
-                writer = Writer(connection)
+                writer = SharedWriter(focus) if self._is_shared else Writer(connection)
                 yield writer
                 self.before_commit(writer)
                 writer.finish()
             except DamagedWordsError as error:  # words are read here too, to merge them
                 raise self._damaged(error) from error
             finally:
-                self._writing.connection = None
+                self._writing.focus = None
             connection.execute("COMMIT")
         if self.on_write is not None:
             self.on_write()
@@ -174,7 +253,7 @@ class PostgresStore(DatabaseStore):
 class _RowCache:
     """Rows that queries gave at one revision. Queries of several threads may both ask the server, which is harmless."""
 
-    def __init__(self, root: str, revision: str) -> None:
+    def __init__(self, root: Row, revision: str) -> None:
         self.root, self.revision = root, revision
         self._rows: dict[tuple[str, tuple[Any, ...]], list[Row]] = {}
         self._bytes = 0
@@ -196,14 +275,15 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _choice(root: str) -> str:
-    """Return the statement that chooses the root for this transaction, 0 where there is none of this name."""
-    number = f"SELECT id FROM satchel.roots WHERE name = {_literal(root)}"
-    return f"SELECT set_config('satchel.root', coalesce(({number}), 0)::text, true)"
+def _with_flags(row: Row, flags: Sequence[int]) -> Sequence[Any]:
+    """Return a row with true or false in these places, which SQLite writes as numbers."""
+    return [bool(cell) if place in flags else cell for place, cell in enumerate(row)] if flags else row
 
 
 def _delete_root(connection: ServerConnection, name: str) -> None:
-    for table in TABLES:
-        root = "SELECT id FROM satchel.roots WHERE name = ?"
-        connection.execute(f"DELETE FROM satchel.{table} WHERE root = ({root})", (name,))
-    connection.execute("DELETE FROM satchel.roots WHERE name = ?", (name,))
+    root = f"(SELECT id FROM satchel.roots WHERE name = {_literal(name)} AND owner = '')"
+    tables = (f"DELETE FROM satchel.{table} WHERE root = {root}" for table in TABLES)
+    connection.script(
+        f"SELECT set_config('satchel.root', coalesce({root}, 0)::text, true); {'; '.join(tables)}; "
+        f"DELETE FROM satchel.roots WHERE id = {root}"
+    )

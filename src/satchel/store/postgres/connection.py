@@ -16,8 +16,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from satchel.errors import ConfigError, LockedError, ReadOnlyStoreError, SatchelError, StoreError
 from satchel.store.postgres.schema import STEPS
 
-OLDEST_SERVER = 140_000
-"""The oldest version of the server, as it numbers itself: PostgreSQL 14."""
+OLDEST_SERVER = 150_000
+"""The oldest version of the server, as it numbers itself: PostgreSQL 15, whose views check the rights of who asks."""
 
 MOST_CONNECTIONS = 8
 """Connections of one process to one root: a server of answers asks with four threads, and a writer is one more."""
@@ -136,6 +136,8 @@ class Server:
         self._conninfo = make_conninfo(**{**_DEFAULTS, **given})
         self._secret = str(given.get("password") or "")
         place = given.get("host") or given.get("hostaddr") or "localhost"
+        self.user = ""
+        """The role of the last connection."""
         self.name = f"postgresql://{place}:{given.get('port') or 5432}/{given.get('dbname') or given.get('user') or ''}"
         self._idle: list[ServerConnection] = []
         self._guard = threading.Lock()
@@ -195,7 +197,7 @@ class Server:
                     f"{self.name} is PostgreSQL {raw.info.server_version // 10_000}: satchel needs "
                     f"{OLDEST_SERVER // 10_000} or newer"
                 )
-            ((has_schema,),) = connection.script(f"{_SESSION}; {_VERSION}")
+            (self.user,), (has_schema,) = connection.script(f"{_SESSION}; SELECT current_user; {_VERSION}")
             self._migrate(connection, has_schema=has_schema)
         except BaseException:
             raw.close()

@@ -2,11 +2,15 @@
 
 A connection names its root in the setting `satchel.root`. Queries see the views only, so that they are the queries of
 one root, as in SQLite. Columns have the order of the SQLite store; texts are ordered by their bytes, as there.
+
+A root has an owner, a role of the database that alone sees it, or none. `satchel_both` has views of two roots at once:
+of a shared memory the own root (`satchel.root`) and the team's (`satchel.team`). Row-level security shows and takes
+only rows of the chosen roots, and no root of another owner can be chosen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 _ROOT = "current_setting('satchel.root')::integer"
 _TYPES = {"int": "integer NOT NULL", "long": "bigint NOT NULL", "text": 'text COLLATE "C" NOT NULL',
@@ -62,6 +66,24 @@ def _table(name: str) -> str:
     return "; ".join(statements)
 
 
+_CHOSEN = f"({_ROOT}, nullif(current_setting('satchel.team', true), '')::integer)"
+_VISIBLE = f"root = ANY(ARRAY(SELECT id FROM satchel.roots WHERE id IN {_CHOSEN}))"
+
+
+def _secured(table: str, condition: str) -> Iterator[str]:
+    for kind in ("ENABLE", "FORCE"):
+        yield f"ALTER TABLE satchel.{table} {kind} ROW LEVEL SECURITY"
+    yield f"CREATE POLICY own ON satchel.{table} USING ({condition})"
+
+
+def _both(name: str) -> str:
+    columns = ", ".join(columns_of(name))
+    return (
+        f"CREATE VIEW satchel_both.{name} WITH (security_invoker) AS "
+        f"SELECT {columns} FROM satchel.{name} WHERE root IN {_CHOSEN}"
+    )
+
+
 STEPS = (
     "; ".join((
         "CREATE SCHEMA satchel",
@@ -73,6 +95,20 @@ STEPS = (
         ("CREATE FUNCTION satchel_root.json_extract(text, text) RETURNS integer IMMUTABLE LANGUAGE sql AS "
         "$$SELECT ($1::json ->> substr($2, 3))::integer$$"),
         *map(_table, TABLES),
+    )),
+    "; ".join((
+        'ALTER TABLE satchel.roots ADD COLUMN owner text COLLATE "C" NOT NULL DEFAULT \'\'',
+        "ALTER TABLE satchel.roots DROP CONSTRAINT roots_name_key",
+        "ALTER TABLE satchel.roots ADD UNIQUE (name, owner)",
+        *_secured("roots", "owner IN ('', current_user)"),
+        *(statement for name in TABLES for statement in _secured(name, _VISIBLE)),
+        *(f"ALTER VIEW satchel_root.{name} SET (security_invoker)" for name in TABLES),
+        "CREATE SCHEMA satchel_both",
+        *map(_both, ("bundles", "texts", "documents", "definitions", "edges", "segments", "postings", "vectors")),
+        ("CREATE VIEW satchel_both.meta WITH (security_invoker) AS "
+        "SELECT key, value FROM satchel_root.meta WHERE key <> 'revision' UNION ALL "
+        f"SELECT 'revision', sum(value::bigint)::text FROM satchel.meta WHERE key = 'revision' AND root IN {_CHOSEN} "
+        "HAVING count(*) > 0"),
     )),
 )  # fmt: skip
 """The numbered migrations: each runs once, in a transaction of its own."""

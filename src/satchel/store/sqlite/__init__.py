@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ import apsw
 from satchel.errors import LockedError, StoreError
 from satchel.store.database import DatabaseStore, StoreSnapshot
 from satchel.store.protocol import SET_ASIDE, Derived
-from satchel.store.records import DamagedStoreError
+from satchel.store.records import DamagedStoreError, Row
 from satchel.store.segments import DamagedWordsError
 from satchel.store.sqlite.connection import (
     BUSY_TIMEOUT_MS,
@@ -159,6 +159,27 @@ class SqliteStore(DatabaseStore):
             raise LockedError(f"another process holds {path} or {self.path}: try again when it is done") from error
         except apsw.Error as error:
             raise StoreError(f"cannot copy the store {path} to {self.path}: {error}") from error
+
+    def tables(self) -> Iterator[tuple[str, list[Row]]]:
+        """As in `DatabaseStore`."""
+        with self.snapshot() as state:
+            for (table,) in state._rows("SELECT name FROM sqlite_master WHERE type = 'table'"):
+                yield table, state._rows(f"SELECT * FROM {table}")
+
+    def fill(self, tables: Iterable[tuple[str, list[Row]]]) -> None:
+        """As in `DatabaseStore`."""
+        connection = self._connection()
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                connection.execute(f"DELETE FROM {table}")
+            for table, rows in tables:
+                for row in rows[:1]:
+                    connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", rows)
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
 
     @contextmanager
     def write(self) -> Iterator[Writer]:

@@ -70,7 +70,8 @@ def migrate(connection: apsw.Connection) -> None:
     if version > len(STEPS):
         raise StoreError(
             f"the store {connection.filename} has schema {version}, this satchel knows up to {len(STEPS)}: "
-            "upgrade satchel; an index is built again after `satchel clean`"
+            "upgrade satchel. With this one an index is built again after `satchel clean`, and "
+            "`satchel memory restore` puts back the memories of before the upgrade"
         )
     for number in range(version, len(STEPS)):
         connection.execute("BEGIN IMMEDIATE")
@@ -225,6 +226,10 @@ def backups(path: Path) -> list[Path]:
     return sorted(path.parent.glob(f"{path.stem}.backup-*{path.suffix}"))
 
 
+def _schema_copies(path: Path) -> list[Path]:
+    return list(path.parent.glob(f"{path.stem}.schema-*{path.suffix}"))
+
+
 def rotate_backups(connection: apsw.Connection, path: Path, *, anew: bool = False) -> None:
     """Copy a sound store with records, unless its newest copy is young; with `anew` it replaces all copies.
 
@@ -234,7 +239,7 @@ def rotate_backups(connection: apsw.Connection, path: Path, *, anew: bool = Fals
     is_young = copies and now - copies[-1].stat().st_mtime < BACKUP_SECONDS
     if (is_young and not anew) or broken_records(connection):
         return
-    for old in (*copies, *path.parent.glob(f"{path.stem}.schema-*{path.suffix}")) if anew else ():
+    for old in (*copies, *_schema_copies(path)) if anew else ():
         old.unlink(missing_ok=True)
     if rows(connection, "SELECT 1 FROM bundles LIMIT 1"):
         _copy(connection, path.with_name(f"{path.stem}.backup-{int(now):010}{path.suffix}"))
@@ -245,11 +250,13 @@ def rotate_backups(connection: apsw.Connection, path: Path, *, anew: bool = Fals
 def restore_backup(path: Path) -> tuple[Path, Path]:
     """Put the newest sound copy in the place of a durable store; returns it, and where the old file is now.
 
+    The copy of before a change of schema is one of them; one of a newer schema than this satchel knows is not sound.
     Raises StoreError if there is none. The caller holds the folder's lock.
     """
     import shutil  # here, because it loads three compressors
 
-    copy = next((one for one in reversed(backups(path)) if not damage(one)), None)
+    copies = sorted((*backups(path), *_schema_copies(path)), key=lambda one: one.stat().st_mtime_ns, reverse=True)
+    copy = next((one for one in copies if not damage(one)), None)
     if copy is None:
         raise StoreError(f"there is no backup beside {path}: one is made each day at the first change")
     partial = path.with_suffix(".partial")

@@ -1,0 +1,27 @@
+"""The security page names tests that exist, and the licence of every package that satchel needs."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+from tests.docs.pages import REPOSITORY
+
+PAGE = (REPOSITORY / "docs" / "security.md").read_text(encoding="utf-8")
+
+
+def test_every_test_of_the_table_exists() -> None:
+    rows = re.findall(r"^\| [A-Z]\d+ \|.*", PAGE, re.MULTILINE)
+    assert len(rows) > 100
+    for row in rows:
+        named = re.findall(r"`([\w/]+\.py)::(\w+)`", row)
+        assert named, row
+        for path, name in named:
+            assert f"def test_{name}(" in (REPOSITORY / "tests" / path).read_text(encoding="utf-8"), (path, name)
+
+
+def test_every_dependency_has_its_licence() -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    names = {re.split(r"[\[>=<]", dependency)[0] for dependency in project["dependencies"]}
+    missing = [name for name in names if name not in PAGE and not name.startswith("tree-sitter-")]
+    assert missing == []

@@ -1,0 +1,340 @@
+"""A team on one server: what one role keeps to itself no other finds, what it shares all find, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+import satchel
+from satchel import Satchel
+from satchel.errors import ReadOnlyStoreError, SatchelError, UsageError
+from satchel.sources.conversations import Exchange
+from satchel.testing import HashEmbedder, TinyRepository
+from satchel.types import CONTEXT_TYPES
+from tests.postgres import data_folder, environment, server_url
+
+SECRET_WORD = "heliotrope"
+NOW = 1_700_100_000.0
+ROLES = ("ada", "grace")
+
+
+def sql(statement: str, user: str = "postgres") -> list[tuple[object, ...]]:
+    import psycopg
+
+    with psycopg.connect(server_url(), user=user, autocommit=True) as connection:
+        cursor = connection.execute(statement.encode())
+        while cursor.nextset():  # the rows of the last statement count
+            pass
+        return cursor.fetchall() if cursor.description else []
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> TinyRepository:
+    made = TinyRepository(tmp_path / "ci" / "shop")
+    made.commit("Start", {"app.py": "def load():\n    return 1\n", "docs/guide.md": "# Guide\n\nLoad it.\n"})
+    return made
+
+
+@pytest.fixture
+def team(repository: TinyRepository, tmp_path: Path) -> Iterator[Callable[..., Satchel]]:
+    """Opens the engine of a role, which has its own clone and its own folders, and closes all in the end."""
+    server_url()
+    for role in ROLES:
+        sql(f"CREATE ROLE {role} LOGIN")
+    shared = {"SATCHEL_STORE_NAME": str(tmp_path), "SATCHEL_KEY": "ab" * 32}
+    owner = {"SATCHEL_STORE": server_url(), **shared}
+    with Satchel.open(repository.root, environ=environment(tmp_path / "ci", **owner)) as engine:
+        assert "(PostgreSQL 16." in engine.init_store([], ROLES)
+    engines: list[Satchel] = []
+
+    def opened(role: str, **variables: str) -> Satchel:
+        root = tmp_path / role / "checkout"
+        if not root.exists():
+            shutil.copytree(repository.root, root)
+        url = f"postgresql://{role}@/postgres?host={quote(str(data_folder()), safe='')}"
+        environ = environment(tmp_path / role, SATCHEL_STORE=url, **shared, **variables)
+        engines.append(Satchel.open(root, environ=environ, embedder=HashEmbedder()))
+        return engines[-1]
+
+    yield opened
+    for one in engines:
+        one.close()
+    for role in ROLES:
+        sql(f"DROP OWNED BY {role}")
+        sql(f"DROP ROLE {role}")
+
+
+def remembered(engine: Satchel, visibility: str, word: str) -> tuple[str, str]:
+    """Keep a memory and an experience with a word; returns their ids."""
+    memory = engine.memories.add(f"The {word} release waits for the load balancer", visibility=visibility).memory
+    engine.experiences.start(
+        domain="debugging", strategy="read-the-error", goal=f"load {word} faster", action="warm it",
+        hypothesis=f"the {word} cache is cold", prediction="no wait", visibility=visibility, session=word,
+    )  # fmt: skip
+    done = engine.experiences.resolve(status="confirmed", result=f"{word} was warm", lesson=word, session=word)
+    return memory.id, done.id
+
+
+def doors(engine: Satchel, memory: str, experience: str, handles: list[str]) -> Mapping[str, Callable[[], object]]:
+    """All ways to a record, by name."""
+    question = "what release waits for the load balancer, and is the cache cold?"  # without the word, which is echoed
+    return {
+        "memory get": lambda: engine.memories.get(memory),
+        "memory list": lambda: engine.memories.listed(superseded=True),
+        "memory search": lambda: engine.memories.search(question),
+        "memory similar": lambda: engine.memories.similar_to(f"The {SECRET_WORD} release waits for the load balancer"),
+        "memory supersede": lambda: engine.memories.supersede(memory, "It is over"),
+        "memory share": lambda: engine.memories.share([memory]),
+        "memory forget": lambda: engine.memories.forget([memory]),
+        "experience get": lambda: engine.experiences.get(experience),
+        "experience list": lambda: [*engine.experiences.listed(), *engine.experiences.orphans()],
+        "experience active": lambda: engine.experiences.active("still open"),
+        "experience correct": lambda: engine.experiences.correct(experience, visibility="team"),
+        "experience forget": lambda: engine.experiences.forget([experience]),
+        "values": lambda: [engine.values.cluster(), engine.values.propose(), engine.values.listed()],
+        "conversations": engine.conversations.listed,
+        "export": lambda: list(engine.export_memory()),
+        "context": lambda: engine.assemble(question, types=[*CONTEXT_TYPES], min_score=0.0, now=NOW).text,
+        "search": lambda: engine.search(SECRET_WORD, now=NOW),
+        "premortem": lambda: engine.premortem("debugging", "read-the-error", now=NOW).text,
+        "expand": lambda: engine.expand(handles).text,
+        "why": lambda: engine.why(f"memory:{memory}", "the load balancer"),
+        "graph": lambda: engine.graph(f"memory:{memory}", now=NOW).text.replace(memory, ""),
+        "document": lambda: engine.document(f"memory:{memory}"),
+        "texts": lambda: engine.memory_store.texts(range(1 << 30, (1 << 30) + 20)),
+        "words": lambda: [
+            SECRET_WORD
+            for _ in engine.memory_store._rows("SELECT 1 FROM postings WHERE term LIKE ?", (f"{SECRET_WORD[:-1]}%",))
+            + engine.memory_store._rows("SELECT 1 FROM vectors")
+        ],
+        "meta": lambda: engine.memory_store._rows("SELECT * FROM meta"),
+        "roots": engine.stores,
+    }
+
+
+def test_no_door_leads_another_role_to_a_private_record(team: Callable[..., Satchel]) -> None:
+    ada, grace = team("ada"), team("grace")
+    memory, experience = remembered(ada, "private", SECRET_WORD)
+    ada.experiences.start(
+        domain="debugging", strategy="read-the-error", goal=f"open {SECRET_WORD}", hypothesis="the lock is held",
+        action="look", prediction="a holder", session="still open",
+    )  # fmt: skip
+    turn = Exchange("talk", "1", NOW - 50, f"is {SECRET_WORD} ready?", (f"Yes, {SECRET_WORD} is.",))
+    ada.remember_exchanges([turn], origin="a talk")
+    ada.vectors.fill(None, lambda: False)
+    grace.index()
+    handles = [item.handle for item in ada.assemble("release of the load balancer", min_score=0.0).items]
+    tried = doors(grace, memory, experience, handles)
+    assert len(tried) >= 20
+    for name, door in tried.items():
+        try:
+            shown = str(door())
+        except SatchelError as error:
+            shown = str(error)
+        assert SECRET_WORD not in shown, name
+        assert "of ada" not in shown, name
+    own = doors(ada, memory, experience, handles)
+    changing = {name for name in own if name.endswith(("correct", "forget", "share", "supersede"))}
+    found = {name for name in own.keys() - changing if SECRET_WORD in _said(own[name])}
+    assert found >= {"memory get", "memory list", "memory search", "experience list", "export", "context", "search",
+                     "premortem", "expand", "conversations", "texts", "words"}  # fmt: skip
+    # The server itself refuses: rows are not shown to another role, whatever it sets, and it writes none there.
+    ((root,),) = sql("SELECT id FROM satchel.roots WHERE owner = 'ada'")
+    chosen = f"SET satchel.root = '{root}'; SET satchel.team = '{root}'; SET search_path = satchel_both, satchel_root"
+    for table in ("bundles", "texts", "documents", "postings", "segments", "vectors", "meta"):
+        assert sql(f"SELECT count(*) FROM satchel.{table} WHERE root = {root}")[0][0]  # as the superuser
+        for place in (f"satchel.{table}", table):
+            assert sql(f"{chosen}; SELECT count(*) FROM {place}", "grace") == [(0,)]
+    import psycopg
+
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        sql(f"{chosen}; INSERT INTO satchel_root.meta VALUES ('a', 'b')", "grace")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        sql("INSERT INTO satchel.roots(name, owner) VALUES ('x', 'ada')", "grace")
+
+
+def _said(door: Callable[[], object]) -> str:
+    try:
+        return str(door())
+    except SatchelError as error:
+        return str(error)
+
+
+def test_what_is_shared_all_find_with_its_author(team: Callable[..., Satchel]) -> None:
+    ada, grace = team("ada"), team("grace")
+    memory, experience = remembered(ada, "team", "marigold")
+    (found,) = grace.memories.listed()
+    assert (found.id, found.author, found.visibility) == (memory, "ada", "team")
+    assert "marigold" in grace.assemble("marigold release", now=NOW).text
+    assert grace.experiences.get(experience).author == "ada"
+    private, tried = remembered(ada, "private", SECRET_WORD)
+    newer = ada.memories.supersede(private, f"The {SECRET_WORD} release is out").memory
+    assert len(grace.memories.listed()) == 1
+    with pytest.raises(UsageError, match="was replaced: share"):
+        ada.memories.share([private])
+    ada.memories.share([newer.id])
+    ada.experiences.correct(tried, visibility="team")
+    for engine in (ada, grace):
+        assert {one.id for one in engine.memories.listed()} == {memory, newer.id}
+        assert {one.id for one in engine.memories.listed(superseded=True)} == {memory, newer.id, private}
+        assert {one.id for one in engine.experiences.listed()} == {experience, tried}
+        assert engine.memories.search(f"{SECRET_WORD} release")[0].memory.id == newer.id
+    answer = grace.memories.supersede(memory, "The marigold release is out").memory
+    assert (answer.author, answer.visibility) == ("grace", "team")
+    assert ada.memories.get(memory).superseded_by == answer.id
+    grace.memories.forget([answer.id])
+    assert {one.id for one in ada.memories.listed()} == {newer.id}
+
+
+def test_many_records_of_both_kinds_keep_their_words_and_vectors(team: Callable[..., Satchel]) -> None:
+    engines = {role: team(role) for role in ROLES}
+    for number in range(24):  # more segments than are kept apart, so that they are merged
+        role = ROLES[number % 2]
+        visibility = ("private", "team")[number // 2 % 2]
+        engines[role].memories.add(f"{role} says {visibility} word{number} of the release", visibility=visibility)
+    for role, engine in engines.items():
+        engine.vectors.fill(None, lambda: False)
+        listed = {one.content for one in engine.memories.listed()}
+        assert len(listed) == 18
+        assert not any("private" in content and not content.startswith(role) for content in listed)
+        for content in listed:
+            assert engine.memories.search(content)[0].memory.content == content
+        assert engine.check_store() == {"index": [], "memory": []}
+        counts = engine.memory_store._rows(
+            "SELECT id < 1073741824, count(*) FROM segments WHERE kind = 'memory' GROUP BY 1"
+        )
+        assert all(count <= 9 for _, count in counts), counts
+
+
+@pytest.fixture
+def run(repository: TinyRepository, tmp_path: Path) -> Callable[..., str]:
+    """Runs the command line in the repository."""
+
+    def ran(*arguments: str, code: int = 0, entered: str = "", **variables: str) -> str:
+        environ = {**environment(tmp_path / "ci"), "SATCHEL_EMBED_PROVIDER": "off", **variables}
+        environ["PYTHONPATH"] = str(Path(satchel.__file__).parents[1])
+        done = subprocess.run(
+            [sys.executable, "-m", "satchel", *arguments], cwd=repository.root, env=environ, input=entered,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == code, done.stderr
+        return done.stdout + done.stderr
+
+    return ran
+
+
+@pytest.mark.parametrize("kind", ["files", "server"])
+def test_visibility_and_author_at_every_door(
+    run: Callable[..., str], repository: TinyRepository, tmp_path: Path, kind: str
+) -> None:
+    store = {"SATCHEL_STORE": server_url(), "SATCHEL_STORE_NAME": str(tmp_path)} if kind == "server" else {}
+    mark = "  (team, by postgres)" if kind == "server" else "  (team)"
+    with Satchel.open(repository.root, environ=environment(tmp_path / "ci", **store)) as engine:
+        private = run("remember", "Deploy on Mondays", **store).splitlines()[0]
+        shared = run("memory", "add", "Never on Fridays", "--visibility", "team", **store).splitlines()[0]
+        assert {one.id: one.visibility for one in engine.memories.listed()} == {private: "private", shared: "team"}
+        listed = run("memory", "list", **store)
+        assert f"Never on Fridays{mark}" in listed
+        assert "Mondays  (team" not in listed
+        assert "visibility" in run("memory", "show", private, **store)
+        assert f"Deploy on Mondays{mark}" in run("memory", "share", private, **store)
+        assert json.loads(run("memory", "show", private, "--json", **store))["visibility"] == "team"
+        assert "choose from private, team" in run("remember", "x y", "--visibility", "all", code=2, **store)
+        lines = [line.encode() for line in engine.export_memory()]
+    with Satchel.open(repository.root, environ=environment(tmp_path / "other")) as other:
+        assert other.import_memory(lines).added == 2
+        assert list(other.export_memory()) == [line.decode() for line in lines]
+
+
+def test_a_store_moves_to_the_server_and_back_without_loss(
+    run: Callable[..., str], repository: TinyRepository, tmp_path: Path
+) -> None:
+    with Satchel.open(repository.root, environ=environment(tmp_path / "ci")) as engine:
+        engine.index()
+        for word in ("one", "two", "three"):
+            remembered(engine, "team" if word == "two" else "private", word)
+        old = engine.memories.add("Deploy on Mondays").memory
+        engine.memories.supersede(old.id, "Deploy on Tuesdays")
+        engine.remember_exchanges([Exchange("talk", "1", NOW, "how long?", ("Two seconds.",))], origin="a talk")
+        engine.experiences.start(domain="debugging", strategy="read-the-error", goal="a goal that is open",
+                                 hypothesis="the lock is held", action="look", prediction="a holder")  # fmt: skip
+        before = [json.loads(line) for line in engine.export_memory()]
+        statistics = engine.store.statistics()
+    server = {"SATCHEL_STORE": server_url(), "SATCHEL_STORE_NAME": str(tmp_path)}
+    moved = run("store", "move", "--to", "server", **server)
+    assert "memories: 5 of 5" in moved
+    assert "experiences: 4 of 4" in moved
+    assert "code: 1 of 1" in moved
+    assert run("store", "check", **server) == "index: whole\nmemory: whole\n"
+    with Satchel.open(repository.root, environ=environment(tmp_path / "ci", **server)) as engine:
+        there = [json.loads(line) for line in engine.export_memory()]
+        assert engine.store.statistics() == statistics
+        assert engine.index().added == 0
+        assert {row.get("author") for row in there[1:] if row["type"] == "memory"} == {"postgres"}
+    assert [_same(row) for row in there] == [_same(row) for row in before]
+    run("memory", "add", "Only on the server", **server)
+    shutil.rmtree(tmp_path / "ci" / "home")
+    assert "memories: 6 of 6" in run("store", "move", "--to", "files", **server)
+    with Satchel.open(repository.root, environ=environment(tmp_path / "ci")) as engine:
+        back = [json.loads(line) for line in engine.export_memory()]
+        assert len(engine.memories.listed()) == 5
+        assert engine.store.statistics() == statistics
+    assert len(back) == len(before) + 1
+    assert {_same(row) for row in back} >= {_same(row) for row in before}
+
+
+def _same(row: Mapping[str, object]) -> str:
+    """A record but for its author, and the name of its repository, which is another one on a server."""
+    return json.dumps({name: value for name, value in row.items() if name not in {"author", "workspace"}})
+
+
+def test_check_names_what_is_broken_in_both_stores(run: Callable[..., str], tmp_path: Path) -> None:
+    import apsw
+
+    server = {"SATCHEL_STORE": server_url(), "SATCHEL_STORE_NAME": str(tmp_path)}
+    for store in ({}, server):
+        run("index", **store)
+        run("remember", "Deploy on Mondays", **store)
+        assert run("store", "check", **store) == "index: whole\nmemory: whole\n"
+    (file,) = (tmp_path / "ci").rglob("index.db")
+    with closing(apsw.Connection(str(file))) as connection:
+        connection.execute("DELETE FROM segments WHERE kind = 'doc'")
+    sql(f"DELETE FROM satchel.documents WHERE root IN (SELECT id FROM satchel.roots WHERE name = 'memory/{tmp_path}')")
+    sql("UPDATE satchel.postings SET body = '\\x00' WHERE root IN (SELECT id FROM satchel.roots WHERE name LIKE "
+        f"'index/{tmp_path}%')")  # fmt: skip
+    faults = run("store", "check", code=3)
+    assert "index: 1 documents without words" in faults
+    faults = run("store", "check", code=3, **server)
+    assert "index: code: " in faults
+    assert "memory: 1 documents without chunks" in faults
+
+
+def test_what_a_store_cannot_do_is_one_sentence(run: Callable[..., str], tmp_path: Path) -> None:
+    assert "store.url names a server" in run("store", "init", code=2)
+    assert "store.url names a server" in run("store", "move", "--to", "server", code=2)
+    word = "sesame"
+    broken = f"postgresql://ada:{word}@127.0.0.1:1/shop"
+    for command in (("init",), ("check",), ("move", "--to", "files"), ("status",)):
+        said = run("store", *command, code=1, SATCHEL_STORE=broken)
+        assert "cannot reach postgresql://127.0.0.1:1/shop" in said
+        assert word not in said
+    server = {"SATCHEL_STORE": server_url(), "SATCHEL_STORE_NAME": str(tmp_path)}
+    assert 'role "nobody-of-us" does not exist' in run("store", "init", "--writer", "nobody-of-us", code=1, **server)
+
+
+def test_a_role_that_may_only_read_finds_what_is_shared_and_writes_nothing(team: Callable[..., Satchel]) -> None:
+    ada = team("ada")
+    memory, _ = remembered(ada, "team", "marigold")
+    sql("REVOKE INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA satchel, satchel_root, satchel_both FROM grace")
+    grace = team("grace")
+    assert grace.memories.get(memory).author == "ada"
+    with pytest.raises(ReadOnlyStoreError, match="does not give this user the rights"):
+        grace.memories.add("Deploy on Mondays")
