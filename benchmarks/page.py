@@ -157,7 +157,7 @@ def main() -> None:
     result = {
         "satchel": satchel.__version__,
         "repository": given.tree.resolve().name,
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[1]:.0f}",
         "figures": measured,
         "violations": found,
         "total_violations": sum(len(rows) for row in found.values() for rows in row.values()),

@@ -112,6 +112,7 @@ def test_a_click_lets_a_place_in_that_had_stayed_out_and_another_takes_it_back(p
     page.settled()
     page.wait(lambda: f"code:{row['path']}" in page.items(), "what was let in")
     assert row["path"] in chip.text
+    assert not {"value", "budget"} & set(page.texts(".left-out-text > .told")), "a reason in words"
     page.picture("pinned")
     page.click(".pin-chip [data-act='unpin']")
     page.wait(lambda: not page.all(".pin-chip"), "the pin to be gone")

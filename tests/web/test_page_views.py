@@ -174,11 +174,13 @@ def test_an_index_that_is_being_built_says_how_far_it_is(page: Page) -> None:
         "  const found = await window.really(where, how);"
         "  if (!String(where).startsWith('/api/status')) return found;"
         "  const status = await found.json();"
+        "  status.documents = { doc: 1234567 };"
         "  status.indexing = { running: true, phase: 'reading', done: 3, total: 10, failure: '' };"
         "  return new Response(JSON.stringify(status)); }"
     )
     page.module("health.js", "return m.pulse().then(() => null)")
     assert page.texts("#pulse") == ["indexing: reading 3 of 10"]
+    assert page.texts('.chip[data-kind="docs"]') == ["docs1,234,567"]
     assert page.find("#progress progress").get_attribute("value") == "3"
     page.js("window.fetch = window.really")
     page.wait(lambda: page.texts("#pulse") == ["up to date"], "the end of the indexing")

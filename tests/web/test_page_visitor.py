@@ -87,7 +87,7 @@ def test_the_start_has_a_map_and_questions_that_fit(page: Page) -> None:
     page.settled()
     asked = page.texts(".tries .question")
     assert len(asked) == 3
-    assert "Why was this changed: Retry sending mail" in asked
+    assert asked[0] == "What would break if I change mail_backoff?"
     page.click('.tile-front[data-path="src/shop"], .tile-front[data-path="src"]')
     page.wait(lambda: "path=src" in page.js("return location.hash"), "the folder")
     page.wait(lambda: page.all('.tile-front[data-path$="retry.py"], .tile-front[data-path="src/shop"]'), "its files")
@@ -150,6 +150,14 @@ def test_places_open_the_editor_that_was_chosen(page: Page) -> None:
     page.answered(4000)
     assert page.all("a.editor") == []
     page.js("localStorage.removeItem('satchel.editor')")
+
+
+def test_the_kinds_say_how_many_of_each_there_are(page: Page) -> None:
+    page.fresh("ask")
+    page.settled()
+    count = len(page.js("return fetch('/api/experiences?limit=999').then((found) => found.json())")["experiences"])
+    shown = page.find('.chip[data-kind="experiences"]').text
+    assert int(shown.removeprefix("experiences")) == count - 1, "one of them goes on and is not searched"
 
 
 def test_the_timeline_has_commits_memories_and_experiences_and_leads_to_a_question(page: Page) -> None:

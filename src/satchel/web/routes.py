@@ -52,6 +52,9 @@ LISTED_HOOKS = 200
 SHOWN_CHARACTERS = 60
 """Characters of a wrong value in a message."""
 
+THIS_MACHINE = frozenset({"127.0.0.1", "::1"})
+"""Addresses of clients on the machine of the server."""
+
 _COUNT = re.compile(r"[1-9][0-9]{0,8}")
 
 INDEX_AGE = "satchel_index_age_seconds"
@@ -76,7 +79,7 @@ def records(engine: Satchel) -> Mapping[str, int]:
     """Return how many memories, experiences and values this root sees; none if the memory cannot be read."""
     try:
         with engine.memory_snapshot() as store:
-            return {} if store is None else dict(store.kinds())
+            return {} if store is None else {kind: sum(1 for _ in store.iterate_keys(kind)) for kind in store.kinds()}
     except SatchelError:  # the checks of `doctor`, shown beside the state, name what is wrong
         return {}
 
@@ -105,9 +108,14 @@ async def files(request: Request) -> Response:
 
 
 async def options(request: Request) -> Response:
-    """Return the choices and default values for the controls of a page."""
+    """Return the choices and default values for the controls of a page.
+
+    `folder` is the root, for links that open an editor; empty for another machine, which does not have the files.
+    """
     shared: ServerState = request.app.state.served
-    return JSONResponse(offered(shared.engine))
+    is_here = request.client is not None and request.client.host in THIS_MACHINE
+    folder = shared.engine.places.root.as_posix() if is_here else ""
+    return JSONResponse({**offered(shared.engine), "folder": folder})
 
 
 async def health(_request: Request) -> Response:
@@ -137,7 +145,6 @@ def offered(engine: Satchel) -> dict[str, Any]:
     return {
         "version": __version__,
         "root": engine.places.root.name,
-        "folder": engine.places.root.as_posix(),
         "operations": list(OPERATIONS),
         "kinds": list(CONTEXT_TYPES),
         "formats": list(Format),

@@ -8,7 +8,7 @@ import { byId, replace } from "./dom.js";
 import { draftOf, keepDrafts, sentDraft, showText } from "./drafts.js";
 import { nameOf, placeOf } from "./item.js";
 import { announce, failure, waiting } from "./notice.js";
-import { knowledge } from "./options.js";
+import { knowledge, whenCounted } from "./options.js";
 import { rememberQuestion, showStart } from "./start.js";
 import { MOST_BUDGET, change, state } from "./state.js";
 import { differences, summary } from "./changes.js";
@@ -62,6 +62,7 @@ export function wireAsk() {
   byId("format").addEventListener("change", (event) => change({ format: event.target.value }));
   byId("lens").addEventListener("change", (event) => change({ lens: event.target.value }));
   byId("more-controls").open = window.matchMedia("(width >= 48rem)").matches;
+  whenCounted(() => showKinds(knowledge().kinds, knowledge().documents));
   wireBudget();
 }
 

@@ -21,21 +21,21 @@ const NAME_CHARACTERS = 22;
 const ROLES = {
   start: "where it starts",
   user: "uses it",
-  used: "is used by it",
+  used: "used by it",
   test: "test",
   part: "contains it, or part of it",
   commit: "commit that changed it",
   other: "related in another way",
 };
 const RELATIONS = {
-  calls: ["calls it", "is called"],
-  imports: ["imports it", "is imported"],
-  inherits: ["extends it", "is extended"],
-  contains: ["contains it", "is part of it"],
-  touches: ["changed it", "was changed"],
-  reference: ["refers to it", "is referred to"],
-  child: ["is above it", "is below it"],
-  parent: ["is below it", "is above it"],
+  calls: ["calls", "called by"],
+  imports: ["imports", "imported by"],
+  inherits: ["extends", "extended by"],
+  contains: ["contains", "part of"],
+  touches: ["changed", "changed by"],
+  reference: ["refers to", "referred to by"],
+  child: ["above", "below"],
+  parent: ["below", "above"],
 };
 const narrow = window.matchMedia("(width < 48rem)");
 
@@ -120,10 +120,16 @@ function drawing(answer) {
   ];
 }
 
-/** What is drawn: the best, and neighbours in the same file only where there is little else. The list has all. */
+/**
+ * What is drawn: the best nodes, and what only the file of a definition has (its imports, its other definitions) where
+ * there is little else. The list has all.
+ */
 function drawnNodes(nodes) {
-  const isSibling = ({ path }) => path.length === 2 && path.every((step) => step.type === "contains") && path[0].direction === "in";
-  const others = nodes.filter((node) => !isSibling(node));
+  const others = nodes.filter(({ start, path }) => {
+    const [first, second] = path;
+    const isOfFile = first?.type === "imports" || (first?.type === "contains" && first.direction === "in" && second);
+    return !(start?.id.includes("::") && isOfFile);
+  });
   return (others.length < FEW_NODES ? nodes : others).slice(0, DRAWN_NODES);
 }
 
@@ -185,7 +191,7 @@ function edge(entry, parent) {
 }
 
 function relationOf({ relation, direction }) {
-  return RELATIONS[relation]?.[direction === "in" ? 0 : 1] ?? relation;
+  return RELATIONS[relation]?.[direction === "in" ? 0 : 1] ?? `${relation} of`;
 }
 
 function knot(entry, index, parent) {
@@ -193,10 +199,10 @@ function knot(entry, index, parent) {
   const place = entry.node?.location?.file ?? entry.id.replace(/^\w+:/, "").split("::")[0];
   const told = isStart
     ? `${entry.name}, ${ROLES.start}`
-    : `${entry.name}, ${relationOf(entry)}: ${parent.name}${roleOf(entry) === "test" ? ", a test" : ""}`;
+    : `${entry.name}, ${relationOf(entry)} ${parent.name}${roleOf(entry) === "test" ? ", a test" : ""}`;
   const name = short(lastName(entry), NAME_CHARACTERS);
   const [file, folder] = place.split("/").reverse();
-  const about = short([isStart ? "" : relationOf(entry), file === name ? folder : file].filter(Boolean).join(" · "), NAME_CHARACTERS + 6);
+  const about = short([isStart ? "" : `${relationOf(entry)} it`, file === name ? folder : file].filter(Boolean).join(" · "), NAME_CHARACTERS + 6);
   const walk = () => walkTo(entry.id);
   const left = -BOX.width / 2;
   return drawn(
@@ -300,7 +306,7 @@ function way(node) {
     return ROLES.start;
   }
   const before = node.path.at(-2) ?? node.start;
-  return `${relationOf({ relation: hop.type, direction: hop.direction })}: ${short(before.name, 60)}`;
+  return `${relationOf({ relation: hop.type, direction: hop.direction })} ${short(before.name, 60)}`;
 }
 
 function details(item) {

@@ -8,7 +8,7 @@ import { markWords } from "./marking.js";
 import { failures, present } from "./notice.js";
 import { prose } from "./prose.js";
 import { state } from "./state.js";
-import { badge, icon, meter, signalTable, standing } from "./why.js";
+import { badge, icon, matchMeter, signalTable, standing } from "./why.js";
 import { count, many, minute, score, short, strength } from "./words.js";
 
 const FILES = new Set(["code", "doc", "context"]);
@@ -205,7 +205,7 @@ function why(item) {
       element(
         "span",
         { class: "summary-figure", title: `relevance ${score(item.relevance)} of 1` },
-        meter(item.relevance, strength(item.relevance).replace(" ", "-")),
+        matchMeter(item.relevance),
         strength(item.relevance),
       ),
       standing(item),

@@ -4,7 +4,7 @@ import { button, element } from "./dom.js";
 import { placeLink } from "./editor.js";
 import { nameOf, placeOf } from "./item.js";
 import { inline } from "./prose.js";
-import { badge, icon, meter } from "./why.js";
+import { badge, icon, matchMeter } from "./why.js";
 import { count, many, reason, score, short, strength } from "./words.js";
 
 const SHOWN = 8;
@@ -57,7 +57,7 @@ function rowOf(row, admit) {
         "span",
         { class: "left-out-facts" },
         badge(row.source, `kind kind-${row.source}`),
-        meter(row.relevance),
+        matchMeter(row.relevance),
         element("span", { class: "told", title: `relevance ${score(row.relevance)}` }, strength(row.relevance)),
       ),
     ),

@@ -29,7 +29,18 @@ export async function learnOptions() {
   );
 }
 
+let changed = () => {};
+
+/** Call this whenever there are other numbers of documents than before, as after the first index. */
+export function whenCounted(listener) {
+  changed = listener;
+}
+
 /** Remember how many documents of each kind there are: [[plural name, number]]. Records count as documents here. */
 export function learnDocuments(rows) {
+  const isOther = JSON.stringify(rows) !== JSON.stringify([...known.documents]);
   known = Object.freeze({ ...known, documents: new Map(rows) });
+  if (isOther) {
+    changed();
+  }
 }

@@ -1,7 +1,7 @@
 // Why something is in: its signals with their weights, its trust, its freshness.
 
 import { drawn, element, sized } from "./dom.js";
-import { meaning, score } from "./words.js";
+import { meaning, score, strength } from "./words.js";
 
 const TRUST = {
   guidance: ["your instructions", "An instruction file of a folder that you trust."],
@@ -37,6 +37,11 @@ export function meter(share, kind = "") {
     { "inline-size": `${Math.max(0, Math.min(1, share)) * 100}%` },
   );
   return element("span", { class: "meter", "aria-hidden": "true" }, inner);
+}
+
+/** How well something matches, in the colour of a warning where it hardly does. */
+export function matchMeter(relevance) {
+  return meter(relevance, strength(relevance).replace(" ", "-"));
 }
 
 /** What each signal measured, the weight that it got, and what it so added: a table. */

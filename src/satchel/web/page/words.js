@@ -91,6 +91,7 @@ export function meaning(signal) {
 const REASONS = {
   budget: "no tokens were left for it",
   limit: "there are enough items of its kind",
+  value: "it adds little to what is shown",
 };
 
 /** Why something stayed out. */
