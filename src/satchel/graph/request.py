@@ -23,6 +23,7 @@ from satchel.safety import sanitize
 from satchel.settings import Settings
 from satchel.tokens import counter
 from satchel.types import EdgeType, Format
+from satchel.vocabulary import checked_text
 
 LEAST_DEPTH, MOST_DEPTH = 1, 5
 
@@ -254,7 +255,7 @@ def make_graph_request(
 
 
 def _queries(queries: Sequence[str], settings: Settings) -> tuple[str, ...]:
-    if not queries[0].strip():
+    if not [checked_text("the query", one) for one in queries][0].strip():
         raise UsageError("the query is empty: give a topic, or the id of a node")
     distinct = tuple(dict.fromkeys(one.strip() for one in queries if one.strip()))
     if len(distinct) > MOST_QUERIES:

@@ -38,6 +38,7 @@ from satchel.vocabulary import (
     OutcomeStatus,
     RootCauseCategory,
     Strategy,
+    checked_names,
     choices,
     parse_choice,
     parse_moment,
@@ -280,7 +281,7 @@ class Journal:
         """
         store = self._store
         with store.write() as writer:
-            gone = {one.id: one for one in map(self.get, identities)}
+            gone = {one.id: one for one in map(self.get, checked_names("ids", identities))}
             values = store.documents(store.document_ids(Kind.VALUE, store.keys(Kind.VALUE)).values()).values()
             resting = [value_of(document, store.text(document.id)) for document in values]
             writer.put(
