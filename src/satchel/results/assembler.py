@@ -192,7 +192,7 @@ class ContextAssembler:
         if (layout, shown) == written:
             return context.text
         frame = RenderRequest(
-            query=context.query, group_by_type=shown is View.ENTITIES, failures=context.failures, view=shown
+            query=context.query, group_by_type=self.options.group_by_type, failures=context.failures, view=shown
         )
         return render(frame, context.items, format=layout) if context.items else ""
 
