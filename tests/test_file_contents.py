@@ -65,7 +65,9 @@ def test_a_nul_anywhere_makes_it_binary(tmp_path: Path, raw: bytes) -> None:
         read_text(tmp_path, "data.py", key=b"", limit=1_000_000)
 
 
-@pytest.mark.parametrize(("encoding", "word"), [("utf-8", "é"), ("cp1251", "привет привет"), ("shift_jis", "漢字漢字漢字")])
+@pytest.mark.parametrize(
+    ("encoding", "word"), [("utf-8", "é"), ("cp1251", "привет привет"), ("shift_jis", "漢字漢字漢字")]
+)
 def test_another_encoding_is_read_with_replacements_and_said_to_be(encoding: str, word: str) -> None:
     found = decode(f"n = '{word}'\n".encode(encoding) + b"\xff")
     assert found is not None

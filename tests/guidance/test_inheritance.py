@@ -206,7 +206,9 @@ behavior_rules_extend: none
 
 def test_a_rule_may_be_one_sentence(tree: Tree) -> None:
     rules = "behavior_rules: [Never log a password, {trigger: a, action: b}]\n"
-    result = tree({"p": "behavior_rules: [never log a password, Test first]\n", "a": rules + "intent_context: {extends: ../p}\n"})
+    result = tree(
+        {"p": "behavior_rules: [never log a password, Test first]\n", "a": rules + "intent_context: {extends: ../p}\n"}
+    )
     loaded = result.load("a")
     assert [rule.line for rule in loaded.behavior] == ["Never log a password", "Test first", "a: b"]
     assert loaded.notes == ()

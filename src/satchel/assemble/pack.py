@@ -28,7 +28,7 @@ from satchel.safety import sanitize
 from satchel.safety.sanitize import marks
 from satchel.safety.trust import handle
 from satchel.tokens import TokenCounter, counter
-from satchel.types import Context, ContextItem, Failure, Format, Kind, Omission, Range, ShownBefore, Trust, Usage, View
+from satchel.types import Context, ContextItem, Failure, Format, Kind, Omission, Range, ShownBefore, Trust, Usage
 
 ITEM_SHARE = 0.25
 """Largest share of the budget of a kind for one chunk, where several kinds were named."""

@@ -61,6 +61,7 @@ from satchel.types import (
     Kind,
     Location,
     Outline,
+    Range,
     Role,
     ScoredSpan,
     Signal,
@@ -390,7 +391,7 @@ def _renamed(kind: Kind, identity: str, result: object) -> Mapping[str, Any]:
     entity = {
         "id": identity,
         "type": type_ if is_code else kind.value,
-        "name": value_of(result, "name") or value_of(result, "title") or "",
+        "name": value_of(result, "name", "title", "goal") or content.split("\n", 1)[0],
         "qualified_name": value_of(result, "qualified_name") or "",
         "content": content,
         "file_path": value_of(result, "file_path"),

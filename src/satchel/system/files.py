@@ -160,10 +160,10 @@ def stamp(root: Path, relative: str) -> tuple[int, int, int] | None:
 def decode(raw: bytes) -> tuple[str, str, bool] | None:
     r"""Turn bytes into (text, encoding, lossy), or None if they are not text.
 
-    A byte order mark decides between UTF-8, UTF-16 and UTF-32; without one it is UTF-8. What is not has the encoding that
-    its first two lines declare (`coding: latin-1`), else Windows-1252 if few characters are outside of ASCII and none of
-    these is UTF-8; else it is lossy. A NUL anywhere makes it binary. `\r\n` and a lone `\r` become `\n`, one for one, so line numbers stay those of an
-    editor.
+    A byte order mark decides between UTF-8, UTF-16 and UTF-32; without one it is UTF-8. What is not has the encoding
+    that its first two lines declare (`coding: latin-1`), else Windows-1252 if few characters are outside of ASCII and
+    none of these is UTF-8; else it is lossy. A NUL anywhere makes it binary. `\r\n` and a lone `\r` become `\n`, one
+    for one, so line numbers stay those of an editor.
     """
     encoding = next((name for mark, name in _BYTE_ORDER_MARKS if raw.startswith(mark)), "utf-8")
     if b"\0" in raw and encoding in ("utf-8", "utf-8-sig"):

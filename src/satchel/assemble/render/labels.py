@@ -352,13 +352,17 @@ def _is_nameless_span(piece: Piece) -> bool:
 
 
 def owners(pieces: Sequence[Piece]) -> list[str]:
-    """Return the name that each piece is shown under: its own, of the last that it touches, of the next, of the last."""
+    """Return the name that each piece is shown under: its own, that of a neighbour it touches, the last."""
     names: list[str] = []
     for number, piece in enumerate(pieces):
         name = piece.name
         if not name and number and touches(pieces[number - 1], piece):
             name = names[-1]
-        names.append(name or _name_below(pieces[number:]) or next(filter(None, [*names[::-1], *(one.name for one in pieces)]), ""))
+        names.append(
+            name
+            or _name_below(pieces[number:])
+            or next(filter(None, [*names[::-1], *(one.name for one in pieces)]), "")
+        )
     return names
 
 
