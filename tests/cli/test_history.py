@@ -85,7 +85,7 @@ def test_a_bounded_history_is_said(worked: TinyRepository, satchel: Satchel, mon
     [
         (["price.py"], "did you mean"),
         (["../else.py"], "outside the root"),
-        (["--churn", "0"], "days is 0: give at least 1"),
+        (["--churn", "0"], "--churn is 0: give a whole number, at least 1"),
         (["--churn", "shop"], "'shop' is not a valid integer"),
         (["--limit", "0"], "limit is 0: give at least 1"),
         (["--churn", "--authors"], "two views"),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -162,7 +163,7 @@ def test_a_past_failure_of_the_file_ranks_with_the_answers_of_the_question_not_a
     remember(satchel, "Compute the discount of a price", "It was rounded twice before the total was shown")
     question = "why was the discount lost after a holiday of the bank"
     change = edited(satchel, repository, "2**attempt", "3**attempt")
-    asked = {"types": ["experiences"], "fill": True}
+    asked: dict[str, Any] = {"types": ["experiences"], "fill": True}
     (alone,) = satchel.assemble(question, **asked).items
     beside = {item.id.partition("::")[0]: item for item in satchel.assemble(question, change=change, **asked).items}
     assert len(beside) == 2

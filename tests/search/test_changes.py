@@ -186,7 +186,7 @@ def test_impossible_numbers_are_refused(tree: Path, opened: Open) -> None:
     satchel = opened(tree)
     with pytest.raises(UsageError, match="limit is 0: give at least 1"):
         satchel.churn(limit=0)
-    with pytest.raises(UsageError, match="days is 0: give at least 1"):
+    with pytest.raises(UsageError, match="days is 0: give a whole number, at least 1"):
         satchel.churn(0)
 
 
