@@ -106,7 +106,8 @@ def _joined_entities(entities: Iterator[ParsedItem]) -> list[ParsedItem]:
         item = replace(item, pieces=tuple(replace(p, name="") if p.name == item.path else p for p in item.pieces))
         last = joined[-1] if joined else None
         if last and item.path and (last.section, last.path, last.nonce) == (item.section, item.path, item.nonce):
-            joined[-1] = replace(last, pieces=(*last.pieces, *item.pieces))
+            pieces = sorted((*last.pieces, *item.pieces), key=lambda one: one.start)  # shown best first
+            joined[-1] = replace(last, pieces=tuple(pieces))
         else:
             joined.append(item)
     return joined
@@ -310,7 +311,9 @@ def _plain_item(section: str, title: str, body: list[str], nonce: str, _view: Vi
 def _plain_entity(section: str, title: str, body: list[str], nonce: str, view: View) -> ParsedItem:
     if view is View.BLOCKS:
         name = _unquoted(_untyped(title))
-        path = _unquoted(body.pop(0).removeprefix("File: ")) if body[0].startswith("File: ") else ""
+        path = ""
+        if body[0].startswith("File: "):
+            path = _unquoted(body.pop(0).removeprefix("File: ").rpartition(":")[0])
         body.pop(0)  # the score, which an item does not have
     else:
         match = _PLAIN_PLACE.fullmatch(title)

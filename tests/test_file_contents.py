@@ -65,13 +65,32 @@ def test_a_nul_anywhere_makes_it_binary(tmp_path: Path, raw: bytes) -> None:
         read_text(tmp_path, "data.py", key=b"", limit=1_000_000)
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "cp1251", "shift_jis"])
-def test_another_encoding_is_read_with_replacements_and_said_to_be(encoding: str) -> None:
-    found = decode("name = 'ё漢é'\n".encode(encoding, "ignore"))
+@pytest.mark.parametrize(
+    ("encoding", "word"), [("utf-8", "é"), ("cp1251", "привет привет"), ("shift_jis", "漢字漢字漢字")]
+)
+def test_another_encoding_is_read_with_replacements_and_said_to_be(encoding: str, word: str) -> None:
+    found = decode(f"n = '{word}'\n".encode(encoding) + b"\xff")
     assert found is not None
-    assert found[0].startswith("name = '")
+    assert found[0].startswith("n = '")
     assert "\ufffd" in found[0]
     assert found[2]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "iso-8859-15"])
+def test_a_western_text_that_is_not_utf_8_keeps_its_accents(encoding: str) -> None:
+    text = "def grüße():\n    return 'café'\n"
+    assert decode(text.encode(encoding)) == (text, "cp1252", False)
+
+
+@pytest.mark.parametrize("encoding", ["koi8-r", "shift_jis", "iso-8859-2"])
+def test_a_declared_encoding_is_used(encoding: str) -> None:
+    word = {"koi8-r": "привет", "shift_jis": "漢字", "iso-8859-2": "żółw"}[encoding]
+    text = f"#!/usr/bin/env python\n# -*- coding: {encoding} -*-\nname = '{word}'\n"
+    assert decode(text.encode(encoding)) == (text, encoding, False)
+    escaped = b"# coding: unicode_escape\n'\\n\xff'"
+    found = decode(escaped)
+    assert found is not None
+    assert found[0].count("\n") == escaped.count(b"\n")
 
 
 @given(st.binary(max_size=300))

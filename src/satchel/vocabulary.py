@@ -193,6 +193,13 @@ def checked_text(what: str, value: object) -> str:
     return value
 
 
+def check_count(count: object, name: str) -> int:
+    """Return a whole number from 1. Raises UsageError for anything else."""
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise UsageError(f"{name} is {count!r:.60}: give a whole number, at least 1", name)
+    return count
+
+
 def checked_names(what: str, value: object) -> list[str]:
     """Return a list of texts. Raises UsageError for anything else, a single text too."""
     if isinstance(value, str) or not isinstance(value, Iterable):

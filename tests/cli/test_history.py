@@ -85,9 +85,9 @@ def test_a_bounded_history_is_said(worked: TinyRepository, satchel: Satchel, mon
     [
         (["price.py"], "did you mean"),
         (["../else.py"], "outside the root"),
-        (["--churn", "0"], "days is 0: give at least 1"),
+        (["--churn", "0"], "--churn is 0: give a whole number, at least 1"),
         (["--churn", "shop"], "'shop' is not a valid integer"),
-        (["--limit", "0"], "limit is 0: give at least 1"),
+        (["--limit", "0"], "limit is 0: give a whole number, at least 1"),
         (["--churn", "--authors"], "two views"),
         (["--now", "2024-01-01"], "give --churn too"),
         (["--churn", "--now", "soon"], "--now is 'soon'"),

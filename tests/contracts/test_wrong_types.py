@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from satchel import ContextAssembler, Satchel
+from satchel import ContextAssembler, Satchel, Searcher
 from satchel.errors import UsageError
 
 CALLS: list[tuple[Callable[[Satchel], Any], str]] = [
@@ -20,6 +20,25 @@ CALLS: list[tuple[Callable[[Satchel], Any], str]] = [
     (lambda engine: engine.memories.add(_none()), "a memory is None: give a text"),
     (lambda engine: engine.memories.search(_none()), "the question is None: give a text"),
     (lambda engine: engine.premortem(_none()), "unknown domain None: choose from"),
+    (lambda engine: engine.assemble("q", include=[3]), "one of include is 3: give a text"),
+    (lambda engine: engine.assemble("q", reserves=3), "reserves is 3: give tokens by type"),
+    (lambda engine: engine.assemble("q", change="x"), "change is 'x': give what Satchel.change() returns"),
+    (lambda engine: engine.assemble("q", budget=3), "unknown option budget: choose from"),
+    (lambda engine: engine.brief(_three()), "the failure is 3: give a text"),
+    (lambda engine: engine.graph(_none()), "the query is None: give a text"),
+    (lambda engine: engine.graph("q", blend=[_three()]), "the query is 3: give a text"),
+    (lambda engine: engine.why(_none(), "q"), "the target is None: give a text"),
+    (lambda engine: engine.situation(_three()), "the situation is 3: give a mapping"),
+    (lambda engine: engine.file_history(_three()), "the path is 3: give a text or a Path"),
+    (lambda engine: engine.churn(_name()), "days is 'x': give a whole number, at least 1"),
+    (lambda engine: engine.expand(_name()), "handles is 'x': give a list of texts"),
+    (lambda engine: engine.memories.forget(_name()), "ids is 'x': give a list of texts"),
+    (lambda engine: engine.experiences.forget(_none()), "ids is None: give a list of texts"),
+    (lambda engine: _searched(engine, "code", limit="4"), "limit is '4': give a whole number, at least 1"),
+    (lambda engine: _searched(engine, "code", language="klingon"), "unknown language 'klingon': choose from"),
+    (lambda engine: _searched(engine, "code", unit_type="verb"), "unknown unit_type 'verb': choose from function"),
+    (lambda engine: _searched(engine, "commits", author=3), "author is 3: give a text"),
+    (lambda engine: _searched(engine, "memories", min_importance="x"), "min_importance is 'x': give 0 to 1"),
 ]
 
 
@@ -29,6 +48,14 @@ def _none() -> Any:
 
 def _three() -> Any:
     return 3
+
+
+def _name() -> Any:
+    return "x"
+
+
+def _searched(engine: Satchel, type_: str, **options: Any) -> Any:
+    return asyncio.run(getattr(Searcher(engine), f"search_{type_}")("q", **options))
 
 
 @pytest.mark.parametrize(("call", "said"), CALLS, ids=[said for _, said in CALLS])

@@ -186,7 +186,7 @@ behavior_rules:
   - {trigger: a, action: b}
   - {action: no trigger}
   - {trigger: no action}
-  - nonsense
+  - 3
 injection_rules:
   - {name: fine, inject: x}
   - {name: empty}
@@ -202,6 +202,16 @@ behavior_rules_extend: none
     lines = sorted(int(note.message.split(":")[1]) for note in result.notes)
     assert lines == [3, 4, 5, 8, 9, 10, 11, 11, 11, 12]
     assert any("has no inject" in note.message for note in result.notes)
+
+
+def test_a_rule_may_be_one_sentence(tree: Tree) -> None:
+    rules = "behavior_rules: [Never log a password, {trigger: a, action: b}]\n"
+    result = tree(
+        {"p": "behavior_rules: [never log a password, Test first]\n", "a": rules + "intent_context: {extends: ../p}\n"}
+    )
+    loaded = result.load("a")
+    assert [rule.line for rule in loaded.behavior] == ["Never log a password", "Test first", "a: b"]
+    assert loaded.notes == ()
 
 
 def test_a_file_is_read_again_only_when_it_changes(tree: Tree) -> None:

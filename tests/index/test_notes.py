@@ -253,6 +253,23 @@ def assembled(root: Path, question: str, **options: Any) -> str:
         return satchel.assemble(question, max_tokens=500, **options).text
 
 
+def test_front_matter_that_cannot_be_read_is_named_by_the_status(
+    vault: VaultIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
+    (vault.root / "Odd.md").write_text("---\ntags: [a\nb: [\n---\n# Odd\n\nA quokka.\n")
+    Registry(Folders.from_environment()).add("main", vault.root, WorkspaceType.VAULT)
+    with Satchel.open(root=vault.root) as satchel:
+        satchel.index()
+        (failure,) = satchel.status().failures
+        assert failure.source == "notes"
+        assert failure.message.startswith("Odd.md: front matter, line 3: ")
+        assert "A quokka." in satchel.assemble("quokka").text
+        (vault.root / "Odd.md").write_text("---\ntags: [a]\n---\n# Odd\n\nA quokka.\n")
+        satchel.index()
+        assert satchel.status().failures == ()
+
+
 def test_a_question_is_answered_from_an_export(tana: Index) -> None:
     text = assembled(tana.root, "rocket launch owner")
     assert "Rocket launch\nOwner: Mary Rocket launch" in text

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from hashlib import sha256
 
 import pytest
 
 from satchel.errors import UsageError
 from satchel.memory.memories import Memories
+from satchel.memory.records import memory_document
 from satchel.memory.scope import Notebook
 from satchel.types import Kind
 from tests.memory.conftest import ELSEWHERE, HERE, START, MakeNotebook
@@ -33,6 +35,15 @@ def test_memories_are_found_by_their_words_their_tags_and_their_category(noteboo
         assert [result.memory.id for result in memories.search(question)] == [expected.id], question
     assert memories.search("exponential", category="fact") == []
     assert memories.search("nothing of the kind whatsoever zebra") == []
+
+
+def test_a_category_of_a_newer_version_is_read_as_a_fact(notebook: Notebook) -> None:
+    stored = Memories(notebook).add(BACKOFF, category="decision").memory
+    document = memory_document(stored)
+    with notebook.store.write() as writer:
+        writer.put([replace(document, fields={**document.fields, "category": "hunch"})])
+    (memory,) = Memories(notebook).listed()
+    assert (memory.id, memory.content, memory.category) == (stored.id, BACKOFF, "fact")
 
 
 def test_what_says_nearly_the_same_is_pointed_out_and_both_are_kept(notebook: Notebook) -> None:

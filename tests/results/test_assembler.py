@@ -311,7 +311,7 @@ def test_the_footer_lists_ten_sources_and_says_how_many_more(root: Path) -> None
     notes = [{"name": f"note {number}", "content": f"text {number}"} for number in range(13)]
     for layout in Format:
         text = assembled(root, notes, format=layout).text
-        more = '"sources_more":3' if layout is Format.JSON else "; and 3 more"
+        more = {Format.JSON: '"sources_more":3', Format.XML: '<sources more="3">'}.get(layout, "; and 3 more")
         assert more in text
         assert more not in assembled(root, notes, format=layout, include_sources=False).text
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -74,6 +76,38 @@ def test_the_summary_of_an_entity_is_shown(root: Path, layout: Format, view: Vie
     assert context.text.count("Short.") == 1
     assert ("raise RetryError" in context.text) is (shows_code and "raise RetryError" in "\n".join(LINES[10:24]))
     assert context.usage.used == o200k(context.text)
+
+
+def test_views_show_the_best_entity_first_with_the_lines_above_it_and_no_groups_unasked(root: Path) -> None:
+    """Context lines above a definition are its own, also where another entity of the file is shown above them."""
+    best = result("backoff", 26, 30, type="function")
+    context = assembled(root, [SEND, best | {"score": 0.99}], view="blocks", include_imports=False)
+    names = [block.entity.name for block in as_blocks(context).blocks]
+    assert names == ["backoff", "send_order"]
+    assert context.text.index("### function: backoff") < context.text.index("### method: Client.send_order")
+    first = context.text.partition("### function: backoff\n")[2].partition("### ")[0]
+    assert re.search(r"^\*shop/client\.py:(\d+)-\d+\* \(score: 0\.99\)\n", first), first
+    entities = assembled(root, [SEND], view="entities").text
+    assert not re.search(r"^## ", entities, re.MULTILINE)
+    assert "\n## Relevant Code\n" in assembled(root, [SEND], view="entities", group_by_type=True).text
+
+
+def test_each_shown_entity_is_a_source(root: Path) -> None:
+    rows = [SEND, BACKOFF, {"name": "Guide", "type": "document", "content": "Long text.", "score": 0.3}]
+    listed = "Sources: send_order (shop/client.py:14); backoff (shop/client.py:26); Doc Guide"
+    assert listed in assembled(root, rows).text
+    xml = ElementTree.fromstring(assembled(root, rows, format="xml").text)
+    assert [row.text for row in xml.iterfind("sources/source")] == listed.removeprefix("Sources: ").split("; ")
+
+
+def test_a_definition_that_has_nothing_to_leave_out_shows_as_much_as_fits(root: Path) -> None:
+    doc = "".join(f"    Line {number} tells what the answer is about.\n" for number in range(60))
+    (root / "long.py").write_text(f'def answer():\n    """Answer.\n\n{doc}    """\n    return 42\n', encoding="utf-8")
+    context = assembled(root, [result("answer", 1, 65, path="long.py", type="function")], max_tokens=400)
+    assert "    Line 15 tells" in context.text
+    assert "return 42" not in context.text
+    assert 300 <= context.usage.used == o200k(context.text) <= 400
+    assert context.usage.stopped == "budget"
 
 
 def test_names_stay_as_they_came(root: Path) -> None:

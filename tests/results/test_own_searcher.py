@@ -89,6 +89,23 @@ def test_times_and_lines_are_those_of_the_result(tmp_path: Path) -> None:
     assert items["code:a.py"].spans[0][0] == 1
 
 
+def test_records_are_named_in_lists_by_their_goal_or_first_line(tmp_path: Path) -> None:
+    text = asked(Own(), tmp_path).text
+    listed = next(line for line in text.split("\n") if line.startswith("Sources: "))
+    assert "Memory Memory 1 of bbbb" in listed
+    assert "pool (a.py:4)" in listed
+    assert "Experience reach gold" in listed
+
+
+def test_a_search_that_returns_no_list_is_named(tmp_path: Path) -> None:
+    class Nothing(Own):
+        def search_memories(self, _query: str, limit: int = 10) -> Any:
+            self._asked("memories", limit, [])
+
+    (failure,) = asked(Nothing(), tmp_path).failures
+    assert (failure.source, failure.message) == ("memories", "TypeError: it returned None, not a list of results")
+
+
 @pytest.fixture
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Satchel:
     monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -153,6 +154,20 @@ def test_a_question_beside_a_change_finds_no_fewer_experiences(satchel: Satchel,
     }
     assert alone.items
     assert all(beside[item.id].relevance >= item.relevance for item in alone.items)
+
+
+def test_a_past_failure_of_the_file_ranks_with_the_answers_of_the_question_not_above(
+    satchel: Satchel, repository: TinyRepository
+) -> None:
+    remember(satchel, "Speed up parcels", "Everything in client.py is shared by two threads")
+    remember(satchel, "Compute the discount of a price", "It was rounded twice before the total was shown")
+    question = "why was the discount lost after a holiday of the bank"
+    change = edited(satchel, repository, "2**attempt", "3**attempt")
+    asked: dict[str, Any] = {"types": ["experiences"], "fill": True}
+    (alone,) = satchel.assemble(question, **asked).items
+    beside = {item.id.partition("::")[0]: item for item in satchel.assemble(question, change=change, **asked).items}
+    assert len(beside) == 2
+    assert max(item.relevance for item in beside.values()) == alone.relevance
 
 
 def test_the_change_itself_is_shown_by_signature_only(satchel: Satchel, repository: TinyRepository) -> None:

@@ -184,9 +184,9 @@ def test_the_views_are_coroutines_too(tree: Path, opened: Open) -> None:
 def test_impossible_numbers_are_refused(tree: Path, opened: Open) -> None:
     change(tree, "one", {"a.py": "1\n"}, days=3)
     satchel = opened(tree)
-    with pytest.raises(UsageError, match="limit is 0: give at least 1"):
+    with pytest.raises(UsageError, match="limit is 0: give a whole number, at least 1"):
         satchel.churn(limit=0)
-    with pytest.raises(UsageError, match="days is 0: give at least 1"):
+    with pytest.raises(UsageError, match="days is 0: give a whole number, at least 1"):
         satchel.churn(0)
 
 

@@ -18,7 +18,7 @@ import satchel
 from satchel import Satchel
 from satchel.errors import ReadOnlyStoreError, SatchelError, UsageError
 from satchel.sources.conversations import Exchange
-from satchel.store.protocol import PUBLISHED
+from satchel.store.records import PUBLISHED
 from satchel.testing import HashEmbedder, TinyRepository
 from satchel.types import CONTEXT_TYPES
 from tests.docs.pages import Command, steps

@@ -28,7 +28,7 @@ from satchel.safety import sanitize
 from satchel.safety.sanitize import marks
 from satchel.safety.trust import handle
 from satchel.tokens import TokenCounter, counter
-from satchel.types import Context, ContextItem, Failure, Format, Kind, Omission, Range, ShownBefore, Trust, Usage, View
+from satchel.types import Context, ContextItem, Failure, Format, Kind, Omission, Range, ShownBefore, Trust, Usage
 
 ITEM_SHARE = 0.25
 """Largest share of the budget of a kind for one chunk, where several kinds were named."""
@@ -164,6 +164,8 @@ def _filled(
         if not items:
             return Fitted()
         stopped = _why_stopped(sections)
+        if not stopped and shortened([one for one in items if not policy.is_strict or one.source == Kind.CONTEXT]):
+            stopped = BUDGET  # given results and guidance are shortened for lack of room only
         shown = summarised(frame, items, sections) if request.show_meta else frame
         shown = replace(shown, related=related)
         if request.max_tokens >= LEAST_NOTED:
@@ -243,7 +245,7 @@ def _frame(
         show_sources=request.show_sources,
         show_handles=request.show_handles,
         show_code=request.show_code,
-        group_by_type=request.group_by_type or request.view is View.ENTITIES,
+        group_by_type=request.group_by_type,
         failures=notes[:shown],
         failures_more=len(notes) - shown,
         tokenizer=f"{tokens.name}, {'exact' if tokens.exact else 'an estimate'}" if request.show_meta else "",

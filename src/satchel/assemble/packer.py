@@ -150,7 +150,11 @@ class Packer:
             if not self.is_full or limit - fitted.used < SMALLEST_PIECE or not self.refill(limit - fitted.used):
                 break
             fitted = write()
+        over = fitted.used - limit
         fitted = self._within(limit, fitted, write)
+        # Sources and summaries of given results are not in the estimates: what was withdrawn may fit shortened.
+        if over > 0 and not self._is_strict and self.refill(limit - fitted.used - over):
+            fitted = self._within(limit, write(), write)
         for _ in range(REFILLS):  # larger than estimated: try again in less room
             if fitted.items or room < SMALLEST_PIECE:
                 break

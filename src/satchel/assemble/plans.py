@@ -25,7 +25,7 @@ from satchel.search.query import FORM_WEIGHTS, Query, analyse
 from satchel.search.trace import is_vendored
 from satchel.settings import Settings
 from satchel.types import CONTEXT_TYPES, Kind, Role
-from satchel.vocabulary import Axis, Domain, MemoryCategory, OutcomeStatus, parse_choice
+from satchel.vocabulary import Axis, Domain, MemoryCategory, OutcomeStatus, checked_text, parse_choice
 
 if TYPE_CHECKING:
     from satchel.search.rank_without_query import FieldRanking
@@ -297,7 +297,7 @@ def brief_request(settings: Settings, after_failure: str | None, **options: Any)
     if after_failure is None:
         defaults = {"max_tokens": BRIEF_TOKENS, "limit": BRIEF_LIMIT}
         return make_request("", settings, {**defaults, **options, "plan": BRIEF})
-    if not after_failure.strip():
+    if not checked_text("the failure", after_failure).strip():
         raise UsageError("the failure is empty: give the output of the command that failed")
     text = sanitize.text(after_failure, settings.redact_allow)[-FAILURE_CHARACTERS:]
     defaults = {"max_tokens": FAILURE_TOKENS, "limit": FAILURE_LIMIT}

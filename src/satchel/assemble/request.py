@@ -107,6 +107,8 @@ def _parse_pins(texts: Iterable[str]) -> tuple[Pin, ...]:
 
 def parse_reserves(reserves: Mapping[str, int]) -> dict[Kind, int]:
     """Tokens by context type as tokens by kind. Raises UsageError for an unknown type or an impossible number."""
+    if not isinstance(reserves, Mapping):
+        raise UsageError(f"reserves is {reserves!r:.60}: give tokens by type, as in {{'code': 500}}", "reserves")
     for name, tokens in reserves.items():
         if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
             raise UsageError(f"the reserve of {name} is {tokens!r}: give a whole number of tokens, 0 or more")
@@ -208,6 +210,14 @@ def _session_data(session: str) -> str:
     return sanitize.line(session, len(session) + 1) if session else ""
 
 
+def _check_change(change: Change | None) -> Change | None:
+    from satchel.sources.change import Change  # here, because what reads changes is large, and few answers do
+
+    if change is not None and not isinstance(change, Change):
+        raise UsageError(f"change is {change!r:.60}: give what Satchel.change() returns", "change")
+    return change
+
+
 def _change_data(change: Change | None) -> dict[str, Any] | None:
     if change is None:
         return None
@@ -304,7 +314,7 @@ class AssembleRequest:
             load=_parse_pins,
         ),
     )
-    change: Change | None = field(default=None, metadata=_option(dump=_change_data, load=_change_from))
+    change: Change | None = field(default=None, metadata=_option(_check_change, dump=_change_data, load=_change_from))
     show_handles: bool = False
     filters: Filters = field(default=NO_FILTERS, metadata=_option(parse_filters, dump=filters_data, load=parse_filters))
     lead: Kind | None = field(
@@ -315,6 +325,10 @@ class AssembleRequest:
     ledger: str = ""
     callers: bool = False
     file_weights: FileWeights = field(default=(), metadata=_option(load=check_file_weights))
+
+
+_TEXTS = frozenset({"include", "exclude", "paths"})
+"""Options that are lists of texts without a check of their own."""
 
 
 def make_request(question: str, settings: Settings, options: Mapping[str, Any]) -> AssembleRequest:
@@ -343,11 +357,16 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
             value = (value,)
         if isinstance(row.default, bool) and not isinstance(value, bool):
             raise UsageError(f"{name} is {value!r}: give true or false", name)
+        if name in _TEXTS:
+            value = checked_names(name, value)
         value = (*usual, *value) if "adds" in option else value
         values[row.name] = check(value) if check is not None else value
+    if remaining:
+        names = sorted({row.metadata.get("name", row.name) for row in fields(AssembleRequest)} | {"purpose"})
+        raise UsageError(f"unknown option {', '.join(sorted(remaining))}: choose from {', '.join(names)}")
     values.setdefault("limit", max(settings.context_limit, values["max_tokens"] // TOKENS_PER_ITEM))
     check_limit(values["limit"])
-    return AssembleRequest(**values | remaining)
+    return AssembleRequest(**values)
 
 
 def request_data(request: AssembleRequest) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from satchel.safety import sanitize
 from satchel.settings import Settings
 from satchel.tokens import counter
 from satchel.types import EdgeType, Format
+from satchel.vocabulary import checked_text
 
 LEAST_DEPTH, MOST_DEPTH = 1, 5
 
@@ -255,9 +256,10 @@ def make_graph_request(
 
 
 def _queries(queries: Sequence[str], settings: Settings) -> tuple[str, ...]:
-    if not queries[0].strip():
+    stripped = [checked_text("the query", one).strip() for one in queries]
+    if not stripped[0]:
         raise UsageError("the query is empty: give a topic, or the id of a node")
-    distinct = tuple(dict.fromkeys(one.strip() for one in queries if one.strip()))
+    distinct = tuple(dict.fromkeys(filter(None, stripped)))
     if len(distinct) > MOST_QUERIES:
         raise UsageError(f"{len(distinct)} queries are blended: give at most {MOST_QUERIES}")
     return tuple(sanitize.text(one, settings.redact_allow) for one in distinct)

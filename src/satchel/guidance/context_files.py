@@ -208,7 +208,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class BehaviorRule(Rule):
-    """A rule with a trigger and the actions to take."""
+    """A rule with a trigger and the actions to take; a rule of one sentence has no actions."""
 
     trigger: str
     actions: tuple[str, ...]
@@ -217,7 +217,7 @@ class BehaviorRule(Rule):
     def line(self) -> str:
         """The rule on one line, in the form of the first specification."""
         condition = f" (if {self.condition})" if self.condition else ""
-        return f"{self.trigger}{condition}: {'; '.join(self.actions)}"
+        return ": ".join(filter(None, (f"{self.trigger}{condition}", "; ".join(self.actions))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +317,9 @@ class _RuleReader:
                 continue
             if mode:
                 self.modes[name] = mode
-            for index, written in enumerate(listed):
+            for index, entry in enumerate(listed):
+                is_sentence = name == "behavior_rules" and isinstance(entry, str)
+                written = {"trigger": entry, "actions": ()} if is_sentence else entry
                 common = self._common(written, (key, index))
                 if common is not None:
                     yield written, (key, index), common
@@ -346,6 +348,8 @@ class _RuleReader:
             actions = [actions] if isinstance(actions, str) else actions
             if not isinstance(trigger, str) or not trigger.strip():
                 self.note(place, "a behavior rule has no trigger: say on what it acts")
+            elif actions == ():
+                yield BehaviorRule(*common, " ".join(trigger.split()), ())
             elif not isinstance(actions, list) or not actions or not all(isinstance(one, str) for one in actions):
                 name = clean_field(trigger, 40)
                 self.note(place, f"the behavior rule {name!r} has no action: give a text or a list of texts")

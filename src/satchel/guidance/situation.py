@@ -220,6 +220,8 @@ def make_situation(situation: Mapping[str, Any] | Situation | None = None, allow
     """
     if isinstance(situation, Situation):
         return situation
+    if not isinstance(situation, Mapping | None):
+        raise UsageError(f"the situation is {situation!r:.60}: give a mapping, as in {{'task': 'sign cookies'}}")
     values = {name: value for name, value in (situation or {}).items() if value is not None}
     if "timestamp" in values:
         values.setdefault("time", values.pop("timestamp"))

@@ -248,7 +248,10 @@ class _File:
 
 
 def relink(store: Store, writer: Writer, broken_links: str) -> None:
-    """Update folders and relations from the notes of the store, and list broken links under the key `broken_links`."""
+    """Update folders and relations from the notes of the store.
+
+    Broken links, and front matter that cannot be read, are listed under the key `broken_links`.
+    """
     files = _files(store)
     _update_folders(store, writer, files)
     broken: list[tuple[str, str]] = []
@@ -259,7 +262,11 @@ def relink(store: Store, writer: Writer, broken_links: str) -> None:
         stored[row].add((kind, target))
     writer.relate({row: sorted(relations) for row, relations in relations_by_row.items() if relations != stored[row]})
     broken.sort()
-    writer.set_meta(broken_links, json.dumps({"count": len(broken), "examples": broken[:BROKEN_EXAMPLES]}))
+    problems = [
+        (key, file.document.fields["problem"]) for key, file in files.items() if "problem" in file.document.fields
+    ]
+    state = {"count": len(broken), "examples": broken[:BROKEN_EXAMPLES]}
+    writer.set_meta(broken_links, json.dumps(state | ({"problems": problems[:BROKEN_EXAMPLES]} if problems else {})))
 
 
 def _files(store: Store) -> dict[str, _File]:

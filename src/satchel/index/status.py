@@ -98,7 +98,7 @@ def look(
         freshness=freshness,
         skipped=dict(sorted(skipped.items(), key=lambda row: (-row[1], row[0]))),
         building=holder(index / "index.lock"),
-        failures=failures,
+        failures=(*failures, *(Failure("notes", f"{note}: {problem}") for note, problem in broken.get("problems", ()))),
         broken_links=broken.get("count", 0),
         broken_examples=tuple((note, link) for note, link in broken.get("examples", ())),
     )

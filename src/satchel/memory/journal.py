@@ -39,6 +39,7 @@ from satchel.vocabulary import (
     RootCauseCategory,
     Strategy,
     Visibility,
+    checked_names,
     choices,
     parse_choice,
     parse_moment,
@@ -286,7 +287,7 @@ class Journal:
         """
         store = self._store
         with store.write() as writer:
-            gone = {one.id: one for one in map(self.get, identities)}
+            gone = {one.id: one for one in map(self.get, checked_names("ids", identities))}
             values = store.documents(store.document_ids(Kind.VALUE, store.keys(Kind.VALUE)).values()).values()
             resting = [value_of(document, store.text(document.id)) for document in values]
             writer.put(

@@ -199,7 +199,7 @@ class Memories:
     def with_replaced(self, identities: Sequence[str]) -> list[Memory]:
         """Return the memories with these ids, each followed by the older ones that it replaced."""
         memories: dict[str, Memory] = {}
-        waiting = list(reversed(identities))
+        waiting = checked_names("ids", identities)[::-1]
         while waiting:
             memory = self.get(waiting.pop())
             if memory.id not in memories:
@@ -313,7 +313,7 @@ class Conversations:
 
     def forget(self, identities: Sequence[str]) -> int:
         """Remove exchanges; returns how many. Raises UsageError for an unknown id, and then removes none."""
-        keys = [identity.removeprefix(f"{Kind.CONVERSATION}:") for identity in identities]
+        keys = [identity.removeprefix(f"{Kind.CONVERSATION}:") for identity in checked_names("ids", identities)]
         with self._store.write() as writer:
             present = {remark.id for remark in self.listed()}
             for key in keys:

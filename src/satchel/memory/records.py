@@ -28,7 +28,7 @@ from satchel.store.records import Document, NewDocument
 from satchel.store.segments import SegmentDocument
 from satchel.system import telemetry
 from satchel.types import EdgeType, Kind, Outline, Part, Reference, Role
-from satchel.vocabulary import MEMORY_KINDS, MemoryCategory, Provenance, Visibility
+from satchel.vocabulary import MEMORY_KINDS, MemoryCategory, Provenance, Visibility, choices
 
 if TYPE_CHECKING:
     from satchel.store.database import DatabaseStore
@@ -133,12 +133,13 @@ def memory_document(memory: Memory) -> NewDocument:
 
 
 def memory_of(document: Document, text: str) -> Memory:
-    """Return the memory in a stored document."""
+    """Return the memory in a stored document; a category that only a newer version knows is read as `fact`."""
     fields = document.fields
+    category = fields.get("category")
     return Memory(
         id=document.key,
         content=text,
-        category=MemoryCategory(fields["category"]),
+        category=MemoryCategory(category) if category in choices(MemoryCategory) else MemoryCategory.FACT,
         importance=document.importance if document.importance is not None else 0.0,
         tags=document.tags,
         provenance=Provenance(fields["provenance"]),

@@ -24,6 +24,7 @@ from satchel.operations.ask import (
 from satchel.operations.operation import Answered, Operation, OperationCall, Parameter, Shape, StoppedError, text
 from satchel.operations.remember import DEFAULT_ROWS, EXPERIENCE, EXPERIENCES, MEMORIES, PROPOSALS, REMEMBER, VALUES
 from satchel.types import Failure, Kind
+from satchel.vocabulary import check_count
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -43,6 +44,7 @@ def _history(call: OperationCall) -> Answered:
     notes = call.refreshed()
     rows: Any
     if days is not None:
+        check_count(days, "churn")
         rows = engine.churn(days, now=arguments.get("now"), **where)
         data: dict[str, Any] = {"path": path, "days": days, "files": [asdict(row) for row in rows]}
     elif by_author:

@@ -42,6 +42,7 @@ from satchel.types import (
     Range,
     Usage,
 )
+from satchel.vocabulary import checked_names
 
 if TYPE_CHECKING:
     from satchel.open_root import OpenRoot
@@ -70,7 +71,7 @@ def check_handles(handles: Sequence[str]) -> list[str]:
     """Return the handles in lower case, each once. Raises UsageError for an impossible handle."""
     if not handles:
         raise UsageError("no handle was given: `satchel context --json` and `--handles` show them")
-    unique = list(dict.fromkeys(handle.strip().lower() for handle in handles))
+    unique = list(dict.fromkeys(handle.strip().lower() for handle in checked_names("handles", handles)))
     for handle in unique:
         if len(handle) != HANDLE_CHARACTERS or not handle.isalnum() or not handle.isascii():
             raise UsageError(

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, SLIVER_TOKENS, Candidate, Step
 from satchel.assemble.items import build_item
-from satchel.assemble.render.labels import record_title
+from satchel.assemble.render.labels import listed_title
 from satchel.assemble.section import JOIN_LINES, Group, Pin, Pinned, by_priority, subtract
 from satchel.assemble.source_lines import Lines, joined
 from satchel.dataclass import dataclass
@@ -442,4 +442,4 @@ def _record_reference(candidate: Candidate) -> ShownBefore:
     item = build_item(group, b"")
     # Guidance without a file, such as the situation itself, has nothing to expand.
     is_stored = candidate.kind is not Kind.CONTEXT or "file" in candidate.chunk.fields
-    return ShownBefore(item.id, item.source, record_title(item), handle=item.handle if is_stored else "")
+    return ShownBefore(item.id, item.source, listed_title(item), handle=item.handle if is_stored else "")

@@ -24,6 +24,7 @@ from satchel.search.searcher import FileStanding, SearchResult, chunk_of, file_s
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.types import Chunk, Context, ContextItem, Hit, Kind, Signal
+from satchel.vocabulary import checked_text
 
 MOST_TARGETS = 5
 """Targets of the same name that are explained; a longer name selects one of them."""
@@ -99,7 +100,7 @@ def why(
 
 def resolve(target: str, store: Store, store_of: Callable[[Kind], Store]) -> list[WhyTarget]:
     """Return the targets of a path, the end of a path, a symbol or a chunk id. Raises UsageError if there is none."""
-    identifier = target.strip().removeprefix("./")
+    identifier = checked_text("the target", target).strip().removeprefix("./")
     if targets := _by_path(identifier, store) or _by_symbol(identifier, store) or _records(identifier, store_of):
         return targets
     raise UsageError(f"nothing here is called {clean_field(identifier)!r}{_near(identifier, store)}")

@@ -192,7 +192,7 @@ class ContextAssembler:
         if (layout, shown) == written:
             return context.text
         frame = RenderRequest(
-            query=context.query, group_by_type=shown is View.ENTITIES, failures=context.failures, view=shown
+            query=context.query, group_by_type=self.options.group_by_type, failures=context.failures, view=shown
         )
         return render(frame, context.items, format=layout) if context.items else ""
 
@@ -336,7 +336,10 @@ async def _called(
     """Return the results of a sync or async search; a sync one runs in a thread of its own."""
     is_async = inspect.iscoroutinefunction(search)
     results = search(query, **arguments) if is_async else await in_thread(partial(search, **arguments), query)
-    return list(await results if inspect.isawaitable(results) else results)
+    results = await results if inspect.isawaitable(results) else results
+    if not isinstance(results, Iterable):
+        raise TypeError(f"it returned {results!r:.60}, not a list of results")
+    return list(results)
 
 
 def _bounded(notes: Sequence[Failure]) -> tuple[Failure, ...]:

@@ -33,7 +33,7 @@ from satchel.assemble.render.labels import group_of
 from satchel.assemble.request import AssembleRequest, start_of_day
 from satchel.assemble.section import Group, Section
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable, without_blank_ends
-from satchel.assemble.truncation import SIGNATURE_FIRST, TruncationStrategy, excerpt, strategy
+from satchel.assemble.truncation import LADDER, SIGNATURE_FIRST, TruncationStrategy, excerpt, strategy
 from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.results.entities import (
@@ -61,6 +61,7 @@ from satchel.types import (
     Kind,
     Location,
     Outline,
+    Range,
     Role,
     ScoredSpan,
     Signal,
@@ -167,13 +168,29 @@ def _located(entity: Entity, rank: int, lines: Lines, place: EntityPlace, reques
         steps.append(Step(Detail.FULL, (whole,)))
     most = min(size / 2, request.max_tokens * SHORTENED_SHARE)
 
-    def shrink(_room: float) -> list[Step]:
+    def shrink(room: float) -> list[Step]:
         signature = signature_range(hit.chunk, lines)
         first = Step(Detail.LINE, ((whole[0], whole[0]),))
         last_resort = first if signature is None else Step(Detail.SIGNATURE, (signature,))
-        return [*shortened_steps(_shortener(request), lines, language, whole, most), last_resort]
+        forms = shortened_steps(_shortener(request), lines, language, whole, most)
+        windows = _beginnings(lines, whole, room) if request.strategy == LADDER else []
+        return [*forms, *windows, last_resort]
 
     return Candidate(hit, hit.score, size, whole[0], lambda: steps, shrink=shrink)
+
+
+def _beginnings(lines: Lines, whole: Range, room: float) -> list[Step]:
+    """Return the first lines that fit, for a definition from which no whole statement can be left out.
+
+    An example is a function of one statement below a long doc comment.
+    """
+    lasts = []
+    for share in SHRINK_SHARES:
+        last = whole[0]
+        while last < whole[1] and lines_size(lines, whole[0], last + 1) <= room * share:
+            last += 1
+        lasts.append(last)
+    return [Step(Detail.SPAN, ((whole[0], last),)) for last in dict.fromkeys(lasts) if last > whole[0]]
 
 
 def _shortener(request: AssembleRequest) -> TruncationStrategy:
@@ -374,7 +391,7 @@ def _renamed(kind: Kind, identity: str, result: object) -> Mapping[str, Any]:
     entity = {
         "id": identity,
         "type": type_ if is_code else kind.value,
-        "name": value_of(result, "name") or value_of(result, "title") or "",
+        "name": value_of(result, "name", "title", "goal") or content.split("\n", 1)[0],
         "qualified_name": value_of(result, "qualified_name") or "",
         "content": content,
         "file_path": value_of(result, "file_path"),

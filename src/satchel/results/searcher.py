@@ -17,12 +17,13 @@ from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
+from satchel.sources.code.languages import LANGUAGES
 from satchel.sources.experiences import shown_record
 from satchel.system import telemetry
 from satchel.system.threads import in_thread
 from satchel.tokens import DEFAULT_TOKENIZER, counter
-from satchel.types import CONTEXT_TYPES, Format, Hit, Role, Signal, View
-from satchel.vocabulary import Axis, Moment, parse_choice
+from satchel.types import CONTEXT_TYPES, Format, Hit, Kind, Role, Signal, View
+from satchel.vocabulary import Axis, Moment, check_count, checked_text, parse_choice
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -156,6 +157,9 @@ _BY_WORDS_ALONE = frozenset({"code", "commits", "docs"})
 _VAGUE = frozenset({Role.RECORD, Role.TEXT, Role.GAP})
 """Roles that are less specific than the kind."""
 
+_UNIT_TYPES = (Role.FUNCTION.value, Role.METHOD.value, Role.CLASS.value, Kind.CODE.value)
+"""Types of parts of code files: `code` are the lines outside of definitions."""
+
 
 class Searcher:
     """Searches one `Satchel`; without one, that of the current folder.
@@ -213,6 +217,10 @@ class Searcher:
         unit_type: str | None = None,
     ) -> list[Finding]:
         """Return parts of code files, in one language and of one type (`function`, `method`, `class`) if given."""
+        if language is not None and language not in LANGUAGES:
+            raise UsageError(f"unknown language {language!r:.60}: choose from {', '.join(sorted(LANGUAGES))}")
+        if unit_type is not None and unit_type not in _UNIT_TYPES:
+            raise UsageError(f"unknown unit_type {unit_type!r:.60}: choose from {', '.join(_UNIT_TYPES)}")
         more = MORE_CODE if language or unit_type else 1
         results = await self._search("code", query, limit * more, search_mode)
         chosen = [row for row in results if unit_type in (None, row.type)]
@@ -285,9 +293,8 @@ class Searcher:
 
     async def _search(self, type_: str, query: str, limit: int, search_mode: str, **filters: Any) -> list[Finding]:
         mode = parse_choice(SearchMode, search_mode, "search mode")
-        if limit < 1:
-            raise UsageError(f"limit is {limit}: give at least 1", "limit")
-        if not query.strip():
+        check_count(limit, "limit")
+        if not checked_text("the query", query).strip():
             return []
         options = {name: value for name, value in filters.items() if value is not None}
         return await in_thread(self._search_now, type_, query, limit, mode, options)

@@ -104,9 +104,14 @@ def with_change(result: SearchResult, change: Change, store: Store, kind: Kind, 
 def with_past(
     result: SearchResult, question: Query, change: Change, store: Store, ask: Callable[[Query], SearchResult]
 ) -> SearchResult:
-    """Return the memories or experiences of a question, of the change, and those that name one of its files."""
+    """Return the memories or experiences of a question, of the change, and those that name one of its files.
+
+    The latter rank with the best that the question finds, not above, so that these are not left out as far weaker.
+    """
     best: dict[str, Hit] = {hit.chunk.id: hit for hit in result.hits}
-    for hit in ask(question).hits if question.terms else ():
+    answers = ask(question).hits if question.terms else ()
+    past = min(relevance_of(PAST), max((hit.relevance for hit in answers), default=1.0))
+    for hit in answers:
         before = best.get(hit.chunk.id)
         best[hit.chunk.id] = hit if before is None or hit.relevance > before.relevance else before
     ceiling = max((hit.score for hit in best.values()), default=0.0)
@@ -114,12 +119,11 @@ def with_past(
         name = file.path.rpartition("/")[2]
         for hit in ask(analyse(name)).hits:
             if name in store.text(int(hit.chunk.fields["bundle"])):
-                hit = best.get(hit.chunk.id, hit)
+                # The name alone asks for little, so what it finds has no relevance of its own.
+                hit = best.get(hit.chunk.id, replace(hit, relevance=0.0))
                 score, signal = max(hit.score, ceiling + math.log(PAST)), Signal(SIGNAL, PAST, 1.0)
                 signals = (*(one for one in hit.signals if one.name != SIGNAL), signal)
-                best[hit.chunk.id] = replace(
-                    hit, relevance=max(hit.relevance, relevance_of(PAST)), score=score, signals=signals
-                )
+                best[hit.chunk.id] = replace(hit, relevance=max(hit.relevance, past), score=score, signals=signals)
     return replace(result, hits=merged(best.values(), ()))
 
 

@@ -24,7 +24,7 @@ from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.system import git
 from satchel.types import Kind
-from satchel.vocabulary import DAY_SECONDS, Moment, parse_moment
+from satchel.vocabulary import DAY_SECONDS, Moment, check_count, parse_moment
 
 AnyPath = str | os.PathLike[str]
 View = TypeVar("View")
@@ -94,6 +94,8 @@ def read_changes(store: Store, root: Path, allow: Sequence[str] = ()) -> Changes
 
 def relative_path(path: AnyPath, root: Path) -> str:
     """Return a path as the index names it: relative to the root, empty for the root itself. Raises UnsafePathError."""
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(f"the path is {path!r:.60}: give a text or a Path")
     relative = os.path.relpath(os.path.normpath(root / path), root)
     if relative == os.pardir or relative.startswith(os.pardir + os.sep):
         raise UnsafePathError(f"{os.fspath(path)!r} is outside the root {root}: give a path below it")
@@ -122,8 +124,7 @@ class Changes:
 
     def churn(self, path: str, days: int, now: float, limit: int) -> list[FileChurn]:
         """Return the files below a path that changed most often on the day (UTC) of `now` and `days` before it."""
-        if days < 1:
-            raise UsageError(f"days is {days}: give at least 1")
+        check_count(days, "days")
         since = now // DAY_SECONDS * DAY_SECONDS - days * DAY_SECONDS
         counts: dict[str, list[CommitChange]] = {}
         for change in self._of(self._present(path)):
@@ -279,8 +280,7 @@ class GitViews:
         return self._view(lambda changes, below: changes.overview(below), path, FEW_ROWS, refresh=False)
 
     def _view(self, view: Callable[[Changes, str], View], path: AnyPath, limit: int, refresh: bool) -> View:
-        if limit < 1:
-            raise UsageError(f"limit is {limit}: give at least 1", "limit")
+        check_count(limit, "limit")
         below = relative_path(path, self._root)
         if refresh:
             self._refresh()

@@ -23,6 +23,7 @@ from satchel.vocabulary import (
     MemoryCategory,
     OutcomeStatus,
     Strategy,
+    checked_text,
     choices,
     parse_choice,
     parse_moment,
@@ -111,8 +112,11 @@ def make_filters(**values: Any) -> Filters:
     times = {name: parse_moment(values[name], name) for name in ("since", "until") if values.get(name) is not None}
     filters = Filters(**values | times)
     choices_made: dict[str, Any] = {name: _choice(name, getattr(filters, name)) for name in _FIELDS}
-    if filters.min_importance is not None and not 0 <= filters.min_importance <= 1:
-        raise UsageError(f"min_importance is {filters.min_importance}: give 0 to 1", "min_importance")
+    least = filters.min_importance
+    if least is not None and not (isinstance(least, int | float) and 0 <= least <= 1):
+        raise UsageError(f"min_importance is {least!r}: give 0 to 1", "min_importance")
+    if filters.author is not None:
+        checked_text("author", filters.author)
     if filters.since is not None and filters.until is not None and filters.until <= filters.since:
         raise UsageError(
             f"since ({filters.since:g}) is not before until ({filters.until:g}): nothing lies between them"

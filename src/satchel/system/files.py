@@ -17,6 +17,7 @@ This module imports nothing of satchel.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
@@ -159,8 +160,10 @@ def stamp(root: Path, relative: str) -> tuple[int, int, int] | None:
 def decode(raw: bytes) -> tuple[str, str, bool] | None:
     r"""Turn bytes into (text, encoding, lossy), or None if they are not text.
 
-    A byte order mark decides between UTF-8, UTF-16 and UTF-32; without one it is UTF-8. A NUL anywhere makes it
-    binary. `\r\n` and a lone `\r` become `\n`, one for one, so line numbers stay those of an editor.
+    A byte order mark decides between UTF-8, UTF-16 and UTF-32; without one it is UTF-8. What is not has the encoding
+    that its first two lines declare (`coding: latin-1`), else Windows-1252 if few characters are outside of ASCII and
+    none of these is UTF-8; else it is lossy. A NUL anywhere makes it binary. `\r\n` and a lone `\r` become `\n`, one
+    for one, so line numbers stay those of an editor.
     """
     encoding = next((name for mark, name in _BYTE_ORDER_MARKS if raw.startswith(mark)), "utf-8")
     if b"\0" in raw and encoding in ("utf-8", "utf-8-sig"):
@@ -169,12 +172,35 @@ def decode(raw: bytes) -> tuple[str, str, bool] | None:
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError:
-        text, lossy = raw.decode(encoding, "replace"), True
+        text, encoding, lossy = _otherwise(raw, encoding)
     if "\0" in text:
         return None
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text, encoding, lossy
+
+
+_DECLARED = re.compile(
+    rb"coding[:=]\s*(iso[-_]?8859[-_]\d+|latin[-_]?\d+|(?:cp|windows-)\d{3,4}|koi8[-_][ru]|shift[-_]jis|euc[-_](?:jp|kr)"
+    rb"|gbk|gb2312|gb18030|big5)",
+    re.IGNORECASE,
+)
+"""Declared encodings that are tried: those that keep the lines of a file as they are (`unicode_escape` does not)."""
+
+
+def _otherwise(raw: bytes, encoding: str) -> tuple[str, str, bool]:
+    """Return bytes that are not of this encoding as text, with their encoding, and whether characters were lost."""
+    replaced = raw.decode(encoding, "replace")
+    declared = _DECLARED.search(b"\n".join(raw.split(b"\n", 2)[:2])) if encoding == "utf-8" else None
+    guesses = [declared[1].decode()] if declared is not None else []
+    letters = replaced.replace("\ufffd", "")
+    # Western texts have few accents; others have more characters outside of ASCII than inside.
+    if encoding == "utf-8" and letters.isascii() and (len(replaced) - len(letters)) * 4 <= len(letters):
+        guesses.append("cp1252")
+    for guess in guesses:
+        with contextlib.suppress(LookupError, UnicodeDecodeError):
+            return raw.decode(guess), guess, False
+    return replaced, encoding, True
 
 
 def content_hash(raw: bytes, key: bytes) -> str:

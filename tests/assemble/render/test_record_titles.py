@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from satchel.assemble.render.labels import record_title
+from satchel.assemble.render.labels import heading, listed_title
 from satchel.types import ContextItem
 
 
@@ -24,4 +24,11 @@ from satchel.types import ContextItem
     ],
 )
 def test_a_record_is_titled_by_what_its_body_does_not_say(source: str, metadata: dict[str, Any], title: str) -> None:
-    assert record_title(ContextItem("id", source, "its first line", "body", 1.0, metadata)) == title
+    assert heading(ContextItem("id", source, "its first line", "body", 1.0, metadata)) == title
+
+
+def test_a_record_in_a_list_is_named_by_its_first_words() -> None:
+    memory = {"category": "fact", "importance": 0.5}
+    assert listed_title(ContextItem("id", "memory", "Use cents", "body", 1.0, memory)) == "Memory Use cents"
+    commit = {"sha": "0123456789", "author": "Ada"}
+    assert listed_title(ContextItem("id", "commit", "Use cents", "body", 1.0, commit)) == "Commit 0123456 by Ada"

@@ -187,7 +187,7 @@ def test_the_sources_footer_names_ten_and_counts_the_rest(format: Format) -> Non
     text = render_tail(RenderRequest(show_sources=True), items, format)
     assert all(f"src/{number}.py:5" in text for number in range(10))
     assert "src/10.py" not in text
-    assert ('"sources_more":4' if format is Format.JSON else "; and 4 more") in text
+    assert {Format.JSON: '"sources_more":4', Format.XML: '<sources more="4">'}.get(format, "; and 4 more") in text
     assert "more" not in render_tail(RenderRequest(show_sources=True), items[:10], format)
 
 

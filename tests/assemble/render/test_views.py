@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import groupby
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.assemble.render import RenderRequest, render
-from satchel.assemble.render.labels import record_body, record_name
+from satchel.assemble.render.labels import joined_pieces, owners, record_body, record_name
 from satchel.safety.sanitize import plain_name
 from satchel.types import ContextItem, Detail, Format, Freshness, Piece, Trust, View
 from tests.assemble.render.examples import ALL, CAPTURE, COMMIT, GUIDE, MEMORY, file_item, piece, record_item
@@ -58,10 +59,12 @@ def expected(items: tuple[ContextItem, ...], view: View) -> list[ParsedItem]:
 
 
 def named(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
-    """The pieces, each without a name under the last name before it or the first one."""
+    """The pieces, each under the name of the entity that shows it."""
     shown = [replace(piece, name=plain_name(piece.name)) for piece in pieces]
-    name = next((piece.name for piece in shown if piece.name), "")
-    return tuple(replace(piece, name=(name := piece.name or name)) for piece in shown)
+    whole = [replace(one, detail=Detail.FULL) if not one.name and one.detail is Detail.SPAN else one for one in shown]
+    owned = [replace(piece, name=name) for piece, name in zip(whole, owners(shown), strict=True)]
+    runs = [joined_pieces(run) for _, run in groupby(owned, key=lambda piece: piece.name)]
+    return tuple(piece for run in runs for piece in run)
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -143,9 +146,8 @@ def test_blocks_name_type_and_score() -> None:
     }
     item = replace(CAPTURE, metadata={"entities": [row]})
     text = render(frame(View.BLOCKS), (item, COMMIT), format=Format.MARKDOWN)
-    assert (
-        "### function: main\n*src/_pytest/capture.py:120 (signature)* (score: 0.89)\n\n**Code:**\n```python 4" in text
-    )
+    assert "### function: main\n*src/_pytest/capture.py:120 (signature)* (score: 0.89)\n\n**Imports:** 3\n" in text
+    assert text.index("### function: main") < text.index("### code: CaptureManager.read\n")
     assert '<location file="src/_pytest/capture.py" start="120" end="140"/>' in render(
         frame(View.BLOCKS), (item,), format=Format.XML
     )
@@ -181,7 +183,7 @@ SCRIPT = file_item("src/run.py", (IMPORTS, *MAIN, REST))
 
 def test_a_block_shows_imports_apart_and_its_code() -> None:
     text = render(frame(View.BLOCKS), (SCRIPT,), format=Format.MARKDOWN)
-    assert "### code: main\n*src/run.py:9-10 (window); 11-12; 20 (window)* (score: 0.50)\n\n" in text
+    assert "### code: main\n*src/run.py:9-12,20* (score: 0.50)\n\n" in text
     assert "**Imports:** 1-2\n```python 493817264028\nimport sys\nimport os\n```\n\n**Code:**\n```python " in text
     assert '<imports range="1-2">' in render(frame(View.BLOCKS), (SCRIPT,), format=Format.XML)
     assert '"imports":[{"start":1,' in render(frame(View.BLOCKS), (SCRIPT,), format=Format.JSON)
@@ -205,7 +207,7 @@ def test_a_file_of_which_nothing_has_a_name_is_an_entity_by_its_path(view: View,
     text = render(frame(view), (item,), format=layout)
     assert '""' not in text
     assert text.count("src/run.py") == 2
-    assert parse(text, layout, view)[0].pieces == item.pieces
+    assert parse(text, layout, view)[0].pieces == named(item.pieces)
 
 
 def test_what_is_to_be_followed_says_so_in_its_name() -> None:

@@ -12,10 +12,10 @@ from satchel.assemble.render.labels import (
     SECTION_SEPARATOR,
     file_path,
     line_range,
+    listed_title,
     quote,
     quoted,
     quoted_path,
-    record_title,
 )
 from satchel.assemble.truncation import CHARACTERS_PER_TOKEN
 from satchel.dataclass import dataclass
@@ -261,13 +261,13 @@ def _counted(number: int, noun: str) -> str:
 
 def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[FooterNote]:
     """Return the notes below the counts that have entries."""
-    sources = tuple(map(_source_entry, items[:SOURCES_SHOWN])) if request.show_sources else ()
+    sources = tuple(entry for item in items for entry in _source_entries(item)) if request.show_sources else ()
     omitted = _omission_entries(request.overflow)
     omitted_label = HANDLED_LABEL if any(omission.handle for omission in request.overflow) else OMITTED_LABEL
     references = reference_lines(request.shown_before, request.shown_before_more)
     every = (
-        FooterNote("sources", "Sources", sources, max(len(items) - SOURCES_SHOWN, 0)),
-        FooterNote("summaries", "Summary of", _summary_entries(request, items), is_listed=True),
+        FooterNote("sources", "Sources", sources[:SOURCES_SHOWN], max(len(sources) - SOURCES_SHOWN, 0)),
+        FooterNote("summaries", "Given summary", _summary_entries(request, items), is_listed=True),
         FooterNote("related", "Related", related_entries(items)[: request.related], is_listed=True),
         FooterNote("also", "Also at", _also_entries(items)),
         FooterNote("merged", "Also", tuple(_merged_entry(item) for item in items if item.metadata.get("merged"))),
@@ -275,7 +275,7 @@ def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[FooterNo
         FooterNote("shown_before", "Shown before", references, is_listed=True),
         FooterNote("omitted", omitted_label, omitted, len(request.overflow) - len(omitted) + request.overflow_more),
         FooterNote("failures", "Failed", *_failure_entries(request)),
-        FooterNote("counts", "Items", _type_counts(items) if request.tokenizer else ()),
+        FooterNote("counts", "Items", _type_counts(items) if request.tokenizer else (), separator=", "),
         FooterNote("tokenizer", "Counted with", (quote(request.tokenizer),) if request.tokenizer else ()),
         FooterNote("summary", "Summary", (quote(request.summary),) if request.summary else (), is_single=True),
     )
@@ -288,17 +288,21 @@ def note_lines(request: RenderRequest, items: Sequence[ContextItem]) -> str:
 
 
 def _type_counts(items: Sequence[ContextItem]) -> tuple[str, ...]:
-    """`12 code`, `3 commits`: the items of each context type, in the order of the types."""
-    counts = [(name, sum(item.source == kind for item in items)) for name, kind in CONTEXT_TYPES.items()]
-    return tuple(f"{count} {name}" for name, count in counts if count)
+    """`12 code`, `1 commit`: the items of each context type, in the order of the types."""
+    counts = [(name, kind, sum(item.source == kind for item in items)) for name, kind in CONTEXT_TYPES.items()]
+    return tuple(f"{count} {kind if count == 1 else name}" for name, kind, count in counts if count)
 
 
-def _source_entry(item: ContextItem) -> str:
+def _source_entries(item: ContextItem) -> list[str]:
+    """Return the title of a record, the place of a file, or name and place of each given entity that a file shows."""
     path = file_path(item)
     if not path:
-        return quote(record_title(item))
+        return [quote(listed_title(item))]
+    if any(signal.name == "given" for signal in item.signals):
+        rows = sorted(item.metadata.get("entities", ()), key=lambda row: -row["score"])
+        return [quote(f"{row['name']} ({path}:{row['start_line']})") for row in rows]
     start = _entity_line(item)
-    return quote(f"{path}:{start}" if start else path)
+    return [quote(f"{path}:{start}" if start else path)]
 
 
 def _entity_line(item: ContextItem) -> int:
@@ -369,7 +373,7 @@ def _handle_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
     """Return the handles of items that are shown in part: `src/a.py:10-40 a2b3c4d5`."""
     cuts = [f"{_cut_place(item, cut)} {cut.handle}" for item in items for cut in item.cuts]
     records = [
-        f"{quote(record_title(item))} {item.handle}"
+        f"{quote(listed_title(item))} {item.handle}"
         for item in items
         if not file_path(item) and item.detail is not Detail.FULL and item.handle
     ]

@@ -17,7 +17,8 @@ A record has a title line of ours and one marked body. A commit is titled by its
 subject is the first line of its body anyway. A memory, an experience and a value are titled by what their body does
 not say, any other record by its title.
 
-In a view an item becomes one entity for each name of its pieces; lines without a name belong to the one beside them.
+In a view an item becomes one entity for each name of its pieces, the best first; lines without a name belong to the one
+below that they touch, else to the one above.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import groupby, takewhile
+from itertools import groupby, pairwise, takewhile
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -213,9 +214,9 @@ _NAMES: Mapping[str, Callable[[ContextItem], str]] = {
 }
 
 
-def record_title(item: ContextItem) -> str:
-    """Return the full title of a record: `Commit 1a2b3c4 by Ada on 2024-05-01`."""
-    name = record_name(item)
+def listed_title(item: ContextItem) -> str:
+    """Return the kind and name of a record in a list: `Commit 1a2b3c4 by Ada on 2024-05-01`, `Memory Use cents`."""
+    name = record_name(item) if item.source == Kind.COMMIT else plain_name(item.title) or record_name(item)
     return f"{kind_label(item)} {name}" if name else kind_label(item)
 
 
@@ -299,9 +300,9 @@ def sections(
     """Return items by kind in the order of the context types, `lead` first, or by type in the order of the four groups.
 
     Items keep their order inside a section; empty sections are left out. Sections that items name themselves come last,
-    in the order of their first items. Blocks have no sections unless grouped.
+    in the order of their first items. The other views have no sections unless grouped.
     """
-    if view is View.BLOCKS and not group_by_type:
+    if view is not View.SECTIONS and not group_by_type:
         return [ItemSection("", tuple(items))] if items else []
     kinds = sorted(CONTEXT_TYPES.values(), key=lambda kind: kind is not lead)
     titles = _GROUP_TITLES.values() if group_by_type else (kind.heading for kind in kinds)
@@ -323,7 +324,7 @@ def _group(item: ContextItem) -> str:
 
 
 def entities(item: ContextItem, view: View) -> list[ShownEntity]:
-    """Return the entities of an item in line order. Every piece belongs to exactly one."""
+    """Return the entities of an item, best first, then in line order. Every piece belongs to exactly one."""
     path = file_path(item)
     if not path:
         piece = Piece(0, 0, "", record_body(item), item.detail)
@@ -331,16 +332,46 @@ def entities(item: ContextItem, view: View) -> list[ShownEntity]:
         summary = str(item.metadata.get("given_summary", ""))
         return [ShownEntity(_record_name(item), kind, item.relevance, "", 0, 0, (piece,), summary=summary)]
     apart = _imports_end(item.pieces) if view is View.BLOCKS else 0
-    owner = next((piece.name for piece in item.pieces if piece.name), "")
-    owned: list[tuple[str, Piece]] = []
-    for piece in item.pieces[apart:]:
-        owner = piece.name or owner
-        owned.append((owner, piece))
-    first, *rest = [
-        _entity(item, path, name, tuple(piece for _, piece in group))
+    owned = zip(owners(item.pieces)[apart:], item.pieces[apart:], strict=True)
+    shown = [
+        _entity(item, path, name, _plain_lines(piece for _, piece in group))
         for name, group in groupby(owned, key=itemgetter(0))
     ]
-    return [replace(first, imports=item.pieces[:apart]), *rest]
+    first, *rest = sorted(shown, key=lambda one: -one.score)
+    return [replace(first, imports=_plain_lines(item.pieces[:apart])), *rest]
+
+
+def _plain_lines(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+    """Return the pieces of one entity, joined where they touch; lines without a name are part of nothing else."""
+    whole = (replace(piece, detail=Detail.FULL) if _is_nameless_span(piece) else piece for piece in pieces)
+    return tuple(joined_pieces(whole))
+
+
+def _is_nameless_span(piece: Piece) -> bool:
+    return not piece.name and piece.detail is Detail.SPAN
+
+
+def owners(pieces: Sequence[Piece]) -> list[str]:
+    """Return the name that each piece is shown under: its own, that of a neighbour it touches, the last."""
+    names: list[str] = []
+    for number, piece in enumerate(pieces):
+        name = piece.name
+        if not name and number and touches(pieces[number - 1], piece):
+            name = names[-1]
+        names.append(
+            name
+            or _name_below(pieces[number:])
+            or next(filter(None, [*names[::-1], *(one.name for one in pieces)]), "")
+        )
+    return names
+
+
+def _name_below(pieces: Sequence[Piece]) -> str:
+    """Return the first name below, if all pieces down to it touch."""
+    for piece, below in pairwise(pieces):
+        if below.name or not touches(piece, below):
+            return below.name if touches(piece, below) else ""
+    return ""
 
 
 def _imports_end(pieces: Sequence[Piece]) -> int:

@@ -76,7 +76,7 @@ def _entity(item: ContextItem, one: ShownEntity, view: View, *, show_code: bool)
     title = f"{quote(one.name)} [{colonless(one.path or one.type)}]"
     if view is View.BLOCKS:
         title = f"{colonless(one.type)}: {quote(one.name)}"
-        rows += [f"File: {quote(one.path)}"] if one.path else []
+        rows += [f"File: {colonless(one.path)}:{one.start}"] if one.path else []
         rows.append(f"Score: {one.score:.2f}")
     rows += [f"Summary: {quote(one.summary)}"] if one.summary else []
     for piece in (*one.imports, *one.pieces):

@@ -56,8 +56,15 @@ def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = Tru
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     """Return the notes, the counts, and the end of the root element."""
-    rows = [*_elements(notes(request, items)), f"<footer>{_escaped(counts_line(request, items))}</footer>"]
+    listed = notes(request, items)
+    rows = _sources(listed.pop(0)) if listed and listed[0].key == "sources" else []
+    rows += [*_elements(listed), f"<footer>{_escaped(counts_line(request, items))}</footer>"]
     return "\n".join(rows) + "\n</context>"
+
+
+def _sources(note: FooterNote) -> list[str]:
+    more = f' more="{note.more}"' if note.more else ""
+    return [f"<sources{more}>", *(f"<source>{_escaped(entry)}</source>" for entry in note.entries), "</sources>"]
 
 
 def _elements(listed: Iterable[FooterNote]) -> list[str]:

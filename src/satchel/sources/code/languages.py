@@ -258,6 +258,9 @@ _INTERPRETERS: dict[str, str] = {
 
 _TEXT_LANGUAGES = frozenset(_TEXT) | {"requirements", "procfile"}
 
+LANGUAGES = frozenset(_CODE) | frozenset(_NAMES) - _TEXT_LANGUAGES
+"""Programming languages that files are recognised by."""
+
 
 def _by_word(table: dict[str, str]) -> dict[str, str]:
     return {word: language for language, words in table.items() for word in words.split()}

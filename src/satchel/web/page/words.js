@@ -49,8 +49,8 @@ export function short(text, characters = 80) {
   return line.length > characters ? `${line.slice(0, characters - 1)}…` : line;
 }
 
-const STRONG = 0.6;
-const FAIR = 0.3;
+const STRONG = 0.2;
+const FAIR = 0.08;
 
 /** How well something matches, in words: the number alone says nothing to a visitor. */
 export function strength(relevance) {
