@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from haystack import Document, Pipeline
@@ -47,7 +48,7 @@ def test_it_survives_being_written_down(engine: Satchel) -> None:
     again.close()
 
 
-def test_the_documented_program_runs(engine: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SATCHEL_HOME", str(engine.places.cache.parent))
+def test_the_documented_program_runs(engine: Satchel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path))
     variables = run_documented("haystack", engine.places.root)
     assert variables["documents"][0].meta["path"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from langchain_core.documents import Document
@@ -37,7 +38,7 @@ def test_it_works_as_a_coroutine_in_batches_and_in_a_chain(engine: Satchel) -> N
     retriever.close()
 
 
-def test_the_documented_program_runs(engine: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SATCHEL_HOME", str(engine.places.cache.parent))
+def test_the_documented_program_runs(engine: Satchel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path))
     variables = run_documented("langchain", engine.places.root)
     assert variables["document"].metadata["path"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from llama_index.core.retrievers import BaseRetriever
@@ -36,7 +37,7 @@ def test_it_works_as_a_coroutine_and_with_top_k(engine: Satchel) -> None:
     retriever.close()
 
 
-def test_the_documented_program_runs(engine: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SATCHEL_HOME", str(engine.places.cache.parent))
+def test_the_documented_program_runs(engine: Satchel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path))
     variables = run_documented("llamaindex", engine.places.root)
     assert variables["nodes"][0].node.metadata["path"]

@@ -30,10 +30,11 @@ def test_the_help_lists_every_command_in_one_of_five_groups(capsys: pytest.Captu
 def options(command: click.Command, path: str = "") -> list[tuple[str, click.Option]]:
     """Every option of a command and the commands below it."""
     found = [(path, one) for one in command.params if isinstance(one, click.Option)]
-    for name in command.list_commands(click.Context(command)) if isinstance(command, click.Group) else ():
-        below = command.get_command(click.Context(command), name)
-        assert below is not None
-        found += options(below, f"{path} {name}".strip())
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            below = command.get_command(click.Context(command), name)
+            assert below is not None
+            found += options(below, f"{path} {name}".strip())
     return found
 
 
