@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from satchel.errors import LockedError, StoreError
 from satchel.text import STOP_WORDS, terms_of, words
 from satchel.types import Context, Kind
 
@@ -44,7 +45,11 @@ def peculiarity(prompt: str, engine: Satchel) -> float:
 
     Commits do not count, because they are about everything once.
     """
-    return max(_peculiarity(prompt, engine.store), _peculiarity(prompt, engine.memory_store))
+    of_index = _peculiarity(prompt, engine.store)
+    try:
+        return max(of_index, _peculiarity(prompt, engine.memory_store))
+    except (LockedError, StoreError):  # the packed context reports it
+        return of_index
 
 
 def _peculiarity(prompt: str, store: Any) -> float:

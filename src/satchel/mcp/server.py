@@ -332,7 +332,7 @@ def option_help(operation: Operation) -> str:
 
 def flat(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return all arguments in one mapping. Raises UsageError for options that are not an object, or name one again."""
-    options = arguments.get(OPTIONS) or {}
+    options = {} if arguments.get(OPTIONS) is None else arguments[OPTIONS]
     if not isinstance(options, dict):
         raise UsageError(
             f'{OPTIONS} is {clean_field(repr(options), NAME_LENGTH)}: give an object, as {{"{HELP}": true}}'
