@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from satchel.errors import LockedError, StoreError
+from satchel.errors import SatchelError
 from satchel.text import STOP_WORDS, terms_of, words
 from satchel.types import Context, Kind
 
@@ -48,7 +48,7 @@ def peculiarity(prompt: str, engine: Satchel) -> float:
     of_index = _peculiarity(prompt, engine.store)
     try:
         return max(of_index, _peculiarity(prompt, engine.memory_store))
-    except (LockedError, StoreError):  # the packed context reports it
+    except SatchelError:  # a memory that cannot be read: the packed context reports it
         return of_index
 
 
