@@ -20,7 +20,7 @@ SOURCES := $(shell find src/satchel -name '*.py' -o -name '*.scm')
 ADAPTERS := langchain llamaindex haystack
 ADAPTERS_INSTALLED := $(ADAPTERS:%=.venv-adapters-%/.installed)
 
-.PHONY: help demo check check-adapters format lint types base test bench fuzz ranker docs clean
+.PHONY: help demo check check-adapters format lint types base test bench fuzz ranker bundle docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -79,6 +79,10 @@ ranker: $(INSTALLED) ## train the table of the ranker from scratch: REPOS=DIR ha
 	cd benchmarks && ../$(BIN)/python -m ranker.mine --repos $(abspath $(REPOS)) --out $(RANKER)/fixes.jsonl
 	cd benchmarks && ../$(BIN)/python -m ranker.extract --repos $(abspath $(REPOS)) --data $(RANKER)/fixes.jsonl --issues --out $(RANKER)/signals
 	cd benchmarks && ../$(BIN)/python -m ranker.train --data $(RANKER)/signals --table ../src/satchel/search/ranker.bin
+
+bundle: ## write satchel.mcpb, for desktop hosts that read MCP bundles
+	rm -f satchel.mcpb
+	cd bundle && zip -q -X ../satchel.mcpb manifest.json pyproject.toml server.py
 
 docs: $(INSTALLED) ## write the generated pages: docs/cli.md and the table of docs/configuration.md
 	$(BIN)/python scripts/write_docs.py

@@ -175,7 +175,6 @@ def relevance(trees: Path) -> dict[str, Any]:
     for repository in repositories:
         own = [one for one in questions if one.repo == repository]
         issues = [row for row in instances if row["repo"] == repository]
-        issues = rng.sample(issues, min(len(issues), 10))
         others = [_title(row) for row in instances if row["repo"] != repository]
         asked = {
             "question": [one.question for one in own if one.kind != "absent"],
@@ -185,7 +184,7 @@ def relevance(trees: Path) -> dict[str, Any]:
             "question about another world": [one.question for one in own if one.id.startswith("foreign")],
             "own title": [_title(row) for row in issues],
             "own issue": [row["query"] for row in issues],
-            "title of another repository": rng.sample(others, 10),
+            "title of another repository": rng.sample(others, 50),
             "about people": rng.sample(people, 10),
             "about places and facts": rng.sample(places, 10),
             "small talk": talk,

@@ -274,11 +274,20 @@ def _suggestion(key: str, names: Mapping[str, object] = SETTINGS) -> str:
     return f"did you mean {near[0]}?" if near else ""
 
 
-TABLE, KEY = "hooks", "enabled"
+def parsed_setting(key: str, text: str) -> Any:
+    """Return the value of a setting that is written as in an environment variable. Raises ConfigError."""
+    if key not in SETTINGS:
+        hint = _suggestion(key)
+        raise ConfigError(f"unknown setting {clean_field(key, 60)!r}{f': {hint}' if hint else ''}")
+    setting = SETTINGS[key]
+    try:
+        return setting.checked(_from_text(setting, text))
+    except ValueError as error:
+        raise ConfigError(f"{key} is {setting.shown(text)!r}, but must be {error}") from error
 
 
-def toggle(path: Path, *, is_on: bool) -> Path:
-    """Write `enabled` in the table `hooks` of the settings file, and return the path that was written.
+def write_setting(path: Path, key: str, value: Any) -> Path:
+    """Write a checked value into a settings file, whose comments and order stay; returns the path that was written.
 
     If the file is a link, its target is written. Raises ConfigError for a file that cannot be understood, OSError
     for one that cannot be written.
@@ -294,13 +303,17 @@ def toggle(path: Path, *, is_on: bool) -> Path:
         before, document = "", tomlkit.document()
     except (UnicodeDecodeError, TOMLKitError) as error:
         raise ConfigError(f"{path} cannot be understood: {error}") from error
-    table = document.setdefault(TABLE, tomlkit.table())
-    if not hasattr(table, "keys"):
-        raise ConfigError(f"{path}: {TABLE} is {table!r}, but must be a table")
-    table[KEY] = is_on
+    *tables, name = key.split(".")
+    table: Any = document
+    for part in tables:
+        table = table.setdefault(part, tomlkit.table())
+        if not hasattr(table, "keys"):
+            raise ConfigError(f"{path}: {part} is {table!r}, but must be a table")
+    table[name] = list(value) if isinstance(value, tuple) else value
     after = tomlkit.dumps(document)
     if after != before:
-        state_files.make_folder(target.parent)
+        if not target.parent.is_dir():
+            state_files.make_folder(target.parent)
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
         state_files.replace(target, after.encode("utf-8"), mode=mode)
     return target

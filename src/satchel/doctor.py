@@ -12,6 +12,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -85,12 +86,13 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One finding. `fix` is a command or an advice; empty if all is well."""
+    """One finding. `fix` is a command or an advice, empty if all is well; `repair` does it where that is safe."""
 
     name: str
     outcome: Severity
     message: str
     fix: str = ""
+    repair: Callable[[], object] | None = None
 
 
 def ok(name: str, message: str) -> Check:
@@ -98,14 +100,14 @@ def ok(name: str, message: str) -> Check:
     return Check(name, Severity.OK, message)
 
 
-def warn(name: str, message: str, fix: str) -> Check:
+def warn(name: str, message: str, fix: str, repair: Callable[[], object] | None = None) -> Check:
     """Report something that works with a loss."""
-    return Check(name, Severity.WARN, message, fix)
+    return Check(name, Severity.WARN, message, fix, repair)
 
 
-def fail(name: str, message: str, fix: str) -> Check:
+def fail(name: str, message: str, fix: str, repair: Callable[[], object] | None = None) -> Check:
     """Report something that does not work."""
-    return Check(name, Severity.FAIL, message, fix)
+    return Check(name, Severity.FAIL, message, fix, repair)
 
 
 def examine(path: Path, root: Path | None = None, environ: Mapping[str, str] = os.environ) -> Iterator[Check]:
@@ -259,10 +261,11 @@ def check_folder(name: str, folder: Path) -> Check:
     if not folder.is_dir():
         return fail(name, f"{folder} is not a folder", f"move it away: mv {folder} {folder}.old")
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        return fail(name, f"{folder} cannot be written", f"chmod u+rwx {folder}")
+        return fail(name, f"{folder} cannot be written", f"chmod u+rwx {folder}", partial(folder.chmod, PRIVATE))
     mode = stat.S_IMODE(folder.stat().st_mode)
     if mode & (stat.S_IRWXG | stat.S_IRWXO) and "config" not in name:
-        return warn(name, f"{folder} can be opened by others (mode {mode:o})", f"chmod {PRIVATE:o} {folder}")
+        message = f"{folder} can be opened by others (mode {mode:o})"
+        return warn(name, message, f"chmod {PRIVATE:o} {folder}", partial(folder.chmod, PRIVATE))
     return ok(name, str(folder))
 
 
@@ -378,10 +381,11 @@ def _host(settings: config.Settings) -> str:
 
 def check_index(places: Places) -> Check:
     """Check that the index is not damaged."""
-    from satchel.engine import INDEX_NAME
+    from satchel.engine import INDEX_NAME, clean
 
     fix = "build it again: satchel clean && satchel index"
-    return _check_store("index", places.index / INDEX_NAME, "not built yet: the first question does it", fix)
+    found = _check_store("index", places.index / INDEX_NAME, "not built yet: the first question does it", fix)
+    return found if found.outcome is Severity.OK else replace(found, repair=partial(clean, root=places.root))
 
 
 def check_memory(places: Places) -> Check:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
+import pytest
 from haystack import Document, Pipeline
 
 from satchel import Satchel
 from satchel.adapters import ContextPacker
 from satchel.adapters.haystack import SatchelRetriever
-from tests.adapters.conftest import QUESTION
+from tests.adapters.conftest import QUESTION, run_documented
 
 
 def test_it_is_a_component_that_gives_packed_documents(engine: Satchel) -> None:
@@ -44,3 +46,9 @@ def test_it_survives_being_written_down(engine: Satchel) -> None:
     loaded = Pipeline.loads(pipeline.dumps(), allowed_modules=["satchel.adapters.haystack"])
     assert loaded.get_component("satchel").max_tokens == 300
     again.close()
+
+
+def test_the_documented_program_runs(engine: Satchel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path))
+    variables = run_documented("haystack", engine.places.root)
+    assert variables["documents"][0].meta["path"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
+import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
@@ -11,7 +13,7 @@ from langchain_core.runnables import RunnableLambda
 from satchel import Satchel
 from satchel.adapters import ContextPacker
 from satchel.adapters.langchain import SatchelRetriever
-from tests.adapters.conftest import QUESTION
+from tests.adapters.conftest import QUESTION, run_documented
 
 
 def test_it_is_a_retriever_that_gives_packed_documents(engine: Satchel) -> None:
@@ -34,3 +36,9 @@ def test_it_works_as_a_coroutine_in_batches_and_in_a_chain(engine: Satchel) -> N
     paths = (retriever | RunnableLambda(lambda found: [one.metadata["path"] for one in found])).invoke(QUESTION)
     assert "shop/client.py" in paths
     retriever.close()
+
+
+def test_the_documented_program_runs(engine: Satchel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path))
+    variables = run_documented("langchain", engine.places.root)
+    assert variables["document"].metadata["path"]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
+import pytest
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import MetadataMode, NodeWithScore
 
 from satchel import Satchel
 from satchel.adapters import ContextPacker
 from satchel.adapters.llamaindex import SatchelRetriever
-from tests.adapters.conftest import QUESTION
+from tests.adapters.conftest import QUESTION, run_documented
 
 
 def test_it_is_a_retriever_that_gives_packed_nodes(engine: Satchel) -> None:
@@ -33,3 +35,9 @@ def test_it_works_as_a_coroutine_and_with_top_k(engine: Satchel) -> None:
     assert len(nodes) == 1
     assert [one.node.node_id for one in asyncio.run(retriever.aretrieve(QUESTION))] == [nodes[0].node.node_id]
     retriever.close()
+
+
+def test_the_documented_program_runs(engine: Satchel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path))
+    variables = run_documented("llamaindex", engine.places.root)
+    assert variables["nodes"][0].node.metadata["path"]

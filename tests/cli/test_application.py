@@ -71,7 +71,7 @@ def test_no_command_at_all_shows_the_help_as_wrong_usage(capsys: pytest.CaptureF
         (["contxt"], "there is no command 'contxt': did you mean context"),
         (["serch", "x"], "did you mean search"),
         (["where is retry handled"], "write `satchel context 'where is retry handled'`"),
-        (["xyzzy"], "the commands are context, premortem"),
+        (["xyzzy"], "the commands are context, search"),
         (["--jsno"], "No such option '--jsno'"),
         (["context"], "Missing argument 'QUESTION|-'"),
         (["search", "-n", "many", "x"], "'many' is not a valid integer"),

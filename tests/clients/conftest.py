@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from satchel.cli.application import run
+from satchel.clients import setup
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,13 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(root)
     return World(home, root.resolve())
+
+
+@pytest.fixture(autouse=True)
+def started(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """The server that set-up starts once answers, except where a test is about starting it."""
+    if "starts" not in request.node.name:
+        monkeypatch.setattr(setup, "start_once", lambda _target, _places: (8, ""))
 
 
 @pytest.fixture

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import yaml
@@ -14,8 +20,9 @@ import yaml
 import satchel
 from satchel.cli.application import COMMANDS
 from satchel.cli.commands.connect import CLIENTS
+from satchel.clients import setup
 from satchel.clients.targets import SCOPES, UVX, ClientPlaces, Launch, targets
-from satchel.operations.registry import TOOLS
+from satchel.operations.registry import OPERATIONS, TOOLS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -29,7 +36,11 @@ def loaded(path: str) -> Any:
 
 def test_every_version_is_that_of_the_package() -> None:
     server, market = loaded("server.json"), loaded(".claude-plugin/marketplace.json")
+    bundle = tomllib.loads((ROOT / "bundle" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert bundle["dependencies"] == [f"satchel[mcp]=={satchel.__version__}"]
     result = [
+        bundle["version"],
+        loaded("bundle/manifest.json")["version"],
         server["version"],
         server["packages"][0]["version"],
         market["metadata"]["version"],
@@ -107,3 +118,110 @@ def test_every_link_of_the_list_for_machines_leads_somewhere() -> None:
 def test_the_command_line_offers_every_client_and_scope(client: str) -> None:
     assert tuple(SCOPES) == CLIENTS
     assert set(SCOPES[client]) <= {"local", "project", "user"}
+
+
+def kinds(value: dict[str, Any], allowed: dict[str, type], required: set[str]) -> None:
+    """Check the types of the fields of an object, that all required are there and that no other is."""
+    assert required <= value.keys() <= allowed.keys(), value.keys()
+    for name, content in value.items():
+        assert isinstance(content, allowed[name]), name
+
+
+def test_the_registry_entry_has_the_fields_and_limits_of_its_schema() -> None:
+    """The schema of 2025-12-11, read from the repository of the registry."""
+    server = loaded("server.json")
+    assert server["$schema"].endswith("/schemas/2025-12-11/server.schema.json")
+    texts = dict.fromkeys(("$schema", "name", "title", "description", "version", "websiteUrl"), str)
+    needed = {"name", "description", "version"}
+    kinds(
+        server, {**texts, "packages": list, "remotes": list, "icons": list, "repository": dict, "_meta": dict}, needed
+    )
+    assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", server["name"])
+    assert 3 <= len(server["name"]) <= 200
+    assert 1 <= len(server["title"]) <= 100
+    for package in server["packages"]:
+        texts = dict.fromkeys(("registryType", "registryBaseUrl", "identifier", "version", "runtimeHint"), str)
+        lists = dict.fromkeys(("runtimeArguments", "packageArguments", "environmentVariables"), list)
+        kinds(
+            package, {**texts, **lists, "transport": dict}, {"registryType", "identifier", "transport", "runtimeHint"}
+        )
+        assert re.fullmatch(r"\d+\.\d+\.\d+", package["version"]), "a version, not a range"
+        assert package["transport"] == {"type": "stdio"}
+        for argument in (*package["runtimeArguments"], *package["packageArguments"]):
+            assert argument["type"] in {"named", "positional"}
+            assert argument["name"].startswith("-") if argument["type"] == "named" else argument["value"]
+
+
+def test_the_marketplace_and_the_plugin_have_the_fields_of_their_host() -> None:
+    """The reference of plugin manifests and marketplaces of Claude Code."""
+    market, plugin = loaded(".claude-plugin/marketplace.json"), loaded("plugin/.claude-plugin/plugin.json")
+    kinds(market, {"name": str, "owner": dict, "metadata": dict, "plugins": list}, {"name", "owner", "plugins"})
+    assert isinstance(market["owner"]["name"], str)
+    shared = {"name": str, "version": str, "description": str, "license": str, "keywords": list}
+    for entry in market["plugins"]:
+        kinds(entry, {**shared, "source": str}, {"name", "source"})
+        assert entry["source"].startswith("./"), "a path begins with ./"
+    kinds(plugin, {**shared, "author": dict}, {"name"})
+    hooks = loaded("plugin/hooks/hooks.json")["hooks"]
+    for groups in hooks.values():
+        for group in groups:
+            kinds(group, {"matcher": str, "hooks": list}, {"hooks"})
+            for hook in group["hooks"]:
+                kinds(hook, {"type": str, "command": str, "timeout": int}, {"type", "command"})
+                assert hook["type"] == "command"
+
+
+def test_the_bundle_has_the_fields_of_its_schema_and_every_file_that_it_names() -> None:
+    """Version 0.4 of the manifest of MCP bundles, which knows servers that uv starts."""
+    manifest = loaded("bundle/manifest.json")
+    texts = dict.fromkeys(
+        ("$schema", "manifest_version", "name", "display_name", "version", "description", "license"), str
+    )
+    rest = {"author": dict, "keywords": list, "server": dict, "tools_generated": bool, "compatibility": dict,
+            "user_config": dict}  # fmt: skip
+    kinds(manifest, {**texts, **rest}, {"name", "version", "description", "author", "server"})
+    assert manifest["manifest_version"] == "0.4"
+    kinds(manifest["author"], {"name": str, "email": str, "url": str}, {"name"})
+    server = manifest["server"]
+    kinds(server, {"type": str, "entry_point": str, "mcp_config": dict}, {"type", "entry_point"})
+    kinds(server["mcp_config"], {"command": str, "args": list, "env": dict}, {"command"})
+    assert server["type"] == "uv"
+    assert (ROOT / "bundle" / server["entry_point"]).is_file()
+    assert set(manifest["compatibility"]["platforms"]) <= {"darwin", "win32", "linux"}
+    options = dict.fromkeys(("type", "title", "description"), str)
+    for option in manifest["user_config"].values():
+        kinds(option, {**options, "required": bool}, {*options})
+        assert option["type"] in {"string", "number", "boolean", "directory", "file"}
+    used = set(re.findall(r"\$\{user_config\.(\w+)\}", json.dumps(server)))
+    assert used == set(manifest["user_config"])
+
+
+def test_the_bundle_starts_the_server_of_a_folder(tmp_path: Path) -> None:
+    """The entry point is started as uv starts it, with this environment in place of the one that uv makes."""
+    sent = "".join(json.dumps({"jsonrpc": "2.0", "params": {}, **one}) + "\n" for one in setup.REQUESTS)
+    done = subprocess.run(
+        [sys.executable, ROOT / "bundle" / "server.py", tmp_path], input=sent, capture_output=True, text=True,
+        check=True, cwd=tmp_path, env={**os.environ, "SATCHEL_HOME": str(tmp_path / "home")},
+    )  # fmt: skip
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    (tools,) = (one["result"]["tools"] for one in answers if one.get("id") == 2)
+    assert [tool["name"] for tool in tools] == [operation.name for operation in TOOLS]
+
+
+def test_links_that_install_contain_what_set_up_writes(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "clients.md").read_text(encoding="utf-8")
+    places = ClientPlaces(tmp_path, tmp_path, {})
+    links = {urlsplit(link).hostname: parse_qs(urlsplit(link).query) for link in re.findall(r"\((https:[^)]+)\)", text)}
+    for client, host, decode in (("cursor", "cursor.com", base64.b64decode), ("vscode", "vscode.dev", str)):
+        (server,) = targets(client, "project", places, Launch(UVX), with_hooks=False)
+        assert links[host]["name"] == ["satchel"]
+        assert json.loads(decode(links[host]["config"][0])) == server.wants[0].value
+
+
+def test_the_prompt_to_paste_names_commands_and_options_that_exist() -> None:
+    text = (ROOT / "llms-install.md").read_text(encoding="utf-8")
+    named = {shlex.split(line)[1] for line in re.findall(r"`(satchel [^`]+)`", text)}
+    assert {"setup", "index", "doctor", "remove"} <= named <= set(COMMANDS)
+    assert all(f"`{client}`" in text for client in CLIENTS)
+    arguments = json.loads(re.findall(r'`(\{"question".*?\})`', text)[0])
+    assert OPERATIONS["context_query"].checked(arguments)

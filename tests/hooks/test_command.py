@@ -10,7 +10,7 @@ import pytest
 from satchel.cli.application import run
 from satchel.cli.commands.connect import EVENTS
 from satchel.cli.main import hook_event
-from satchel.config import toggle
+from satchel.config import write_setting
 from satchel.errors import ConfigError
 from satchel.hooks.hosts import Event
 from satchel.hooks.worker import log_failure
@@ -79,12 +79,12 @@ def test_the_switch_keeps_everything_else_in_the_file(tmp_path: Path) -> None:
     real.write_text("# mine\n[budget]\nmax_tokens = 900 # few\n\n[hooks]\nprompt_tokens=5\n")
     real.chmod(0o640)
     link.symlink_to(real)
-    toggle(link, is_on=False)
+    write_setting(link, "hooks.enabled", value=False)
     text = "# mine\n[budget]\nmax_tokens = 900 # few\n\n[hooks]\nprompt_tokens=5\nenabled = false\n"
     assert real.read_text() == text
     assert real.stat().st_mode & 0o777 == 0o640
     assert link.is_symlink()
-    toggle(link, is_on=False)
+    write_setting(link, "hooks.enabled", value=False)
     assert real.read_text() == text
     assert [path.name for path in tmp_path.iterdir() if path.is_file()].count("real.toml") == 1
 
@@ -94,7 +94,7 @@ def test_a_file_that_cannot_be_understood_is_left_alone(tmp_path: Path, text: st
     path = tmp_path / "satchel.toml"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(ConfigError, match=r"satchel\.toml"):
-        toggle(path, is_on=True)
+        write_setting(path, "hooks.enabled", value=True)
     assert path.read_bytes() == text.encode("latin-1")
 
 

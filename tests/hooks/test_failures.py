@@ -1,4 +1,4 @@
-"""Failures as go test, cargo, jest, pytest, mvn and make print them are recognised, and lead to the code that failed."""
+"""Failures as go test, cargo, jest, pytest, mvn and make print them lead to the code that failed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.hooks.conftest import Host
 
 @dataclass(frozen=True)
 class Failure:
-    """A command, what it prints when it fails and when it succeeds, the file at fault with its text, and a line of it."""
+    """A command, its output when it fails and when it succeeds, the file at fault with its text, and a line of it."""
 
     command: str
     output: str
@@ -82,7 +82,7 @@ error: test failed, to rerun pass `--lib`
   retry
     ✕ doubles the delay (3 ms)
 
-  ● retry › doubles the delay
+  ● retry doubles the delay
 
     TypeError: Cannot read properties of undefined (reading 'delay')
 
@@ -97,7 +97,7 @@ Test Suites: 1 failed, 2 passed, 3 total
 Tests:       1 failed, 9 passed, 10 total
 Time:        1.204 s
 """,
-        "PASS src/retry.test.ts\nTest Suites: 3 passed, 3 total\nTests:       10 passed, 10 total\nTime:        1.2 s\n",
+        "PASS src/retry.test.ts\nTest Suites: 3 passed, 3 total\nTests:       10 passed, 10 total\n",
         "src/retry.ts",
         "export function nextDelay(state: State): number {\n  return state.last.delay * 2\n}\n",
         "return state.last.delay * 2",
@@ -112,7 +112,7 @@ ______________________________ test_waits_longer _______________________________
 >       assert waiting_time(2) > waiting_time(1)
 
 tests/test_waiting.py:5:
-_ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _
+_ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _
 
 attempt = 2
 
@@ -133,13 +133,13 @@ FAILED tests/test_waiting.py::test_waits_longer - IndexError: list index out of 
     "mvn": Failure(
         "mvn -q test | tail -30",
         """[INFO] Running com.example.shop.RetryTest
-[ERROR] Tests run: 2, Failures: 0, Errors: 1, Skipped: 0, Time elapsed: 0.041 s <<< FAILURE! -- in com.example.shop.RetryTest
+[ERROR] Tests run: 2, Failures: 0, Errors: 1, Skipped: 0, Time elapsed: 0.041 s <<< FAILURE! in RetryTest
 [ERROR] com.example.shop.RetryTest.doublesDelay -- Time elapsed: 0.003 s <<< ERROR!
 java.lang.ArrayIndexOutOfBoundsException: Index 3 out of bounds for length 3
 \tat com.example.shop.Retry.delayBefore(Retry.java:7)
 \tat com.example.shop.RetryTest.doublesDelay(RetryTest.java:12)
 
-[ERROR] Errors: 
+[ERROR] Errors:
 [ERROR]   RetryTest.doublesDelay:12 » ArrayIndexOutOfBounds Index 3 out of bounds for length 3
 [INFO] BUILD FAILURE
 """,

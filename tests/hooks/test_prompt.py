@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 
 import pytest
 
 from satchel.hooks import answers
-from satchel.hooks.answers import asks_something
+from satchel.hooks.answers import asks_something, prompt_certainty
+from satchel.hooks.subject import USUAL_WORDS, peculiarity, usual_shares
 from tests.hooks.conftest import Host
 from tests.test_redact import TOKENS
 
@@ -37,6 +39,31 @@ def test_small_talk_commands_of_the_host_and_other_subjects_get_nothing(host: Ho
     answer, output = host.told("claude-code/prompt", prompt=text)
     assert output == {}
     assert answer.reason
+
+
+def test_words_of_every_project_are_not_enough_and_a_word_of_this_one_is(host: Host) -> None:
+    """The sample shop has code for both prompts; only the second is about the shop more than about any program."""
+    with host.engine() as engine:
+        usual = peculiarity("Fix the error when a file is read", engine)
+        own = peculiarity("Fix the backoff when an order is read", engine)
+    assert usual < 1.0 < own
+
+
+def test_a_prompt_with_a_name_that_is_nowhere_is_less_certain(host: Host) -> None:
+    with host.engine() as engine:
+        context = engine.unrecorded(engine.request(QUESTION, max_tokens=800))
+        sure = prompt_certainty(QUESTION, context, engine)
+        lost = replace(context, meta={**context.meta, "missing_terms": ["kafka", "websocket"]})
+        assert prompt_certainty(QUESTION, lost, engine) < sure
+        assert prompt_certainty(QUESTION, replace(context, items=()), engine) == 0.0
+    assert 0.55 <= sure <= 1.0
+
+
+def test_the_table_of_usual_words_has_each_stem_once_with_its_share() -> None:
+    stems = [stem for line in USUAL_WORDS.read_text(encoding="utf-8").splitlines() for stem in line.split()[1:]]
+    assert len(stems) == len(set(stems)) == len(usual_shares())
+    assert usual_shares()["return"] > usual_shares()["pars"] > 0.0
+    assert max(usual_shares().values()) <= 0.5
 
 
 def test_a_file_that_is_attached_or_that_hosts_load_is_not_sent_again(host: Host) -> None:

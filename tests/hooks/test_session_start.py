@@ -9,6 +9,7 @@ import pytest
 
 from satchel.hooks import answers
 from satchel.hooks.event_context import KEPT_SECONDS
+from satchel.testing import TinyRepository
 from tests.hooks.conftest import Host
 from tests.memory.samples import STARTED
 
@@ -39,6 +40,17 @@ def test_a_session_starts_with_memories_commits_and_the_active_experience(rememb
     assert STARTED["hypothesis"] in text
     assert 0 < answer.tokens <= 1_000
     assert output["systemMessage"].startswith("satchel: the active experience, ")
+
+
+def test_the_brief_has_no_commit_that_only_moves_versions_though_they_are_the_newest(host: Host) -> None:
+    repository = TinyRepository(host.root)
+    for number in range(6):
+        repository.commit(f"Bump tool from 1.{number} to 1.{number + 1}", {"tool.txt": f"{number}"})
+    with host.engine() as engine:
+        engine.index()
+    text = start(host, "startup")
+    assert "## Recent Commits" in text
+    assert "Bump tool" not in text
 
 
 def test_a_session_that_is_resumed_or_told_twice_has_its_brief_already(remembering: Host) -> None:

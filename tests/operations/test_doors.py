@@ -41,8 +41,8 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 }
 """Operation -> the commands that run it. `chunk` has none: `search` and `expand` lead to chunks."""
 
-TERMINAL_ONLY = frozenset({"as_json", "color", "explained", "given_root", "strict", "workspace"})
-"""How the terminal prints, and which root is meant."""
+TERMINAL_ONLY = frozenset({"as_json", "color", "explained", "fix", "given_root", "strict", "workspace"})
+"""How the terminal prints, which root is meant, and what only a person may start."""
 
 SPELLED_BY_THE_TERMINAL = {"action": "command", "mode": "command", "saved": "file", "failure": "failed"}
 """An argument that is a sub-command there, or the text of a file."""

@@ -27,42 +27,55 @@ PROGRAM = "satchel"
 COMPLETE_VARIABLE = "_SATCHEL_COMPLETE"
 """Set by the shell while it asks for completions."""
 
-COMMANDS: Mapping[str, str] = {
-    "context": "Pack what matters for a question into a token budget.",
-    "premortem": "Show what went wrong before in this kind of work.",
-    "brief": "Show what to know when a session starts, or after a failure.",
-    "graph": "Walk from a topic or a node to what it is related to.",
-    "search": "List the best matches for a question.",
-    "why": "Explain how a file or symbol ranks for a question, and why it is in or out.",
-    "expand": "Show everything behind a handle.",
-    "situation": "Show the instructions and history that apply to a task, file or tool call.",
-    "rules": "Say which instruction files apply, and what is wrong with them.",
-    "replay": "Ask a saved question again and name what differs.",
-    "index": "Bring the index of a folder up to date.",
-    "history": "Show the commits that touched a file, which files change most, or who changed them.",
-    "remember": "Remember something, as `satchel memory add` does.",
-    "memory": "Store, find, replace and delete long-term facts.",
-    "experience": "Record what was tried, what was expected, and how it ended.",
-    "values": "Find and keep the lessons that several experiences share.",
-    "export": "Write everything that is remembered as JSON Lines.",
-    "import": "Import memories, experiences and conversations from JSON Lines.",
-    "status": "Show what is indexed, how fresh it is and what was left out.",
-    "doctor": "Check that everything satchel needs works, and say how to fix it.",
-    "store": "Show where index and memory are stored.",
-    "config": "Show the settings in force and where they come from.",
-    "trust": "Trust the instruction files of a folder.",
-    "proxy": "Run another MCP server, with context in the results of the tools you choose.",
-    "workspace": "Name repositories, vaults and exports of notes, to ask them from anywhere.",
-    "eval": "Measure satchel on the fixes of this repository's own history.",
-    "setup": "Set satchel up in a client: its MCP server, and its hooks if wanted.",
-    "remove": "Take satchel out of a client again.",
-    "hook": "Answer an event of an agent's host; show what was injected; switch hooks on and off.",
-    "clean": "Remove the index of a folder; it is built again when needed.",
-    "mcp": "Serve a folder to an MCP client over standard input and output.",
-    "serve": "Serve the page, the HTTP API and MCP at /mcp, for this machine.",
-    "completion": "Print the script that completes commands in a shell.",
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "Ask": {
+        "context": "Pack what matters for a question into a token budget.",
+        "search": "List the best matches for a question.",
+        "graph": "Walk from a topic or a node to what it is related to.",
+        "why": "Explain how a file or symbol ranks for a question, and why it is in or out.",
+        "expand": "Show everything behind a handle.",
+        "replay": "Ask a saved question again and name what differs.",
+    },
+    "Guide an agent": {
+        "situation": "Show the instructions and history that apply to a task, file or tool call.",
+        "brief": "Show what to know when a session starts, or after a failure.",
+        "premortem": "Show what went wrong before in this kind of work.",
+        "rules": "Say which instruction files apply, and what is wrong with them.",
+        "trust": "Trust the instruction files of a folder.",
+    },
+    "Remember": {
+        "remember": "Remember something, as `satchel memory add` does.",
+        "memory": "Store, find, replace and delete long-term facts.",
+        "experience": "Record what was tried, what was expected, and how it ended.",
+        "values": "Find and keep the lessons that several experiences share.",
+        "export": "Write everything that is remembered as JSON Lines.",
+        "import": "Import memories, experiences and conversations from JSON Lines.",
+    },
+    "Connect": {
+        "setup": "Set satchel up in a client: its MCP server, and its hooks if wanted.",
+        "remove": "Take satchel out of a client again.",
+        "mcp": "Serve a folder to an MCP client over standard input and output.",
+        "serve": "Serve the page, the HTTP API and MCP at /mcp, for this machine.",
+        "proxy": "Run another MCP server, with context in the results of the tools you choose.",
+        "hook": "Answer an event of an agent's host; show what was injected; switch hooks on and off.",
+    },
+    "Look after it": {
+        "index": "Bring the index of a folder up to date.",
+        "status": "Show what is indexed, how fresh it is and what was left out.",
+        "history": "Show the commits that touched a file, which files change most, or who changed them.",
+        "doctor": "Check that everything satchel needs works, and fix what can be fixed safely.",
+        "config": "Show the settings and where they come from, or change one.",
+        "workspace": "Name repositories, vaults and exports of notes, to ask them from anywhere.",
+        "store": "Show where index and memory are stored.",
+        "clean": "Remove the index of a folder; it is built again when needed.",
+        "eval": "Measure satchel on the fixes of this repository's own history.",
+        "completion": "Print the script that completes commands in a shell.",
+    },
 }
-"""Sub-command -> its summary, which is also the first line of its own help."""
+"""Heading of the help -> sub-command -> its summary, which is also the first line of its own help."""
+
+COMMANDS: Mapping[str, str] = {name: text for group in GROUPS.values() for name, text in group.items()}
+"""Sub-command -> summary."""
 
 MODULES: Mapping[str, tuple[str, ...]] = {
     "ask": (
@@ -77,6 +90,8 @@ MODULES: Mapping[str, tuple[str, ...]] = {
 """Module -> its commands."""
 
 _MODULE_OF = {name: module for module, names in MODULES.items() for name in names}
+
+_NAME_COLUMN = max(map(len, COMMANDS))
 
 EPILOG = (
     "The first question in a folder builds its index; nothing is downloaded and nothing is sent. "
@@ -109,9 +124,10 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
-        """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        """List the commands in their groups without importing them."""
+        for heading, commands in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(_NAME_COLUMN), text) for name, text in commands.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Offer commands without importing them, and the options of the group."""
@@ -183,6 +199,19 @@ def wants_json(arguments: Sequence[str]) -> bool:
     return "--json" in before
 
 
+_ADVICE = frozenset(
+    ("allow", "ask", "change", "choose", "did", "export", "give", "import", "leave", "move", "name", "pip", "remove",
+     "repeat", "run", "save", "say", "set", "supersede", "try", "use", "wait", "write")
+)  # fmt: skip
+"""First words of advice."""
+
+
+def next_step(message: str) -> str:
+    """Return the advice at the end of a message, empty if none: `choose from a, b` of `unknown lens: choose ...`."""
+    before, _, hint = message.rpartition(": ")
+    return hint if before and hint.partition(" ")[0] in _ADVICE else ""
+
+
 def _ended(code: int, invocation: Invocation) -> int:
     """Flush a help text or version that was shown; returns the exit code."""
     try:
@@ -207,9 +236,10 @@ def _report(message: str, kind: str, exit_code: int, invocation: Invocation) -> 
     message = redact(message)[0]
     try:
         if invocation.as_json:
-            first, _, hint = message.partition("\ntry ")
+            first, _, rest = message.partition("\n")
+            hint = " ".join(rest.split()) or next_step(first)
             error = {"type": kind, "message": first, "exit_code": exit_code}
-            streams.write_json({"error": error | ({"hint": f"try {hint}"} if hint else {})})
+            streams.write_json({"error": error | ({"hint": hint} if hint else {})})
         else:
             streams.error(message, color=invocation.color)
         streams.flush()

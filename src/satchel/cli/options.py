@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +24,7 @@ HELP_OPTIONS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Run = Callable[..., "int | None"]
+Completion = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 @dataclass(slots=True)
@@ -91,6 +92,14 @@ def _keep_workspace(context: click.Context, parameter: click.Parameter, value: s
     _keep(context, parameter, value)
 
 
+def _complete_workspace(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of workspaces that begin so."""
+    from satchel.config import Folders
+    from satchel.system.locations import Registry
+
+    return [one.name for one in Registry(Folders.from_environment()).all() if one.name.startswith(incomplete)]
+
+
 def common_options() -> list[click.Parameter]:
     """Return the options of every command."""
     return [
@@ -100,6 +109,7 @@ def common_options() -> list[click.Parameter]:
         ),
         click.Option(
             ["--workspace"], metavar="NAME", expose_value=False, callback=_keep_workspace,
+            shell_complete=_complete_workspace,
             help="A workspace by its name, in place of --root; `satchel workspace list` shows them.",
         ),
         click.Option(
@@ -231,9 +241,20 @@ def _option(parameter: Parameter, flags: Sequence[str], *, is_needed: bool) -> c
     bare: dict[str, Any] = {} if parameter.bare is None else {"is_flag": False, "flag_value": parameter.bare}
     return click.Option(
         [*written, parameter.name], type=kind, required=is_needed, help=help_text,
+        shell_complete=completing(parameter.choices) if parameter.choices and not is_chosen else None,
         metavar=None if is_chosen else f"[{metavar}]" if bare else metavar,
         multiple=shape in (Shape.TEXTS, Shape.COUNTS), **bare,
     )  # fmt: skip
+
+
+def completing(names: Iterable[str]) -> Completion:
+    """Return the completion of an option by these values; in a list, of its last one: `code,do` -> `code,docs`."""
+
+    def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
+
+    return complete
 
 
 def _help(parameter: Parameter) -> str:

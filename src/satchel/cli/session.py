@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
+import re
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 from types import FrameType, TracebackType
@@ -191,9 +192,10 @@ def show(invocation: Invocation, answered: Answered, *, strict: bool = False) ->
     if invocation.as_json:
         streams.write_json(envelope)
     elif "usage" in envelope:
-        streams.write_text(text)
+        streams.write_text(painted(text, context_styles, invocation.color))
     elif text:
-        streams.write(text if text.endswith("\n") else f"{text}\n")
+        lines = painted(text, hit_styles, invocation.color)
+        streams.write(lines if lines.endswith("\n") else f"{lines}\n")
     for note in answered.notes:
         streams.note(note, color=invocation.color)
     if not invocation.as_json and not (is_counted and text):
@@ -205,6 +207,53 @@ def show(invocation: Invocation, answered: Answered, *, strict: bool = False) ->
     return PARTLY_DONE if envelope["failures"] else 0 if is_something else NOTHING_FOUND
 
 
+Styles = Callable[[str], Iterable[tuple[str, Mapping[str, Any]]]]
+"""A function from a text to its parts, each with the style of click that it has on a terminal."""
+
+_FENCE = re.compile(r"`{3,}|~{3,}")
+_HIT = re.compile(r"^(\S+)(  [01]\.\d\d)(.*)$", re.DOTALL)
+_LABEL = re.compile(r"^([a-z ]{13} )(.*)$", re.DOTALL)
+
+
+def painted(text: str, styles: Styles, color: str) -> str:
+    """Return a text with colours, if standard output is a terminal or --color always; unchanged otherwise.
+
+    A text is counted and stored without them.
+    """
+    if not streams.wants_color(sys.stdout, color):
+        return text
+    return "".join(
+        f"{click.style(plain, **style)}{part[len(plain) :]}" if style and (plain := part.rstrip("\n")) else part
+        for part, style in styles(text)
+    )
+
+
+def context_styles(text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the lines of a context: headings outside of code are bold, fences are dim."""
+    fence = ""
+    for line in text.splitlines(keepends=True):
+        mark = _FENCE.match(line)
+        if mark and (not fence or line.strip() == fence):
+            fence = "" if fence else mark[0]
+            yield line, {"dim": True}
+        else:
+            yield line, {"bold": True, "fg": "cyan"} if line.startswith("#") and not fence else {}
+
+
+def hit_styles(text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the parts of matches: the place in colour, the relevance dim."""
+    for line in text.splitlines(keepends=True):
+        place, score, rest = hit.groups() if (hit := _HIT.match(line)) else ("", "", line)
+        yield from ((place, {"fg": "cyan"}), (score, {"dim": True}), (rest, {}))
+
+
+def label_styles(text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the parts of lines that begin with a label of 13 characters, which is bold."""
+    for line in text.splitlines(keepends=True):
+        label, rest = row.groups() if (row := _LABEL.match(line)) else ("", line)
+        yield from ((label, {"bold": True}), (rest, {}))
+
+
 def report(
     invocation: Invocation,
     data: Mapping[str, Any],
@@ -213,17 +262,18 @@ def report(
     nothing: str = "",
     message: str = "",
     failures: Iterable[Failure] = (),
+    styles: Styles | None = None,
 ) -> None:
     """Print `data` with --json; else the lines, and on standard error `message` and the failures.
 
-    `nothing` is a note for an answer without lines.
+    `styles` are those of the lines on a terminal, `nothing` is a note for an answer without lines.
     """
     if invocation.as_json:
         streams.write_json(data)
         return
     rows = [*lines]
     if rows:
-        streams.write_line("\n".join(rows))
+        streams.write_line(painted("\n".join(rows), styles, invocation.color) if styles else "\n".join(rows))
     elif nothing:
         streams.note(nothing, color=invocation.color)
     if message:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import stat
+import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from hashlib import blake2b
@@ -26,7 +27,7 @@ from satchel.clients.edits import (
     value_at,
     without_toml_table,
 )
-from satchel.clients.targets import ClientFile, Want
+from satchel.clients.targets import SCOPES, ClientFile, ClientPlaces, Want, all_targets
 from satchel.dataclass import dataclass
 from satchel.errors import ClientFileError
 from satchel.system import state_files
@@ -181,6 +182,53 @@ def files_set_up(state: Path) -> list[Path]:
 def _receipt_file(target: ClientFile, state: Path) -> Path:
     identity = b"\0".join((os.fsencode(target.file.absolute()), target.name.encode("utf-8", "surrogatepass")))
     return state / FOLDER / f"{blake2b(identity, digest_size=_DIGEST_BYTES).hexdigest()}.json"
+
+
+def is_set_up(client: str, places: ClientPlaces) -> bool:
+    """Return whether a file of the client starts the server of satchel. One that cannot be read does not."""
+    for scope in SCOPES[client]:
+        target = all_targets(client, scope, places)[0]
+        with contextlib.suppress(ClientFileError):
+            raw = read(target.file)
+            data = data_of(target, text_of(target.file, raw)) if raw is not None else {}
+            if is_own_server(value_at(data, target.wants[0].path)):
+                return True
+    return False
+
+
+START_SECONDS = 30.0
+"""Time that clients give a server to start; the first start through uvx downloads the package."""
+
+REQUESTS = (
+    {"id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "satchel setup", "version": "1"},
+    }},
+    {"method": "notifications/initialized"},
+    {"id": 2, "method": "tools/list"},
+)  # fmt: skip
+
+
+def start_once(target: ClientFile, places: ClientPlaces) -> tuple[int, str]:
+    """Start the server as the client will, and return how many tools it lists, and the fault if it lists none."""
+    entry = target.wants[0].value
+    words = [entry["command"], *(word.replace("${workspaceFolder}", str(places.root)) for word in entry["args"])]
+    sent = "".join(json.dumps({"jsonrpc": "2.0", **request}) + "\n" for request in REQUESTS)
+    try:
+        done = subprocess.run(
+            words, input=sent.encode(), capture_output=True, timeout=START_SECONDS, check=False, cwd=places.root,
+            env={**places.environ, **entry.get("env", {})},
+        )  # fmt: skip
+    except OSError as error:
+        return 0, f"{words[0]} cannot be started: {error.strerror or error}"
+    except subprocess.TimeoutExpired:
+        return 0, f"the server does not answer within {START_SECONDS:.0f} s"
+    for line in done.stdout.splitlines():
+        with contextlib.suppress(ValueError):
+            answer = json.loads(line)
+            if isinstance(answer, dict) and answer.get("id") == REQUESTS[-1]["id"] and "result" in answer:
+                return len(answer["result"]["tools"]), ""
+    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return 0, f"the server ended with {done.returncode} and listed no tools" + (f": {said[-1]}" if said else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,6 +189,20 @@ class ClientPlaces:
         return Path(self.environ.get("XDG_CONFIG_HOME") or self.home / ".config") / "Code" / "User"
 
 
+def installed(places: ClientPlaces) -> tuple[str, ...]:
+    """Return the clients whose program is on the PATH, or that have a folder of settings of this user."""
+    path = places.environ.get("PATH", os.defpath)
+    traces = {
+        "claude-code": ("claude", places.claude_settings),
+        "cursor": ("cursor", places.home / ".cursor"),
+        "vscode": ("code", places.vscode),
+        "codex": ("codex", places.codex),
+    }
+    return tuple(
+        client for client, (program, folder) in traces.items() if shutil.which(program, path=path) or folder.is_dir()
+    )
+
+
 def check_scope(client: str, scope: str | None) -> str:
     """Return the scope, or the usual one of the client. Raises UsageError for an unknown client or scope."""
     if client not in SCOPES:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.embed import normalised
 from satchel.errors import EmbeddingError, MissingExtraError
 from satchel.system import telemetry
+from satchel.system.state_files import make_folder
 
 if TYPE_CHECKING:
     from satchel.embed import Vectors
@@ -264,7 +265,7 @@ def built(cache: Path, weights: str = "") -> Path:
     for name, expected in ((WEIGHTS_FILE, WEIGHTS_SHA256), (VOCABULARY_FILE, VOCABULARY_SHA256)):
         _check(source / name, expected)
     model = build(read_tensors(source / WEIGHTS_FILE))  # before any file is written: a stopped run leaves none
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(target.parent)
     partial = Path(tempfile.mkdtemp(prefix=".building-", dir=target.parent))
     try:
         (partial / MODEL_FILE).write_bytes(model)

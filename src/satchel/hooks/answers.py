@@ -121,7 +121,7 @@ def prompt_certainty(prompt: str, context: Context, engine: Satchel) -> float:
     """Return how certain it is, 0 to 1, that the answer to a prompt is worth an interruption."""
     from satchel.hooks.subject import certainty  # here, because most events ask nothing
 
-    return certainty(prompt, telling_words(prompt), context, (engine.store, engine.memory_store))
+    return certainty(prompt, telling_words(prompt), context, engine)
 
 
 def is_stale(hook: EventContext) -> bool:

@@ -137,10 +137,12 @@ def _read_shelf(store: Store, lexicon: Lexicon, kind: Kind) -> _Shelf:
 
 
 def _newest(store: Store, kind: Kind, most: int) -> list[Document]:
-    """Return the newest records of a kind, newest first."""
+    """Return the newest records of a kind, newest first, without commits by bots and those that only move versions."""
     ids = store.newest(kind, most * LOOKED_AT if kind is Kind.COMMIT else most)
     documents = store.documents(ids)
     newest = [documents[identity] for identity in ids if identity in documents]
+    if kind is Kind.COMMIT:
+        return [document for document in newest if set_aside(document) is None][:most]
     return sorted(newest, key=lambda document: set_aside(document) is not None)[:most]
 
 

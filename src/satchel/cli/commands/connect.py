@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import click
 
 from satchel.cli import streams
 from satchel.cli.options import HELP_OPTIONS, Function, Invocation, command, group
-from satchel.cli.session import NOTHING_FOUND, collect_seldom
+from satchel.cli.session import NOTHING_FOUND, PARTLY_DONE, collect_seldom, report
 from satchel.errors import NoIndexError, UsageError
 
 if TYPE_CHECKING:
@@ -146,7 +147,13 @@ def hook_command(context: click.Context) -> None:
 
 @command("log", hook_command, shows="the events, those that came to nothing too,")
 @click.option(
-    "-n", "most", type=click.IntRange(min=1), default=FEW_ENTRIES, metavar="N", help="The newest N events (20)."
+    "-n",
+    "--limit",
+    "most",
+    type=click.IntRange(min=1),
+    default=FEW_ENTRIES,
+    metavar="N",
+    help="The newest N events (20).",
 )
 @click.option("--all", "everything", is_flag=True, help="Also the events that came to nothing.")
 def log(invocation: Invocation, *, most: int, everything: bool) -> int:
@@ -199,10 +206,10 @@ def off(invocation: Invocation) -> None:
 
 def _switch(invocation: Invocation, *, is_on: bool) -> None:
     from satchel import config
-    from satchel.config import toggle
+    from satchel.config import write_setting
 
     folders = config.Folders.from_environment(os.environ)
-    path = toggle(config.user_file(folders), is_on=is_on)
+    path = write_setting(config.user_file(folders), ENABLED, is_on)
     streams.write_line(f"hooks are {'on' if is_on else 'off'}: {ENABLED} in {path}")
     loaded = config.load_settings(None, os.environ, {}, folders)
     if loaded.settings.hooks_enabled != is_on:
@@ -214,11 +221,11 @@ def _switch(invocation: Invocation, *, is_on: bool) -> None:
 CLIENTS = ("claude-code", "cursor", "vscode", "codex")
 
 
-def client_options(function: Function) -> Function:
+def client_options(function: Function, *, is_needed: bool = True) -> Function:
     """CLIENT, --scope, --force and --dry-run."""
     for option in reversed(
         (
-            click.argument("client", type=click.Choice(CLIENTS)),
+            click.argument("client", type=click.Choice(CLIENTS), required=is_needed),
             click.option("--scope", type=click.Choice(["local", "project", "user"]),
                          help="Whose settings: yours here (local), everybody's here (project), yours everywhere."),
             click.option("--force", is_flag=True, help="Also where an entry of this name is not satchel's."),
@@ -283,14 +290,14 @@ def _colored(text: str, choice: str) -> str:
 
 
 @command("setup", shows="the files, their diffs and the next steps")
-@client_options
+@partial(client_options, is_needed=False)
 @click.option("--with-hooks", is_flag=True, help="Also let the client call satchel when something happens.")
 @click.option("--command", "command_text", metavar="TEXT", help="How satchel is started; by default as it was now.")
 def setup_command(
     invocation: Invocation,
     /,
     *,
-    client: str,
+    client: str | None,
     scope: str | None,
     with_hooks: bool,
     command_text: str | None,
@@ -299,11 +306,30 @@ def setup_command(
 ) -> int:
     """Set satchel up in a client: its MCP server, and its hooks if wanted.
 
+    Without CLIENT it finds the clients that are installed and offers each one on a terminal; elsewhere it lists the
+    commands. Afterwards it starts the server once, as the client will, and ends with 3 if that fails.
+
     Shows the difference and writes it; everything else in the file stays as it was, comments and order included.
     Without --scope it is you in this folder (claude-code), everybody in this folder (cursor, vscode), or you
     everywhere (codex). Hooks send what you type to satchel on this machine: --with-hooks is a choice of its own.
     `satchel remove CLIENT` takes it all back.
     """
+    clients = _offered(invocation) if client is None else [client]
+    options: dict[str, Any] = {"with_hooks": with_hooks, "command_text": command_text, "force": force}
+    return max((_set_up(invocation, one, scope, is_dry=dry_run, **options) for one in clients), default=0)
+
+
+def _set_up(
+    invocation: Invocation,
+    client: str,
+    scope: str | None,
+    *,
+    with_hooks: bool,
+    command_text: str | None,
+    force: bool,
+    is_dry: bool,
+) -> int:
+    """Set satchel up in one client; returns the exit code."""
     from satchel.clients import setup, targets
     from satchel.config import Folders
 
@@ -317,20 +343,54 @@ def setup_command(
     state = Folders.from_environment(os.environ).state
     wanted_targets = targets.targets(client, chosen, places, started, with_hooks=with_hooks)
     changes = [setup.planned(target, state, force=force) for target in wanted_targets]
-    if not dry_run:
+    if not is_dry:
         setup.apply(changes, state)
     steps = targets.next_steps(client, chosen, with_hooks=with_hooks)
+    tools, fault = (0, "") if is_dry else setup.start_once(wanted_targets[0], places)
+    code = PARTLY_DONE if fault else 0
     if invocation.as_json:
         data = {"client": client, "scope": chosen, "command": list(started.words)}
-        data |= {**change_data(changes, is_dry=dry_run), "notes": list(started.notes), "next": list(steps)}
-        streams.write_json(data)
-        return 0
-    show_changes(changes, is_dry=dry_run, color=invocation.color)
+        data |= {**change_data(changes, is_dry=is_dry), "notes": list(started.notes), "next": list(steps)}
+        streams.write_json(data if is_dry else {**data, "started": {"tools": tools, "fault": fault}})
+        return code
+    show_changes(changes, is_dry=is_dry, color=invocation.color)
     for note in started.notes:
         streams.note(note, color=invocation.color)
-    if not dry_run:
+    if fault:
+        streams.note(f"the server was started once and does not work: {fault}", color=invocation.color)
+    elif not is_dry:
+        streams.say(f"started the server once: it answers and lists {tools} tools", color=invocation.color)
         streams.say("\n".join(["to see that it works:", *(f"  {step}" for step in steps)]), color=invocation.color)
-    return 0
+    return code
+
+
+def _offered(invocation: Invocation) -> list[str]:
+    """Return the clients that a person at the terminal wants to set up; elsewhere list the commands and return none.
+
+    Raises UsageError if no client is installed.
+    """
+    from satchel.clients import setup, targets
+    from satchel.clients.edits import display
+
+    places = places_of(invocation, needs_root=True)
+    rows = {client: setup.is_set_up(client, places) for client in targets.installed(places)}
+    if not rows:
+        raise UsageError(f"no client is installed here: name one of {', '.join(CLIENTS)} to set it up in any case")
+    commands = {client: f"satchel setup {client}" for client in rows}
+    can_ask = streams.is_terminal(sys.stdin) and streams.is_terminal(sys.stderr) and not invocation.as_json
+    if not can_ask:
+        data = [{"client": one, "is_set_up": done, "command": commands[one]} for one, done in rows.items()]
+        width = max(map(len, rows))
+        lines = [f"{one:<{width}}  {'is set up' if done else commands[one]}" for one, done in rows.items()]
+        report(invocation, {"clients": data}, lines)
+        return []
+    wanted = []
+    for client, done in rows.items():
+        if done:
+            streams.say(f"{client} is set up already", color=invocation.color)
+        elif click.confirm(f"Set satchel up in {client} for {display(places.root)}?", default=True, err=True):
+            wanted.append(client)
+    return wanted
 
 
 @command("remove", shows="the files and their diffs")

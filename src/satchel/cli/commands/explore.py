@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,10 @@ import click
 from satchel.cli import streams
 from satchel.cli.options import Invocation, command, operation_command
 from satchel.cli.progress import watch
-from satchel.cli.session import NOTHING_FOUND, Interrupt, ask, asking, opened, report
+from satchel.cli.session import NOTHING_FOUND, Interrupt, ask, asking, label_styles, opened, report
 from satchel.cli.streams import age_text, counts_text, day, size_text
 from satchel.cli.tables import Column, plain_lines
-from satchel.errors import UsageError
+from satchel.errors import NoIndexError, UsageError
 from satchel.operations.json import CHECK
 from satchel.operations.registry import HISTORY, STATUS
 from satchel.safety.sanitize import clean_field
@@ -104,7 +105,8 @@ def status_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
     status, vectors = answered.subject
     meaning = vector_line(vectors, answered.envelope["vectors"]["embedder"])
     trust = trust_line(trusted=answered.envelope["trusted"])
-    report(invocation, answered.envelope, (*status_lines(status, time.time()), meaning, trust))
+    lines = (*status_lines(status, time.time()), meaning, trust)
+    report(invocation, answered.envelope, lines, styles=label_styles)
     for failure in (*status.failures, *((vectors.failure,) if vectors.failure is not None else ())):
         streams.failure(failure, color=invocation.color)
 
@@ -188,21 +190,48 @@ COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
 @command("doctor", shows="the checks")
-def doctor_command(invocation: Invocation) -> int:
-    """Check that everything satchel needs works, and say how to fix it.
+@click.option("--fix", is_flag=True, help="Repair what can be repaired safely: modes of folders, a damaged index.")
+def doctor_command(invocation: Invocation, *, fix: bool) -> int:
+    """Check that everything satchel needs works, and fix what can be fixed safely.
 
-    Changes nothing. Ends with 1 when a check fails; a warning costs something, but answers are right.
+    Without --fix it changes nothing. Ends with 1 when a check fails; a warning costs something, but answers are right.
     """
     from satchel.doctor import examine
 
+    repairs = [check for check in examine(Path(), invocation.root) if check.repair is not None] if fix else []
+    for check in repairs:
+        assert check.repair is not None
+        check.repair()
+        streams.say(f"repaired {check.name}: {check.message}", color=invocation.color)
     checks = []
-    for check in examine(Path(), invocation.root):
+    for check in chain(examine(Path(), invocation.root), [client_check(invocation)]):
         checks.append(check)
         if not invocation.as_json:
             streams.write_line(check_text(check, colored=streams.wants_color(sys.stdout, invocation.color)))
     if invocation.as_json:
         streams.write_json({"checks": [CHECK.data(check) for check in checks]})
     return FAILED if any(check.outcome == "fail" for check in checks) else 0
+
+
+def client_check(invocation: Invocation) -> Check:
+    """Report which clients are installed, and in which of them satchel is set up."""
+    from satchel.cli.commands.connect import places_of
+    from satchel.clients.setup import is_set_up
+    from satchel.clients.targets import installed
+    from satchel.doctor import ok
+    from satchel.system.locations import find_root
+
+    try:
+        find_root(Path(), invocation.root)
+    except NoIndexError:
+        places = places_of(invocation, needs_root=False)
+    else:
+        places = places_of(invocation, needs_root=True)
+    shown = [
+        f"{client} ({'set up' if is_set_up(client, places) else f'not set up: satchel setup {client}'})"
+        for client in installed(places)
+    ]
+    return ok("clients", ", ".join(shown) or "none is installed here")
 
 
 def check_text(check: Check, *, colored: bool = False) -> str:
@@ -215,7 +244,7 @@ def check_text(check: Check, *, colored: bool = False) -> str:
 
 
 @command("eval", shows="the measures, the fixes and the proposed weights")
-@click.option("--limit", type=int, default=100, show_default=True, metavar="N", help="At most so many fixes.")
+@click.option("-n", "--limit", type=int, default=100, show_default=True, metavar="N", help="At most so many fixes.")
 @click.option("--max-tokens", type=int, metavar="N", help="The budget of each answer; by default the usual one.")
 @click.option("--since", metavar="TIME", help="Only fixes since then: a date, a date with time, or epoch seconds.")
 @click.option("--tune", is_flag=True, help="Also look for better weights, and say what they gain on unseen fixes.")

@@ -370,7 +370,7 @@ def store_move(invocation: Invocation, *, target: str) -> None:
 
 @group("config")
 def config_command() -> None:
-    """Show the settings in force and where they come from.
+    """Show the settings and where they come from, or change one.
 
     Later wins: defaults, your satchel.toml, the .satchel.toml of a repository (harmless settings only), SATCHEL_...
     variables, options.
@@ -392,6 +392,41 @@ def show(invocation: Invocation, *, origin: bool) -> None:
     report(invocation, {"settings": data}, setting_lines(loaded, origin=origin))
     for note in loaded.notes:
         streams.failure(note, color=invocation.color)
+
+
+def _complete_key(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    from satchel.settings import SETTINGS
+
+    return [key for key in SETTINGS if key.startswith(incomplete)]
+
+
+@command("set", config_command, shows="the file, the key and the value")
+@click.argument("key", shell_complete=_complete_key)
+@click.argument("value")
+@click.option("--project", is_flag=True, help="Write .satchel.toml of this repository, for everybody who works on it.")
+def set_value(invocation: Invocation, key: str, value: str, *, project: bool) -> None:
+    """Change a setting in your satchel.toml, or in the .satchel.toml of this repository.
+
+    VALUE is written as in an environment variable: a list has commas. It is checked before the file is written, whose
+    comments and order stay. A repository may only set what is harmless.
+    """
+    from satchel.config import PROJECT_FILE, parsed_setting, user_file, write_setting
+    from satchel.errors import ConfigError
+    from satchel.settings import SETTINGS
+    from satchel.system.locations import find_root
+
+    checked = parsed_setting(key, value)
+    if project and not SETTINGS[key].safe:
+        raise ConfigError(f"a repository may not set {key}: leave --project out to set it for yourself")
+    _, folders = _load(invocation)
+    file = find_root(Path(), invocation.root) / PROJECT_FILE if project else user_file(folders)
+    written_file = write_setting(file, key, checked)
+    loaded, _ = _load(invocation)
+    if loaded.origins[key] != (PROJECT_FILE if project else str(user_file(folders))):
+        streams.note(f"{loaded.origins[key]} also sets {key}, and wins", color=invocation.color)
+    data = {"file": str(written_file), "key": key, "value": plain(SETTINGS[key].shown(checked))}
+    shown = f"{key} = {written(SETTINGS[key].shown(checked))}"
+    report(invocation, data, [shown], message=f"written to {written_file}")
 
 
 @command("path", config_command, shows="the folders")

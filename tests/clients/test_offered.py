@@ -1,0 +1,100 @@
+"""`satchel setup` finds clients, and starts the server once as the client will."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from satchel.cli import streams
+from satchel.clients import setup
+from tests.clients.conftest import Satchel, World
+
+REAL = ("--command", f"'{sys.executable}' -m satchel")
+
+
+@pytest.fixture(autouse=True)
+def no_programs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No client is on the PATH; Cursor and Codex have folders of settings."""
+    monkeypatch.setenv("PATH", str(world.home))
+    for name in (".cursor", ".codex"):
+        (world.home / name).mkdir()
+
+
+def test_without_a_client_the_command_for_each_installed_one_is_printed(world: World, satchel: Satchel) -> None:
+    listed = satchel("setup")
+    assert (listed.code, listed.out) == (0, "cursor  satchel setup cursor\ncodex   satchel setup codex\n")
+    assert satchel("setup", "cursor").code == 0
+    rows = {row["client"]: row["is_set_up"] for row in satchel("setup", "--json").json["clients"]}
+    assert rows == {"cursor": True, "codex": False}
+    (world.home / "claude").write_text("#!/bin/sh\n")
+    (world.home / "claude").chmod(0o755)
+    assert satchel("setup").out.startswith("claude-code  satchel setup claude-code\n")
+
+
+def test_on_a_terminal_each_client_that_is_not_set_up_is_offered(
+    world: World, satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert satchel("setup", "cursor").code == 0
+    asked: list[str] = []
+
+    def confirm(question: str, **_: object) -> bool:
+        asked.append(question)
+        return True
+
+    monkeypatch.setattr(streams, "is_terminal", lambda _stream: True)
+    monkeypatch.setattr("satchel.cli.commands.connect.click.confirm", confirm)
+    offered = satchel("setup")
+    assert [question.partition(" for ")[0] for question in asked] == ["Set satchel up in codex"]
+    assert "cursor is set up already" in offered.err
+    assert (world.home / ".codex" / "config.toml").is_file()
+
+
+def test_where_no_client_is_installed_the_error_names_all(world: World, satchel: Satchel) -> None:
+    for name in (".cursor", ".codex"):
+        (world.home / name).rmdir()
+    refused = satchel("setup")
+    assert refused.code == 2
+    assert "name one of claude-code, cursor, vscode, codex" in refused.err
+
+
+def test_setup_starts_the_written_server_and_counts_its_tools(satchel: Satchel) -> None:
+    done = satchel("setup", "cursor", *REAL)
+    assert done.code == 0
+    assert "started the server once: it answers and lists 8 tools" in done.err
+    assert satchel("setup", "codex", "--json", *REAL).json["started"] == {"tools": 8, "fault": ""}
+
+
+@pytest.mark.parametrize(
+    ("command", "fault"),
+    [
+        (f"'{sys.executable}' -c 'raise SystemExit(\"no such thing\")'", "ended with 1 and listed no tools: no such"),
+        ("satchel-that-is-missing", "satchel-that-is-missing cannot be started"),
+        (f"'{sys.executable}' -c 'input(); print(1)'", "ended with 0 and listed no tools"),
+    ],
+)
+def test_a_server_that_starts_badly_is_named_and_ends_with_3(satchel: Satchel, command: str, fault: str) -> None:
+    done = satchel("setup", "cursor", "--command", command)
+    assert done.code == 3
+    assert fault in done.err
+    assert "to see that it works" not in done.err
+
+
+def test_a_server_that_starts_and_never_answers_is_a_fault(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(setup, "START_SECONDS", 0.3)
+    done = satchel(
+        "setup", "cursor", "--command", f"'{sys.executable}' -c 'import threading; threading.Event().wait()'"
+    )
+    assert done.code == 3
+    assert "does not answer within 0 s" in done.err
+
+
+def test_nothing_starts_in_a_dry_run(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(setup, "start_once", None)
+    assert satchel("setup", "cursor", "--dry-run").code == 0
+
+
+def test_doctor_names_the_clients(satchel: Satchel) -> None:
+    checks = {check["name"]: check["message"] for check in satchel("doctor", "--json").json["checks"]}
+    shown = "cursor (not set up: satchel setup cursor), codex (not set up: satchel setup codex)"
+    assert checks["clients"] == shown
