@@ -281,7 +281,8 @@ REMEMBER = Operation(
     "Store, forget and list memories",
     "Remember a fact, decision, preference or error for later sessions; forget or list what is remembered.",
     (
-        text("action", "What to do.", tuple(MEMORY_ACTIONS), is_required=True),
+        # To share is for a person to decide: no list offers it to agents.
+        text("action", "What to do.", (STORE, FORGET, LIST), is_required=True),
         text("text", "store: one thing, in a sentence or a few."),
         _CATEGORY,
         Parameter("importance", Shape.NUMBER, "How much it matters (0.5).", least=0, most=1),
