@@ -170,7 +170,7 @@ class Repository:
         older = self._git("rev-list", "--first-parent", f"--max-count={PUBLISHED_BEFORE}", "HEAD").split()[-1]
         subprocess.run(["git", "checkout", "-q", "--detach", older], cwd=clone, check=True)
         with Satchel.open(root=clone, environ=environment) as publisher:
-            publisher.begin_publishing()
+            publisher.team.begin_publishing()
             publisher.index()
 
     def run(self, edits: int) -> None:

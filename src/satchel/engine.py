@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from satchel.graph.service import GraphService
     from satchel.guidance.service import GuidanceService
     from satchel.index.options import Progress, VectorReport
+    from satchel.index.team import TeamStore
     from satchel.memory.capture import Captured
     from satchel.memory.service import MemoryService
     from satchel.receipts.service import ReceiptService
@@ -186,6 +187,13 @@ class Satchel:
         return MemoryService(self._root)
 
     @cached_property
+    def team(self) -> TeamStore:
+        """The store that a team shares: `parts`, `prepare`, `check`, `move`, `begin_publishing`."""
+        from satchel.index.team import TeamStore
+
+        return TeamStore(self._root)
+
+    @cached_property
     def guidance(self) -> GuidanceService:
         """Contexts and instruction files for a situation."""
         from satchel.guidance.service import GuidanceService
@@ -220,11 +228,6 @@ class Satchel:
     embedder = _From(lambda satchel: satchel._root.embedder)
     index = _From(lambda satchel: satchel._root.index)
     refresh = _From(lambda satchel: satchel._root.refresh)
-    begin_publishing = _From(lambda satchel: satchel._root.begin_publishing)
-    stores = _From(lambda satchel: satchel._root.stores)
-    init_store = _From(lambda satchel: satchel._root.init_store)
-    check_store = _From(lambda satchel: satchel._root.check_store)
-    move_store = _From(lambda satchel: satchel._root.move_store)
     status = _From(lambda satchel: satchel._root.status)
     start_embedding = _From(lambda satchel: satchel.vectors.start)
     clear_cache = _From(lambda satchel: satchel._root.lines.clear)

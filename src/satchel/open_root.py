@@ -6,18 +6,18 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from satchel import config
-from satchel.errors import LockedError, ReadOnlyStoreError, StoreError, UsageError
+from satchel.errors import LockedError, ReadOnlyStoreError, StoreError
 from satchel.index.vectors import IndexVectors, shelves
 from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import load_key
 from satchel.store.database import DatabaseStore
 from satchel.store.place import INDEX_NAME as INDEX_NAME
-from satchel.store.place import StorePlace, Team, store_places, stored
+from satchel.store.place import StorePlace, Team, store_places
 from satchel.store.protocol import FIRST_COMMIT, WORDS_VERSION, Store
 from satchel.store.records import PUBLISHED
 from satchel.store.sqlite import SqliteStore
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from satchel.index.status import Status
     from satchel.receipts.session import Account
     from satchel.sources.commits import LineCounts
-    from satchel.store.postgres import PostgresStore
     from satchel.store.writer import Writer
     from satchel.system.threads import Threads
 
@@ -118,25 +117,12 @@ class OpenRoot:
         folder = self.places.root.resolve().relative_to(repository.work_tree.resolve())
         return self.server_place.published(self.settings.store_name, self.first_commit, folder.as_posix().strip("."))
 
-    def begin_publishing(self, should_stop: ShouldStop = never) -> str:
-        """Index into the team's store from now on, for all machines of this `store.name`; returns the commit.
-
-        Raises UsageError without such a store, and for a work tree that is not exactly a commit with its history.
-        """
-        from satchel.index.publish import checked_commit
-
-        settings = self.settings
-        if not (settings.store_url and settings.store_name):
-            raise UsageError("there is no team to publish for: set store.url and store.name, as docs/team.md shows")
-        published = self.published_place
-        if published is None:
-            raise UsageError("only a git repository with its whole history is published: `git fetch --unshallow`")
-        commit = checked_commit(self.places.root, self._build_options(), should_stop)
+    def publish_to(self, place: StorePlace) -> None:
+        """Index into this place from now on."""
         self.store.close()
-        self.index_place = published
-        self.vectors.use(published)
-        self.store = published.open(disposable=True)
-        return commit
+        self.index_place = place
+        self.vectors.use(place)
+        self.store = place.open(disposable=True)
 
     @classmethod
     def open(
@@ -380,7 +366,7 @@ class OpenRoot:
         from satchel.index.build import build
         from satchel.index.options import Quiet
 
-        options, watcher = self._build_options(), progress or Quiet()
+        options, watcher = self.build_options(), progress or Quiet()
         if self.store.revision == "0" and self.places.repository and isinstance(self.store, SqliteStore):
             from satchel.index.siblings import build_from_sibling
 
@@ -444,17 +430,18 @@ class OpenRoot:
                 if root.is_file():
                     from satchel.index.notes import is_current
 
-                    return True, is_current(state, root, self._build_options()), None
+                    return True, is_current(state, root, self.build_options()), None
                 from satchel.index.build import look
 
-                seen = look(state, root, self._build_options(), should_stop)
+                seen = look(state, root, self.build_options(), should_stop)
         except StoreError:
             if not self.store.damage:
                 raise
             return False, False, None
         return True, not (seen.is_due or seen.tree.stopped), seen
 
-    def _build_options(self) -> BuildOptions:
+    def build_options(self) -> BuildOptions:
+        """Return the options of an index run on this root."""
         from satchel.index.options import build_options
 
         return build_options(self.settings, self.places, self.key, vault=self.is_vault)
@@ -462,7 +449,7 @@ class OpenRoot:
     def _changed_files(self, store: Store) -> list[tuple[str, int]]:
         from satchel.index.difference import changed_files
 
-        return changed_files(store, self.places.root, self._build_options().walk)
+        return changed_files(store, self.places.root, self.build_options().walk)
 
     def status(self, *, should_stop: ShouldStop = never) -> Status:
         """Return contents and size of the index, and changes in the tree since. No file is read or changed."""
@@ -470,59 +457,7 @@ class OpenRoot:
 
         places = self.places
         sizes = {"index": self.index_place.size(), "memory": self.memory_place.size()}
-        return look(self.store, places.root, places.index, self._build_options().walk, sizes, should_stop)
-
-    def stores(self) -> tuple[str, list[tuple[str, int]]]:
-        """Return which store it is, and the name and bytes of each file, or of each root on the server."""
-        return stored(self.server_place, self.memory_place)
-
-    def init_store(self, readers: Sequence[str], writers: Sequence[str]) -> str:
-        """Make the tables on the server and let roles in; returns the server with its version.
-
-        Raises UsageError for a store in files, and the errors of `StorePlace.open`.
-        """
-        with closing(self._server()) as store:
-            for role in (*readers, *writers):
-                store.allow(role, writes=role in writers)
-            return f"{store.server} (PostgreSQL {store.server_version})"
-
-    def _server(self) -> PostgresStore:
-        if not self.server_place.url:
-            raise UsageError("the store is files on this machine: store.url names a server, see docs/team.md")
-        return self.server_place.on_server()
-
-    def check_store(self) -> dict[str, list[str]]:
-        """Return the faults of the index and of the memory, by their names."""
-        places = {"index": self.index_place, "memory": self.memory_place}
-        return {name: place.faults() for name, place in places.items() if place.may_exist}
-
-    def move_store(self, *, to_server: bool) -> dict[str, tuple[int, int]]:
-        """Copy index and memory from the files to the server, or back; what is copied stays where it is.
-
-        Returns the number of documents before, and how many of them are in the other store then, by kind. The index
-        there is replaced, and of records with one id the later state stays. Raises UsageError without a server.
-        """
-        from satchel.memory.portable import copy_records
-        from satchel.memory.scope import shared_workspace, workspace_of
-        from satchel.system.state_files import index_lock
-
-        self._server().close()
-        counts: dict[str, tuple[int, int]] = {}
-        own, shared = workspace_of(self.places), shared_workspace(self.first_commit)
-        for place in (self.server_place, self.memory_place):
-            source, target = (place.local, place) if to_server else (place, place.local)
-            if not source.may_exist:
-                continue
-            with closing(source.open()) as old, closing(target.open()) as new:
-                if place.is_shared:
-                    names = {own: shared or own} if to_server else {shared: own}
-                    counts |= {kind.plural: row for kind, row in copy_records(old, new, names).items()}
-                elif old.revision != "0":
-                    with index_lock(self.places.index / LOCK_NAME, self.settings.index_lock_wait_s, never):
-                        new.fill(old.tables())
-                    before, after = (store.statistics().documents for store in (old, new))
-                    counts |= {kind.plural: (count, after.get(kind, 0)) for kind, count in before.items()}
-        return counts
+        return look(self.store, places.root, places.index, self.build_options().walk, sizes, should_stop)
 
     def _open_executor(self) -> Threads:
         """Return the threads that search sections, started at the first question with several."""

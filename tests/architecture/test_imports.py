@@ -53,6 +53,7 @@ SERVICE_MODULES = frozenset(
     {
         "satchel.graph.service",
         "satchel.guidance.service",
+        "satchel.index.team",
         "satchel.memory.service",
         "satchel.receipts.expand",
         "satchel.receipts.service",

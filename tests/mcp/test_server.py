@@ -193,7 +193,7 @@ def test_instructions_fit_into_what_hosts_read() -> None:
         ("context_query", {"question": "x", "format": "html"}, "unknown format 'html': choose from markdown, xml"),
         ("expand", {"handles": ["zzzzzzzz"]}, "unknown handle zzzzzzzz: ask the question again here"),
         ("graph_context", {"query": "x", "depth": 9}, "depth is 9: give 1 to 5 steps"),
-        ("remember", {"action": "burn"}, "unknown action 'burn': choose from store, forget, list"),
+        ("remember", {"action": "burn"}, "unknown action 'burn': choose from store, share, forget, list"),
     ],
 )
 def test_what_is_wrong_with_a_call_is_said_in_one_sentence(

@@ -58,7 +58,7 @@ def team(repository: TinyRepository, tmp_path: Path) -> Iterator[Callable[..., S
     shared = {"SATCHEL_STORE_NAME": str(tmp_path), "SATCHEL_KEY": "ab" * 32}
     owner = {"SATCHEL_STORE": server_url(), **shared}
     with Satchel.open(repository.root, environ=environment(tmp_path / "ci", **owner)) as engine:
-        assert "(PostgreSQL 16." in engine.init_store([], ROLES)
+        assert "(PostgreSQL 16." in engine.team.prepare([], ROLES)
     engines: list[Satchel] = []
 
     def opened(role: str, **variables: str) -> Satchel:
@@ -122,7 +122,7 @@ def doors(engine: Satchel, memory: str, experience: str, handles: list[str]) -> 
             + engine.memory_store._rows("SELECT 1 FROM vectors")
         ],
         "meta": lambda: engine.memory_store._rows("SELECT * FROM meta"),
-        "roots": engine.stores,
+        "roots": engine.team.parts,
     }
 
 
@@ -154,7 +154,7 @@ def test_no_door_leads_another_role_to_a_private_record(team: Callable[..., Satc
                      "premortem", "expand", "conversations", "texts", "words"}  # fmt: skip
     # The server itself refuses: rows are not shown to another role, whatever it sets, and it writes none there.
     ((root,),) = sql("SELECT id FROM satchel.roots WHERE owner = 'ada'")
-    chosen = f"SET satchel.root = '{root}'; SET satchel.team = '{root}'; SET search_path = satchel_both, satchel_root"
+    chosen = f"SET satchel.root = '{root}'; SET satchel.shared = '{root}'; SET search_path = satchel_both, satchel_root"
     for table in ("bundles", "texts", "documents", "postings", "segments", "vectors", "meta"):
         assert sql(f"SELECT count(*) FROM satchel.{table} WHERE root = {root}")[0][0]  # as the superuser
         for place in (f"satchel.{table}", table):
@@ -213,7 +213,7 @@ def test_many_records_of_both_kinds_keep_their_words_and_vectors(team: Callable[
         assert not any("private" in content and not content.startswith(role) for content in listed)
         for content in listed:
             assert engine.memories.search(content)[0].memory.content == content
-        assert engine.check_store() == {"index": [], "memory": []}
+        assert engine.team.check() == {"index": [], "memory": []}
         counts = engine.memory_store._rows(
             "SELECT id < 1073741824, count(*) FROM segments WHERE kind = 'memory' GROUP BY 1"
         )
@@ -392,9 +392,8 @@ def test_the_page_leads_from_an_empty_server_to_a_shared_answer(
         assert done[:4] == ["store init", "index --publish", "context", "remember"]
         as_role("grace")
         with Satchel.open() as engine:
-            answer = engine.assemble("for how long does Client.send_order send an order again?", max_tokens=3_000).text
-            assert "then support is told" in answer  # the memory of another
-            assert "for attempt in range(5)" in answer  # the code here
+            assert "then support is told" in engine.assemble("for how long are orders sent again?").text  # of another
+            assert "for attempt in range(5)" in engine.assemble("Client.send_order", types=["code"]).text  # here
             assert {one.author for one in engine.memories.listed()} == {"ada"}
             assert engine.store.meta(PUBLISHED) == "shop-team"
         assert len(list((tmp_path / "grace" / "home").rglob("index.db"))) == 1

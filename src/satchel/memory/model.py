@@ -294,6 +294,14 @@ def experience_data(experience: Experience) -> dict[str, Any]:
     return {"type": "experience", **codec.dump(experience)}
 
 
+_USUAL = {"visibility": Visibility.PRIVATE, "author": ""}
+
+
+def without_usual(data: Data) -> dict[str, Any]:
+    """Return a record that nobody shares as it was before records were shared: files in the world have such ones."""
+    return {name: value for name, value in data.items() if name not in _USUAL or value != _USUAL[name]}
+
+
 def memory_from(data: Data, clean: Clean = str) -> Memory:
     """Read a memory from the plain values of an export. Raises UsageError."""
     is_unnamed = data.get("provenance") in (None, "")

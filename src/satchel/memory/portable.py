@@ -30,6 +30,7 @@ from satchel.memory.model import (
     experience_from,
     memory_data,
     memory_from,
+    without_usual,
 )
 from satchel.memory.records import (
     exchange_data,
@@ -74,15 +75,15 @@ def export_lines(store: Store) -> Iterator[str]:
     """Yield all records of the memory file, of all repositories, including replaced and active ones."""
     yield json_line({"format": FORMAT, "version": FORMAT_VERSION})
     for document in _in_order(store, Kind.MEMORY):
-        yield json_line(memory_data(memory_of(document, store.text(document.id))))
+        yield json_line(without_usual(memory_data(memory_of(document, store.text(document.id)))))
     for document in _in_order(store, Kind.EXPERIENCE):
-        yield json_line(experience_data(experience_of(document)))
+        yield json_line(without_usual(experience_data(experience_of(document))))
     for document in _in_order(store, Kind.VALUE):
         yield json_line(value_line(value_of(document, store.text(document.id))))
     for document in _in_order(store, Kind.CONVERSATION):
         yield json_line(exchange_data(document, store.text(document.id)))
     for experience in sorted(read_active(store), key=lambda entry: (entry.created, entry.id)):
-        yield json_line(experience_data(experience))
+        yield json_line(without_usual(experience_data(experience)))
 
 
 def _in_order(store: Store, kind: Kind) -> list[Document]:

@@ -18,7 +18,7 @@ from satchel import text as words
 from satchel.codec import Clean, Codec, Data, iso_time
 from satchel.dataclass import dataclass
 from satchel.errors import LockedError, StoreError, UsageError
-from satchel.memory.model import Experience, Memory, Value, dated
+from satchel.memory.model import Experience, Memory, Value, dated, without_usual
 from satchel.memory.scope import Notebook
 from satchel.sources.conversations import Exchange, searched_terms, shown_text, title_of
 from satchel.sources.experiences import axis_texts
@@ -64,7 +64,7 @@ _EXCHANGE_FLAGS = ("compaction", "sidechain", "asks")
 
 
 def _select(data: Data, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: data[name] for name in names}
+    return without_usual({name: data[name] for name in names})
 
 
 def _title(text: str) -> str:

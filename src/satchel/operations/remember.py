@@ -280,7 +280,8 @@ REMEMBER = Operation(
     "Store, forget and list memories",
     "Remember a fact, decision, preference or error for later sessions; forget or list memories.",
     (
-        text("action", "What to do.", tuple(MEMORY_ACTIONS), is_required=True),
+        # To share is for a person to decide: no list offers it to agents.
+        text("action", "What to do.", (STORE, FORGET, LIST), is_required=True),
         text("text", "store: one fact, in a sentence or a few."),
         _CATEGORY,
         Parameter("importance", Shape.NUMBER, "How important it is (0.5).", least=0, most=1),

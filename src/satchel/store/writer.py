@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from satchel.dataclass import dataclass
-from satchel.store.records import IN_LIST, PUBLISHED, NewDocument, SkippedFile, Stamp, WriteConnection, rows
+from satchel.store.records import IN_LIST, NewDocument, SkippedFile, Stamp, WriteConnection, rows
 from satchel.store.segments import (
     HEADER_BYTES,
     Columns,
@@ -38,7 +38,7 @@ LAST_SEGMENT = "last_segment"
 
 INHERITED = (
     LAST_SEGMENT, "revision", "reading_version", "history", "history_form", "history_unknown", "renames",
-    "renames_by_commit", PUBLISHED,
+    "renames_by_commit", "published",
 )  # fmt: skip
 """`meta` keys that are true of a copy, too."""
 

@@ -42,7 +42,7 @@ def index_command(invocation: Invocation, path: str, *, vectors: bool, publish: 
     done. Ends with 3 when files could not be read.
     """
     with Interrupt() as interrupt, opened(invocation, path, quiet=quiet) as satchel:
-        commit = satchel.begin_publishing(interrupt.requested) if publish else ""
+        commit = satchel.team.begin_publishing(interrupt.requested) if publish else ""
         with watch(quiet=quiet, color=invocation.color) as progress:
             done = satchel.index(progress=progress, should_stop=interrupt.requested)
             wants_vectors = vectors and not interrupt.requested()
@@ -314,7 +314,7 @@ def store_command() -> None:
 def store_status(invocation: Invocation) -> None:
     """Show the store with its version and, as far as you may read them, all roots on it with their sizes."""
     with opened(invocation) as satchel:
-        where, stores = satchel.stores()
+        where, stores = satchel.team.parts()
     width = max((len(name) for name, _ in stores), default=0)
     rows = [{"name": name, "bytes": size} for name, size in stores]
     lines = [f"{name:<{width}}  {size_text(size)}" for name, size in stores]
@@ -331,7 +331,7 @@ def store_init(invocation: Invocation, *, readers: Sequence[str], writers: Seque
     upgrade, or for more roles.
     """
     with opened(invocation) as satchel:
-        where = satchel.init_store(readers, writers)
+        where = satchel.team.prepare(readers, writers)
         name = satchel.settings.store_name
     lines = [f"{where} is ready", *(f"{one} may read" for one in readers), *(f"{one} may write" for one in writers)]
     lines.append(
@@ -347,7 +347,7 @@ def store_check(invocation: Invocation) -> int:
     Ends with 3 where something is.
     """
     with opened(invocation) as satchel:
-        faults = satchel.check_store()
+        faults = satchel.team.check()
     lines = [f"{name}: {fault}" for name, found in faults.items() for fault in found or ["whole"]]
     report(invocation, {"faults": faults}, lines, nothing="nothing is stored yet")
     return PARTLY_DONE if any(faults.values()) else 0
@@ -362,7 +362,7 @@ def store_move(invocation: Invocation, *, target: str) -> None:
     not removed, and `store.url` goes on to say which store is used.
     """
     with opened(invocation) as satchel:
-        counts = satchel.move_store(to_server=target == "server")
+        counts = satchel.team.move(to_server=target == "server")
     rows = {kind: {"from": before, "to": after} for kind, (before, after) in counts.items()}
     lines = [f"{kind}: {after:,} of {before:,}" for kind, (before, after) in counts.items() if before]
     report(invocation, {"moved": rows}, lines, nothing="there is nothing to copy")

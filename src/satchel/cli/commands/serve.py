@@ -17,6 +17,7 @@ from satchel.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
+    from satchel.web.access import UserTokens
 
 HIGHEST_PORT = 65_535
 
@@ -79,20 +80,13 @@ def serve_command(
     GET /openapi.json describes the API. Ctrl-C ends it after the requests in progress, a second one at once.
     """
     from satchel.config import Folders
-    from satchel.web.access import Rights, UserTokens, load_token
+    from satchel.web.access import UserTokens, load_token
 
     state = Folders.from_environment().state
-    users = UserTokens(state)
-    if removed is not None:
-        users.remove(removed)
-        return 0
-    if read_only and added is None:
-        raise UsageError("--read-only says nothing without --add-token NAME")
-    token = load_token(state, os.environ)
-    if added is not None:
-        token = users.add(added, Rights.READ if read_only else Rights.WRITE)
-    if show_token or added is not None:
+    users, token = UserTokens(state), load_token(state, os.environ)
+    if show_token:
         streams.write_line(token)
+    if _change_tokens(users, added, removed, read_only=read_only) or show_token:
         return 0
     check_reach(host, os.environ, allow_remote=allow_remote, has_users=bool(users.names()))
     try:
@@ -129,6 +123,19 @@ def serve_command(
         supervisor.start()
         start()
         return supervisor.watch(interrupt.received, patience)
+
+
+def _change_tokens(users: UserTokens, added: str | None, removed: str | None, *, read_only: bool) -> bool:
+    """Add or remove the token of a user; returns whether that was asked for."""
+    from satchel.web.access import Rights
+
+    if read_only and added is None:
+        raise UsageError("--read-only says nothing without --add-token NAME")
+    if removed is not None:
+        users.remove(removed)
+    if added is not None:
+        streams.write_line(users.add(added, Rights.READ if read_only else Rights.WRITE))
+    return bool(added or removed)
 
 
 def _alone(satchel: Satchel, serve: Callable[[], int], color: str) -> int:

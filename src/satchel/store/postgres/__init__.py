@@ -37,7 +37,7 @@ _SUMS = (f"(SELECT coalesce(sum(length({column})), 0) FROM satchel.{table} WHERE
 _SIZES = (
     f"SELECT id, name || CASE owner WHEN '' THEN '' ELSE ' of ' || owner END, {' + '.join(_SUMS)} FROM satchel.roots"
 )
-_SIZE = f"{_SIZES} WHERE id::text IN (current_setting('satchel.root'), current_setting('satchel.team', true))"
+_SIZE = f"{_SIZES} WHERE id::text IN (current_setting('satchel.root'), current_setting('satchel.shared', true))"
 
 
 class PostgresStore(DatabaseStore):
@@ -213,7 +213,7 @@ class PostgresStore(DatabaseStore):
         own, team = (f"coalesce(({found}{owner}), 0)::text" for owner in ("current_user", "''"))
         chosen = {"satchel.root": team}
         if self._is_shared:
-            chosen = {"satchel.root": own, "satchel.team": team, "search_path": "'satchel_both, satchel_root'"}
+            chosen = {"satchel.root": own, "satchel.shared": team, "search_path": "'satchel_both, satchel_root'"}
         return "SELECT " + ", ".join(f"set_config('{name}', {value}, true)" for name, value in chosen.items())
 
     @contextmanager

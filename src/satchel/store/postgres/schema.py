@@ -4,7 +4,7 @@ A connection names its root in the setting `satchel.root`. Queries see the views
 one root, as in SQLite. Columns have the order of the SQLite store; texts are ordered by their bytes, as there.
 
 A root has an owner, a role of the database that alone sees it, or none. `satchel_both` has views of two roots at once:
-of a shared memory the own root (`satchel.root`) and the team's (`satchel.team`). Row-level security shows and takes
+of a shared memory the own root (`satchel.root`) and the team's (`satchel.shared`). Row-level security shows and takes
 only rows of the chosen roots, and no root of another owner can be chosen.
 """
 
@@ -66,7 +66,7 @@ def _table(name: str) -> str:
     return "; ".join(statements)
 
 
-_CHOSEN = f"({_ROOT}, nullif(current_setting('satchel.team', true), '')::integer)"
+_CHOSEN = f"({_ROOT}, nullif(current_setting('satchel.shared', true), '')::integer)"
 _VISIBLE = f"root = ANY(ARRAY(SELECT id FROM satchel.roots WHERE id IN {_CHOSEN}))"
 
 
