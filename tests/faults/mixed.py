@@ -53,8 +53,12 @@ WRITTEN: Mapping[str, Sequence[str]] = {
 }
 ADDED = ((), ("first",), ("second",), ("first", "second"), ("second", "first"))
 
-REASONS = ("another process is bringing the index up to date", "changed since it was indexed")
-"""What an answer says where it is not that of a sequential order."""
+REASONS = {
+    "says that another process brings the index up to date": "another process is bringing the index up to date",
+    "says that a file changed since it was indexed": "changed since it was indexed",
+    "marks the lines that changed since they were indexed": r"(?:@@\S+|lines? \S+) changed\b",
+}
+"""Pattern of what an answer says where it is not that of a sequential order."""
 
 KILLED_SHARE, KILL_SECONDS = 0.3, 0.6
 FRESH_SHARE = 0.2
@@ -91,6 +95,11 @@ def _do(bench: Bench, name: str) -> Ran:
     return bench(ASKED.get(name) or WRITTEN[name])
 
 
+def _without_index(bench: Bench) -> None:
+    for path in bench.home.glob("cache/index/*/*"):
+        path.unlink()
+
+
 def _plain(text: str) -> str:
     """Return an answer without what is drawn at random: ids of memories, and handles made of them."""
     text = re.sub(r"mem(?:ory)?[:_][0-9a-z_]+|\bm[:-][0-9a-f]+", "MEMORY", text)
@@ -100,6 +109,13 @@ def _plain(text: str) -> str:
 def sequential(bench: Bench) -> dict[str, dict[str, str]]:
     """Return the answers of all sequential orders: question -> answer -> a state that gives it."""
     answers: dict[str, dict[str, str]] = {name: {} for name in ASKED}
+    for added in ADDED:
+        for others in ((), ("forget",)):
+            bench.reset()
+            _without_index(bench)
+            work = [*others, *added]
+            hook = inside(lambda work=work: ([_do(bench, name) for name in work], _do(bench, "hook").out)[1])
+            answers["hook"].setdefault(_plain(hook), f"{' '.join(work)} without an index")
     for added, *others in product(ADDED, ("", "edit"), ("", "forget")):  # the order of others does not show
         order = [*filter(None, others), *added]
         bench.reset()
@@ -120,8 +136,7 @@ def run(bench: Bench, number: int, seed: int, answers: Mapping[str, Mapping[str,
     chance = random.Random(f"{seed}/{number}")
     bench.reset()
     if is_fresh := chance.random() < FRESH_SHARE:
-        for path in bench.home.glob("cache/index/*/*"):
-            path.unlink()
+        _without_index(bench)
     count = chance.randrange(2, 17)
     names = [name for name in WRITTEN if chance.random() < 0.6][:count]
     names += chance.choices(["context", "prices", "search", "hook", "index"], [4, 2, 2, 2, 3], k=count - len(names))
@@ -157,7 +172,7 @@ def _judge(place: str, name: str, ran: Ran, answers: Mapping[str, Mapping[str, s
     found.answers += 1
     if _plain(ran.out) in answers[name]:
         return
-    reason = next((one for one in REASONS if one in ran.out), "")
+    reason = next((reason for reason, pattern in REASONS.items() if re.search(pattern, ran.out)), "")
     if name == "hook" and not ran.out:
         reason = hook_log_reason()
     if reason:
@@ -169,7 +184,7 @@ def _judge(place: str, name: str, ran: Ran, answers: Mapping[str, Mapping[str, s
 def hook_log_reason() -> str:
     """Return why the newest hook said nothing."""
     entries = hook_log.entries(Path(os.environ["SATCHEL_HOME"]) / "state")
-    reasons = [str(entry.get("reason", "")) for entry in entries]
+    reasons = [str(entry.get("reason", "")) for entry in entries if not entry.get("tokens")]
     return next((f"hook: {reason}" for reason in reversed(reasons) if reason), "")
 
 
