@@ -21,6 +21,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -106,27 +107,23 @@ def _plain(text: str) -> str:
     return re.sub(r"[0-9a-f]{8,}", "HASH", text)
 
 
+def _answers(bench: Bench, order: Sequence[str]) -> list[tuple[str, str]]:
+    """Do these things and ask everything; hooks twice, because they do not wait for an update of the index."""
+    for name in order:
+        _do(bench, name)
+    return [(name, _do(bench, name).out) for name in ("hook", *ASKED)]
+
+
 def sequential(bench: Bench) -> dict[str, dict[str, str]]:
     """Return the answers of all sequential orders: question -> answer -> a state that gives it."""
     answers: dict[str, dict[str, str]] = {name: {} for name in ASKED}
-    for added in ADDED:
-        for others in ((), ("forget",)):
-            bench.reset()
-            _without_index(bench)
-            work = [*others, *added]
-            hook = inside(lambda work=work: ([_do(bench, name) for name in work], _do(bench, "hook").out)[1])
-            answers["hook"].setdefault(_plain(hook), f"{' '.join(work)} without an index")
-    for added, *others in product(ADDED, ("", "edit"), ("", "forget")):  # the order of others does not show
-        order = [*filter(None, others), *added]
+    # The order of an edit, a removal and an addition does not show.
+    for is_fresh, edit, forget, added in product((False, True), ("", "edit"), ("", "forget"), ADDED):
+        order = [name for name in (edit, forget, *added) if name]
         bench.reset()
-
-        def ask(order: Sequence[str] = order) -> list[tuple[str, str]]:
-            for name in order:
-                _do(bench, name)
-            hook = _do(bench, "hook").out  # of the index as it is: hooks do not wait for an update
-            return [("hook", hook), *((name, _do(bench, name).out) for name in ASKED)]
-
-        for name, text in inside(ask):
+        if is_fresh:
+            _without_index(bench)
+        for name, text in inside(partial(_answers, bench, order)):
             answers[name].setdefault(_plain(text), " ".join(order))
     return answers
 
@@ -141,7 +138,7 @@ def run(bench: Bench, number: int, seed: int, answers: Mapping[str, Mapping[str,
     names = [name for name in WRITTEN if chance.random() < 0.6][:count]
     names += chance.choices(["context", "prices", "search", "hook", "index"], [4, 2, 2, 2, 3], k=count - len(names))
     chance.shuffle(names)
-    forks = [Fork(lambda name=name: _do(bench, name)) for name in names]  # type: ignore[misc]
+    forks = [Fork(partial(_do, bench, name)) for name in names]
     kills = sorted((chance.uniform(0, KILL_SECONDS), at) for at in range(count) if chance.random() < KILLED_SHARE)
     started = time.monotonic()
     for seconds, at in kills:
@@ -234,7 +231,7 @@ def main() -> int:
     folder, runs, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     set_up()
     # Memories of one second are ordered by their ids: by the time in this test, and not by chance.
-    secrets.token_hex = lambda _: f"{time.time_ns() // 1000 % 1_000_000:06x}"  # type: ignore[assignment]
+    secrets.token_hex = lambda nbytes=None: f"{time.time_ns() // 1000 % 1_000_000:06x}"  # noqa: ARG005
     bench, found = Bench(folder), Found()
     bench.prepare(_prepared)
     load_modules(lambda: [_do(bench, name) for name in ("edit", "index", "first", "second", *ASKED, "forget")])
