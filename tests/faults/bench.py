@@ -131,8 +131,9 @@ class Fork:
             raw = raw[os.write(target, raw) :]
         os._exit(0)
 
-    def kill(self) -> None:
-        """End it and what it started."""
+    def kill(self, after: float = 0) -> None:
+        """End it and what it started, unless it is done before so many seconds."""
+        select.select([self._source], [], [], after)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
 

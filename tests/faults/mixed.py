@@ -142,8 +142,7 @@ def run(bench: Bench, number: int, seed: int, answers: Mapping[str, Mapping[str,
     kills = sorted((chance.uniform(0, KILL_SECONDS), at) for at in range(count) if chance.random() < KILLED_SHARE)
     started = time.monotonic()
     for seconds, at in kills:
-        time.sleep(max(started + seconds - time.monotonic(), 0))
-        forks[at].kill()
+        forks[at].kill(after=max(started + seconds - time.monotonic(), 0))
     results = [fork.result() for fork in forks]
     place = f"run {number} ({' '.join(names)}{', no index' if is_fresh else ''})"
     found.runs += 1
