@@ -1,12 +1,15 @@
 """Kill `satchel index` at random moments while another process asks, and look for anything that was harmed.
 
     python -m benchmarks.kill_loop --rounds 100 --out benchmarks/results/kill_loop.json
+    python -m benchmarks.kill_loop --mixed 1000 --out benchmarks/results/mixed.json
 
 Each round changes a generated repository (or starts without an index), starts `satchel index`, kills it with SIGKILL
 after a random share of its usual time, and looks: is the store sound, are processes or locks left, did the asking
 process meet an error? Then the index is run once more, and has to say what an index says that is built from nothing.
 The exit status is 1 when anything was found. Equal seeds make equal repositories, changes and moments, but what a
-process is doing at such a moment depends on the machine.
+process is doing at such a moment depends on the machine. `--mixed` does other runs: up to sixteen askers, indexers,
+writers of memories and hooks at once, some of them killed, and every answer has to be one of a sequential order (see
+`tests/faults/mixed.py`).
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +36,7 @@ import apsw
 from satchel import Satchel
 from satchel.system.state_files import holder
 from satchel.testing import TinyRepository
+from tests.faults.mixed import results
 from tests.soundness import contents, faults
 
 SATCHEL = (sys.executable, "-P", "-m", "satchel.cli.main")
@@ -328,6 +333,7 @@ def main() -> int:
     """Run the loop, or the reader beside it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--mixed", type=int, metavar="N", help="so many mixed runs instead")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--files", type=int, default=60, help="source files, and as many tests")
     parser.add_argument("--out", type=Path, help="the result as JSON")
@@ -336,16 +342,25 @@ def main() -> int:
     if options.read is not None:
         read(options.read)
         return 0
+    if options.mixed is not None:
+        with tempfile.TemporaryDirectory(prefix="satchel-mixed-") as folder:
+            result = results(Path(folder), options.mixed, options.seed)
+        return _written(result, options.out, any(result[name] for name in ("differing", "damaged", "lost", "failed")))
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="satchel-kill-") as folder:
         loop = Loop(Path(folder), options.seed, options.files)
         loop.run(options.rounds)
     result = summary(loop, options.seed, options.files, time.monotonic() - started)
+    return _written(result, options.out, loop.harm.is_any)
+
+
+def _written(result: Mapping[str, Any], out: Path | None, is_harmed: bool) -> int:
+    """Print and write a result; returns the exit status."""
     text = json.dumps(result, indent=2) + "\n"
-    if options.out is not None:
-        options.out.write_text(text, encoding="utf-8")
+    if out is not None:
+        out.write_text(text, encoding="utf-8")
     print(text, end="")
-    return 1 if loop.harm.is_any else 0
+    return int(is_harmed)
 
 
 if __name__ == "__main__":

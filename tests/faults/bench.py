@@ -131,8 +131,9 @@ class Fork:
             raw = raw[os.write(target, raw) :]
         os._exit(0)
 
-    def kill(self) -> None:
-        """End it and what it started."""
+    def kill(self, after: float = 0) -> None:
+        """End it and what it started, unless it is done before so many seconds."""
+        select.select([self._source], [], [], after)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
 
@@ -174,7 +175,7 @@ def set_up() -> None:
     """Load the tokenizer; let nothing outlive its command, hooks have time, and files of killed processes be old."""
     tokens.counter(tokens.DEFAULT_TOKENIZER).count("and the tokenizer loaded")
     state_files.UNFINISHED_SECONDS = 0
-    background.start = lambda _words, _state: None
+    background.start = lambda words, state: None  # noqa: ARG005 - the names are those of the original
     supervise._age = lambda: 0.0
     supervise.WORKER_SECONDS, supervise.DEADLINE_SECONDS = SECONDS / 3, SECONDS / 2
 

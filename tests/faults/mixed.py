@@ -21,6 +21,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -53,8 +54,12 @@ WRITTEN: Mapping[str, Sequence[str]] = {
 }
 ADDED = ((), ("first",), ("second",), ("first", "second"), ("second", "first"))
 
-REASONS = ("another process is bringing the index up to date", "changed since it was indexed")
-"""What an answer says where it is not that of a sequential order."""
+REASONS = {
+    "says that another process brings the index up to date": "another process is bringing the index up to date",
+    "says that a file changed since it was indexed": "changed since it was indexed",
+    "marks the lines that changed since they were indexed": r"(?:@@\S+|lines? \S+) changed\b",
+}
+"""Pattern of what an answer says where it is not that of a sequential order."""
 
 KILLED_SHARE, KILL_SECONDS = 0.3, 0.6
 FRESH_SHARE = 0.2
@@ -91,26 +96,34 @@ def _do(bench: Bench, name: str) -> Ran:
     return bench(ASKED.get(name) or WRITTEN[name])
 
 
+def _without_index(bench: Bench) -> None:
+    for path in bench.home.glob("cache/index/*/*"):
+        path.unlink()
+
+
 def _plain(text: str) -> str:
     """Return an answer without what is drawn at random: ids of memories, and handles made of them."""
     text = re.sub(r"mem(?:ory)?[:_][0-9a-z_]+|\bm[:-][0-9a-f]+", "MEMORY", text)
     return re.sub(r"[0-9a-f]{8,}", "HASH", text)
 
 
+def _answers(bench: Bench, order: Sequence[str]) -> list[tuple[str, str]]:
+    """Do these things and ask everything; hooks twice, because they do not wait for an update of the index."""
+    for name in order:
+        _do(bench, name)
+    return [(name, _do(bench, name).out) for name in ("hook", *ASKED)]
+
+
 def sequential(bench: Bench) -> dict[str, dict[str, str]]:
     """Return the answers of all sequential orders: question -> answer -> a state that gives it."""
     answers: dict[str, dict[str, str]] = {name: {} for name in ASKED}
-    for added, *others in product(ADDED, ("", "edit"), ("", "forget")):  # the order of others does not show
-        order = [*filter(None, others), *added]
+    # The order of an edit, a removal and an addition does not show.
+    for is_fresh, edit, forget, added in product((False, True), ("", "edit"), ("", "forget"), ADDED):
+        order = [name for name in (edit, forget, *added) if name]
         bench.reset()
-
-        def ask(order: Sequence[str] = order) -> list[tuple[str, str]]:
-            for name in order:
-                _do(bench, name)
-            hook = _do(bench, "hook").out  # of the index as it is: hooks do not wait for an update
-            return [("hook", hook), *((name, _do(bench, name).out) for name in ASKED)]
-
-        for name, text in inside(ask):
+        if is_fresh:
+            _without_index(bench)
+        for name, text in inside(partial(_answers, bench, order)):
             answers[name].setdefault(_plain(text), " ".join(order))
     return answers
 
@@ -120,18 +133,16 @@ def run(bench: Bench, number: int, seed: int, answers: Mapping[str, Mapping[str,
     chance = random.Random(f"{seed}/{number}")
     bench.reset()
     if is_fresh := chance.random() < FRESH_SHARE:
-        for path in bench.home.glob("cache/index/*/*"):
-            path.unlink()
+        _without_index(bench)
     count = chance.randrange(2, 17)
     names = [name for name in WRITTEN if chance.random() < 0.6][:count]
     names += chance.choices(["context", "prices", "search", "hook", "index"], [4, 2, 2, 2, 3], k=count - len(names))
     chance.shuffle(names)
-    forks = [Fork(lambda name=name: _do(bench, name)) for name in names]  # type: ignore[misc]
+    forks = [Fork(partial(_do, bench, name)) for name in names]
     kills = sorted((chance.uniform(0, KILL_SECONDS), at) for at in range(count) if chance.random() < KILLED_SHARE)
     started = time.monotonic()
     for seconds, at in kills:
-        time.sleep(max(started + seconds - time.monotonic(), 0))
-        forks[at].kill()
+        forks[at].kill(after=max(started + seconds - time.monotonic(), 0))
     results = [fork.result() for fork in forks]
     place = f"run {number} ({' '.join(names)}{', no index' if is_fresh else ''})"
     found.runs += 1
@@ -157,7 +168,7 @@ def _judge(place: str, name: str, ran: Ran, answers: Mapping[str, Mapping[str, s
     found.answers += 1
     if _plain(ran.out) in answers[name]:
         return
-    reason = next((one for one in REASONS if one in ran.out), "")
+    reason = next((reason for reason, pattern in REASONS.items() if re.search(pattern, ran.out)), "")
     if name == "hook" and not ran.out:
         reason = hook_log_reason()
     if reason:
@@ -169,7 +180,7 @@ def _judge(place: str, name: str, ran: Ran, answers: Mapping[str, Mapping[str, s
 def hook_log_reason() -> str:
     """Return why the newest hook said nothing."""
     entries = hook_log.entries(Path(os.environ["SATCHEL_HOME"]) / "state")
-    reasons = [str(entry.get("reason", "")) for entry in entries]
+    reasons = [str(entry.get("reason", "")) for entry in entries if not entry.get("tokens")]
     return next((f"hook: {reason}" for reason in reversed(reasons) if reason), "")
 
 
@@ -219,7 +230,7 @@ def main() -> int:
     folder, runs, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     set_up()
     # Memories of one second are ordered by their ids: by the time in this test, and not by chance.
-    secrets.token_hex = lambda _: f"{time.time_ns() // 1000 % 1_000_000:06x}"  # type: ignore[assignment]
+    secrets.token_hex = lambda nbytes=None: f"{time.time_ns() // 1000 % 1_000_000:06x}"  # noqa: ARG005
     bench, found = Bench(folder), Found()
     bench.prepare(_prepared)
     load_modules(lambda: [_do(bench, name) for name in ("edit", "index", "first", "second", *ASKED, "forget")])

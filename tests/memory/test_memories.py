@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from hashlib import sha256
+from typing import Any
 
 import pytest
 
@@ -9,6 +10,7 @@ from satchel.errors import UsageError
 from satchel.memory.memories import Memories
 from satchel.memory.records import memory_document
 from satchel.memory.scope import Notebook
+from satchel.search import rank_records
 from satchel.types import Kind
 from tests.memory.conftest import ELSEWHERE, HERE, START, MakeNotebook
 
@@ -169,3 +171,21 @@ def test_secrets_and_hidden_characters_never_reach_the_file(notebook: Notebook) 
     assert secret not in stored.content + "".join(stored.tags)
     assert "\u202e" not in stored.content
     assert "[REDACTED:" in stored.content
+
+
+def test_a_memory_that_is_forgotten_meanwhile_fails_no_search_and_no_addition(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memories = Memories(notebook)
+    real = rank_records._pick
+
+    def forgetting(*arguments: Any) -> None:
+        monkeypatch.setattr(rank_records, "_pick", real)
+        memories.forget([first.id])
+        real(*arguments)
+
+    for ask in (memories.search, memories.add):
+        first = memories.add(BACKOFF).memory
+        monkeypatch.setattr(rank_records, "_pick", forgetting)
+        ask(f"{BACKOFF} Really.")
+    assert BACKOFF not in [memory.content for memory in memories.listed()]

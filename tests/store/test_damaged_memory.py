@@ -15,6 +15,7 @@ from satchel.doctor import check_memory
 from satchel.errors import StoreError
 from satchel.store.sqlite import SqliteStore, connection
 from satchel.store.sqlite.connection import BACKUP_SECONDS, MOST_BACKUPS, backups
+from satchel.system import state_files
 from satchel.types import Kind
 from tests.contracts.documents import record_document
 from tests.e2e.sample import sample_repository
@@ -161,7 +162,7 @@ def test_an_index_with_a_wrong_schema_number_is_built_again(root: Path, version:
 def test_a_restore_that_is_cut_off_leaves_the_file_of_before(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = memory_file(damaged)
     before = path.read_bytes()
-    real = connection.replace
+    real = state_files.replace
 
     def dies(target: Path, raw: bytes, **options: bool) -> None:
         if target == path:

@@ -17,7 +17,6 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import TextContent
-from starlette.testclient import TestClient
 
 from satchel.operations.registry import TOOLS
 from tests.e2e.sample import sample_repository
@@ -259,12 +258,3 @@ def test_the_inspector_lists_and_calls_with_the_token(server: Server) -> None:
         "--method", "tools/call", "--tool-name", "context_query", "--tool-arg", "question=where is backoff computed?"
     )
     assert "def backoff" in called["content"][0]["text"]
-
-
-def test_clients_that_never_end_their_session_keep_nobody_out(client: TestClient) -> None:
-    hello = {
-        "jsonrpc": "2.0", "id": 1, "method": "initialize",
-        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
-    }  # fmt: skip
-    headers = {"Accept": "application/json, text/event-stream"}
-    assert {client.post("/mcp", json=hello, headers=headers).status_code for _ in range(210)} == {200}

@@ -106,8 +106,9 @@ class Memories:
         """Return the near-duplicates of a text, most similar first; the score is the similarity, 0 to 1."""
         marks = shingles(content)
         most = COMPARED_MEMORIES * SPANS_PER_RECORD
-        hits = search_kind(self._store, Kind.MEMORY, analyse(content), candidates=most).hits
-        memories = self._of(int(hit.chunk.fields["bundle"]) for hit in hits)
+        with self._store.snapshot() as store:
+            hits = search_kind(store, Kind.MEMORY, analyse(content), candidates=most).hits
+            memories = self._of(store, (int(hit.chunk.fields["bundle"]) for hit in hits))
         rows = [FoundMemory(memory, similarity(marks, shingles(memory.content))) for memory in memories]
         alike = sorted((row for row in rows if row.score >= SAME_PROSE), key=lambda row: (-row.score, row.memory.id))
         return tuple(replace(row, score=round(row.score, LIKENESS_DIGITS)) for row in alike[:MOST_SIMILAR])
@@ -124,11 +125,12 @@ class Memories:
         if not text:
             raise UsageError("the question is empty: say what you look for")
         most = max(checked_limit(limit) * SPANS_PER_RECORD, CANDIDATE_SPANS)
-        likeness = scores(self._store, Kind.MEMORY, Meaning(self._embedder, text) if self._embedder else None)
-        hits = search_kind(
-            self._store, Kind.MEMORY, analyse(text), candidates=most, filters=parsed, likeness=likeness
-        ).hits
-        memories = self._of(int(hit.chunk.fields["bundle"]) for hit in hits)
+        with self._store.snapshot() as store:
+            likeness = scores(store, Kind.MEMORY, Meaning(self._embedder, text) if self._embedder else None)
+            hits = search_kind(
+                store, Kind.MEMORY, analyse(text), candidates=most, filters=parsed, likeness=likeness
+            ).hits
+            memories = self._of(store, (int(hit.chunk.fields["bundle"]) for hit in hits))
         rows = [FoundMemory(memory, hit.relevance) for memory, hit in zip(memories, hits, strict=True)]
         return rows[:limit]
 
@@ -162,11 +164,12 @@ class Memories:
     def get(self, identity: str) -> Memory:
         """Return the memory with this id, also a replaced one. Raises UsageError with similar ids if there is none."""
         identity = identity.removeprefix(f"{Kind.MEMORY}:")
-        document = self._store.document(Kind.MEMORY, identity)
-        if document is None:
-            near = near_ids(identity, self._store.keys(Kind.MEMORY))
-            raise UsageError(f"there is no memory {self._notebook.safe_field(identity, ORIGIN_CHARACTERS)!r}: {near}")
-        return self._memory(document)
+        with self._store.snapshot() as store:
+            document = store.document(Kind.MEMORY, identity)
+            if document is not None:
+                return self._memory(store, document)
+            near = near_ids(identity, store.keys(Kind.MEMORY))
+        raise UsageError(f"there is no memory {self._notebook.safe_field(identity, ORIGIN_CHARACTERS)!r}: {near}")
 
     @telemetry.traced(telemetry.DELETE_MEMORY)
     def forget(self, identities: Sequence[str]) -> list[Memory]:
@@ -237,21 +240,19 @@ class Memories:
         return Remembered(new)
 
     def _all(self, *, superseded: bool) -> list[Memory]:
-        store = self._store
-        keys = set(store.iterate_keys(Kind.MEMORY)) | (store.hidden_keys(Kind.MEMORY) if superseded else set())
-        memories = self._of(store.document_ids(Kind.MEMORY, keys).values())
+        with self._store.snapshot() as store:
+            keys = set(store.iterate_keys(Kind.MEMORY)) | (store.hidden_keys(Kind.MEMORY) if superseded else set())
+            memories = self._of(store, store.document_ids(Kind.MEMORY, keys).values())
         return [memory for memory in memories if memory.workspace in self._notebook.in_sight]
 
-    def _memory(self, document: Document) -> Memory:
-        return memory_of(
-            self._notebook.shown(document), sanitize.text(self._store.text(document.id), self._notebook.allow)
-        )
+    def _memory(self, store: Store, document: Document) -> Memory:
+        return memory_of(self._notebook.shown(document), sanitize.text(store.text(document.id), self._notebook.allow))
 
-    def _of(self, documents: Iterable[int]) -> list[Memory]:
-        """Return the memories of these documents, in this order."""
+    def _of(self, store: Store, documents: Iterable[int]) -> list[Memory]:
+        """Return the memories of these documents in one state of the store, in this order."""
         ids = list(documents)
-        stored = self._store.documents(ids)
-        return [self._memory(stored[document]) for document in ids if document in stored]
+        stored = store.documents(ids)
+        return [self._memory(store, stored[document]) for document in ids if document in stored]
 
 
 def put_memories(store: Store, writer: Writer, memories: Sequence[Memory], gone: Iterable[str] = ()) -> None:

@@ -40,6 +40,9 @@ from satchel.web.state import RefusedError, ServerState
 LOOPBACK_HOSTS = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 """Allowed values of Host by default, on any port."""
 
+MOST_SESSIONS = 200
+"""Sessions of clients of the older protocol; each uses a stream and some tasks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mounted:
@@ -67,12 +70,13 @@ def mcp_app(
     origins: Iterable[str] | None = None,
     *,
     body_bytes: int | None = None,
+    is_stateless: bool = False,
 ) -> Mounted:
     """Return the server around an engine that the caller closes.
 
     `hosts` are the allowed values of Host, `:*` for any port; `origins` those of Origin, by default the hosts with
-    `http://` before them. `body_bytes` is the largest body of a request. Clients of the older protocol get no session:
-    any process may answer their next request, and none waits for sessions that others left open.
+    `http://` before them. `body_bytes` is the largest body of a request. `is_stateless`: clients of the older protocol
+    get no session, so that any process may answer their next request.
     """
     runner, host_names = EngineRunner(lambda: engine, engine.settings.serve_deadline_s), sorted(hosts)
     allowed = [f"http://{host}" for host in host_names] if origins is None else sorted(origins)
@@ -82,7 +86,8 @@ def mcp_app(
             enable_dns_rebinding_protection=True, allowed_hosts=host_names, allowed_origins=allowed
         ),
         max_request_body_size=body_bytes or engine.settings.serve_body_bytes,
-        stateless=True,
+        max_sessions=MOST_SESSIONS,
+        stateless=is_stateless,
     )
     return Mounted(StreamableHTTPASGIApp(manager), manager, runner)
 
@@ -112,7 +117,9 @@ class Admitted:
 def application(shared: ServerState, origins: Origins, access: Access) -> ASGIApp:
     """Return the application of `satchel serve`. Its lifespan brings the index up to date once."""
     most_bytes = shared.engine.settings.serve_body_bytes
-    mcp = mcp_app(shared.engine, origins.hosts, origins.origins, body_bytes=most_bytes)
+    mcp = mcp_app(
+        shared.engine, origins.hosts, origins.origins, body_bytes=most_bytes, is_stateless=shared.has_siblings
+    )
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:

@@ -251,12 +251,13 @@ LOOKING_THREADS = 2
 class ServerState:
     """The shared state of a server; `close` it before the engine.
 
-    Of the processes that answer on one socket, `is_first` is true of one.
+    With siblings, other processes that answer on the same socket, `is_first` is true of one.
     """
 
     engine: Satchel
     asking: RequestQueue
     looking: RequestQueue
+    has_siblings: bool = False
     is_first: bool = True
     indexing: Indexing = field(default_factory=Indexing)
     metrics: Metrics = field(default_factory=Metrics)
@@ -324,4 +325,4 @@ def server_state(engine: Satchel, slot: int = 0, metrics: Metrics | None = None)
     settings = engine.settings
     threads, waiting, deadline = settings.serve_threads, settings.serve_waiting, settings.serve_deadline_s
     asking, looking = (RequestQueue(most, waiting, deadline) for most in (threads, LOOKING_THREADS))
-    return ServerState(engine, asking, looking, slot == 0, metrics=metrics)
+    return ServerState(engine, asking, looking, len(metrics.loads) > 1, slot == 0, metrics=metrics)
