@@ -28,7 +28,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "2a8fe8f02c43e4f971973ae1b678eb6ff4c97e5bfe4e4e1ccba8c38fed4003b4"
+TOOLS_HASH = "cf9e27e437df68c7dac402cd4ecf223f37b876e983e77352c7fda498be33e02f"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 2_000
