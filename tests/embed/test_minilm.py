@@ -3,6 +3,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -150,3 +152,14 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: p
     with pytest.raises(EmbeddingError, match="could not be put into"):
         built(tmp_path)
     assert list((tmp_path / "models").iterdir()) == [], "nothing half-done is left"
+
+
+def test_the_library_reports_nothing_to_its_vendor(model_cache: Path, tmp_path: Path) -> None:
+    """Where it reports, it keeps what it has not sent yet below the home folder."""
+    loaded = "from pathlib import Path; from satchel.embed.minilm import MiniLM"
+    program = f"{loaded}; MiniLM(Path({str(model_cache)!r})).embed_query('x')"
+    environment = {
+        key: value for key, value in os.environ.items() if key not in ("CI", "XDG_CACHE_HOME", module.NO_TELEMETRY)
+    }
+    subprocess.run([sys.executable, "-c", program], env=environment | {"HOME": str(tmp_path)}, check=True)
+    assert not list(tmp_path.rglob("*onnxruntime*"))

@@ -229,7 +229,12 @@ def _open(folder: Path, cache: Path, weights: str) -> Any:
         return _session(built(cache, weights) / MODEL_FILE)
 
 
+NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
+"""Environment variable of onnxruntime: from 1.29 on it reports each session to its vendor unless this is set."""
+
+
 def _session(path: Path) -> Any:
+    os.environ[NO_TELEMETRY] = "1"  # read when the library is loaded
     try:
         import onnxruntime
     except ImportError as error:
