@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from satchel import config
-from satchel.errors import LockedError, ReadOnlyStoreError, StoreError, UsageError
+from satchel.errors import LockedError, ReadOnlyStoreError, StoreError, UnreachableStoreError, UsageError
 from satchel.index.vectors import IndexVectors, shelves
 from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import load_key
@@ -424,7 +424,7 @@ class OpenRoot:
             reason = self.store.obstacle or "writing failed"
             if isinstance(error, LockedError):
                 reason = "another process is bringing the index up to date"  # the same bytes whoever it is
-            elif isinstance(error, ReadOnlyStoreError):
+            elif isinstance(error, ReadOnlyStoreError | UnreachableStoreError):
                 reason = str(error)
             return [Failure("index", reason, "the answer comes from the index as it was before")]
         return list(report.notes)
