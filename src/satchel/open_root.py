@@ -329,7 +329,10 @@ class OpenRoot:
         return (Failure("memory", message, "`satchel memory repair` removes them, `satchel memory restore` goes back"),)
 
     def _read(self, work: Callable[[Store, Sequence[Failure]], Answer]) -> Answer:
-        """Run `work`, and once more if the index turns out to be damaged, with the notes of building it again."""
+        """Run `work`, and once more if the index turns out to be damaged, with the notes of building it again.
+
+        Also once more after the server of a store was lost.
+        """
         notes: Sequence[Failure] = ()
         for is_last in (False, True):
             try:
@@ -337,6 +340,10 @@ class OpenRoot:
                     result = work(state, notes)
                 if is_last or not self.store.damage:
                     break
+            except UnreachableStoreError:  # lost meanwhile: another server of the address may answer
+                if is_last:
+                    raise
+                continue
             except StoreError:
                 if is_last or not (self.store.damage or self._memory_damage):
                     raise
@@ -409,7 +416,11 @@ class OpenRoot:
     def _refresh(self, progress: Progress | None, should_stop: ShouldStop) -> list[Failure]:
         if time.monotonic() - self._refreshed < REFRESH_PAUSE_SECONDS and not self.lines.take_mismatches():
             return list(self._notes)
-        is_published, is_current, seen = self._look(should_stop)
+        try:
+            found = self._look(should_stop)
+        except UnreachableStoreError:  # as in `_read`
+            found = self._look(should_stop)
+        is_published, is_current, seen = found
         if is_current:
             self._refreshed, self._notes = time.monotonic(), seen.notes if seen is not None else ()
             with suppress(OSError):

@@ -127,10 +127,12 @@ class ServerConnection:
     def commit(self) -> None:
         """Publish the transaction. Raises UncertainCommitError where it is not known whether that was done.
 
-        A server that stops waiting for its standby, as when a statement takes too long, says COMMIT with a warning.
+        A server waits without end for its synchronous standby. Told to stop, it says COMMIT with a warning.
         """
         warnings: list[psycopg.errors.Diagnostic] = []
         self.raw.add_notice_handler(warnings.append)
+        limit = threading.Timer(STATEMENT_SECONDS, self._cancel)
+        limit.start()
         try:
             self.raw.execute(b"COMMIT")
         except psycopg.Error as error:
@@ -138,14 +140,20 @@ class ServerConnection:
                 raise UncertainCommitError(str(error)) from error
             raise
         finally:
+            limit.cancel()
             self.raw.remove_notice_handler(warnings.append)
         if warnings:
             raise UncertainCommitError(str(warnings[0].message_primary))
 
+    def _cancel(self) -> None:
+        with suppress(psycopg.Error):  # a server that is gone: the statement itself reports that
+            self.raw.cancel_safe()
+
     @property
-    def is_standby(self) -> bool:
-        """Whether the server only follows another one. The server itself tells when that changes."""
-        return self.raw.info.parameter_status("in_hot_standby") == "on"
+    def is_read_only(self) -> bool:
+        """Whether the server takes no writes here, as a standby. The server itself tells when that changes."""
+        names = "in_hot_standby", "default_transaction_read_only"
+        return any(self.raw.info.parameter_status(name) == "on" for name in names)
 
     def end(self) -> None:
         """Roll back what is open."""
@@ -227,7 +235,7 @@ class Server:
     def _begun(self, first: str, writes: bool) -> tuple[ServerConnection, list[tuple[Any, ...]]]:
         while True:
             with self._guard:
-                usable = [one for one in self._idle if not (writes and one.is_standby)]
+                usable = [one for one in self._idle if not (writes and one.is_read_only)]
                 idle = usable[-1] if usable else None
                 if idle is not None:
                     self._idle.remove(idle)
@@ -245,7 +253,7 @@ class Server:
             connection.end()
         with self._guard:
             is_clean = connection.raw.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
-            keep = is_clean and len(self._idle) < MOST_IDLE and not (self._any and connection.is_standby)
+            keep = is_clean and len(self._idle) < MOST_IDLE and not (self._any and connection.is_read_only)
             self.losses += connection.raw.closed
             if keep:
                 self._idle.append(connection)
