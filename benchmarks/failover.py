@@ -41,7 +41,7 @@ from satchel.errors import SatchelError
 TTL, LOOP, RETRY = 20, 3, 3
 """Seconds: how long the key of the leader lasts, between two looks of Patroni, and of its own tries. The least ttl."""
 
-BETWEEN_SECONDS = 2.0, 12.0
+BETWEEN_SECONDS = 1.0, 6.0
 """A round begins so long after the cluster was whole again, at random."""
 
 WRITE_PAUSE, ASK_PAUSE = 0.05, 0.1
@@ -247,7 +247,7 @@ def load(role: str, root: Path, home: Path, url: str, log: Path) -> subprocess.P
     command = [sys.executable, "-m", "benchmarks.failover", f"--{role}", str(root)]
     variables = {**environment(home), "SATCHEL_STORE": url, "SATCHEL_STORE_NAME": "team"}
     with log.open("wb") as out:
-        return subprocess.Popen(command, cwd=REPOSITORY, env=variables, stdout=out, stderr=out)
+        return subprocess.Popen(command, cwd=REPOSITORY, env=variables, stdout=out)
 
 
 def prepared(cluster: Cluster, folder: Path) -> tuple[Path, str]:

@@ -194,10 +194,12 @@ class Server:
         self.losses = 0
         """How many connections were lost: what was cached before may be of a server that was replaced since."""
         self._secret = str(given.get("password") or "")
-        place = given.get("host") or given.get("hostaddr") or "localhost"
+        hosts = (given.get("host") or given.get("hostaddr") or "localhost").split(",")
+        ports = str(given.get("port") or 5432).split(",")
+        places = ",".join(map(":".join, zip(hosts, ports * len(hosts), strict=False)))  # one port may be that of all
         self.user = ""
         """The role of the last connection."""
-        self.name = f"postgresql://{place}:{given.get('port') or 5432}/{given.get('dbname') or given.get('user') or ''}"
+        self.name = f"postgresql://{places}/{given.get('dbname') or given.get('user') or ''}"
         self._idle: list[ServerConnection] = []
         self._guard = threading.Lock()
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
@@ -319,7 +321,7 @@ class Server:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         reason = lines[0].replace(self._secret, "***") if self._secret else lines[0]
         if isinstance(error, UncertainCommitError):
-            return UnreachableStoreError(
+            return StoreError(  # no UnreachableStoreError: nobody may just try again
                 f"{self.name} went away while this was stored: whether it was is not known, look before you try again"
             )
         if isinstance(error, psycopg.errors.LockNotAvailable):
