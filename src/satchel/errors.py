@@ -82,6 +82,10 @@ class ReadOnlyStoreError(StoreError):
     """The user may read the store and not write to it, or it is a standby."""
 
 
+class UnreachableStoreError(StoreError):
+    """The server of the store does not answer, or went away: most often it, or another one, answers soon."""
+
+
 class UnsafePathError(SatchelError):
     """A path is outside the workspace root, or not a regular file."""
 

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from satchel import config
-from satchel.errors import LockedError, ReadOnlyStoreError, StoreError
+from satchel.errors import LockedError, ReadOnlyStoreError, StoreError, UnreachableStoreError
 from satchel.index.vectors import IndexVectors, shelves
 from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import load_key
@@ -316,7 +316,10 @@ class OpenRoot:
         return (Failure("memory", message, "`satchel memory repair` removes them, `satchel memory restore` goes back"),)
 
     def _read(self, work: Callable[[Store, Sequence[Failure]], Answer]) -> Answer:
-        """Run `work`, and once more if the index turns out to be damaged, with the notes of building it again."""
+        """Run `work`, and once more if the index turns out to be damaged, with the notes of building it again.
+
+        Also once more after the server of a store was lost.
+        """
         notes: Sequence[Failure] = ()
         for is_last in (False, True):
             try:
@@ -324,6 +327,10 @@ class OpenRoot:
                     result = work(state, notes)
                 if is_last or not self.store.damage:
                     break
+            except UnreachableStoreError:  # lost meanwhile: another server of the address may answer
+                if is_last:
+                    raise
+                continue
             except StoreError:
                 if is_last or not (self.store.damage or self._memory_damage):
                     raise
@@ -396,7 +403,11 @@ class OpenRoot:
     def _refresh(self, progress: Progress | None, should_stop: ShouldStop) -> list[Failure]:
         if time.monotonic() - self._refreshed < REFRESH_PAUSE_SECONDS and not self.lines.take_mismatches():
             return list(self._notes)
-        is_published, is_current, seen = self._look(should_stop)
+        try:
+            found = self._look(should_stop)
+        except UnreachableStoreError:  # as in `_read`
+            found = self._look(should_stop)
+        is_published, is_current, seen = found
         if is_current:
             self._refreshed, self._notes = time.monotonic(), seen.notes if seen is not None else ()
             with suppress(OSError):
@@ -411,7 +422,7 @@ class OpenRoot:
             reason = self.store.obstacle or "writing failed"
             if isinstance(error, LockedError):
                 reason = "another process is bringing the index up to date"  # the same bytes whoever it is
-            elif isinstance(error, ReadOnlyStoreError):
+            elif isinstance(error, ReadOnlyStoreError | UnreachableStoreError):
                 reason = str(error)
             return [Failure("index", reason, "the answer comes from the index as it was before")]
         return list(report.notes)

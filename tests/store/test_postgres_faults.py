@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -14,8 +14,16 @@ from satchel import Satchel, doctor
 from satchel.cli.commands.maintain import setting_lines
 from satchel.config import load_settings
 from satchel.engine import clean
-from satchel.errors import ConfigError, MissingExtraError, SatchelError, StoreError, UsageError
+from satchel.errors import (
+    ConfigError,
+    MissingExtraError,
+    SatchelError,
+    StoreError,
+    UnreachableStoreError,
+    UsageError,
+)
 from satchel.store.place import StorePlace
+from satchel.store.protocol import Store
 from satchel.testing import TinyRepository
 from satchel.types import Kind
 from tests.contracts.documents import record_document
@@ -181,6 +189,8 @@ def test_what_the_address_says_about_tls_reaches_the_driver() -> None:
     assert "sslrootcert=/ca.pem" in server._conninfo
     assert "connect_timeout=9" in server._conninfo
     assert repr(server) == "Server(postgresql://db:5432/x)"
+    assert Server("postgresql://ada@one:1,two:2/x").name == "postgresql://one:1,two:2/x"
+    assert Server("postgresql://ada@/x?host=one,two").name == "postgresql://one:5432,two:5432/x"
 
 
 def test_no_output_shows_the_password(tmp_path: Path) -> None:
@@ -217,11 +227,11 @@ def test_a_connection_that_the_server_ended_is_replaced(tmp_path: Path) -> None:
     with closing(postgres_store(tmp_path)) as store:
         with store.write() as writer:
             writer.put([record_document("c1", "alpha")])
-        sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'satchel'")
+        sql(LOSE)
         assert store.keys(Kind.COMMIT) == {"c1"}
         with pytest.raises(StoreError, match="cannot reach"), store.write() as writer:  # noqa: PT012 - lost within
             writer.put([record_document("c2", "beta")])
-            sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'satchel'")
+            sql(LOSE)
         assert store.keys(Kind.COMMIT) == {"c1"}
 
 
@@ -291,3 +301,136 @@ def test_a_damaged_index_is_put_aside_and_built_again_and_clean_removes_it(tmp_p
     assert clean(repository.root, environ=variables).size > 0
     with Satchel.open(repository.root, environ=variables) as engine:
         assert engine.store.revision == "0"
+
+
+LOSE = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'satchel'"
+
+
+def several(role: str, **options: str) -> str:
+    """The address of the test server as two hosts, for a role."""
+    folder, more = quote(str(data_folder()), safe=""), "".join(f"&{name}={value}" for name, value in options.items())
+    return f"postgresql://{role}@/postgres?host={folder},{folder}{more}"
+
+
+@pytest.fixture
+def reader(user: str) -> str:
+    """A user for whom the server is as a standby is: nothing can be written."""
+    with closing(StorePlace(Path(), url=server_url(), root="rights").on_server()) as store:
+        store.allow(user, writes=True)
+    sql(f"ALTER ROLE {user} SET default_transaction_read_only = on")
+    return user
+
+
+@pytest.mark.parametrize("options", [{}, {"target_session_attrs": "read-write"}])
+def test_while_no_server_takes_writes_another_one_is_read(reader: str, options: dict[str, str]) -> None:
+    with closing(StorePlace(Path(), url=several(reader, **options), root="rights").open()) as store:
+        assert store.keys(Kind.COMMIT) == {"c1"}
+        with (
+            pytest.raises(UnreachableStoreError, match=r"cannot reach .* nothing was changed, try again"),
+            store.write() as writer,
+        ):
+            writer.set_meta("a", "b")
+        sql(f"ALTER ROLE {reader} RESET default_transaction_read_only")
+        with store.write() as writer:
+            writer.set_meta("a", "b")
+        assert store.meta("a") == "b"
+
+
+def test_writes_go_to_a_leader_where_an_address_asks_for_standbys() -> None:
+    url = several("postgres", target_session_attrs="prefer-standby")
+    with closing(StorePlace(Path(), url=url, root="standby").on_server()) as store:
+        assert "target_session_attrs=prefer-standby" in store._server._conninfo
+        assert "target_session_attrs=read-write" in store._server._writable
+        with store.write() as writer:
+            writer.put([record_document("c1", "alpha")])
+        assert store.keys(Kind.COMMIT) == {"c1"}
+
+
+def test_an_answer_goes_on_after_the_server_was_lost_unless_something_was_published(tmp_path: Path) -> None:
+    with closing(postgres_store(tmp_path)) as store, closing(postgres_store(tmp_path)) as other:
+        with store.write() as writer:
+            writer.put([record_document("c1", "alpha")])
+        with store.snapshot() as state:
+            sql(LOSE)
+            assert state.keys(Kind.COMMIT) == {"c1"}
+            sql(LOSE)
+            assert state.statistics().documents
+        with pytest.raises(UnreachableStoreError, match="cannot reach"), store.snapshot() as state:  # noqa: PT012 - both
+            with other.write() as writer:
+                writer.put([record_document("c2", "beta")])
+            sql(LOSE)
+            state.document_ids(Kind.COMMIT, ["c1"])
+        assert store.keys(Kind.COMMIT) == {"c1", "c2"}
+
+
+def test_what_was_cached_from_a_lost_server_is_read_again(tmp_path: Path) -> None:
+    with closing(postgres_store(tmp_path)) as store:
+        with store.write() as writer:
+            writer.put([record_document("c1", "alpha")])
+        assert store.keys(Kind.COMMIT) == {"c1"}
+        # Another server may have the same revision with other rows, if it never got the last write.
+        root = f"(SELECT id FROM satchel.roots WHERE name = '{tmp_path}')"
+        sql(f"UPDATE satchel.bundles SET key = 'c2' WHERE root = {root}")
+        assert store.keys(Kind.COMMIT) == {"c1"}
+        sql(LOSE)
+        assert store.keys(Kind.COMMIT) == {"c2"}
+
+
+def test_a_write_whose_end_is_not_known_is_told_so(tmp_path: Path) -> None:
+    with closing(postgres_store(tmp_path)) as store:
+        function = "RETURNS trigger LANGUAGE plpgsql AS $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); END$$"
+        at_commit = "AFTER INSERT ON ends DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION pg_temp.fall()"
+        with pytest.raises(StoreError, match="is not known, look before"), store.write() as writer:  # noqa: PT012 - lost at its end
+            writer._connection.execute("CREATE TEMP TABLE ends(a int)")
+            writer._connection.execute(f"CREATE FUNCTION pg_temp.fall() {function}")
+            writer._connection.execute(f"CREATE CONSTRAINT TRIGGER falls {at_commit}")
+            writer._connection.execute("INSERT INTO ends VALUES (1)")
+        assert store.revision == "0"
+
+
+def test_a_write_that_no_standby_confirmed_is_not_said_to_be_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(postgres_store(tmp_path)) as store:
+        from satchel.store.postgres import connection  # here, because the extra may not be installed
+
+        monkeypatch.setattr(connection, "STATEMENT_SECONDS", 0.1)
+
+        def write_often() -> None:
+            for number in range(1_000):  # until the server has read its settings
+                with store.write() as writer:
+                    writer.set_meta("a", str(number))
+
+        sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()")
+        try:
+            with pytest.raises(StoreError, match="is not known"):
+                write_often()
+        finally:
+            sql("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
+
+
+def test_a_question_is_asked_again_where_its_server_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository = TinyRepository(tmp_path / "shop")
+    repository.commit("Start", {"a.py": "def load():\n    return 1\n"})
+    variables = environment(tmp_path, SATCHEL_STORE=server_url(), SATCHEL_STORE_NAME=str(tmp_path))
+    with Satchel.open(repository.root, environ=variables) as engine:
+        engine.index()
+        snapshot = engine.store.snapshot
+        for lost in ("_look", "_read"):
+            met: list[str] = []
+
+            @contextmanager
+            def losing(lost: str = lost, met: list[str] = met) -> Iterator[Store]:
+                caller = sys._getframe(2).f_code.co_name
+                with snapshot() as state:
+                    yield state
+                    if caller == lost and not met:
+                        met.append(caller)
+                        raise UnreachableStoreError("gone")
+
+            monkeypatch.setattr(engine.store, "snapshot", losing)
+            monkeypatch.setattr("satchel.open_root.REFRESH_PAUSE_SECONDS", 0.0)
+            context = engine.assemble("load")
+            assert met == [lost]
+            assert "def load" in context.text
+            assert not context.failures

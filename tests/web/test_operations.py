@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from satchel.engine import Satchel
-from satchel.errors import LockedError, MissingExtraError, StoreError
+from satchel.errors import LockedError, MissingExtraError, StoreError, UnreachableStoreError
 from satchel.operations.operation import Operation, without_home
 from satchel.operations.registry import OPERATIONS
 from satchel.web.middleware import refusal_of
@@ -193,6 +193,7 @@ def test_a_fault_outside_an_operation_shows_nothing_either(engine: Satchel, monk
         (LockedError("another process"), 409),
         (MissingExtraError("pip install 'satchel[values]'"), 501),
         (StoreError("damaged"), 500),
+        (UnreachableStoreError("gone"), 503),
         (PermissionError(13, "Permission denied", "/home/somebody/file"), 500),
     ],
 )

@@ -22,7 +22,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from satchel.codec import json_text
 from satchel.dataclass import dataclass
-from satchel.errors import LockedError, MissingExtraError, NoIndexError, SatchelError, UnsafePathError, UsageError
+from satchel.errors import (
+    LockedError,
+    MissingExtraError,
+    NoIndexError,
+    SatchelError,
+    UnreachableStoreError,
+    UnsafePathError,
+    UsageError,
+)
 from satchel.operations.operation import fault_text
 from satchel.safety.sanitize import redact
 from satchel.web.access import Access, Origins, Rights
@@ -115,6 +123,11 @@ FAULTS: Sequence[tuple[type[Exception], int, str]] = (
     (UnsafePathError, 400, "name files from the root on, as the answers do"),
     (LockedError, 409, "ask again when the other process is done"),
     (NoIndexError, 409, DOCTOR),
+    (
+        UnreachableStoreError,
+        503,
+        "ask again in a minute; `satchel doctor` says whether the server of the store answers",
+    ),
     (MissingExtraError, 501, "install the extra and start `satchel serve` again"),
     (Exception, 500, DOCTOR),
 )

@@ -368,7 +368,7 @@ REFUSALS: Mapping[str, str] = {
     "421": "The Host is not a name of this server.",
     "500": "Something failed inside.",
     "501": "An optional part is not installed; the message names it.",
-    "503": "Too many requests are waiting, or the server is ending; ask again after Retry-After seconds.",
+    "503": "Too many requests are waiting, or the server is ending: see Retry-After. Or the store is away.",
 }
 
 EVERYWHERE = ("401", "403", "421")

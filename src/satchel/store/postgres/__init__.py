@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from psycopg import OperationalError
+
 from satchel.store.database import DatabaseStore, StoreSnapshot
 from satchel.store.postgres.connection import Server, ServerConnection
 from satchel.store.postgres.schema import TABLES
@@ -100,7 +102,7 @@ class PostgresStore(DatabaseStore):
                 _delete_root(connection, aside)
                 renamed = "UPDATE satchel.roots SET name = ? WHERE name = ? AND owner = ''"
                 connection.execute(renamed, (aside, self._root))
-                connection.execute("COMMIT")
+                connection.commit()
             with self.write() as writer:
                 writer.set_meta(SET_ASIDE, aside)
             self.damage = ""
@@ -112,7 +114,7 @@ class PostgresStore(DatabaseStore):
             return 0
         with self._transaction() as (connection, _):
             _delete_root(connection, self._root)
-            connection.execute("COMMIT")
+            connection.commit()
         return size
 
     def size(self) -> int:
@@ -141,18 +143,31 @@ class PostgresStore(DatabaseStore):
 
     @contextmanager
     def snapshot(self) -> Iterator[StoreSnapshot]:
-        """The store as it is published now, until the block ends: later writes are not visible."""
+        """The store as it is published now, until the block ends: later writes are not visible.
+
+        After the server was lost, another one of the address goes on if it has the same revision.
+        """
         begin = (
             f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {self._choice()}; "
             "SELECT coalesce((SELECT value FROM meta WHERE key = 'revision'), '0')"
         )
-        with self._server.connection(begin, self._timeout_ms / 1000) as (connection, (root, (revision,))):
+        with self._server.connection(begin, self._timeout_ms / 1000) as (connection, begun):
+            root, (revision,) = (self._server.losses, *begun[0]), begun[1]
             if (root, revision) != (self._cache.root, self._cache.revision):
                 if root != self._cache.root:  # another one has this name now
                     self._derived = Derived()
                 self._cache = _RowCache(root, revision)
             cache = self._cache
-            state = StoreSnapshot(self, lambda sql, bindings: cache.rows(connection, sql, tuple(bindings)), revision)
+
+            def run(sql: str, bindings: Sequence[Any]) -> list[Row]:
+                try:
+                    return cache.rows(connection, sql, tuple(bindings))
+                except OperationalError:
+                    if not connection.raw.closed or self._server.resume(connection, begin) != begun:
+                        raise
+                    return cache.rows(connection, sql, tuple(bindings))
+
+            state = StoreSnapshot(self, run, revision)
             try:
                 yield state
             finally:
@@ -166,7 +181,7 @@ class PostgresStore(DatabaseStore):
             f"BEGIN; SET LOCAL lock_timeout = {max(1, self._timeout_ms)}; "
             f"SELECT 1 FROM pg_advisory_xact_lock(hashtextextended('satchel ' || {name}, 0))"
         )
-        with self._server.connection(begin, self._timeout_ms / 1000) as begun:
+        with self._server.connection(begin, self._timeout_ms / 1000, writes=True) as begun:
             yield begun
 
     def tables(self) -> Iterator[tuple[str, list[Row]]]:
@@ -190,7 +205,7 @@ class PostgresStore(DatabaseStore):
                 flags = [place for place, kind in enumerate(types) if kind == "bool"]
                 sql = f"INSERT INTO {table} VALUES ({', '.join('?' * len(types))})"
                 connection.executemany(sql, (_with_flags(row, flags) for row in rows))
-            connection.execute("COMMIT")
+            connection.commit()
 
     def allow(self, role: str, *, writes: bool) -> None:
         """Give a role of the server the rights to read this store, or to write it, too."""
@@ -199,10 +214,10 @@ class PostgresStore(DatabaseStore):
         schemas = "satchel, satchel_root, satchel_both"
         rights = "SELECT, INSERT, UPDATE, DELETE" if writes else "SELECT"
         grants = (f"USAGE ON SCHEMA {schemas}", f"{rights} ON ALL TABLES IN SCHEMA {schemas}")
-        with self._server.connection("BEGIN", self._timeout_ms / 1000) as (connection, _):
+        with self._server.connection("BEGIN", self._timeout_ms / 1000, writes=True) as (connection, _):
             for grant in grants:
                 connection.raw.execute(SQL("GRANT {} TO {}").format(SQL(grant), Identifier(role)))
-            connection.execute("COMMIT")
+            connection.commit()
 
     def _choice(self) -> str:
         """Return the statement that chooses the root for this transaction, 0 where there is none of this name.
@@ -240,7 +255,7 @@ class PostgresStore(DatabaseStore):
                 raise self._damaged(error) from error
             finally:
                 self._writing.focus = None
-            connection.execute("COMMIT")
+            connection.commit()
         if self.on_write is not None:
             self.on_write()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -13,7 +14,14 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from satchel.errors import ConfigError, LockedError, ReadOnlyStoreError, SatchelError, StoreError
+from satchel.errors import (
+    ConfigError,
+    LockedError,
+    ReadOnlyStoreError,
+    SatchelError,
+    StoreError,
+    UnreachableStoreError,
+)
 from satchel.store.postgres.schema import STEPS
 
 OLDEST_SERVER = 150_000
@@ -28,6 +36,9 @@ MOST_IDLE = 2
 CONNECT_SECONDS = 5
 STATEMENT_SECONDS = 60
 """A statement that takes longer is stopped: the longest ones merge words, in steps of a tenth of a second."""
+
+LEADER_SECONDS = 2.0
+"""After no server took writes, questions go to a standby for so long before they look for a leader again."""
 
 _DEFAULTS: Mapping[str, Any] = {
     "connect_timeout": CONNECT_SECONDS, "application_name": "satchel", "keepalives_idle": 30,
@@ -71,6 +82,10 @@ def _storable(value: Any) -> Any:
     return value.replace("\0", "\ufffd") if isinstance(value, str) else value
 
 
+class UncertainCommitError(psycopg.OperationalError):
+    """The server did not say that a transaction is committed here and on its synchronous standby."""
+
+
 class ServerConnection:
     """A connection that takes the queries of the SQLite store."""
 
@@ -109,6 +124,37 @@ class ServerConnection:
             if not cursor.nextset():
                 return results
 
+    def commit(self) -> None:
+        """Publish the transaction. Raises UncertainCommitError where it is not known whether that was done.
+
+        A server waits without end for its synchronous standby. Told to stop, it says COMMIT with a warning.
+        """
+        warnings: list[psycopg.errors.Diagnostic] = []
+        self.raw.add_notice_handler(warnings.append)
+        limit = threading.Timer(STATEMENT_SECONDS, self._cancel)
+        limit.start()
+        try:
+            self.raw.execute(b"COMMIT")
+        except psycopg.Error as error:
+            if self.raw.closed:
+                raise UncertainCommitError(str(error)) from error
+            raise
+        finally:
+            limit.cancel()
+            self.raw.remove_notice_handler(warnings.append)
+        if warnings:
+            raise UncertainCommitError(str(warnings[0].message_primary))
+
+    def _cancel(self) -> None:
+        with suppress(psycopg.Error):  # a server that is gone: the statement itself reports that
+            self.raw.cancel_safe()
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the server takes no writes here, as a standby. The server itself tells when that changes."""
+        names = "in_hot_standby", "default_transaction_read_only"
+        return any(self.raw.info.parameter_status(name) == "on" for name in names)
+
     def end(self) -> None:
         """Roll back what is open."""
         if self.raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
@@ -129,16 +175,31 @@ def _parsed(url: str) -> Mapping[str, Any]:
 
 
 class Server:
-    """A database on a server, and the connections of this process to it. Safe to call from several threads."""
+    """A database on a server, and the connections of this process to it. Safe to call from several threads.
+
+    Of an address with several hosts the one that takes writes is used, unless `target_session_attrs` asks for another;
+    while there is none, any that answers is read. Writes always go to the one that takes them.
+    """
 
     def __init__(self, url: str) -> None:
         given = _parsed(url)
-        self._conninfo = make_conninfo(**{**_DEFAULTS, **given})
+        leading = (
+            {"target_session_attrs": "read-write"} if "," in f"{given.get('host') or given.get('hostaddr')}" else {}
+        )
+        self._conninfo = make_conninfo(**{**_DEFAULTS, **leading, **given})
+        self._writable = make_conninfo(self._conninfo, **leading)
+        asks_leader = given.get("target_session_attrs", "read-write") in {"read-write", "primary"}
+        self._any = make_conninfo(self._conninfo, target_session_attrs="any") if leading and asks_leader else ""
+        self._leader_again = 0.0
+        self.losses = 0
+        """How many connections were lost: what was cached before may be of a server that was replaced since."""
         self._secret = str(given.get("password") or "")
-        place = given.get("host") or given.get("hostaddr") or "localhost"
+        hosts = (given.get("host") or given.get("hostaddr") or "localhost").split(",")
+        ports = str(given.get("port") or 5432).split(",")
+        places = ",".join(map(":".join, zip(hosts, ports * len(hosts), strict=False)))  # one port may be that of all
         self.user = ""
         """The role of the last connection."""
-        self.name = f"postgresql://{place}:{given.get('port') or 5432}/{given.get('dbname') or given.get('user') or ''}"
+        self.name = f"postgresql://{places}/{given.get('dbname') or given.get('user') or ''}"
         self._idle: list[ServerConnection] = []
         self._guard = threading.Lock()
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
@@ -147,7 +208,9 @@ class Server:
         return f"Server({self.name})"
 
     @contextmanager
-    def connection(self, first: str, seconds: float) -> Iterator[tuple[ServerConnection, list[tuple[Any, ...]]]]:
+    def connection(
+        self, first: str, seconds: float, *, writes: bool = False
+    ) -> Iterator[tuple[ServerConnection, list[tuple[Any, ...]]]]:
         """Lend a connection on which the statements `first` were run, with their rows.
 
         An idle connection that the server has closed meanwhile is replaced. What is open at the end is rolled back.
@@ -155,8 +218,8 @@ class Server:
         if not self._free.acquire(timeout=seconds):
             raise LockedError(f"all {MOST_CONNECTIONS} connections to {self.name} are busy: try again later")
         try:
-            with self._reported():
-                connection, rows = self._begun(first)
+            with self._reported(writes):
+                connection, rows = self._begun(first, writes)
                 try:
                     yield connection, rows
                 finally:
@@ -164,11 +227,21 @@ class Server:
         finally:
             self._free.release()
 
-    def _begun(self, first: str) -> tuple[ServerConnection, list[tuple[Any, ...]]]:
+    def resume(self, connection: ServerConnection, first: str) -> list[tuple[Any, ...]]:
+        """Go on reading on another connection after this one was lost. Returns the rows of `first`."""
+        fresh, rows = self._begun(first, writes=False)
+        connection.raw = fresh.raw
+        self.losses += 1
+        return rows
+
+    def _begun(self, first: str, writes: bool) -> tuple[ServerConnection, list[tuple[Any, ...]]]:
         while True:
             with self._guard:
-                idle = self._idle.pop() if self._idle else None
-            connection = idle or self._open()
+                usable = [one for one in self._idle if not (writes and one.is_read_only)]
+                idle = usable[-1] if usable else None
+                if idle is not None:
+                    self._idle.remove(idle)
+            connection = idle or self._open(writes)
             try:
                 return connection, connection.script(first)
             except BaseException as error:
@@ -182,14 +255,25 @@ class Server:
             connection.end()
         with self._guard:
             is_clean = connection.raw.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
-            keep = is_clean and len(self._idle) < MOST_IDLE
+            keep = is_clean and len(self._idle) < MOST_IDLE and not (self._any and connection.is_read_only)
+            self.losses += connection.raw.closed
             if keep:
                 self._idle.append(connection)
         if not keep:
             connection.raw.close()
 
-    def _open(self) -> ServerConnection:
-        raw = psycopg.connect(self._conninfo, autocommit=True)
+    def _connect(self, writes: bool) -> psycopg.Connection:
+        if writes or not self._any:
+            return psycopg.connect(self._writable if writes else self._conninfo, autocommit=True)
+        if time.monotonic() >= self._leader_again:
+            try:
+                return psycopg.connect(self._conninfo, autocommit=True)
+            except psycopg.OperationalError:
+                self._leader_again = time.monotonic() + LEADER_SECONDS
+        return psycopg.connect(self._any, autocommit=True)
+
+    def _open(self, writes: bool) -> ServerConnection:
+        raw = self._connect(writes)
         try:
             connection = ServerConnection(raw)
             if raw.info.server_version < OLDEST_SERVER:
@@ -226,16 +310,20 @@ class Server:
                     ) from error
 
     @contextmanager
-    def _reported(self) -> Iterator[None]:
+    def _reported(self, writes: bool) -> Iterator[None]:
         """Report an error of the server as one sentence without a password."""
         try:
             yield
         except psycopg.Error as error:
-            raise self._sentence(error) from error
+            raise self._sentence(error, writes) from error
 
-    def _sentence(self, error: psycopg.Error) -> SatchelError:
+    def _sentence(self, error: psycopg.Error, writes: bool) -> SatchelError:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         reason = lines[0].replace(self._secret, "***") if self._secret else lines[0]
+        if isinstance(error, UncertainCommitError):
+            return StoreError(  # no UnreachableStoreError: nobody may just try again
+                f"{self.name} went away while this was stored: whether it was is not known, look before you try again"
+            )
         if isinstance(error, psycopg.errors.LockNotAvailable):
             return LockedError(f"another process is writing to {self.name}: try again when it is done")
         if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
@@ -250,7 +338,10 @@ class Server:
             if text in str(error):
                 return StoreError(f"cannot connect to {self.name}: {meaning}")
         if isinstance(error, psycopg.OperationalError) and (error.sqlstate or _LOST[0]).startswith(_LOST):
-            return StoreError(f"cannot reach {self.name}: {reason.removeprefix('connection failed: ')}")
+            unchanged = ": nothing was changed, try again in a minute" if writes else ""
+            return UnreachableStoreError(
+                f"cannot reach {self.name}: {reason.removeprefix('connection failed: ')}{unchanged}"
+            )
         return StoreError(f"{self.name} refused a statement: {reason}")
 
     def close(self) -> None:
