@@ -340,9 +340,8 @@ class Store(ABC):
     def _vector_rows(self, kind: Kind, fingerprint: str, columns: str) -> list[tuple[Any, ...]]:
         in_sight, bindings = self._in_sight()
         return self._rows(
-            f"SELECT {columns} FROM bundles b JOIN vectors v ON v.fingerprint = ? "
-            "AND v.document BETWEEN b.first_document AND b.last_document "
-            f"WHERE b.kind = ? AND {in_sight} ORDER BY v.document",
+            f"SELECT {columns} FROM vectors v JOIN documents ON row = v.document JOIN bundles ON id = bundle "
+            f"WHERE v.fingerprint = ? AND kind = ? AND {in_sight} ORDER BY v.document",
             (fingerprint, kind, *bindings),
         )
 
@@ -381,7 +380,7 @@ class Store(ABC):
         """Return row numbers of the visible chunks of these kinds without such a vector, newest first."""
         in_sight, bindings = self._in_sight()
         sql = (
-            "SELECT d.row FROM bundles b JOIN documents d ON d.row BETWEEN b.first_document AND b.last_document "
+            "SELECT d.row FROM bundles b JOIN documents d ON d.bundle = b.id "
             f"WHERE b.kind {IN_LIST} AND {in_sight} AND NOT EXISTS "
             "(SELECT 1 FROM vectors v WHERE v.fingerprint = ? AND v.document = d.row) ORDER BY d.row DESC"
         )
@@ -391,8 +390,8 @@ class Store(ABC):
         """Return (chunks with a vector of this fingerprint, visible chunks) for each of these kinds that has chunks."""
         in_sight, bindings = self._in_sight()
         sql = (
-            "SELECT b.kind, count(*) FROM bundles b JOIN vectors v ON v.document BETWEEN b.first_document AND "
-            f"b.last_document WHERE b.kind {IN_LIST} AND {in_sight} AND v.fingerprint = ? GROUP BY b.kind"
+            "SELECT kind, count(*) FROM vectors v JOIN documents ON row = v.document JOIN bundles ON id = bundle "
+            f"WHERE kind {IN_LIST} AND {in_sight} AND v.fingerprint = ? GROUP BY kind"
         )
         done = dict(self._rows_in(sql, kinds, (*bindings, fingerprint)))
         return {kind: (done.get(kind, 0), total) for kind, total in self.kinds().items() if kind in kinds}
