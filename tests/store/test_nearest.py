@@ -10,14 +10,17 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from satchel import Satchel
 from satchel.embed import normalised
+from satchel.errors import StoreError
 from satchel.store import vectors
 from satchel.store.database import DatabaseStore
 from satchel.store.postgres import PostgresStore
+from satchel.store.sqlite import SqliteStore
 from satchel.store.vectors import NearVectors, VectorTable, decode, encode
 from satchel.types import Kind
 from tests.contracts.documents import record_document
-from tests.postgres import postgres_store, server_url
+from tests.postgres import environment, postgres_store, server_url
 
 MODEL = "model?@1/16/body'/1"
 COUNT, SIZE = 300, 16
@@ -128,3 +131,55 @@ def test_without_the_extension_all_vectors_are_compared(tmp_path: Path) -> None:
         assert store.index_vectors() == 0
         assert isinstance(store.nearness(Kind.MEMORY, MODEL), VectorTable)
         assert "no pgvector: all vectors are compared" in store.server_version
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def copied(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DatabaseStore]:
+    pytest.importorskip("qdrant_client", reason="the extra 'qdrant' is not installed")
+    from satchel.store.qdrant import QdrantIndex
+
+    is_file = request.param == "sqlite"
+    store: DatabaseStore = SqliteStore(tmp_path / "index.db") if is_file else postgres_store(tmp_path)
+    with closing(store):
+        store.vector_index = QdrantIndex(str(tmp_path / "qdrant"), store.name)
+        yield store
+
+
+def test_qdrant_finds_the_nearest_of_many(copied: DatabaseStore) -> None:
+    same_values(copied, filled(copied)[:10])
+    assert isinstance(copied.nearness(Kind.COMMIT, MODEL), VectorTable), "nine are compared one by one"
+
+
+def test_qdrant_follows_what_is_written(copied: DatabaseStore) -> None:
+    made = filled(copied)
+    last = np.argmax(copied.nearness(Kind.MEMORY, MODEL).products(made[-1]))
+    assert last == COUNT - 1
+    with copied.snapshot() as state:
+        with copied.write() as writer:
+            writer.remove(Kind.COMMIT, [f"c{number}" for number in range(9)])
+            writer.remove(Kind.MEMORY, ["m0", f"m{COUNT - 1}"])
+            writer.put([record_document("new", "c", kind=Kind.MEMORY)])  # its row is the one that is free again
+            writer.put_vectors(MODEL, [(COUNT, encode(-made[-1:])[0])])
+        near = copied.nearness(Kind.MEMORY, MODEL)
+        assert near.rows.tolist() == list(range(2, COUNT + 1))
+        assert near.rows[np.argmax(near.products(-made[-1]))] == COUNT
+        old = state.nearness(Kind.MEMORY, MODEL)
+        assert len(old.rows) == COUNT
+
+
+def test_qdrant_that_cannot_be_used_is_said(copied: DatabaseStore, tmp_path: Path) -> None:
+    from satchel.store.qdrant import QdrantIndex
+
+    filled(copied)
+    (tmp_path / "file").write_text("")
+    copied.vector_index = QdrantIndex(str(tmp_path / "file"), copied.name)
+    with pytest.raises(StoreError, match="Qdrant cannot be used at store"):
+        copied.nearness(Kind.MEMORY, MODEL).products(np.ones(SIZE, dtype=np.float32))
+
+
+def test_a_user_chooses_qdrant_and_a_repository_does_not(tmp_path: Path) -> None:
+    pytest.importorskip("qdrant_client", reason="the extra 'qdrant' is not installed")
+    (tmp_path / ".satchel.toml").write_text('[store]\nvectors = ":memory:"\n', encoding="utf-8")
+    for environ, is_chosen in (({}, False), ({"SATCHEL_STORE_VECTORS": ":memory:"}, True)):
+        with Satchel.open(tmp_path, root=tmp_path, environ={**environment(tmp_path), **environ}) as engine:
+            assert (engine.store.vector_index is not None) == is_chosen
