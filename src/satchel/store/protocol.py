@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from satchel import text as words
 from satchel.dataclass import dataclass
@@ -22,7 +22,7 @@ from satchel.types import EdgeType, Kind
 
 if TYPE_CHECKING:
     from satchel.store.segments import Field, IntArray, Lexicon, Segment
-    from satchel.store.vectors import NearVectors, VectorIndex, VectorTable
+    from satchel.store.vectors import Finder, NearVectors, VectorTable
     from satchel.store.writer import Writer
 
 EXTRACTION_VERSION = f"2.{words.ANALYSIS_VERSION}"
@@ -91,6 +91,13 @@ class Derived:
     """Where an index finds the nearest vectors: all row numbers, and of many the vectors of a sample."""
     broken: Mapping[int, tuple[str, str]] = field(default_factory=dict)
     """Kind and key, by id, of the records of a durable store that cannot be read, and so are left out."""
+
+
+class VectorIndex(Protocol):
+    """Finds the nearest vectors of a store without comparing all."""
+
+    def finder(self, state: Store, kind: Kind, fingerprint: str) -> Finder | None:
+        """Return what finds those of a kind in this state, None where all have to be compared."""
 
 
 class Store(ABC):

@@ -6,16 +6,11 @@ Compared with four bytes per number, the cosine of two vectors changes by less t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from satchel.dataclass import dataclass
-
-if TYPE_CHECKING:
-    from satchel.store.protocol import Store
-    from satchel.types import Kind
 
 _STORED = np.dtype("<f2")
 
@@ -72,13 +67,6 @@ class VectorTable:
 
 Finder = Callable[[npt.NDArray[np.float32], int], Sequence[int]]
 """Returns about so many row numbers, the nearest ones to a vector. Unknown rows are ignored."""
-
-
-class VectorIndex(Protocol):
-    """Finds the nearest vectors of a store without comparing all."""
-
-    def finder(self, state: Store, kind: Kind, fingerprint: str) -> Finder | None:
-        """Return what finds those of a kind in this state, None where all have to be compared."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,5 +116,6 @@ def build(connection: ServerConnection) -> int:
                     f"USING hnsw ((satchel.halves(vector)::{schema}.halfvec({size})) {schema}.halfvec_ip_ops) "
                     f"WHERE root = {root} AND fingerprint = {literal(fingerprint)}"
                 )
+                connection.script("ANALYZE satchel.vectors, satchel.documents, satchel.bundles")  # or no plan uses it
                 connection.script(f"SET statement_timeout = '{STATEMENT_SECONDS}s'; RESET maintenance_work_mem")
     return wanted
