@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from satchel.store.protocol import Store
     from satchel.types import Kind
 
-FOUND = 400
-"""Vectors among which HNSW looks for the nearest: of the first 100 of 60,000 it finds 99 (`ef_search` of pgvector)."""
-
 _EXTENSION = (
     "SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace "
     "WHERE extname = 'vector'"
