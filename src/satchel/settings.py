@@ -470,6 +470,11 @@ class Settings:
         "whose index and memory those on the server are; machines that use one name share them",
         "empty: your user number and the name of this machine, so that nothing is shared unasked",
     )  # fmt: skip
+    store_vectors: str = setting(
+        "store.vectors", "",
+        "where Qdrant finds the nearest of very many vectors: the address of a server, or a folder",
+        "empty: the store itself; vectors stay in the store in any case",
+    )  # fmt: skip
     search_weights_best_part: float = signal_weight("best part", 1.0)
     search_weights_top_three_parts: float = signal_weight("top three parts", 0.5)
     search_weights_history: float = signal_weight("history", 1.0)

@@ -29,14 +29,16 @@ class TeamStore:
         return stored(self._root.server_place, self._root.memory_place)
 
     def prepare(self, readers: Sequence[str] = (), writers: Sequence[str] = ()) -> str:
-        """Make the tables on the server and give roles their rights; returns the server with its version.
+        """Make tables and indexes of vectors on the server and give roles their rights; returns the server with its version.
 
         Raises UsageError for a store in files, and the errors of `StorePlace.open`.
         """
         with closing(self._server()) as store:
             for role in (*readers, *writers):
                 store.allow(role, writes=role in writers)
-            return f"{store.server} (PostgreSQL {store.server_version})"
+            indexes = store.index_vectors()
+            found = f", {indexes} indexes of vectors" if indexes else ""
+            return f"{store.server} (PostgreSQL {store.server_version}{found})"
 
     def _server(self) -> PostgresStore:
         if not self._root.server_place.url:

@@ -114,7 +114,7 @@ def scores(store: Store, kind: Kind, meaning: Meaning | None) -> Likeness | None
     """
     if meaning is None or kind is Kind.CODE:
         return None
-    table = store.vectors(kind, meaning.fingerprint)
+    table = store.nearness(kind, meaning.fingerprint)
     vector = meaning.vector() if len(table.rows) else None
     if vector is None:
         return None

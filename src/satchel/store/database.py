@@ -110,6 +110,7 @@ class StoreSnapshot(Store):
     def __init__(self, store: DatabaseStore, run: Run, revision: str = "") -> None:
         super().__init__(store._derived, store.workspaces)
         self._store = store
+        self.vector_index = store.vector_index
         self._run: Run | None = run
         self._guard = threading.Lock()
         self._revision = revision

@@ -32,6 +32,8 @@ class StorePlace:
     url: str = field(default="", repr=False)
     root: str = ""
     is_shared: bool = False
+    vectors: str = ""
+    """Where Qdrant is (setting `store.vectors`), empty for none."""
 
     @property
     def local(self) -> StorePlace:
@@ -49,9 +51,19 @@ class StorePlace:
 
     def open(self, *, disposable: bool = False, workspaces: Sequence[str] | None = None) -> DatabaseStore:
         """Open or create the store. Raises StoreError, LockedError, ConfigError and MissingExtraError."""
+        store: DatabaseStore
         if self.url:
-            return self.on_server(disposable=disposable, workspaces=workspaces)
-        return SqliteStore(self.path, durable=self.durable, disposable=disposable, workspaces=workspaces)
+            store = self.on_server(disposable=disposable, workspaces=workspaces)
+        else:
+            store = SqliteStore(self.path, durable=self.durable, disposable=disposable, workspaces=workspaces)
+        if self.vectors:
+            try:
+                from satchel.store.qdrant import QdrantIndex  # here, because the extra may not be installed
+            except ModuleNotFoundError as error:
+                store.close()
+                raise MissingExtraError("store.vectors needs Qdrant's client: pip install 'satchel[qdrant]'") from error
+            store.vector_index = QdrantIndex(self.vectors, store.name)
+        return store
 
     def on_server(self, *, disposable: bool = False, workspaces: Sequence[str] | None = None) -> PostgresStore:
         """Open the root on the server of `url`. Raises the errors of `open`."""
@@ -107,8 +119,12 @@ def stored(index: StorePlace, memory: StorePlace) -> tuple[str, list[tuple[str, 
 
 def store_places(places: Places, settings: Settings) -> tuple[StorePlace, StorePlace]:
     """Return the places of the index and of the memory."""
-    url, owner = settings.store_url, settings.store_name or f"{os.getuid()}@{platform.node()}"
+    url, vectors, owner = (
+        settings.store_url,
+        settings.store_vectors,
+        settings.store_name or f"{os.getuid()}@{platform.node()}",
+    )
     return (
-        StorePlace(places.index / INDEX_NAME, url=url, root=f"index/{owner}/{places.index.name}"),
-        StorePlace(places.memory, durable=True, url=url, root=f"memory/{owner}", is_shared=True),
+        StorePlace(places.index / INDEX_NAME, url=url, root=f"index/{owner}/{places.index.name}", vectors=vectors),
+        StorePlace(places.memory, durable=True, url=url, root=f"memory/{owner}", is_shared=True, vectors=vectors),
     )

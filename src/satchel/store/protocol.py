@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from satchel import text as words
 from satchel.dataclass import dataclass
@@ -21,8 +21,8 @@ from satchel.store.records import IN_LIST, DamagedStoreError, DefinitionRow, Doc
 from satchel.types import EdgeType, Kind
 
 if TYPE_CHECKING:
-    from satchel.store.segments import Field, Lexicon, Segment
-    from satchel.store.vectors import VectorTable
+    from satchel.store.segments import Field, IntArray, Lexicon, Segment
+    from satchel.store.vectors import Finder, NearVectors, VectorTable
     from satchel.store.writer import Writer
 
 EXTRACTION_VERSION = f"2.{words.ANALYSIS_VERSION}"
@@ -84,8 +84,17 @@ class Derived:
     lexicons: dict[Kind, tuple[str, Lexicon]] = field(default_factory=dict)
     kinds: tuple[str, Mapping[Kind, int]] = ("", {})
     vectors: dict[Kind, tuple[str, str, VectorTable]] = field(default_factory=dict)
+    vector_rows: dict[Kind, tuple[str, str, IntArray, VectorTable | None]] = field(default_factory=dict)
+    """Where an index finds the nearest vectors: all row numbers, and of many the vectors of a sample."""
     broken: Mapping[int, tuple[str, str]] = field(default_factory=dict)
     """Kind and key, by id, of the records of a durable store that cannot be read, and so are left out."""
+
+
+class VectorIndex(Protocol):
+    """Finds the nearest vectors of a store without comparing all."""
+
+    def finder(self, state: Store, kind: Kind, fingerprint: str) -> Finder | None:
+        """Return what finds those of a kind in this state, None where all have to be compared."""
 
 
 class Store(ABC):
@@ -99,6 +108,8 @@ class Store(ABC):
     def __init__(self, derived: Derived, workspaces: Sequence[str] | None = None) -> None:
         self._derived = derived
         self.workspaces = tuple(workspaces) if workspaces is not None else None
+        self.vector_index: VectorIndex | None = None
+        """What finds the nearest vectors without comparing all, None where nothing does."""
 
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[Store]:
@@ -326,25 +337,54 @@ class Store(ABC):
         revision = self.revision
         cached = self._derived.vectors.get(kind)
         if cached is None or cached[:2] != (revision, fingerprint):
-            in_sight, bindings = self._in_sight()
-            rows = self._rows(
-                "SELECT v.document, v.vector FROM bundles b JOIN vectors v ON v.fingerprint = ? "
-                "AND v.document BETWEEN b.first_document AND b.last_document "
-                f"WHERE b.kind = ? AND {in_sight} ORDER BY v.document",
-                (fingerprint, kind, *bindings),
-            )
-            from satchel.store.vectors import decode  # here, because most roots have no vectors
-
-            with self._decoding():
-                table = decode([row[0] for row in rows], [row[1] for row in rows])
-            cached = self._derived.vectors[kind] = (revision, fingerprint, table)
+            rows = self._vector_rows(kind, fingerprint, "v.document, v.vector")
+            cached = self._derived.vectors[kind] = (revision, fingerprint, self._table(rows))
         return cached[2]
+
+    def _vector_rows(self, kind: Kind, fingerprint: str, columns: str) -> list[tuple[Any, ...]]:
+        in_sight, bindings = self._in_sight()
+        return self._rows(
+            f"SELECT {columns} FROM vectors v JOIN documents ON row = v.document JOIN bundles ON id = bundle "
+            f"WHERE v.fingerprint = ? AND kind = ? AND {in_sight} ORDER BY v.document",
+            (fingerprint, kind, *bindings),
+        )
+
+    def _table(self, rows: Sequence[tuple[int, bytes]], *, of_many: bool = False) -> VectorTable:
+        from satchel.store.vectors import decode  # here, because most roots have no vectors
+
+        with self._decoding():
+            return decode([row[0] for row in rows], [row[1] for row in rows], of_many=of_many)
+
+    def nearness(self, kind: Kind, fingerprint: str) -> VectorTable | NearVectors:
+        """Return what compares a vector with those of `vectors`: all of them, or with an index the nearest of many."""
+        find = self.vector_index.finder(self, kind, fingerprint) if self.vector_index is not None else None
+        if find is None:
+            return self.vectors(kind, fingerprint)
+        import numpy as np
+
+        from satchel.store import vectors
+
+        def read(rows: Sequence[int]) -> VectorTable:
+            sql = f"SELECT document, vector FROM vectors WHERE document {IN_LIST} AND fingerprint = ? ORDER BY document"
+            return self._table(self._rows_in(sql, rows, (fingerprint,)), of_many=True)
+
+        revision = self.revision
+        cached = self._derived.vector_rows.get(kind)
+        if cached is None or cached[:2] != (revision, fingerprint):
+            rows = [row for (row,) in self._vector_rows(kind, fingerprint, "v.document")]
+            is_large = len(rows) > vectors.EXACT_VECTORS
+            sample = read(rows[:: -(-len(rows) // vectors.SAMPLED)]) if is_large else None
+            cached = revision, fingerprint, np.array(rows, dtype=np.int64), sample
+            self._derived.vector_rows[kind] = cached
+        if cached[3] is None:
+            return self.vectors(kind, fingerprint)
+        return vectors.NearVectors(cached[2], cached[3], find, read)
 
     def without_vector(self, kinds: Sequence[Kind], fingerprint: str) -> list[int]:
         """Return row numbers of the visible chunks of these kinds without such a vector, newest first."""
         in_sight, bindings = self._in_sight()
         sql = (
-            "SELECT d.row FROM bundles b JOIN documents d ON d.row BETWEEN b.first_document AND b.last_document "
+            "SELECT d.row FROM bundles b JOIN documents d ON d.bundle = b.id "
             f"WHERE b.kind {IN_LIST} AND {in_sight} AND NOT EXISTS "
             "(SELECT 1 FROM vectors v WHERE v.fingerprint = ? AND v.document = d.row) ORDER BY d.row DESC"
         )
@@ -354,8 +394,8 @@ class Store(ABC):
         """Return (chunks with a vector of this fingerprint, visible chunks) for each of these kinds that has chunks."""
         in_sight, bindings = self._in_sight()
         sql = (
-            "SELECT b.kind, count(*) FROM bundles b JOIN vectors v ON v.document BETWEEN b.first_document AND "
-            f"b.last_document WHERE b.kind {IN_LIST} AND {in_sight} AND v.fingerprint = ? GROUP BY b.kind"
+            "SELECT kind, count(*) FROM vectors v JOIN documents ON row = v.document JOIN bundles ON id = bundle "
+            f"WHERE kind {IN_LIST} AND {in_sight} AND v.fingerprint = ? GROUP BY kind"
         )
         done = dict(self._rows_in(sql, kinds, (*bindings, fingerprint)))
         return {kind: (done.get(kind, 0), total) for kind, total in self.kinds().items() if kind in kinds}

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from psycopg import OperationalError
 
 from satchel.store.database import DatabaseStore, StoreSnapshot
-from satchel.store.postgres.connection import Server, ServerConnection
+from satchel.store.postgres import nearest
+from satchel.store.postgres.connection import Server, ServerConnection, literal
 from satchel.store.postgres.schema import TABLES
 from satchel.store.postgres.shared import Focus, SharedWriter
 from satchel.store.protocol import SET_ASIDE, Derived
@@ -65,6 +66,7 @@ class PostgresStore(DatabaseStore):
         self._server = Server(url)
         self._timeout_ms = timeout_ms
         self._cache = _RowCache((), "")
+        self.vector_index = nearest.HnswIndex()
         self._writing = threading.local()
         with self.snapshot():
             pass
@@ -86,8 +88,10 @@ class PostgresStore(DatabaseStore):
 
     @property
     def server_version(self) -> str:
-        """The version of the server, as in `16.4`."""
-        return str(self._rows("SELECT current_setting('server_version')")[0][0]).split()[0]
+        """The version of the server and of the extension for vectors, as in `16.4, pgvector 0.8.5`."""
+        extension = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
+        ((version, vector),) = self._rows(f"SELECT current_setting('server_version'), ({extension})")
+        return f"{version.split()[0]}, {f'pgvector {vector}' if vector else 'no pgvector: all vectors are compared'}"
 
     @property
     def is_replaced(self) -> bool:
@@ -176,7 +180,7 @@ class PostgresStore(DatabaseStore):
     @contextmanager
     def _transaction(self) -> Iterator[tuple[ServerConnection, list[Row]]]:
         """Hold the lock of the root in a transaction, which is rolled back unless the block ends it."""
-        name = _literal(self._root)
+        name = literal(self._root)
         begin = (
             f"BEGIN; SET LOCAL lock_timeout = {max(1, self._timeout_ms)}; "
             f"SELECT 1 FROM pg_advisory_xact_lock(hashtextextended('satchel ' || {name}, 0))"
@@ -196,7 +200,7 @@ class PostgresStore(DatabaseStore):
 
     def fill(self, tables: Iterable[tuple[str, list[Row]]]) -> None:
         """As in `DatabaseStore`."""
-        name = _literal(self._root)
+        name = literal(self._root)
         with self._transaction() as (connection, _):
             _delete_root(connection, self._root)
             connection.script(f"INSERT INTO satchel.roots(name) VALUES ({name}); {self._choice()}")
@@ -219,12 +223,17 @@ class PostgresStore(DatabaseStore):
                 connection.raw.execute(SQL("GRANT {} TO {}").format(SQL(grant), Identifier(role)))
             connection.commit()
 
+    def index_vectors(self) -> int:
+        """Make and drop indexes of vectors (see `nearest.build`) as the owner of the tables; returns their number."""
+        with self._server.connection("SELECT", self._timeout_ms / 1000) as (connection, _):
+            return nearest.build(connection)
+
     def _choice(self) -> str:
         """Return the statement that chooses the root for this transaction, 0 where there is none of this name.
 
         Of a shared one it chooses both.
         """
-        found = f"SELECT id FROM satchel.roots WHERE name = {_literal(self._root)} AND owner = "
+        found = f"SELECT id FROM satchel.roots WHERE name = {literal(self._root)} AND owner = "
         own, team = (f"coalesce(({found}{owner}), 0)::text" for owner in ("current_user", "''"))
         chosen = {"satchel.root": team}
         if self._is_shared:
@@ -236,7 +245,7 @@ class PostgresStore(DatabaseStore):
         """Start the only write transaction. Raises LockedError when another process holds it too long."""
         from satchel.store.writer import Writer  # here, because a question writes nothing
 
-        name = _literal(self._root)
+        name = literal(self._root)
         owners = ("current_user", "''") if self._is_shared else ("''",)
         new = "; ".join(
             f"INSERT INTO satchel.roots(name, owner) SELECT {name}, {owner} WHERE NOT EXISTS "
@@ -286,17 +295,13 @@ class _RowCache:
         return list(cached)
 
 
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
 def _with_flags(row: Row, flags: Sequence[int]) -> Sequence[Any]:
     """Return a row with true or false in these places, which SQLite writes as numbers."""
     return [bool(cell) if place in flags else cell for place, cell in enumerate(row)] if flags else row
 
 
 def _delete_root(connection: ServerConnection, name: str) -> None:
-    root = f"(SELECT id FROM satchel.roots WHERE name = {_literal(name)} AND owner = '')"
+    root = f"(SELECT id FROM satchel.roots WHERE name = {literal(name)} AND owner = '')"
     tables = (f"DELETE FROM satchel.{table} WHERE root = {root}" for table in TABLES)
     connection.script(
         f"SELECT set_config('satchel.root', coalesce({root}, 0)::text, true); {'; '.join(tables)}; "

@@ -45,7 +45,7 @@ _DEFAULTS: Mapping[str, Any] = {
 }  # fmt: skip
 _SESSION = (
     f"SET search_path = satchel_root; SET statement_timeout = '{STATEMENT_SECONDS}s'; "
-    "SET standard_conforming_strings = on"
+    "SET standard_conforming_strings = on; SET hnsw.ef_search = 400; SET hnsw.iterative_scan = relaxed_order"
 )
 _VERSION = "SELECT to_regclass('satchel.version') IS NOT NULL"
 _LOST = ("08", "28", "3D", "533", "57P")
@@ -75,6 +75,11 @@ def translated(sql: str) -> tuple[bytes, frozenset[int]]:
     ):
         sql = sql.replace(old, new)
     return sql.encode(), lists
+
+
+def literal(text: str) -> str:
+    """Return a text as SQL has it, for statements that take no bindings."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _storable(value: Any) -> Any:
