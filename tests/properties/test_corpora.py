@@ -101,7 +101,7 @@ def context(_path: Path, text: str, _raw: bytes) -> None:
 
 def tana(_path: Path, _text: str, raw: bytes) -> None:
     try:
-        expected = json.loads(raw)["docs"]
+        expected = json.loads(raw.decode("utf-8", "replace"))["docs"]
         assert not isinstance(expected, list) or list(items_of(raw)) == expected
     except (ValueError, LookupError, TypeError, UsageError):
         pass
