@@ -178,7 +178,8 @@ class TestHead:
             head(found(tree))
 
     def test_a_ref_that_leads_out_is_a_branch_without_commits(self, tree: Path) -> None:
-        (tree.parent / "outside").write_text("a" * 40)
+        for folder in (tree, tree.parent):
+            (folder / "outside").write_text("a" * 40)
         (tree / ".git" / "HEAD").write_text("ref: refs/../../outside")
         assert head(found(tree)) is None
 
