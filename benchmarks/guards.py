@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 TREE = Path(__file__).parents[1]
 SECONDS = 150.0
-MEMORY = 8 << 30
+MEMORY = 64 << 30
 """Bytes of address space of a test: a guard that is gone may have kept memory bounded."""
 
 
