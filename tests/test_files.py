@@ -112,14 +112,37 @@ class TestHostileEntries:
         (root / "two").symlink_to("one")
         assert reason_for(root, "one/a.py") is SkipReason.SYMLINK
 
-    def test_a_sparse_file_of_200_megabytes(self, root: Path) -> None:
+    def test_a_sparse_file_of_200_megabytes(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (root / "huge.txt").touch()
         os.truncate(root / "huge.txt", 200_000_000)
+        monkeypatch.setattr(os, "read", lambda *_: pytest.fail("it was read"))
         assert reason_for(root, "huge.txt") is SkipReason.TOO_LARGE
 
     def test_the_root_itself_may_be_a_link(self, root: Path) -> None:
         (root.parent / "alias").symlink_to(root)
         assert read_text(root.parent / "alias", "src/a.py", key=KEY, limit=LIMIT).text == "x = 1\n"
+
+
+@posix_only
+@pytest.mark.parametrize("step", ["src", "a.py"])
+def test_a_step_swapped_just_before_it_is_opened_is_not_followed(
+    root: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    outside = root.parent / "root-evil"
+    (outside / "a.py").write_text(CANARY)
+    real = os.open
+
+    def swap_then_open(path: str, *arguments: int, dir_fd: int | None = None) -> int:
+        if path == step:
+            place = root / "src" if step == "src" else root / "src" / step
+            place.rename(root / "was")
+            place.symlink_to(outside if step == "src" else outside / step)
+        return real(path, *arguments, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", swap_then_open)
+    with pytest.raises(Skipped) as error:
+        read_text(root, "src/a.py", key=KEY, limit=LIMIT)
+    assert error.value.reason is SkipReason.SYMLINK
 
 
 @posix_only

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import select
 import shutil
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
@@ -177,7 +178,8 @@ class TestHead:
             head(found(tree))
 
     def test_a_ref_that_leads_out_is_a_branch_without_commits(self, tree: Path) -> None:
-        (tree.parent / "outside").write_text("a" * 40)
+        for folder in (tree, tree.parent):
+            (folder / "outside").write_text("a" * 40)
         (tree / ".git" / "HEAD").write_text("ref: refs/../../outside")
         assert head(found(tree)) is None
 
@@ -249,6 +251,17 @@ class TestRunning:
         fake_git("sleep 0.3; ulimit -v")
         assert int(run(found(tree), "log")) == safe_git.MEMORY_LIMIT // 1024
 
+    def test_children_of_git_end_with_it(self, tree: Path, tmp_path: Path, fake_git: Callable[[str], None]) -> None:
+        os.mkfifo(tmp_path / "open")
+        source = os.open(tmp_path / "open", os.O_RDONLY | os.O_NONBLOCK)
+        fake_git(f"exec 3>'{tmp_path}/open'; sleep 60 & echo begun; wait")
+        with stream(found(tree), "log") as chunks:
+            assert next(chunks) == b"begun\n"
+        nobody_writes = select.poll()
+        nobody_writes.register(source, 0)
+        assert nobody_writes.poll(10_000)
+        os.close(source)
+
     @pytest.mark.parametrize("script", ["sleep 60", "sleep 60 & wait", "echo begun; sleep 60", "exec >&-; sleep 60"])
     def test_a_git_that_hangs_is_killed_with_its_children(
         self, tree: Path, fake_git: Callable[[str], None], script: str
@@ -297,6 +310,7 @@ def read_everything(tree: Path) -> None:
     run(repository, "ls-tree", "-r", "-z", "HEAD")
     with suppress(GitError) if repository.partial else nullcontext():
         run(repository, "diff-tree", "-r", "-p", "-z", "HEAD")
+        run(repository, "log", "-p")
     with suppress(GitError) if repository.partial else nullcontext():
         run(repository, "cat-file", "blob", "HEAD:src/a.py")
     walk(tree)
@@ -322,7 +336,9 @@ def sign(tree: Path) -> None:
 
 
 def use_attributes(tree: Path, attribute: str) -> None:
-    (tree / ".gitattributes").write_text(f"*.py {attribute}\n")
+    for folder, name in ((tree, ".gitattributes"), (tree / ".git" / "info", "attributes")):
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text(f"*.py {attribute}\n")
     (tree / "src" / "a.py").write_text("x = 3\n")
 
 

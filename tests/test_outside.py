@@ -55,6 +55,14 @@ def test_a_value_that_is_nested_too_deeply_becomes_text() -> None:
     assert KEY not in repr(sanitize.chunk(Chunk("memory:1", Kind.MEMORY, "t", "", fields={"a": deep})))
 
 
+@pytest.mark.parametrize("levels", [sanitize.VALUE_DEPTH, sanitize.VALUE_DEPTH + 1])
+def test_a_value_that_is_nested_less_deeply_stays_as_it_is(levels: int) -> None:
+    nested: Any = "x"
+    for _ in range(levels):
+        nested = {"a": nested}
+    assert (sanitize.value(nested) == nested) is (levels == sanitize.VALUE_DEPTH)
+
+
 def test_a_chunk_that_is_fit_is_returned_as_it_is() -> None:
     chunk = Chunk("memory:1", Kind.MEMORY, "t", "", tags=("a",), fields={"author": "Ada", "files": ["a.py"]})
     assert sanitize.chunk(chunk) is chunk

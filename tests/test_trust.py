@@ -112,6 +112,17 @@ def test_a_mark_for_another_folder_under_this_name_counts_as_none(state: Path, s
     mark.write_text(json.dumps({"root": "/elsewhere", "repository": "", "since": 1.0}))
     assert not is_trusted(shop, state)
     assert trusted_roots(state) == []
+    assert trust(shop, state, now=9.0).since == 9.0
+    assert is_trusted(shop, state)
+
+
+def test_distrust_concerns_no_other_folder(state: Path, shop: Path) -> None:
+    others = [shop.parent / name for name in ("a", "z")]
+    for folder in (shop, *others):
+        folder.mkdir(exist_ok=True)
+        trust(folder, state)
+    distrust(shop, state)
+    assert [mark.root for mark in trusted_roots(state)] == [str(folder) for folder in others]
 
 
 def test_a_mark_that_others_could_have_written_counts_as_none(state: Path, shop: Path) -> None:

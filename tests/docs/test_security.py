@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 
@@ -18,6 +19,18 @@ def test_every_test_of_the_table_exists() -> None:
         assert named, row
         for path, name in named:
             assert f"def test_{name}(" in (REPOSITORY / "tests" / path).read_text(encoding="utf-8"), (path, name)
+
+
+def test_the_page_says_what_each_test_did_without_its_guard() -> None:
+    stored = json.loads((REPOSITORY / "benchmarks" / "results" / "guards.json").read_text(encoding="utf-8"))
+    told: dict[str, dict[str, None]] = {}
+    for one in stored:
+        name = one["test"].rpartition("::test_")[2]
+        assert f"::{name}`" in re.search(rf"^\| {one['row']} \|.*", PAGE, re.MULTILINE)[0]  # type: ignore[index]
+        told.setdefault(one["row"], {})["fails" if one["outcome"] == "failed" else f"passes: {one['also']}"] = None
+    assert len(told) >= 60
+    for row, last in re.findall(r"^\| ([A-Z]\d+) \|.*\| ([^|]*)\|$", PAGE, re.MULTILINE):
+        assert last.strip() == "; ".join(told.get(row, {})), row
 
 
 def test_every_dependency_has_its_licence() -> None:

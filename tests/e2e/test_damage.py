@@ -167,6 +167,19 @@ def test_an_index_that_is_replaced_while_it_is_open_is_opened_anew(root: Path, d
     assert look(database, faults) == []
 
 
+def test_what_is_written_to_an_index_that_was_built_again_meanwhile_is_not_lost(root: Path, database: Path) -> None:
+    with Satchel.open(root) as satchel:
+        satchel.assemble(QUESTION)
+        for path in database.parent.glob("index.db*"):
+            path.unlink()
+        with Satchel.open(root) as other:
+            other.index()
+        (root / "late.py").write_text("def latecomer():\n    return 1\n")
+        satchel.index()
+    with Satchel.open(root) as third:
+        assert "def latecomer" in third.assemble("latecomer", refresh=False).text
+
+
 @pytest.mark.parametrize("harm", ["truncated", "cut in the header", "text", "foreign"])
 def test_a_harmed_memory_file_is_never_touched(tmp_path: Path, harm: str) -> None:
     path = tmp_path / "memory.db"

@@ -85,6 +85,13 @@ def test_a_pattern_made_to_be_slow_is_answered(glob: str) -> None:
     assert expression.fullmatch("/".join(["a" * 30] * 60)) is None
 
 
+def test_two_stars_within_a_step_are_as_one() -> None:
+    expression = re.compile(translate("?a**/b"))
+    assert expression.fullmatch("xac/b")
+    assert not expression.fullmatch("xab")
+    assert not expression.fullmatch("xa/c/b")
+
+
 def test_patterns_over_the_limits_are_dropped_and_counted() -> None:
     rules = Rules([f"*{number}x*" for number in range(WILDCARD_LIMIT + 2)] + ["x*" + "y" * GLOB_LIMIT, "plain"])
     assert rules.dropped == 3

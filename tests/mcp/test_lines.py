@@ -51,13 +51,18 @@ class Slow(Handlers):
     def __init__(self) -> None:
         self.begun = asyncio.Semaphore(0)
         self.answers = asyncio.Semaphore(0)
+        self.cancelled = 0
 
     async def answer(
         self, method: str, params: Mapping[str, Any], report: Report | None, *, may_write: bool = True
     ) -> Result:
         del method, report, may_write
         self.begun.release()
-        await self.answers.acquire()
+        try:
+            await self.answers.acquire()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
         if params.get("cursor"):
             raise RuntimeError(params["cursor"])
         return {"tools": []}
@@ -116,6 +121,7 @@ def test_an_id_may_be_used_again_once_it_is_answered_or_cancelled() -> None:
         await client.ask()
         client.write(method="notifications/cancelled", params={"requestId": "1"})
         await client.ask()
+        assert client.handlers.cancelled == 1
         client.handlers.answers.release()
         assert "result" in await client.read()
         client.close()
