@@ -29,7 +29,7 @@ class TeamStore:
         return stored(self._root.server_place, self._root.memory_place)
 
     def prepare(self, readers: Sequence[str] = (), writers: Sequence[str] = ()) -> str:
-        """Make tables and vector indexes on the server and give roles their rights; returns the server with its version.
+        """Make tables and vector indexes on the server, give roles their rights; returns the server with its version.
 
         Raises UsageError for a store in files, and the errors of `StorePlace.open`.
         """
