@@ -126,7 +126,6 @@ GUARDS = (
     Guard("I4", "safety/trust.py", "if digits not in content:", "if True:", 1, "it depends on the content"),
     Guard("I5", CLEAN, "cleaned = suspicious.sub(shown, text)", "cleaned = text"),
     Guard("I7", CLEAN, 'if text.count(" ") <= MOST_NAME_SPACES and len(text) <= FIELD_LIMIT:', "if True:"),
-    Guard("I9", "web/page/dom.js", '["http:", "https:"].includes(parsed.protocol)', "true"),
     Guard("I10", MCP, " if one.name not in _UNNAMED]:", "]:"),
     Guard("J1", CLEAN, "if files.is_secret_file(path):", "if False:"),
     Guard("J1", CLEAN, "if files.is_secret_file(path):", "if False:", 1),
