@@ -39,7 +39,7 @@ from typing import Any
 from fresh_oracle import Lines, Oracle, Outcome
 
 from satchel import Satchel
-from satchel.store.protocol import PUBLISHED
+from satchel.store.records import PUBLISHED
 from satchel.types import ContextItem
 
 EDITS_A_ROUND = 8

@@ -38,7 +38,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Satchel]
 def test_an_exchange_is_shown_in_every_format(engine: Satchel, form: Format) -> None:
     context = engine.assemble("idle sessions closed", types=["conversations"], format=form.value, max_tokens=1000)
     assert "after nine minutes" in context.text
-    assert "haiku" not in context.text
+    assert "haiku" not in context.items[0].pieces[0].text
     assert [item.source for item in context.items] == [Kind.CONVERSATION]
     assert context.items[0].metadata["tools"] == {"Grep": 1}
 

@@ -225,6 +225,7 @@ def xml_faults(text: str, _shown: Sequence[ContextItem], _view: View) -> Iterato
         "lines",
         "record",
         "sources",
+        "source",
         "handles",
         "also",
         "footer",

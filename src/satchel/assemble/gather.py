@@ -310,12 +310,12 @@ KIND_FLOOR = 0.45
 """A kind whose best item is less relevant than this share of the best of the whole answer does not answer, if it would
 be a weak match alone too."""
 
-ITEM_FLOOR = 0.02
+ITEM_FLOOR = 0.01
 """Least relevance of each record and section of prose. Code has only the floor of its kind: its spans are chosen by
 value."""
 
 RELATIVE_FLOOR = 0.15
-RELATIVE_FLOORS: Mapping[Kind, float] = {Kind.CODE: 0.0, Kind.COMMIT: 0.3, Kind.CONVERSATION: 0.1}
+RELATIVE_FLOORS: Mapping[Kind, float] = {Kind.CODE: 0.0, Kind.COMMIT: 0.3}
 """A record or a section of prose is shown only with at least this share of the relevance of the best of its kind: on
 conversations, notes and documentation as many needed ones are shown as with .6 of the match of the best, and fewer
 others (benchmarks/results/calibration.json). Commits are many and short, so the bar is higher for them. What was said

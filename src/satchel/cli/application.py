@@ -66,7 +66,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "doctor": "Check that everything satchel needs works, and fix what can be fixed safely.",
         "config": "Show the settings and where they come from, or change one.",
         "workspace": "Name repositories, vaults and exports of notes, to ask them from anywhere.",
-        "store": "Show where index and memory are stored.",
+        "store": "Show, set up, check and change where index and memory are stored.",
         "clean": "Remove the index of a folder; it is built again when needed.",
         "eval": "Measure satchel on the fixes of this repository's own history.",
         "completion": "Print the script that completes commands in a shell.",
