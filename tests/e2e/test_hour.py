@@ -98,7 +98,7 @@ def learn(satchel: Satchel, team: Path) -> None:
     assert len(proposals) == 3
     value = next(one for one in proposals if one["member"].startswith("slowsql"))
     answered(satchel, "values", "accept", value["text"], "--cluster", value["cluster"])
-    slow = answered(satchel, "context", "the query wraps an indexed column in a function and is slow")
+    slow = answered(satchel, "context", "the planner has a bad plan for skewed values and the query is slow")
     assert value["text"] in slow
 
 

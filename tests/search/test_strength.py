@@ -17,6 +17,7 @@ from satchel.search.strength import (
     places_of,
     relevance_of,
     spans_share,
+    strength_at,
     title_share,
 )
 from satchel.types import Chunk, Hit, Kind
@@ -79,3 +80,10 @@ def test_a_kind_that_matches_half_as_much_as_a_strong_one_is_half_as_strong() ->
 def test_nothing_is_lifted_beside_what_does_not_match() -> None:
     weak = {Kind.CODE: result(0.0, 0.0), Kind.MEMORY: result(0.9, 0.9)}
     assert balanced(weak) == weak
+
+
+def test_the_first_relevance_tells_the_strength_of_the_answer() -> None:
+    for strength in (0.05, 0.4, 1.0):
+        assert strength_at(relevance_of(strength)) == pytest.approx(strength)
+    assert strength_at(0.0) == 0.0
+    assert strength_at(1.0) == 1.0

@@ -12,6 +12,7 @@ from satchel.assemble.plans import PlannedSection
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section
 from satchel.dataclass import dataclass
+from satchel.search.strength import strength_at
 from satchel.types import Kind
 
 ABSENT_SHARE = 0.2
@@ -44,8 +45,8 @@ USEFULNESS: Mapping[Kind, float] = {Kind.DOC: 0.12, Kind.COMMIT: 0.1}
 easily than code does. With .4 and .25 answers to 109 questions show fewer of the deciding lines, .65 instead of .67,
 and fewer of their tokens are on the topic, .69 instead of .72."""
 
-LEAST_RELEVANCE = 0.001
-"""Least relevance for computing the level of a kind."""
+LEAST_STRENGTH = 0.01
+"""Least strength for computing the level of a kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +117,9 @@ def value_range(request: AssembleRequest) -> float:
 
 
 def level_of(section: PlannedSection, candidates: Sequence[Candidate]) -> float:
-    """Return the level that makes values of kinds comparable: the best of a kind counts its weight times relevance."""
+    """Return the level that makes values of kinds comparable: the best of a kind counts its weight times strength."""
     ranked = [one for one in candidates if not one.is_lifted] or candidates
     best = max(ranked, key=attrgetter("value"))
-    relevance = max(one.hit.relevance for one in candidates) if section.ranked_by is None else 1.0
+    strength = strength_at(max(one.hit.relevance for one in candidates)) if section.ranked_by is None else 1.0
     useful = USEFULNESS.get(section.kind, 1.0)
-    return math.log(section.weight * useful * max(relevance, LEAST_RELEVANCE)) - best.value
+    return math.log(section.weight * useful * max(strength, LEAST_STRENGTH)) - best.value

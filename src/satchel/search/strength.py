@@ -54,6 +54,11 @@ def relevance_of(strength: float, share: float = 1.0, place: float = 1.0) -> flo
     return odds / (1 + odds)
 
 
+def strength_at(relevance: float) -> float:
+    """Return the strength of an answer whose first item has this relevance: the inverse of `relevance_of`, at most 1."""
+    return min(math.pow(relevance / max(1 - relevance, 1e-9) / LARGEST_ODDS, 1 / STRENGTH_EXPONENT), 1.0)
+
+
 def lifted(relevance: float, factor: float) -> float:
     """Return a relevance for an answer that is `factor` times as strong."""
     odds = relevance * math.pow(factor, STRENGTH_EXPONENT)
