@@ -55,7 +55,7 @@ def relevance_of(strength: float, share: float = 1.0, place: float = 1.0) -> flo
 
 
 def strength_at(relevance: float) -> float:
-    """Return the strength of an answer whose first item has this relevance: the inverse of `relevance_of`, at most 1."""
+    """Return the strength, at most 1, of an answer whose first item has this relevance (see `relevance_of`)."""
     return min(math.pow(relevance / max(1 - relevance, 1e-9) / LARGEST_ODDS, 1 / STRENGTH_EXPONENT), 1.0)
 
 
