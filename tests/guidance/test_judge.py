@@ -26,7 +26,7 @@ from satchel.guidance.situation import Situation, make_situation
 from satchel.settings import Settings
 from tests.guidance.judge_server import JudgeServer, judge_server
 
-pytest.importorskip("httpx")
+pytest.importorskip("httpx", reason="the extra 'llm' is not installed")
 
 PAIRS = [json.loads(line) for line in (Path(__file__).parent / "judge_pairs.jsonl").read_text().splitlines()]
 

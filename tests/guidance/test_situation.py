@@ -191,7 +191,7 @@ def test_conditions_in_words_decide_and_what_is_undecided_is_reported(opened: Op
 
 
 def test_a_configured_model_is_asked_once_for_everything_and_remembered(opened: Opened) -> None:
-    pytest.importorskip("httpx")
+    pytest.importorskip("httpx", reason="the extra 'llm' is not installed")
     files = {
         "context.yaml": "injection_rules:\n  - {condition: c one, inject: a}\n  - {condition: c two, inject: b}\n",
         "a/context.yaml": "metadata: {name: First}\n",

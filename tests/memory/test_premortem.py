@@ -144,7 +144,7 @@ def test_a_strategy_that_went_well_is_told_too_and_a_failure_before_it(engine: S
 
 
 def test_values_of_the_domain_are_its_principles(engine: Satchel) -> None:
-    pytest.importorskip("sklearn")
+    pytest.importorskip("sklearn", reason="the extra 'values' is not installed")
     write_story(engine.experiences, "database", 14)
     write_story(engine.experiences, "timezone", 14)
     engine.values.cluster("full")
@@ -158,7 +158,7 @@ def test_values_of_the_domain_are_its_principles(engine: Satchel) -> None:
 
 
 def test_a_principle_is_of_the_kind_of_work_that_most_of_its_experiences_are_of(engine: Satchel) -> None:
-    pytest.importorskip("sklearn")
+    pytest.importorskip("sklearn", reason="the extra 'values' is not installed")
     ids = [*write_story(engine.experiences, "database", 14), *write_story(engine.experiences, "timezone", 14)]
     for identity in ids[:2]:
         engine.experiences.correct(identity, domain="security")

@@ -75,14 +75,14 @@ def refusal(url: str, error: type[SatchelError] = StoreError) -> str:
 
 
 def test_a_server_that_does_not_answer() -> None:
-    pytest.importorskip("psycopg")
+    pytest.importorskip("psycopg", reason="the extra 'postgres' is not installed")
     assert refusal(f"postgresql://ada:{SECRET}@127.0.0.1:1/shop").startswith(
         "cannot reach postgresql://127.0.0.1:1/shop: connection to server"
     )
 
 
 def test_an_address_that_is_none() -> None:
-    pytest.importorskip("psycopg")
+    pytest.importorskip("psycopg", reason="the extra 'postgres' is not installed")
     for url in (
         f"mysql://ada:{SECRET}@host", f"postgresql://ada:{SECRET}@host:port:{SECRET}/x", SECRET,
         f"postgresql://ada:p@{SECRET}@host/x", f"postgresql://ada:1/{SECRET}@host/x",
@@ -181,7 +181,7 @@ def test_the_extra_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_the_address_says_about_tls_reaches_the_driver() -> None:
-    pytest.importorskip("psycopg")
+    pytest.importorskip("psycopg", reason="the extra 'postgres' is not installed")
     from satchel.store.postgres.connection import Server
 
     server = Server(f"postgresql://ada:{SECRET}@db/x?sslmode=verify-full&sslrootcert=/ca.pem&connect_timeout=9")
@@ -200,7 +200,7 @@ def test_no_output_shows_the_password(tmp_path: Path) -> None:
         loaded = load_settings(tmp_path / "shop", variables)
         lines = setting_lines(loaded, origin=True)
         assert any("store.url" in line and "***" in line and "SATCHEL_STORE" in line for line in lines)
-        pytest.importorskip("psycopg")
+        pytest.importorskip("psycopg", reason="the extra 'postgres' is not installed")
         checks = list(doctor.examine(tmp_path / "shop", None, variables))
         assert any(check.name == "store" and "cannot reach" in check.message for check in checks)
         assert SECRET not in f"{lines} {loaded!r} {checks}"
