@@ -10,7 +10,7 @@ import pytest
 
 from satchel.assemble.candidates import Candidate, file_candidates, record_candidate
 from satchel.assemble.companions import followers
-from satchel.assemble.packer import BUDGET, CLEARLY_LESS, LIMIT, SMALLEST_PIECE, VALUE, Packer, TextFrame
+from satchel.assemble.packer import BUDGET, CLEARLY_LESS, LEAST_CUT, LIMIT, SMALLEST_PIECE, VALUE, Packer, TextFrame
 from satchel.assemble.section import Section
 from satchel.assemble.source_lines import Lines
 from satchel.tokens import counter
@@ -95,6 +95,17 @@ def test_what_does_not_fit_is_shrunk() -> None:
     ((_, step),) = made.groups["long.py"].picks
     assert SMALLEST_PIECE <= used <= 200
     assert step.ranges[0][1] < 60
+
+
+def test_lines_of_a_file_are_not_cut_into_a_scrap_unless_nothing_else_is_shown() -> None:
+    room = LEAST_CUT + TextFrame().item
+    rows = code("first", 1.0), code("long", 0.5, lines=60)
+    alone, beside = section(rows[1]), section(*rows)
+    assert 0 < packer(alone).fill(room) <= room
+    first = packer(section(rows[0])).fill(WHOLE)
+    packer(beside).fill(first + room)
+    assert names(beside) == ["first"]
+    assert left(beside) == {"long": BUDGET}
 
 
 def test_what_cannot_be_shrunk_into_the_room_is_left_out_and_something_nearly_as_good_is_shown() -> None:

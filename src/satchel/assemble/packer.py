@@ -41,6 +41,9 @@ worth less by this much are left out as well."""
 SMALLEST_PIECE = 8
 """Tokens of the smallest useful piece."""
 
+LEAST_CUT = 60
+"""Fewest tokens into which lines of a file are cut, unless they are the first: two of a function tell nothing."""
+
 MOST_CHARACTERS_PER_TOKEN = 12
 """Only rulers and white space have more characters for each token: longer texts are not counted, they do not fit."""
 
@@ -282,7 +285,10 @@ class Packer:
         # Scaled by real token counts: some scripts have three times the tokens that characters suggest, and prose three
         # quarters.
         estimated = (room - frame) * min(scales, default=1.0)
-        for step in candidate.shrink(estimated) if candidate.shrink is not None else ():
+        is_file = candidate.group in section.lines
+        if candidate.shrink is None or (is_file and self._log and room - frame < LEAST_CUT):
+            return None
+        for step in candidate.shrink(estimated):
             tokens = self._cost(section, candidate, step, room)
             if tokens is not None and tokens <= room:
                 return self._show(section, candidate, step, tokens)
