@@ -10,7 +10,7 @@ _ROLES = {
     "doc": "doc docs documentation",
     "example": "demo demos example examples sample samples",
     "fixture": "__fixtures__ __snapshots__ fixture fixtures testdata test-data test_data",
-    "test": "__mocks__ __tests__ e2e spec specs test testing tests unittests",
+    "test": "__mocks__ __tests__ e2e spec specs t test testing tests unittests",
     "generated": "__generated__ generated",
     "vendor": "node_modules third_party third-party vendor",
 }
@@ -23,7 +23,7 @@ _TEST_FOLDER = re.compile(r"[^/]+[_-]tests?")
 _PACKAGE_ROOTS = frozenset({"src", "lib"})
 """Folders of the shipped package."""
 
-_SHIPPED_NAMES = frozenset({"testing", "spec", "specs", "example", "sample", "benchmark", "doc", "generated", "demo"})
+_SHIPPED_NAMES = frozenset({"t", "testing", "spec", "specs", "example", "sample", "benchmark", "doc", "generated", "demo"})
 """Names that a shipped package also uses for what it offers: `src/flask/testing/`, `lib/spec/`."""
 
 _FILES = (
