@@ -12,6 +12,7 @@ end every memory that was acknowledged has to be there once, and none that was r
 from __future__ import annotations
 
 import argparse
+import base64
 import json
 import os
 import platform
@@ -176,11 +177,22 @@ class Cluster:
                 return node
         return None
 
+    def synchronous(self) -> dict[str, Any]:
+        """What etcd has of the synchronous mode: the leader, and the standby that may take over from it."""
+        asked = json.dumps({"key": base64.b64encode(b"/service/satchel/sync").decode()}).encode()
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.etcd_port}/v3/kv/range", asked, timeout=2) as answer:
+            found = json.load(answer).get("kvs", [])
+        return dict(json.loads(base64.b64decode(found[0]["value"]))) if found else {}
+
     def whole(self) -> Node | None:
-        """The leader, if the other node is its synchronous standby."""
+        """The leader, if the other node may take over.
+
+        That is known to etcd 2 s after PostgreSQL calls the standby synchronous: a leader that is killed between has
+        no successor, and all wait until it is back.
+        """
         leader = self.leader()
-        standbys = leader.state().get("replication", []) if leader else []
-        return leader if any(one.get("sync_state") == "sync" for one in standbys) else None
+        state = self.synchronous() if leader else {}
+        return leader if leader and state.get("leader") == leader.name and state.get("sync_standby") else None
 
     def close(self) -> None:
         """Stop all servers."""
@@ -271,8 +283,9 @@ def rounds(cluster: Cluster, count: int, chosen: random.Random) -> list[dict[str
     """Kill the leader so often. Returns what happened when."""
     kills: list[dict[str, Any]] = []
     for number in range(count):
-        victim: Node = wait_for(cluster.whole, "the cluster is not whole")
+        wait_for(cluster.whole, "the cluster is not whole")
         time.sleep(chosen.uniform(*BETWEEN_SECONDS))
+        victim: Node = wait_for(cluster.whole, "the cluster is not whole any more")
         at = time.time()
         victim.kill()
         wait_for(partial(takes_over, cluster, victim), "nobody took over")
