@@ -17,6 +17,7 @@ import json
 import os
 import platform
 import random
+import re
 import shutil
 import signal
 import socket
@@ -49,6 +50,7 @@ WRITE_PAUSE, ASK_PAUSE = 0.05, 0.1
 QUESTIONS_BETWEEN_EDITS = 5
 WHOLE_SECONDS = 180.0
 KNOWN = "nothing was changed"
+SUCCESS = re.compile("answered|acknowledged")
 UNKNOWN = "is not known"
 
 
@@ -329,8 +331,10 @@ def summary(kills: list[dict[str, Any]], asked: list[Any], written: list[Any], s
         "writes": {
             **{kind: len(rows) for kind, rows in numbers.items()},
             "acknowledged_and_lost": sum(not found[number] for number in numbers["acknowledged"]),
-            "refused_and_stored": sum(bool(found[number]) for number in numbers["refused"]),
-            "unknown_and_stored": sum(bool(found[number]) for number in numbers["unknown"]),
+            **{
+                f"{kind}_and_stored": sum(bool(found[number]) for number in numbers[kind])
+                for kind in ("refused", "unknown", "unclear")
+            },
             "stored_twice": sum(count > 1 for count in found.values()),
             "longest_gap_s": max(kill["writes_gap_s"] for kill in kills),
         },
@@ -375,6 +379,7 @@ def main() -> int:
             root, url = prepared(cluster, folder)
             logs = [(role, folder / f"{place}.log") for place, role in enumerate(("ask", "write", "write"))]
             started += [load(role, root, log.with_suffix(""), url, log) for role, log in logs]
+            wait_for(lambda: all(SUCCESS.search(log.read_text()) for _, log in logs), "the load does not start")
             kills = rounds(cluster, options.kills, random.Random(options.seed))
             for process in started:
                 process.terminate()

@@ -13,12 +13,13 @@ from satchel.types import Format, Kind
 from satchel.vocabulary import Axis, Domain, MemoryCategory, RootCauseCategory, Strategy
 from tests.e2e.sample import sample_repository
 from tests.memory.samples import CONFIRMED, FALSIFIED, STARTED, calm_line
+from tests.postgres import move_home
 
 
 @pytest.fixture
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Satchel]:
     """An engine over a small repository, with a memory file of its own."""
-    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
+    move_home(monkeypatch, tmp_path / "home")
     with Satchel.open(sample_repository(tmp_path / "shop").root) as opened:
         yield opened
 
