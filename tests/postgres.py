@@ -34,6 +34,7 @@ def server_url() -> str:
         for setting in ("fsync", "full_page_writes"):  # what it has need not outlive the machine
             connection.execute(f"ALTER SYSTEM SET {setting} = off".encode())
         connection.execute("SELECT pg_reload_conf()")
+    folder.chmod(0o711)  # for the processes of tests that give up the rights of root
     return url
 
 
