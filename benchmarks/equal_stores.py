@@ -4,7 +4,7 @@
 
 A clone of the tree with context files, an export of notes and a memory with something of every kind are kept in files
 and on a server, both with vectors. The questions are made of names of functions and of subjects of commits, about
-which something was remembered. Formats, budgets, files, domains and days change from question to question.
+which something was remembered. Formats, budgets, files, strategies and days change from question to question.
 """
 
 from __future__ import annotations
@@ -19,16 +19,18 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from satchel import Satchel
 from satchel.sources.conversations import Exchange
 from satchel.testing import HashEmbedder
-from satchel.types import CONTEXT_TYPES, Context, Format
+from satchel.types import CONTEXT_TYPES, Context, Format, Kind
 from satchel.vocabulary import Domain, Strategy
 from tests.contracts.five import remember
 from tests.graph.workspaces import Export
+from tests.memory.lessons import STORIES
 
 MOMENT, DAY = 1_790_000_000.0, 86_400.0
 SUBJECTS = 60
@@ -72,6 +74,13 @@ def named(root: Path, count: int) -> list[str]:
     return [f"{names[number * 7 % len(names)]} and {names[number * 11 % len(names)]}" for number in range(count)]
 
 
+def learned(count: int) -> list[str]:
+    """So many questions from the words of experiences and values."""
+    stories = [f"{problem} {lesson}".split() for problem, lesson in STORIES.values()]
+    turned = [(stories[number % len(stories)], number // len(stories)) for number in range(count)]
+    return [" ".join([*words[by % len(words) :], *words][:9]) for words, by in turned]
+
+
 def remembered(engine: Satchel, subjects: Sequence[str]) -> list[bytes]:
     """Keep memories, experiences, values and conversations; returns their export."""
     remember(engine)
@@ -103,8 +112,8 @@ def ways(paths: Sequence[str]) -> dict[str, Callable[[Satchel, str, int], Answer
         return engine.graph(question, refresh=False, **options | {"format": ("markdown", "json")[number % 2]})
 
     def premortem(engine: Satchel, _: str, number: int, options: dict[str, Any]) -> Context:
-        strategy = [None, *Strategy][number // len(Domain) % (1 + len(Strategy))]
-        return engine.premortem([*Domain][number % len(Domain)], strategy, **options | {"now": MOMENT + DAY * number})
+        strategy = (None, *Strategy)[number // 2 % 3]
+        return engine.premortem(Domain.DEBUGGING, strategy, **options | {"now": MOMENT + DAY * number})
 
     def situation(engine: Satchel, question: str, number: int, options: dict[str, Any]) -> Context:
         moment = {"task": question, "files": [paths[number % len(paths)]]}
@@ -112,13 +121,15 @@ def ways(paths: Sequence[str]) -> dict[str, Callable[[Satchel, str, int], Answer
 
     def search(engine: Satchel, question: str, _: int) -> Answer:
         hits = engine.search(question, refresh=False, now=MOMENT)
-        # But for the number of the row: a server has those of private records above all others.
-        shown = [(replace(hit.chunk, fields={**hit.chunk.fields, "bundle": 0}), hit.score) for hit in hits]
-        return repr(shown), len(hits)
+        # A server has other numbers for private records, and an author, who is the role.
+        same = {"bundle": 0, "author": ""}
+        shown = [f"{replace(hit.chunk, fields=hit.chunk.fields | same)} {hit.score}" for hit in hits]
+        return "\n".join(shown), len(hits)
 
+    types = [name for name in CONTEXT_TYPES if name != Kind.CONTEXT.plural]  # they answer a situation
     return {
-        **{name: asking(partial(of_types, types=[name])) for name in CONTEXT_TYPES},
-        "all types": asking(partial(of_types, types=[*CONTEXT_TYPES])),
+        **{name: asking(partial(of_types, types=[name])) for name in types},
+        "all types": asking(partial(of_types, types=types)),
         "graph": asking(graph), "premortem": asking(premortem), "situation": asking(situation), "search": search,
     }  # fmt: skip
 
@@ -127,7 +138,7 @@ def measure(tree: Path, folder: Path, count: int, url: str) -> dict[str, dict[st
     """Ask both stores so many questions of each kind."""
     root, notes, subjects = prepared(tree, folder)
     told = [f"{one} {subjects[(number * 7 + 3) % len(subjects)]}" for number, one in enumerate(subjects * count)]
-    asked = [text for pair in zip(named(root, count), told, strict=False) for text in pair][:count]
+    asked = [text for three in zip(named(root, count), told, learned(count), strict=False) for text in three][:count]
     paths = [path.relative_to(root).as_posix() for path in sorted(root.rglob("*.py"))]
     rows: dict[str, dict[str, Any]] = {}
     for place in (root, notes):
@@ -147,13 +158,16 @@ def measure(tree: Path, folder: Path, count: int, url: str) -> dict[str, dict[st
 def compared(
     ask: Callable[[Satchel, str, int], Answer], file: Satchel, server: Satchel, asked: Sequence[str]
 ) -> dict[str, Any]:
-    """How many answers have items, and which questions were answered otherwise."""
-    answers = [[ask(engine, question, number) for engine in (file, server)] for number, question in enumerate(asked)]
-    return {
-        "asked": len(asked), "with_items": sum(items > 0 for (_, items), _ in answers),
-        "bytes": sum(len(text.encode()) for (text, _), _ in answers),
-        "different": [question for question, (one, other) in zip(asked, answers, strict=True) if one != other],
-    }  # fmt: skip
+    """How many answers have items, and the first different lines of those that are not the same."""
+    row: dict[str, Any] = {"asked": len(asked), "with_items": 0, "bytes": 0, "different": []}
+    for number, question in enumerate(asked):
+        (one, items), (other, _) = (ask(engine, question, number) for engine in (file, server))
+        row["with_items"] += items > 0
+        row["bytes"] += len(one.encode())
+        if one != other:
+            lines = next(pair for pair in zip_longest(one.splitlines(), other.splitlines()) if len({*pair}) == 2)
+            row["different"].append([question, *(line and line[:200] for line in lines)])
+    return row
 
 
 def main() -> int:
