@@ -62,7 +62,7 @@ def seen(store: Store, fingerprint: str, kind: Kind = Kind.MEMORY) -> list[int]:
     else:
         assert vectors.EXACT_VECTORS or not len(near.rows)
     assert np.allclose(near.products(ASKED) if len(near.rows) else [], near.rows / 5 + 1, atol=1e-2)
-    return near.rows.tolist()
+    return [int(row) for row in near.rows]
 
 
 def test_vectors_are_read_back_by_kind_and_row(store: Store) -> None:

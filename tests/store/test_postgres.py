@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from equal_stores import measure
 
 import satchel
-from benchmarks.equal_stores import measure
 from satchel import Satchel
 from satchel.sources.conversations import Exchange
 from satchel.testing import HashEmbedder, TinyRepository
