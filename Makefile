@@ -60,8 +60,11 @@ base: $(BASE_INSTALLED) ## the built package with its runtime dependencies only:
 	$(BASE)/python -P scripts/smoke.py
 
 # The tests of a file stay in one process and share its fixtures.
-test: $(INSTALLED) ## the tests in two processes, with branch coverage of these and their children
-	$(BIN)/pytest --cov --cov-report=term --numprocesses 2 --dist loadfile --no-loadscope-reorder
+IN_TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
+BOTH_STORES := tests/contracts tests/properties tests/e2e tests/seeds
+test: $(INSTALLED) ## the tests in two processes, with branch coverage; contracts, properties and e2e on PostgreSQL, too
+	$(BIN)/pytest --cov --cov-report=term $(IN_TWO)
+	$(BIN)/pytest --store=postgres $(IN_TWO) $(BOTH_STORES)
 
 fuzz: $(INSTALLED) ## the property tests with many more, random examples, then 10,000 assemblies (SATCHEL_FUZZ_EXAMPLES=2000)
 	SATCHEL_HYPOTHESIS=fuzz $(BIN)/pytest -m hypothesis

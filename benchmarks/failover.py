@@ -12,10 +12,12 @@ end every memory that was acknowledged has to be there once, and none that was r
 from __future__ import annotations
 
 import argparse
+import base64
 import json
 import os
 import platform
 import random
+import re
 import shutil
 import signal
 import socket
@@ -48,6 +50,7 @@ WRITE_PAUSE, ASK_PAUSE = 0.05, 0.1
 QUESTIONS_BETWEEN_EDITS = 5
 WHOLE_SECONDS = 180.0
 KNOWN = "nothing was changed"
+SUCCESS = re.compile("answered|acknowledged")
 UNKNOWN = "is not known"
 
 
@@ -176,11 +179,22 @@ class Cluster:
                 return node
         return None
 
+    def synchronous(self) -> dict[str, Any]:
+        """What etcd has of the synchronous mode: the leader, and the standby that may take over from it."""
+        asked = json.dumps({"key": base64.b64encode(b"/service/satchel/sync").decode()}).encode()
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.etcd_port}/v3/kv/range", asked, timeout=2) as answer:
+            found = json.load(answer).get("kvs", [])
+        return dict(json.loads(base64.b64decode(found[0]["value"]))) if found else {}
+
     def whole(self) -> Node | None:
-        """The leader, if the other node is its synchronous standby."""
+        """The leader, if the other node may take over.
+
+        That is known to etcd 2 s after PostgreSQL calls the standby synchronous: a leader that is killed between has
+        no successor, and all wait until it is back.
+        """
         leader = self.leader()
-        standbys = leader.state().get("replication", []) if leader else []
-        return leader if any(one.get("sync_state") == "sync" for one in standbys) else None
+        state = self.synchronous() if leader else {}
+        return leader if leader and state.get("leader") == leader.name and state.get("sync_standby") else None
 
     def close(self) -> None:
         """Stop all servers."""
@@ -271,8 +285,9 @@ def rounds(cluster: Cluster, count: int, chosen: random.Random) -> list[dict[str
     """Kill the leader so often. Returns what happened when."""
     kills: list[dict[str, Any]] = []
     for number in range(count):
-        victim: Node = wait_for(cluster.whole, "the cluster is not whole")
+        wait_for(cluster.whole, "the cluster is not whole")
         time.sleep(chosen.uniform(*BETWEEN_SECONDS))
+        victim: Node = wait_for(cluster.whole, "the cluster is not whole any more")
         at = time.time()
         victim.kill()
         wait_for(partial(takes_over, cluster, victim), "nobody took over")
@@ -316,8 +331,10 @@ def summary(kills: list[dict[str, Any]], asked: list[Any], written: list[Any], s
         "writes": {
             **{kind: len(rows) for kind, rows in numbers.items()},
             "acknowledged_and_lost": sum(not found[number] for number in numbers["acknowledged"]),
-            "refused_and_stored": sum(bool(found[number]) for number in numbers["refused"]),
-            "unknown_and_stored": sum(bool(found[number]) for number in numbers["unknown"]),
+            **{
+                f"{kind}_and_stored": sum(bool(found[number]) for number in numbers[kind])
+                for kind in ("refused", "unknown", "unclear")
+            },
             "stored_twice": sum(count > 1 for count in found.values()),
             "longest_gap_s": max(kill["writes_gap_s"] for kill in kills),
         },
@@ -362,6 +379,7 @@ def main() -> int:
             root, url = prepared(cluster, folder)
             logs = [(role, folder / f"{place}.log") for place, role in enumerate(("ask", "write", "write"))]
             started += [load(role, root, log.with_suffix(""), url, log) for role, log in logs]
+            wait_for(lambda: all(SUCCESS.search(log.read_text()) for _, log in logs), "the load does not start")
             kills = rounds(cluster, options.kills, random.Random(options.seed))
             for process in started:
                 process.terminate()

@@ -1,6 +1,9 @@
 """What a PostgreSQL server with a thousand roots costs: questions, publishing, size, and many clients at once.
 
     python benchmarks/scaling_postgres.py --tree CLONE --out benchmarks/results/scaling_postgres.json
+    python benchmarks/scaling_postgres.py --roots --parts --vectors 0 --tree CLONE --out ...    # only the clients
+
+What is not asked for stays in the result as it was.
 
 The roots are those of `scaling.py`: parts of real Python files, of which every copy has other rare words. Up to
 `--written` roots are written by the store's own writer, each into a SQLite file and into the server; the others are
@@ -302,10 +305,15 @@ def clients(url: str, tree: Path, folder: Path) -> list[dict[str, Any]]:
 
 def measure(url: str, folder: Path, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Yield the result as far as it is known, after each step."""
+    result: dict[str, Any] = json.loads(options.out.read_text(encoding="utf-8")) if options.out.exists() else {}
+    asked = {"roots": options.roots, "documents": options.parts, "clients": options.tree}
+    result |= {"cores": os.cpu_count(), "parts_a_root": CHUNKS} | {name: [] for name, value in asked.items() if value}
+    if options.tree:
+        result["clients"] = clients(url, options.tree, folder)
+        yield result
+    if not (options.vectors or options.roots or options.parts):
+        return
     roots = Roots(url, folder, load_pool(options.pool))
-    result: dict[str, Any] = {
-        "cores": os.cpu_count(), "parts_a_root": CHUNKS, "roots": [], "documents": [], "clients": []
-    }  # fmt: skip
     if options.vectors:
         result["vectors"] = nearest(url, roots.pool, options.vectors, folder)
         yield result
@@ -320,9 +328,6 @@ def measure(url: str, folder: Path, options: argparse.Namespace) -> Iterator[dic
             "profile": profile(roots, names[-1]),
         }
         result["roots"].append(row | {"cpu_s": round(processor_seconds() - cpu, 1)})
-        yield result
-    if options.tree:
-        result["clients"] = clients(url, options.tree, folder)
         yield result
     for chunks in options.parts:
         result["documents"].append(larger(roots, chunks))

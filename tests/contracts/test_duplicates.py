@@ -16,6 +16,7 @@ from satchel.memory.records import value_document
 from satchel.testing import TinyRepository
 from satchel.types import Context, ContextItem
 from tests.eval_data import data_file
+from tests.postgres import move_home
 
 NOW = 1_800_000_000.0
 WIDE: Mapping[str, Any] = {"max_tokens": 20_000, "limit": 50, "min_score": 0.0, "now": NOW}
@@ -33,7 +34,7 @@ FUNCTION = '''def backoff(attempt: int) -> float:
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TinyRepository:
-    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
+    move_home(monkeypatch, tmp_path / "home")
     return TinyRepository(tmp_path / "shop")
 
 

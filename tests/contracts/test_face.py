@@ -25,6 +25,7 @@ from satchel.types import CONTEXT_TYPES
 from tests.contracts.five import QUESTION, TYPES, remember, repository
 from tests.memory.samples import FALSIFIED, STARTED
 from tests.oracle import o200k
+from tests.postgres import move_home, own_home
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel]:
     """An engine that knows something of all five kinds. Tests only ask it."""
     folder = tmp_path_factory.mktemp("five")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SATCHEL_HOME", str(folder / "home"))
+        move_home(patch, folder / "home")
         with Satchel.open(repository(folder / "shop").root) as opened:
             opened.index()
             remember(opened)
@@ -59,7 +60,7 @@ def test_the_face_of_the_specification_gives_the_answer_of_the_engine(engine: Sa
 
 def test_without_a_searcher_the_current_folder_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(repository(tmp_path / "shop").root)
-    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
+    move_home(monkeypatch, tmp_path / "home")
     options = AssemblyOptions(format="xml", include_sources=False)
     with ContextAssembler(options=options) as assembler:
         answer = asyncio.run(assembler.assemble_context("take_connection", ["code"], max_tokens=500))
@@ -131,7 +132,7 @@ def test_an_impossible_search_is_an_error(engine: Satchel, arguments: dict[str, 
 def test_search_goes_by_meaning_by_words_or_by_both(tmp_path: Path) -> None:
     embedder = HashEmbedder(synonyms={"automobile": "car"})
     with Satchel.open(
-        repository(tmp_path / "shop").root, environ={"SATCHEL_HOME": str(tmp_path / "home")}, embedder=embedder
+        repository(tmp_path / "shop").root, environ=own_home(tmp_path / "home"), embedder=embedder
     ) as opened:
         opened.memories.add("The car is parked behind the house")
         opened.memories.add("Bread is baked at five")
@@ -279,7 +280,7 @@ def test_a_situation_is_guided_by_the_rules_of_a_folder_and_by_the_judge_that_wa
     made = repository(tmp_path / "shop")
     made.write({"AGENTS.md": "# Rules\n\nReturn each connection to the pool.\n"})
     monkeypatch.chdir(made.root)
-    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
+    move_home(monkeypatch, tmp_path / "home")
     doing = {"task": "return the connection to the pool", "files": ["shop/pool.py"]}
     with Satchel.open(".") as opened:
         expected = opened.situation(doing, max_tokens=900)

@@ -17,6 +17,7 @@ from satchel.types import Detail, Format
 from satchel.vocabulary import Axis
 from tests.contracts.five import QUESTION, TYPES, remember, repository
 from tests.oracle import o200k
+from tests.postgres import move_home, own_home
 from tests.rendered import parse
 
 
@@ -25,7 +26,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel]:
     """An engine that knows something of all five kinds. Tests only ask it."""
     folder = tmp_path_factory.mktemp("five")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SATCHEL_HOME", str(folder / "home"))
+        move_home(patch, folder / "home")
         with Satchel.open(repository(folder / "shop").root) as opened:
             opened.index()
             remember(opened)
@@ -123,7 +124,7 @@ def test_case_2_a_code_item_that_is_cut_still_parses_and_names_its_real_lines(tm
     root = tmp_path / "shop"
     made = TinyRepository(root)
     made.commit("Weigh everything", {"weigh.py": source})
-    with Satchel.open(root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as opened:
+    with Satchel.open(root, environ=own_home(tmp_path / "home")) as opened:
         for format_ in Format:
             context = opened.assemble("weigh_everything total", types=["code"], max_tokens=500, format=format_.value)
             (parsed,) = parse(context.text, format_)
@@ -136,7 +137,7 @@ def test_case_2_a_code_item_that_is_cut_still_parses_and_names_its_real_lines(tm
 
 
 def test_a_record_that_is_cut_says_where_all_of_it_is(tmp_path: Path) -> None:
-    with Satchel.open(repository(tmp_path / "shop").root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as opened:
+    with Satchel.open(repository(tmp_path / "shop").root, environ=own_home(tmp_path / "home")) as opened:
         long = "\n".join(f"The heron server has room {number} for guests" for number in range(200))
         stored = opened.memories.add(long).memory
         opened.memories.add("A heron is no server")
@@ -151,7 +152,7 @@ def test_a_record_that_is_cut_says_where_all_of_it_is(tmp_path: Path) -> None:
 def test_case_4_a_first_item_larger_than_the_budget_starves_no_smaller_one(
     tmp_path: Path, most: int, least: int
 ) -> None:
-    with Satchel.open(repository(tmp_path / "shop").root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as opened:
+    with Satchel.open(repository(tmp_path / "shop").root, environ=own_home(tmp_path / "home")) as opened:
         opened.memories.add("heron server restart " * 300)
         for number in range(4):
             opened.memories.add(f"The heron server {number} has its restart at {number} in the morning")

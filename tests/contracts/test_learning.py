@@ -9,16 +9,18 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
+from satchel.testing import TinyRepository
 from satchel.types import Format, Kind
 from satchel.vocabulary import Axis, Domain, MemoryCategory, RootCauseCategory, Strategy
 from tests.e2e.sample import sample_repository
 from tests.memory.samples import CONFIRMED, FALSIFIED, STARTED, calm_line
+from tests.postgres import move_home
 
 
 @pytest.fixture
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Satchel]:
     """An engine over a small repository, with a memory file of its own."""
-    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
+    move_home(monkeypatch, tmp_path / "home")
     with Satchel.open(sample_repository(tmp_path / "shop").root) as opened:
         yield opened
 
@@ -128,7 +130,9 @@ def test_what_was_forgotten_or_replaced_or_is_still_active_is_in_no_text(engine:
 
 def test_the_memory_file_says_nothing_of_other_roots(engine: Satchel, tmp_path: Path) -> None:
     engine.memories.add("The heron server restarts at dawn")
-    with Satchel.open(sample_repository(tmp_path / "bank").root) as other:
+    bank = TinyRepository(tmp_path / "bank")
+    bank.commit("Open the bank", {"bank.py": "open = True\n"})  # with another first commit, by which a server knows it
+    with Satchel.open(bank.root) as other:
         assert other.search("when does heron restart", types=["memories"]) == []
         assert other.memory_store.kinds().get(Kind.MEMORY) is None
         other.memories.add("The heron server is blue")

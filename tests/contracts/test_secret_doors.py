@@ -18,6 +18,7 @@ from satchel.operations.registry import OPERATIONS, TOOLS
 from satchel.testing import TinyRepository
 from satchel.web.application import mcp_app
 from tests.mcp.test_http import post, running
+from tests.postgres import move_home
 from tests.test_redact import TOKENS
 from tests.web.asking import client_of
 
@@ -34,7 +35,7 @@ EVERYWHERE = frozenset(
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
+    move_home(monkeypatch, tmp_path / "home")
     monkeypatch.setenv("SATCHEL_EMBED_PROVIDER", "off")
     repository = TinyRepository(tmp_path / "shop")
     repository.commit("Add marmalade", {"a.py": "def marmalade(): ...\n"})

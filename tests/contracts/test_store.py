@@ -1,4 +1,4 @@
-"""The contract of every store. A new implementation joins by adding its factory to `STORES`."""
+"""The contract of every store. A new implementation joins by adding its factory to `STORES` and to `--store`."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from satchel.types import Definition, EdgeType, Import, Kind, Outline, Part, Ref
 from tests.contracts.documents import SOURCE, file_document, record_document
 from tests.postgres import postgres_store
 
-Factory = Callable[[Path], Store]
+Factory = Callable[..., Store]
 STORES: dict[str, Factory] = {
-    "sqlite": lambda folder: SqliteStore(folder / "store" / "index.db"),
+    "sqlite": lambda folder, **options: SqliteStore(folder / "store" / "index.db", **options),
     "postgres": postgres_store,
 }
 
 
-@pytest.fixture(params=list(STORES))
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    opened = STORES[request.param](tmp_path)
+@pytest.fixture
+def store(store_kind: str, tmp_path: Path) -> Iterator[Store]:
+    opened = STORES[store_kind](tmp_path)
     yield opened
     opened.close()
 
@@ -264,13 +264,12 @@ def test_every_thread_reads_what_was_published(store: Store) -> None:
 texts = st.text(alphabet="ab \n", max_size=60).map(lambda text: text + "alpha")
 
 
-@pytest.mark.parametrize("kind", [SqliteStore, postgres_store])
 @given(steps=st.lists(st.tuples(st.sampled_from("uvwxyz"), texts), max_size=12))
 def test_incremental_writes_give_the_words_of_a_fresh_store(
-    kind: Callable[..., Store], tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str]]
+    store_kind: str, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str]]
 ) -> None:
     folder = tmp_path_factory.mktemp("stores")
-    grown, fresh = kind(folder / "grown.db"), kind(folder / "fresh.db")
+    grown, fresh = (STORES[store_kind](folder / name) for name in ("grown", "fresh"))
     for key, text in steps:
         with grown.write() as writer:
             writer.put([record_document(key, text)])
@@ -284,15 +283,15 @@ def test_incremental_writes_give_the_words_of_a_fresh_store(
     fresh.close()
 
 
-@pytest.mark.parametrize("kind", [SqliteStore, postgres_store])
-def test_a_second_writer_is_told_that_the_store_is_locked(kind: Callable[..., Store], tmp_path: Path) -> None:
-    first, second = kind(tmp_path / "index.db"), kind(tmp_path / "index.db", timeout_ms=0)
+def test_a_second_writer_is_told_that_the_store_is_locked(store_kind: str, tmp_path: Path) -> None:
+    first, second = STORES[store_kind](tmp_path), STORES[store_kind](tmp_path, timeout_ms=0)
     with first.write(), pytest.raises(LockedError, match="another process"), second.write():
         pass
     first.close()
     second.close()
 
 
+@pytest.mark.files("a server keeps its own files; tests/store/test_postgres_faults.py harms rows")
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "index.db"
     path.write_bytes(b"not a database at all" * 100)
@@ -300,6 +299,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
         SqliteStore(path)
 
 
+@pytest.mark.files("of a server: test_a_store_of_a_newer_satchel")
 def test_a_store_of_a_newer_version_is_refused_untouched(tmp_path: Path) -> None:
     path = tmp_path / "index.db"
     store = SqliteStore(path)

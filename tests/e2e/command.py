@@ -7,11 +7,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from satchel import Satchel as Engine
+from satchel.store.sqlite import SqliteStore
 from tests.index.indexing import look
+from tests.postgres import own_home
 from tests.soundness import contents, faults
 
 COMMAND = (sys.executable, "-P", "-m", "satchel")
@@ -41,12 +45,16 @@ class Satchel:
     home: Path
     before: Callable[[], None] | None = None
 
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment of a command."""
+        return {**os.environ, **own_home(self.home), "SATCHEL_KEY": "07" * 32}
+
     def start(self, *arguments: str, program: Sequence[str] = COMMAND, **variables: str) -> subprocess.Popen[str]:
-        own = {"SATCHEL_HOME": str(self.home), "SATCHEL_KEY": "07" * 32}
         return subprocess.Popen(
             [*program, *arguments],
             cwd=self.root,
-            env={**os.environ, **own, **variables},
+            env={**self.variables, **variables},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -59,9 +67,14 @@ class Satchel:
 
     @property
     def index(self) -> Path:
-        """The index file."""
-        (found,) = self.home.glob("cache/index/*/index.db")
-        return found
+        """The index file, or a copy of it in a file where it is on a server."""
+        if "SATCHEL_STORE" not in os.environ:
+            (found,) = self.home.glob(f"cache/index/{self.root.name}-*/index.db")
+            return found
+        copy = self.home / "copy.db"
+        with Engine.open(self.root, environ=self.variables) as engine, closing(SqliteStore(copy)) as file:
+            file.fill(engine.store.tables())
+        return copy
 
     def faults(self) -> list[str]:
         return list(look(self.index, faults))

@@ -13,11 +13,14 @@ from typing import Any
 import pytest
 
 from satchel import Satchel as Engine
+from satchel.config import Folders
 from satchel.index.walk import TreeWalk, walk
+from satchel.system.locations import index_path
 from satchel.system.state_files import index_lock
 from satchel.testing import TinyRepository
 from tests.e2e.command import Satchel, finish
 from tests.index.indexing import never
+from tests.postgres import own_home
 
 
 @pytest.fixture
@@ -36,10 +39,14 @@ def satchel(repository: TinyRepository, tmp_path: Path) -> Satchel:
 @contextmanager
 def another_run(satchel: Satchel) -> Iterator[None]:
     """Somebody who builds the index all the time: this process."""
-    satchel("status")  # makes the folder
-    (folder,) = satchel.home.glob("cache/index/*")
+    folder = index_folder(satchel)
+    folder.mkdir(parents=True, exist_ok=True)
     with index_lock(folder / "index.lock", 0, never):
         yield
+
+
+def index_folder(satchel: Satchel) -> Path:
+    return index_path(satchel.root, Folders.from_environment(satchel.variables))
 
 
 def test_of_two_runs_at_once_one_reads_and_the_other_finds_nothing_to_do(satchel: Satchel) -> None:
@@ -128,7 +135,7 @@ def test_interrupted_while_it_waits(satchel: Satchel) -> None:
     import signal
 
     with another_run(satchel):
-        (folder,) = satchel.home.glob("cache/index/*")
+        folder = index_folder(satchel)
         waiting = satchel.start("index", SATCHEL_INDEX_LOCK_WAIT_S="600")
         opened = Path(f"/proc/{waiting.pid}/fd")
         while not has_open(opened, folder / "index.lock"):
@@ -167,7 +174,7 @@ def test_a_question_walks_the_tree_once(
         walked.append(arguments)
         return walk(*arguments, **options)
 
-    with Engine.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as opened:
+    with Engine.open(repository.root, environ=own_home(tmp_path / "home")) as opened:
         opened.index()
         if change:
             repository.write({"src/f1.py": "def function_1():\n    return 'changed'\n"})

@@ -119,6 +119,7 @@ def test_a_question_that_is_interrupted_while_it_indexes_gives_no_answer(satchel
     assert "def part_3" in satchel("context", "part_3").out
 
 
+@pytest.mark.files("the benchmark opens them; on a server benchmarks/failover.py does the killing")
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 def test_killed_at_random_moments_with_somebody_reading() -> None:
     """A small run of the benchmark: the stored result in `benchmarks/results` is of a hundred rounds."""

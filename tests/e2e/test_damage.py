@@ -22,6 +22,8 @@ QUESTION = "where does the client wait with exponential backoff"
 ANSWER = "return 0.1 * 2**attempt"
 Harm = Callable[[Path], object]
 
+pytestmark = pytest.mark.files("harms them byte by byte; damaged rows of a server: tests/store/test_postgres_faults.py")
+
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

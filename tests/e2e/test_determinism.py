@@ -17,6 +17,7 @@ from satchel import Satchel
 from satchel.testing import TinyRepository
 from tests.e2e.sample import sample_repository
 from tests.e2e.test_question import QUESTION
+from tests.postgres import own_home
 
 KEY = "7" * 64
 
@@ -31,7 +32,7 @@ def repository(tmp_path: Path) -> TinyRepository:
 
 @pytest.fixture
 def satchel(repository: TinyRepository, tmp_path: Path) -> Iterator[Satchel]:
-    environ = {"SATCHEL_HOME": str(tmp_path / "own"), "SATCHEL_KEY": KEY}
+    environ = {**own_home(tmp_path / "own"), "SATCHEL_KEY": KEY}
     with Satchel.open(repository.root, environ=environ) as opened:
         yield opened
 
@@ -42,7 +43,7 @@ def asked(root: Path, home: Path, seed: int, workers: int) -> dict[str, Any]:
         **os.environ,
         "PYTHONHASHSEED": str(seed),
         "OMP_NUM_THREADS": str(workers),
-        "SATCHEL_HOME": str(home),
+        **own_home(home),
         "SATCHEL_KEY": KEY,
         "SATCHEL_INDEX_WORKERS": str(workers),
     }

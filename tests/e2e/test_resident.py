@@ -29,6 +29,7 @@ from satchel.system import hook_log, resident
 from tests.e2e.command import PATIENCE_SECONDS, Ran
 from tests.e2e.sample import sample_repository
 from tests.hooks.recorded import RECORDED, event_word, recorded
+from tests.postgres import own_home
 
 PROMPT = "where is an order sent again when the connection drops?"
 QUESTIONS = (PROMPT, "how is a discount computed?", "what does backoff return?", "RetryError of the client")
@@ -127,7 +128,7 @@ def folder() -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def built(folder: Path) -> Place:
     root = sample_repository(folder / "shop").root
-    environ = os.environ | {"SATCHEL_HOME": str(folder / "h"), "SATCHEL_KEY": "07" * 32}
+    environ = os.environ | {**own_home(folder / "h"), "SATCHEL_KEY": "07" * 32}
     with Satchel.open(root, environ=environ) as engine:
         engine.index()
         engine.memories.add("Never deploy on Fridays", category="decision", importance=0.9)

@@ -11,9 +11,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.command import Ran, Satchel
-from tests.index.indexing import look
 from tests.repositories import commit, git, new_repository
-from tests.soundness import contents, faults
 
 COUNTING = """
 import sys
@@ -42,6 +40,8 @@ sys.exit(main())
 
 ONLY_FIRST = "zebra_crossing"
 
+pytestmark = pytest.mark.files("a second work tree starts from the file of the first")
+
 
 @pytest.fixture
 def first(tmp_path: Path) -> Path:
@@ -65,11 +65,6 @@ def second(first: Path, tmp_path: Path) -> Satchel:
     return Satchel(tmp_path / "second", tmp_path / "home")
 
 
-def index_of(satchel: Satchel) -> Path:
-    (path,) = satchel.home.glob(f"cache/index/{satchel.root.name}-*/index.db")
-    return path
-
-
 def fresh(satchel: Satchel) -> dict[str, Any]:
     alone = Satchel(satchel.root, satchel.home.with_name("fresh"))
     assert alone("index").code == 0
@@ -91,8 +86,8 @@ ALL = ["own.py", *(f"src/part{number}.py" for number in range(4))]
 def test_only_other_files_are_parsed_and_the_index_is_that_from_nothing(second: Satchel) -> None:
     ran = indexed(second)
     assert parsed(ran) == ["own.py", "src/part0.py", "src/part3.py"]
-    assert look(index_of(second), contents) == fresh(second)
-    assert look(index_of(second), faults) == []
+    assert second.contents() == fresh(second)
+    assert second.faults() == []
     alone = Satchel(second.root, second.home.with_name("fresh"))
     for question in ("own", "part_0", "part_1", "part_3", "Add a picture", "Only on the main branch", ONLY_FIRST):
         hits, expected = (one("search", question, "--json").json["hits"] for one in (second, alone))
@@ -103,7 +98,7 @@ def test_only_other_files_are_parsed_and_the_index_is_that_from_nothing(second: 
 
 def test_files_have_the_dates_of_their_own_tree(second: Satchel) -> None:
     assert indexed(second).code == 0
-    with sqlite3.connect(index_of(second)) as connection:
+    with sqlite3.connect(second.index) as connection:
         rows = connection.execute("SELECT key, updated, mtime_ns FROM bundles WHERE origin = 'file'").fetchall()
     assert {key: updated for key, updated, _ in rows} == {
         key: (second.root / key).stat().st_mtime_ns / 1e9 for key, _, _ in rows
@@ -112,7 +107,7 @@ def test_files_have_the_dates_of_their_own_tree(second: Satchel) -> None:
 
 def test_nothing_of_the_other_tree_is_left(second: Satchel) -> None:
     assert indexed(second).code == 0
-    path = index_of(second)
+    path = second.index
     assert {one.name for one in path.parent.glob("sibling.db*")} == set()
     stored = b"".join(one.read_bytes() for one in path.parent.glob("index.db*"))
     assert ONLY_FIRST.encode() not in stored
@@ -129,20 +124,20 @@ def test_an_index_with_another_key_or_other_settings_is_not_used(second: Satchel
 
 @pytest.mark.parametrize("change", ["PRAGMA user_version = 1", "DELETE FROM meta"])
 def test_an_index_of_another_version_is_not_used(first: Path, second: Satchel, change: str) -> None:
-    with sqlite3.connect(index_of(Satchel(first, second.home))) as connection:
+    with sqlite3.connect(Satchel(first, second.home).index) as connection:
         connection.execute(change)
     assert set(parsed(indexed(second))) == set(ALL)
 
 
 def test_a_damaged_index_is_not_used(first: Path, second: Satchel) -> None:
-    path = index_of(Satchel(first, second.home))
+    path = Satchel(first, second.home).index
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with path.open("r+b") as file:
         file.seek(4096)
         file.write(bytes(path.stat().st_size - 4096))
     assert set(parsed(indexed(second))) == set(ALL)
-    assert look(index_of(second), contents) == fresh(second)
+    assert second.contents() == fresh(second)
 
 
 def test_a_tree_that_only_claims_to_be_one_of_the_repository_is_not_used(first: Path, tmp_path: Path) -> None:
@@ -156,7 +151,7 @@ def test_a_tree_that_only_claims_to_be_one_of_the_repository_is_not_used(first: 
 
 def test_a_run_that_is_stopped_publishes_nothing_and_the_next_one_starts_again(second: Satchel) -> None:
     assert indexed(second, program=STOPPED).code == 130
-    with sqlite3.connect(index_of(second)) as connection:
+    with sqlite3.connect(second.index) as connection:
         assert connection.execute("SELECT count(*) FROM bundles").fetchone() == (0,)
     assert parsed(indexed(second)) == ["own.py", "src/part0.py", "src/part3.py"]
-    assert look(index_of(second), contents) == fresh(second)
+    assert second.contents() == fresh(second)

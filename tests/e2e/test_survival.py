@@ -10,13 +10,14 @@ from pathlib import Path
 
 from satchel.testing import TinyRepository
 from tests.e2e.sample import sample_repository
+from tests.postgres import own_home
 
 COMMAND = (sys.executable, "-P", "-m", "satchel")
 CANARY = "-".join(("canary", "of", "the", "outside"))
 
 
 def run(root: Path, *arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "SATCHEL_HOME": str(home)}
+    environment = {**os.environ, **own_home(home)}
     return subprocess.run(
         [*COMMAND, *arguments], cwd=root, env=environment, capture_output=True, text=True, timeout=60, check=False
     )

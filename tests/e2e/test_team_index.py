@@ -15,6 +15,8 @@ from tests.repositories import commit, git, new_repository
 
 WORDS = ["apple", "birch", "cedar", "daisy", "elder", "fern", "grape", "hazel", "iris", "juniper"]
 
+pytestmark = pytest.mark.files("names the server itself, in every run")
+
 
 def module(number: int, body: str) -> str:
     function = f'def part_{number}():\n    return "{body}"\n'

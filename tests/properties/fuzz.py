@@ -22,6 +22,7 @@ from typing import Any
 
 from satchel import Satchel
 from satchel.types import Format
+from tests.postgres import own_home
 from tests.properties.checks import Assembly, assemble, faults, weaker_inside
 from tests.properties.corpora import question, write_corpus
 
@@ -75,7 +76,7 @@ def corpus(seed: int, count: int, tally: Tally) -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "corpus"
         write_corpus(root, seed)
-        environment = {**os.environ, "SATCHEL_HOME": f"{folder}/home"}
+        environment = {**os.environ, **own_home(Path(folder) / "home")}
         with Satchel.open(root, environ=environment) as satchel:
             satchel.index()
             for _ in range(count):

@@ -142,6 +142,7 @@ def test_a_damaged_input_breaks_no_law(path: Path, seed: int) -> None:
     assert (sanitize.text(safe), safe.count("\n")) == (safe, text.count("\n"))
 
 
+@pytest.mark.files("damages the bytes of one")
 @given(seed=st.integers(1, 2**32))
 @example(seed=AS_IT_IS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

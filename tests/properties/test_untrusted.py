@@ -38,6 +38,7 @@ from satchel.sources.conversations import Exchange
 from satchel.testing import TinyRepository
 from satchel.types import ContextItem, Format, Trust, View
 from tests.eval_data import data_file
+from tests.postgres import move_home
 from tests.rendered import parse
 
 TOPIC = "marmalade"
@@ -268,7 +269,7 @@ def all_faults(satchel: Satchel, kinds: Iterable[str]) -> tuple[dict[str, int], 
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TinyRepository:
-    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
+    move_home(monkeypatch, tmp_path / "home")
     return TinyRepository(tmp_path / "shop")
 
 

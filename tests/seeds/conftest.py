@@ -11,6 +11,7 @@ from satchel import Satchel
 from satchel.testing import TinyRepository
 from tests.contracts.five import remember, repository
 from tests.e2e.command import Satchel as Command
+from tests.postgres import own_home
 
 Shop = Callable[[Mapping[str, str]], Satchel]
 
@@ -19,7 +20,7 @@ Shop = Callable[[Mapping[str, str]], Satchel]
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel]:
     """An engine with memories, code, experiences, values and commits about three things. Tests only ask it."""
     folder = tmp_path_factory.mktemp("specifications")
-    environ = {"SATCHEL_HOME": str(folder / "home"), "SATCHEL_EMBED_PROVIDER": "off"}
+    environ = {**own_home(folder / "home"), "SATCHEL_EMBED_PROVIDER": "off"}
     with Satchel.open(repository(folder / "shop").root, environ=environ) as opened:
         opened.index()
         remember(opened)
@@ -33,7 +34,7 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
 
     def open_shop(files: Mapping[str, str]) -> Satchel:
         TinyRepository(tmp_path / "shop").commit("Begin", files)
-        environ = {"SATCHEL_HOME": str(tmp_path / "home"), "SATCHEL_EMBED_PROVIDER": "off"}
+        environ = {**own_home(tmp_path / "home"), "SATCHEL_EMBED_PROVIDER": "off"}
         opened.append(Satchel.open(root=tmp_path / "shop", environ=environ))
         return opened[-1]
 

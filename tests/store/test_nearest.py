@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -119,6 +120,25 @@ def test_the_index_follows_what_is_written_and_goes_with_its_vectors(server: Pos
     with server.write() as writer:
         writer.keep_vectors("another")
     assert server.index_vectors() == 0
+
+
+def test_own_and_shared_vectors_are_both_found(server: PostgresStore, tmp_path: Path) -> None:
+    made = normalised(np.random.default_rng(5).normal(size=(COUNT, SIZE)).astype(np.float32))
+    keys = [f"m{number}" for number in range(COUNT)]
+    with closing(postgres_store(tmp_path / "shared", is_shared=True)) as memory:
+        with memory.write() as writer:
+            records = [record_document(key, "a", kind=Kind.MEMORY) for key in keys]
+            shared = [replace(record, fields={"visibility": "team"}) for record in records[::2]]
+            writer.put([*shared, *records[1::2]])
+        rows = memory.first_rows(Kind.MEMORY, keys)
+        with memory.write() as writer:
+            writer.put_vectors(MODEL, [(rows[key], one) for key, one in zip(keys, encode(made), strict=True)])
+        assert server.index_vectors() == 2
+        near = memory.nearness(Kind.MEMORY, MODEL)
+        assert isinstance(near, NearVectors)
+        for place in (0, 1):
+            assert near.rows[int(np.argmax(near.products(made[place])))] == rows[keys[place]]
+        memory.remove()
 
 
 def test_the_store_says_whether_the_server_has_the_extension(server: PostgresStore) -> None:

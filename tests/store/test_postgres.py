@@ -10,12 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from equal_stores import measure
 
 import satchel
 from satchel import Satchel
 from satchel.sources.conversations import Exchange
 from satchel.testing import HashEmbedder, TinyRepository
 from satchel.types import CONTEXT_TYPES
+from tests.e2e.sample import sample_repository
 from tests.postgres import environment, server_url
 
 NOW = 1_700_100_000.0
@@ -117,6 +119,14 @@ def test_commands_and_hooks_use_the_server_and_leave_no_file_with_the_password(
     assert not any(path.suffix == ".db" or b"sesame" in path.read_bytes() for path in files)
     del variables["SATCHEL_STORE"]
     assert run("store", "status").startswith("files on this machine\n")
+
+
+def test_questions_of_every_kind_have_the_same_answers(tmp_path: Path) -> None:
+    """A small run of the benchmark: the stored result in `benchmarks/results` is of 200 questions of each kind."""
+    rows = measure(sample_repository(tmp_path / "shop").root, tmp_path, 6, server_url())
+    assert {name: row["different"] for name, row in rows.items()} == {name: [] for name in rows}
+    assert [name for name, row in rows.items() if not row["with_items"]] == []
+    assert len(rows) == 14
 
 
 def test_both_stores_give_the_same_answers(engines: tuple[Satchel, Satchel], repository: TinyRepository) -> None:

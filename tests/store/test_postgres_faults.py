@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -180,6 +182,32 @@ def test_the_extra_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+def test_tls_is_asked_for_and_a_server_without_it_is_named() -> None:
+    pytest.importorskip("psycopg", reason="the extra 'postgres' is not installed")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            taken, _ = listener.accept()
+            with taken:
+                if taken.recv(8)[4:] == bytes.fromhex("04d2162f"):  # the driver asks for TLS first
+                    taken.sendall(b"N")
+
+        server = threading.Thread(target=answer)
+        server.start()
+        url = f"postgresql://ada:{SECRET}@127.0.0.1:{listener.getsockname()[1]}/shop?sslmode=require"
+        assert refusal(url).endswith("/shop: the server does not speak TLS, which sslmode asks for")
+        server.join()
+
+
+def test_a_statement_that_takes_too_long_is_stopped_and_changes_nothing(tmp_path: Path) -> None:
+    with closing(postgres_store(tmp_path)) as store:
+        assert store._rows("SELECT current_setting('statement_timeout')") == [("1min",)]
+        with pytest.raises(StoreError, match="longer than 60 s for a statement: nothing"), store.write() as writer:  # noqa: PT012 - stopped within
+            writer.set_meta("a", "b")
+            store._writing.focus.both().script("SET LOCAL statement_timeout = 1; SELECT pg_sleep(60)")
+        assert (store.revision, store.meta("a")) == ("0", None)
+
+
 def test_what_the_address_says_about_tls_reaches_the_driver() -> None:
     pytest.importorskip("psycopg", reason="the extra 'postgres' is not installed")
     from satchel.store.postgres.connection import Server
@@ -189,6 +217,7 @@ def test_what_the_address_says_about_tls_reaches_the_driver() -> None:
     assert "sslrootcert=/ca.pem" in server._conninfo
     assert "connect_timeout=9" in server._conninfo
     assert repr(server) == "Server(postgresql://db:5432/x)"
+    assert "connect_timeout=5" in Server("postgresql://ada@db/x")._conninfo
     assert Server("postgresql://ada@one:1,two:2/x").name == "postgresql://one:1,two:2/x"
     assert Server("postgresql://ada@/x?host=one,two").name == "postgresql://one:5432,two:5432/x"
 

@@ -31,7 +31,7 @@ _INDEXES = (
 )
 _IN_SIGHT = (
     "SELECT id FROM satchel.roots WHERE id::text IN (current_setting('satchel.root'), "
-    "current_setting('satchel.team', true)) AND EXISTS "
+    "current_setting('satchel.shared', true)) AND EXISTS "
     "(SELECT FROM satchel.vectors WHERE root = roots.id AND fingerprint = ?)"
 )
 _LONG = "SET statement_timeout = 0; SET maintenance_work_mem = '1GB'"
