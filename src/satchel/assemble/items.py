@@ -355,11 +355,19 @@ CountLines = Callable[[Iterable[str]], Counted]
 _PREFIX = f"{Kind.COMMIT}:"
 
 
-def counted_items(items: Sequence[ContextItem], count: CountLines) -> tuple[tuple[ContextItem, ...], list[Failure]]:
-    """Return the items, commits with `insertions` and `deletions` (None if unknown), and what could not be counted."""
-    counted = _counted((item.id for item in items), count)
-    shown = tuple(replace(item, metadata={**item.metadata, **_fields(counted, item.id)}) for item in items)
-    return shown, list(counted.failures)
+def counted_items(
+    items: Sequence[ContextItem], count: CountLines, workspace: str = ""
+) -> tuple[tuple[ContextItem, ...], list[Failure]]:
+    """Return the items, commits with `insertions` and `deletions` (None if unknown), and what could not be counted.
+
+    Only commits of this workspace are counted.
+    """
+    own = {item.id for item in items if item.metadata.get("workspace", "") == workspace}
+    counted = _counted(sorted(own), count)
+    return tuple(
+        replace(item, metadata={**item.metadata, **_fields(counted, item.id)}) if item.id in own else item
+        for item in items
+    ), list(counted.failures)
 
 
 def counted_hits(hits: Sequence[Hit], count: CountLines) -> tuple[list[Hit], list[Failure]]:

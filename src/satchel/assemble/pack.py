@@ -252,6 +252,7 @@ def _frame(
         truncated=request.show_meta,
         summary=LONGEST_SUMMARY if request.show_meta else "",
         view=request.view,
+        workspaces=request.workspaces,
         lead=request.lead,
         title=plan.title,
         based_on=plan.based_on,

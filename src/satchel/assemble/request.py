@@ -258,7 +258,8 @@ class AssembleRequest:
     `lead` is the kind whose section comes first. `plan` names a plan in place of the kinds (`satchel.assemble.plans`),
     empty for the kinds themselves. Items that `session` received before are only named. `ledger` is the state of the
     session's ledger to answer from, empty for the latest. With `callers` the functions that answer come with the lines
-    that call them. `file_weights` are the signals of files whose weight is not the usual one.
+    that call them. `workspaces` are the names of those that answer together, empty for the root that is asked.
+    `file_weights` are the signals of files whose weight is not the usual one.
     """
 
     query: str
@@ -324,10 +325,11 @@ class AssembleRequest:
     session: str = field(default="", metadata=_option(check_session, dump=_session_data))
     ledger: str = ""
     callers: bool = False
+    workspaces: tuple[str, ...] = ()
     file_weights: FileWeights = field(default=(), metadata=_option(load=check_file_weights))
 
 
-_TEXTS = frozenset({"include", "exclude", "paths"})
+_TEXTS = frozenset({"include", "exclude", "paths", "workspaces"})
 """Options that are lists of texts without a check of their own."""
 
 

@@ -15,13 +15,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import field, replace
 from itertools import islice
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from satchel.assemble.candidates import Candidate, Step
-from satchel.assemble.source_lines import FileLines, Lines, Unreadable, joined
+from satchel.assemble.source_lines import Lines, Unreadable, joined
 from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.safety.sanitize import clean_field
-from satchel.store.protocol import Store
 from satchel.system import files
 from satchel.text import SAME_PROSE, may_be_same, sampled, shingles, similarity
 from satchel.types import (
@@ -38,6 +38,9 @@ from satchel.types import (
     ScoredSpan,
     Signal,
 )
+
+if TYPE_CHECKING:
+    from satchel.assemble.gather import Workbench
 
 ONE_LINE = 100
 """Longest text (characters) that counts as one line: two such texts with different version numbers share nine tenths of
@@ -345,16 +348,18 @@ _UNPINNED: Mapping[str, str] = {
 }
 
 
-def find_pins(pins: Iterable[Pin], lines: FileLines, store: Store) -> tuple[list[Pinned], list[Failure]]:
+def find_pins(pins: Iterable[Pin], benches: Sequence[Workbench]) -> tuple[list[Pinned], list[Failure]]:
     """Return the candidate of each pin, in order; a pin that cannot be read is a named failure."""
     pinned: list[Pinned] = []
     failures: list[Failure] = []
     for pin in dict.fromkeys(pins):
-        shown = lines.read(pin.path)
+        bench = next((one for one in benches if pin.path.startswith(one.prefix)), benches[0])
+        path = pin.path.removeprefix(bench.prefix)
+        shown = bench.lines.read(path)
         if isinstance(shown, Unreadable):
             failures.append(_failure(pin, _UNPINNED.get(shown.reason, shown.reason)))
             continue
-        kinds = [kind for kind in (Kind.CODE, Kind.DOC, Kind.NOTE) if store.document(kind, pin.path) is not None]
+        kinds = [kind for kind in (Kind.CODE, Kind.DOC, Kind.NOTE) if bench.store.document(kind, path) is not None]
         if not kinds:
             failures.append(_failure(pin, "it is not in the index, as ignored, hidden and excluded files are not"))
             continue
@@ -364,7 +369,13 @@ def find_pins(pins: Iterable[Pin], lines: FileLines, store: Store) -> tuple[list
             continue
         kind = Kind.DOC if kinds[0] is Kind.DOC else Kind.CODE
         start, end = pin.start or 1, min(pin.end or last, last)
-        pinned.append(Pinned(kind, _candidate(pin.path, kind, start, end, shown), shown))
+        pinned.append(
+            Pinned(
+                kind,
+                _candidate(pin.path, kind, start, end, shown),
+                replace(shown, path=pin.path) if bench.prefix else shown,
+            )
+        )
     return pinned, failures
 
 

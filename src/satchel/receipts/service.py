@@ -27,6 +27,7 @@ from satchel.errors import UsageError
 from satchel.receipts.handles import HandleLedger, HandleTarget, handles_of, reference_handles
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
+from satchel.search.chunks import in_workspace
 from satchel.search.filters import parse_filters, parse_strategies, silent
 from satchel.search.query import analyse
 from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, balanced
@@ -82,8 +83,11 @@ class ReceiptService:
         now: Moment | None = None,
         min_score: float | None = None,
         refresh: bool = True,
+        workspaces: Sequence[str] = (),
     ) -> list[Hit]:
         """Return the best hits of each kind asked for (by default all that have chunks), at most `limit` each.
+
+        Those of several `workspaces` are one list by relevance.
 
         `filters` restrict records, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`);
         `searches` are the retrievers to use (names: `satchel.search.filters`). Without a `min_score`, weak
@@ -94,6 +98,16 @@ class ReceiptService:
         if Kind.CONTEXT in kinds:
             raise UsageError(NOT_SEARCHED, "types")
         check_limit(limit)
+        if workspaces:
+            ask = partial(ReceiptService.search, question=question, types=types, limit=limit, filters=filters,
+                          searches=searches, now=now, min_score=min_score, refresh=refresh)  # fmt: skip
+            roots = self._root.siblings(workspaces) or {"": self._root}
+            found = [
+                in_workspace(hit, f"{name}/" if name else "")
+                for name, one in roots.items()
+                for hit in ask(ReceiptService(one))
+            ]
+            return best_each({hit.chunk.id: hit for hit in found}.values(), limit)
         root, allow = self._root, self._root.settings.redact_allow
         if refresh:
             root.refresh()
@@ -124,7 +138,8 @@ class ReceiptService:
             question = _question_of(change)
         check_question(question)
         settings = self._root.settings
-        return make_request(sanitize.text(question, settings.redact_allow), settings, options)
+        request = make_request(sanitize.text(question, settings.redact_allow), settings, options)
+        return request if self._root.siblings(request.workspaces) else replace(request, workspaces=())
 
     def answer(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
         """Return the context for a checked request, from the index as it is. `notes` become failures of the answer."""
@@ -132,7 +147,7 @@ class ReceiptService:
         with self.traced(request.limit) as tell:
             context = self._assembled(request, notes, account)
             tell(context)
-        return self.keep(context, account, request.session, handles_of(context))
+        return self.keep(context, account, request.session, handles_of(context), request.workspaces)
 
     def unrecorded(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
         """Return an answer without recording it: its handles cannot be expanded. For internal questions."""
@@ -141,11 +156,12 @@ class ReceiptService:
 
     def deliver(self, request: AssembleRequest, context: Context) -> Context:
         """Record handles and session of an answer of `unrecorded` that is sent after all."""
-        return self.keep(context, self._account_of(request), request.session, handles_of(context))
+        account = self._account_of(request)
+        return self.keep(context, account, request.session, handles_of(context), request.workspaces)
 
     def _assembled(self, request: AssembleRequest, notes: Sequence[Failure], account: Account | None) -> Context:
         """Return the answer, with a mark of the settings that shaped it."""
-        context = self._root.with_bench(partial(assemble, request), notes, account)
+        context = self._root.with_benches(partial(assemble, request), notes, account, request.workspaces)
         return replace(context, meta={**context.meta, "settings": settings_mark(self._root.settings)})
 
     def traced(self, limit: int | None = None) -> AbstractContextManager[Callable[[Context], None]]:
@@ -153,10 +169,22 @@ class ReceiptService:
         content = self._root.settings.telemetry_content
         return telemetry.retrieval(self._root.places.index.name, content=content, limit=limit)
 
-    def keep(self, context: Context, account: Account | None, session: str, handles: Sequence[HandleTarget]) -> Context:
+    def keep(
+        self,
+        context: Context,
+        account: Account | None,
+        session: str,
+        handles: Sequence[HandleTarget],
+        workspaces: Sequence[str] = (),
+    ) -> Context:
         """Record the handles of an answer and its items for the session; return it with failures to do so."""
-        self.handles.record([*handles, *reference_handles(context)])
+        self._record([*handles, *reference_handles(context)], workspaces)
         return with_account(context, account, self._note_shown(session, account, context.items))
+
+    def _record(self, handles: Sequence[HandleTarget], workspaces: Sequence[str]) -> None:
+        """Record handles, those of an answer from several workspaces with the one that each belongs to."""
+        roots = self._root.siblings(workspaces)
+        self.handles.record([in_one_of(row, roots) if roots else row for row in handles])
 
     def _account_of(self, request: AssembleRequest) -> Account | None:
         return self.account(request.session, request.ledger, pins=request.pins, shows_lines=request.show_code)
@@ -229,14 +257,16 @@ class ReceiptService:
                 f"unknown handle {', '.join(unknown)}: ask the question again here ({self._root.places.root}), "
                 "and use the handles of that answer"
             )
+        workspaces = [row.workspace for row in rows.values() if row.workspace]
         context = expand(
             [rows[handle] for handle in names],
-            self._root,
+            {"": self._root, **self._root.siblings(workspaces)},
             counter=counter(tokenizer or settings.budget_tokenizer),
             max_tokens=check_budget(settings.budget_max_tokens if max_tokens is None else max_tokens),
             layout=parse_format(format or settings.context_format),
         )
-        self.handles.record([row for row in handles_of(context) if row.handle not in rows])  # those keep their lines
+        new = [row for row in handles_of(context) if row.handle not in rows]  # the others keep their lines
+        self._record(new, workspaces)
         account = self.account(check_session(session))
         failures = account.failures if account is not None else ()
         return with_account(context, account, [*failures, *self._note_shown(session, account, context.items)])
@@ -305,6 +335,23 @@ class ReceiptService:
             return read_change(repository, options, revision, staged=staged)
 
         return self._root.read(changed)
+
+
+def in_one_of(row: HandleTarget, roots: Mapping[str, OpenRoot]) -> HandleTarget:
+    """Return a handle of an answer from several workspaces with the workspace that it belongs to."""
+    kind, _, key = row.id.partition(":")
+    name, _, rest = key.partition("/")
+    if row.path or row.kind is Kind.NOTE:
+        path = row.path.partition("/")[2]
+        return replace(row, id=f"{kind}:{rest}", path=path, workspace=name) if name in roots else row
+    known = (name for name, root in roots.items() if root.store_of(row.kind).document(row.kind, key.partition("::")[0]))
+    return replace(row, workspace=next(known, ""))
+
+
+def best_each(hits: Iterable[Hit], limit: int) -> list[Hit]:
+    """Return the `limit` most relevant hits of each kind, kind by kind."""
+    ranked = sorted(hits, key=lambda hit: -hit.relevance)
+    return [hit for kind in CONTEXT_TYPES.values() for hit in [one for one in ranked if one.chunk.kind is kind][:limit]]
 
 
 def settings_mark(settings: Settings) -> dict[str, str]:
