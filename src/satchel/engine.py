@@ -314,7 +314,7 @@ class Satchel:
         Options: `types` (context types, default all), `max_tokens`, `limit` (most items), `format`, `tokenizer`,
         `purpose` ("find" or "edit"), `min_score`, `stale` ("mark" or "withhold"), `related`, `show_sources`, `session`,
         `show_code`, `group_by_type`, `include`, `exclude`, `paths` (globs), `filters` (of records), `now`,
-        `workspaces` (names, asked together). Raises UsageError for impossible values. The text never has more than
+        `workspace` (names, asked together). Raises UsageError for impossible values. The text never has more than
         `max_tokens`.
         """
         request = self.request(question, **options)

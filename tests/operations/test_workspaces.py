@@ -47,7 +47,7 @@ def paths(context: Context) -> list[str]:
 
 
 def test_one_answer_has_the_files_of_both_with_their_workspace(engine: Satchel, api: TinyRepository) -> None:
-    context = engine.assemble(QUESTION, types=["code"], workspaces=["shop", "api"])
+    context = engine.assemble(QUESTION, types=["code"], workspace=BOTH)
     assert sorted(paths(context)) == ["api/src/client.py", "shop/shop/client.py"]
     assert "Paths begin with their workspace: shop, api." in context.text
     assert "### api/src/client.py" in context.text
@@ -56,21 +56,21 @@ def test_one_answer_has_the_files_of_both_with_their_workspace(engine: Satchel, 
 
 def test_the_workspace_that_answers_better_comes_first(engine: Satchel) -> None:
     for question, first in (("fetch the orders of a page", "api/"), ("discount of a price in percent", "shop/")):
-        assert paths(engine.assemble(question, types=["code"], workspaces=["shop", "api"]))[0].startswith(first)
+        assert paths(engine.assemble(question, types=["code"], workspace=BOTH))[0].startswith(first)
 
 
 def test_each_door_gives_the_same_answer(engine: Satchel, ask: Ask, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     from satchel.cli.application import run
 
     asked = ask("context_query", question=QUESTION, workspace=BOTH).text
-    assert asked == engine.assemble(QUESTION, workspaces=("shop", "api")).text
+    assert asked == engine.assemble(QUESTION, workspace=("shop", "api")).text
     capsysbinary.readouterr()
     assert run(["context", QUESTION, "--workspace", BOTH]) == 0
     assert capsysbinary.readouterr().out.decode() == asked
 
 
 def test_a_handle_leads_to_its_workspace(engine: Satchel, ask: Ask) -> None:
-    context = engine.assemble(QUESTION, workspaces=["shop", "api"])
+    context = engine.assemble(QUESTION, workspace=BOTH)
     handles = {item.location.path: item.handle for item in context.items if item.location is not None}
     expanded = ask("expand", handles=list(handles.values()))
     assert "api/src/client.py" in expanded.text
@@ -84,24 +84,24 @@ def test_a_handle_leads_to_its_workspace(engine: Satchel, ask: Ask) -> None:
 
 
 def test_a_file_that_changed_is_shown_as_it_is_now(engine: Satchel, api: TinyRepository) -> None:
-    engine.assemble(QUESTION, workspaces=["shop", "api"])
+    engine.assemble(QUESTION, workspace=BOTH)
     api.write({"src/client.py": API["src/client.py"].replace("2**attempt", "3**attempt")})
-    shown = engine.assemble(QUESTION, workspaces=["shop", "api"], refresh=False).text
+    shown = engine.assemble(QUESTION, workspace=BOTH, refresh=False).text
     assert "return 3**attempt" in shown
     assert "2**attempt\n\n" not in shown
     assert "changed backoff" in shown
 
 
 def test_globs_and_includes_name_the_workspace(engine: Satchel) -> None:
-    only = engine.assemble(QUESTION, types=["code"], paths=["api/*"], workspaces=["shop", "api"])
+    only = engine.assemble(QUESTION, types=["code"], paths=["api/*"], workspace=BOTH)
     assert paths(only) == ["api/src/client.py"]
-    pinned = engine.assemble(QUESTION, include=["shop/AGENTS.md", "src/client.py"], workspaces=["shop", "api"])
+    pinned = engine.assemble(QUESTION, include=["shop/AGENTS.md", "src/client.py"], workspace=BOTH)
     assert "shop/AGENTS.md" in paths(pinned)
     assert [failure.message for failure in pinned.failures] == ["src/client.py: there is no such file"]
 
 
 def test_neighbours_and_callers_name_their_workspace(engine: Satchel) -> None:
-    text = engine.assemble("who calls backoff?", related=True, workspaces=["shop", "api"]).text
+    text = engine.assemble("who calls backoff?", related=True, workspace=BOTH).text
     assert "- api/src/client.py: 3" in text
     assert "- shop/shop/client.py: 3" in text
     assert "called by fetch_orders (api/src/client.py:3)" in text
@@ -128,7 +128,7 @@ def test_notes_of_an_export_answer_beside_code(engine: Satchel, ask: Ask, tmp_pa
     path = tmp_path / "ideas.json"
     path.write_bytes(export(node("n", "Backoff of connections", "m"), node("m", "Never wait longer than a minute")))
     Registry(Folders.from_environment()).add("ideas", path)
-    context = engine.assemble(QUESTION, workspaces=["api", "ideas"])
+    context = engine.assemble(QUESTION, workspace="api,ideas")
     assert {"code:api/src/client.py", "note:ideas/n"} <= {item.id for item in context.items}
     note = next(item for item in context.items if item.id == "note:ideas/n")
     assert "Backoff of connections" in ask("expand", handles=[note.handle]).text
@@ -137,7 +137,7 @@ def test_notes_of_an_export_answer_beside_code(engine: Satchel, ask: Ask, tmp_pa
 
 def test_what_is_remembered_everywhere_is_shown_once(engine: Satchel) -> None:
     engine.memories.add("Backoff of a dropped connection is at most a minute", everywhere=True)
-    context = engine.assemble(QUESTION, types=["memories"], workspaces=["shop", "api"])
+    context = engine.assemble(QUESTION, types=["memories"], workspace=BOTH)
     assert [item.source for item in context.items] == ["memory"]
 
 

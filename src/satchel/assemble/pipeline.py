@@ -47,7 +47,7 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     first, rows = found[0][1], [row for _, findings in found for row in findings.rows]
     searched = time.monotonic()
     sections, unreadable = _sections(request, found)
-    pinned, unpinned = find_pins(request.pins, bench.every)
+    pinned, unpinned = find_pins(request.pins, [(one.prefix, one.lines, one.store) for one in bench.every])
     has_history = any(Kind.COMMIT in one.store.kinds() for one in bench.every)
     has_vectors = any(row.result.with_vectors for row in rows)
     absent = unavailable(request.searches, has_vectors=has_vectors, has_history=has_history)

@@ -41,6 +41,7 @@ from satchel.vocabulary import (
     checked_names,
     checked_text,
     parse_moment,
+    workspace_names,
 )
 
 if TYPE_CHECKING:
@@ -325,11 +326,13 @@ class AssembleRequest:
     session: str = field(default="", metadata=_option(check_session, dump=_session_data))
     ledger: str = ""
     callers: bool = False
-    workspaces: tuple[str, ...] = ()
+    workspaces: tuple[str, ...] = field(
+        default=(), metadata=_option(workspace_names, name="workspace", dump=",".join, load=workspace_names)
+    )
     file_weights: FileWeights = field(default=(), metadata=_option(load=check_file_weights))
 
 
-_TEXTS = frozenset({"include", "exclude", "paths", "workspaces"})
+_TEXTS = frozenset({"include", "exclude", "paths"})
 """Options that are lists of texts without a check of their own."""
 
 

@@ -15,13 +15,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import field, replace
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 from satchel.assemble.candidates import Candidate, Step
-from satchel.assemble.source_lines import Lines, Unreadable, joined
+from satchel.assemble.source_lines import FileLines, Lines, Unreadable, joined
 from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.safety.sanitize import clean_field
+from satchel.store.protocol import Store
 from satchel.system import files
 from satchel.text import SAME_PROSE, may_be_same, sampled, shingles, similarity
 from satchel.types import (
@@ -38,9 +38,6 @@ from satchel.types import (
     ScoredSpan,
     Signal,
 )
-
-if TYPE_CHECKING:
-    from satchel.assemble.gather import Workbench
 
 ONE_LINE = 100
 """Longest text (characters) that counts as one line: two such texts with different version numbers share nine tenths of
@@ -348,18 +345,23 @@ _UNPINNED: Mapping[str, str] = {
 }
 
 
-def find_pins(pins: Iterable[Pin], benches: Sequence[Workbench]) -> tuple[list[Pinned], list[Failure]]:
-    """Return the candidate of each pin, in order; a pin that cannot be read is a named failure."""
+def find_pins(
+    pins: Iterable[Pin], places: Sequence[tuple[str, FileLines, Store]]
+) -> tuple[list[Pinned], list[Failure]]:
+    """Return the candidate of each pin, in order; a pin that cannot be read is a named failure.
+
+    `places` are the workspaces, each with its name before paths (`web/`), its lines and its index.
+    """
     pinned: list[Pinned] = []
     failures: list[Failure] = []
     for pin in dict.fromkeys(pins):
-        bench = next((one for one in benches if pin.path.startswith(one.prefix)), benches[0])
-        path = pin.path.removeprefix(bench.prefix)
-        shown = bench.lines.read(path)
+        prefix, lines, store = next((one for one in places if pin.path.startswith(one[0])), places[0])
+        path = pin.path.removeprefix(prefix)
+        shown = lines.read(path)
         if isinstance(shown, Unreadable):
             failures.append(_failure(pin, _UNPINNED.get(shown.reason, shown.reason)))
             continue
-        kinds = [kind for kind in (Kind.CODE, Kind.DOC, Kind.NOTE) if bench.store.document(kind, path) is not None]
+        kinds = [kind for kind in (Kind.CODE, Kind.DOC, Kind.NOTE) if store.document(kind, path) is not None]
         if not kinds:
             failures.append(_failure(pin, "it is not in the index, as ignored, hidden and excluded files are not"))
             continue
@@ -373,7 +375,7 @@ def find_pins(pins: Iterable[Pin], benches: Sequence[Workbench]) -> tuple[list[P
             Pinned(
                 kind,
                 _candidate(pin.path, kind, start, end, shown),
-                replace(shown, path=pin.path) if bench.prefix else shown,
+                replace(shown, path=pin.path) if prefix else shown,
             )
         )
     return pinned, failures

@@ -51,7 +51,7 @@ CONTEXT_LINES = 3
 
 @dataclass(frozen=True, slots=True)
 class QueryRow:
-    """One result: `preview` is the beginning of what is shown; `location` is None for a record."""
+    """One result: `preview` is the beginning of the shown lines of the entity; `location` is None for a record."""
 
     entity: BlockEntity
     score: float
@@ -131,12 +131,10 @@ def query_result(context: Context) -> QueryResult:
     best = sorted(blocks.blocks, key=lambda one: -one.score)
     rows = tuple(
         QueryRow(
-            one.entity,
-            one.score,
-            one.location,
-            one.code if len(one.code) <= PREVIEW_CHARACTERS else f"{one.code[:PREVIEW_CHARACTERS]}...",
+            one.entity, one.score, one.location, code[:PREVIEW_CHARACTERS] + "..." * (len(code) > PREVIEW_CHARACTERS)
         )
         for one in best
+        for code in [_own_code(one)]
     )
     return QueryResult(
         context.query,
@@ -148,6 +146,12 @@ def query_result(context: Context) -> QueryResult:
         context.failures,
         context,
     )
+
+
+def _own_code(block: Block) -> str:
+    """Return the code of a block without the lines before its entity."""
+    before = block.location.start_line - block.first if block.location is not None else 0
+    return "\n".join(block.code.split("\n")[max(before, 0) :])
 
 
 def _confidence(relevances: Iterable[float]) -> float:
@@ -180,13 +184,14 @@ class BlockContext:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One shown entity: its real lines with those around it. `location` is None for a record."""
+    """One shown entity: its real lines with those around it, from line `first`. `location` is None for a record."""
 
     entity: BlockEntity
     score: float
     location: Location | None
     code: str
     context: BlockContext
+    first: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,9 +293,12 @@ def _blocks(item: ContextItem) -> list[Block]:
     imports = _joined({number: text for number, text in lines.items() if number not in reached})
     blocks = []
     for row, span in zip(rows, spans, strict=True):
-        code = _joined({number: lines[number] for number in _reach(span, lines, spans)})
+        reach = _reach(span, lines, spans)
+        code = _joined({number: lines[number] for number in reach})
         context = BlockContext(imports, _related(item, row.get("title", row["qualified_name"])))
-        blocks.append(Block(_block_entity(row), row["score"], Location(path, *span), code, context))
+        blocks.append(
+            Block(_block_entity(row), row["score"], Location(path, *span), code, context, reach[0] if reach else 0)
+        )
     return blocks
 
 

@@ -23,7 +23,7 @@ from satchel.safety import sanitize
 from satchel.settings import Settings
 from satchel.tokens import counter
 from satchel.types import EdgeType, Format
-from satchel.vocabulary import checked_names, checked_text
+from satchel.vocabulary import checked_text, workspace_names
 
 LEAST_DEPTH, MOST_DEPTH = 1, 5
 
@@ -236,7 +236,7 @@ def make_graph_request(
 ) -> GraphRequest:
     """Return a checked request; defaults come from the settings. Raises UsageError with the possible values."""
     remaining = {name: value for name, value in options.items() if value is not None}
-    workspaces = tuple(checked_names("workspaces", remaining.pop("workspaces", ())))
+    workspaces = workspace_names(remaining.pop("workspace", ()))
     lens = find_lens(remaining.pop("lens", DEFAULT_LENS), lenses, origin)
     request = GraphRequest(
         queries=_queries([query, *blended], settings),

@@ -470,7 +470,7 @@ class GraphService:
         """Return the context around a topic or a node id, from relations of notes and code; `blend` adds queries.
 
         Options: `depth` (1 to 5 steps, default 2), `lens` (default `general`), `max_tokens`, `format` ("markdown" or
-        "json"), `include_fields`, `workspaces` (names, walked together), `tokenizer`, `session`, `now`. Raises
+        "json"), `include_fields`, `workspace` (names, walked together), `tokenizer`, `session`, `now`. Raises
         UsageError for impossible values. The text never has more than `max_tokens`.
         """
         request = self.graph_request(query, blend=blend, **options)

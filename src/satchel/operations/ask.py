@@ -117,6 +117,7 @@ _REQUEST = (
     SESSION,
     TOKENIZER,
     NOW,
+    WORKSPACE,
 )  # fmt: skip
 """The options of a request, each under the name of its field except `types`."""
 
@@ -146,7 +147,7 @@ def _context_query(call: OperationCall) -> Answered:
     since = arguments.get("diff") or (HEAD if staged else None)
     is_asked = bool(question.strip()) or since is None
     options = call.chosen([one.name for one in _REQUEST]) | entity_options(arguments.get("types", ()))
-    request = engine.request(question if is_asked else UNASKED, workspaces=call.workspaces, **options)
+    request = engine.request(question if is_asked else UNASKED, **options)
     if since is not None and engine.siblings(call.workspaces):
         raise UsageError("a change is one of a single work tree: name one workspace, or leave out diff and staged")
     notes = call.refreshed(call.workspaces)
@@ -165,8 +166,7 @@ def _search(call: OperationCall) -> Answered:
     request = engine.request(question, types=types, limit=limit)
     check_filters(filters, types)
     notes = call.refreshed(call.workspaces)
-    options = call.chosen(("searches", "now", "min_score"))
-    options["workspaces"] = call.workspaces
+    options = call.chosen(("searches", "now", "min_score", "workspace"))
     hits = engine.search(question, types=types, limit=limit, filters=filters, refresh=False, **options)
     hits, uncounted = engine.count_lines(hits)
     envelope = json.search_envelope(request.query, hits, [*notes, *uncounted], engine.store.revision)
@@ -175,10 +175,8 @@ def _search(call: OperationCall) -> Answered:
 
 
 def _graph_context(call: OperationCall) -> Answered:
-    options = call.chosen(
-        [one.name for one in GRAPH_CONTEXT.parameters if one.name not in ("query", "refresh", "workspace")]
-    )
-    request = call.engine.graph_request(call.arguments["query"], workspaces=call.workspaces, **options)
+    options = call.chosen([one.name for one in GRAPH_CONTEXT.parameters if one.name not in ("query", "refresh")])
+    request = call.engine.graph_request(call.arguments["query"], **options)
     context = call.engine.graph_answer(request, call.refreshed(call.workspaces))
     notes = tuple(context.meta["warnings"]) if context.text else (no_walk(context),)
     return Answered(context.text, json.graph_envelope(context, request), notes, context)
@@ -220,7 +218,7 @@ CONTEXT_QUERY = Operation(
     "Pack context for a question",
     "Find the code, docs, commits, memories and past experiences that matter for a question, task, bug, issue or "
     "stack trace, packed into a token budget.",
-    (QUESTION, *_REQUEST, *_CHANGE, WORKSPACE, REFRESH),
+    (QUESTION, *_REQUEST, *_CHANGE, REFRESH),
     _context_query,
     json.CONTEXT.schema,
     "Ask this first, before reading files to understand or change something; diff shows what your changes affect. "

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.dataclass import dataclass
 from satchel.errors import SatchelError, UsageError
 from satchel.safety.sanitize import clean_field
-from satchel.vocabulary import MOMENT_EXAMPLE, parse_moment
+from satchel.vocabulary import MOMENT_EXAMPLE, parse_moment, workspace_names
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -266,7 +266,7 @@ class OperationCall:
     @property
     def workspaces(self) -> tuple[str, ...]:
         """The names of the argument `workspace`."""
-        return tuple(name for name in map(str.strip, self.arguments.get("workspace", "").split(",")) if name)
+        return workspace_names(self.arguments.get("workspace", ""))
 
     def chosen(self, names: Sequence[str]) -> dict[str, Any]:
         """Return the arguments of these names that are present."""

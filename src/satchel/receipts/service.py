@@ -35,7 +35,7 @@ from satchel.settings import Settings
 from satchel.system import telemetry
 from satchel.system.git import find_repository
 from satchel.types import CONTEXT_TYPES, Context, ContextItem, Failure, Hit, Kind
-from satchel.vocabulary import Moment, checked_text
+from satchel.vocabulary import Moment, checked_text, workspace_names
 
 if TYPE_CHECKING:
     from satchel.assemble.section import Pin
@@ -83,11 +83,11 @@ class ReceiptService:
         now: Moment | None = None,
         min_score: float | None = None,
         refresh: bool = True,
-        workspaces: Sequence[str] = (),
+        workspace: str | Sequence[str] = (),
     ) -> list[Hit]:
         """Return the best hits of each kind asked for (by default all that have chunks), at most `limit` each.
 
-        Those of several `workspaces` are one list by relevance.
+        Those of several workspaces (`workspace`: `web,api`) are one list by relevance.
 
         `filters` restrict records, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`);
         `searches` are the retrievers to use (names: `satchel.search.filters`). Without a `min_score`, weak
@@ -98,10 +98,10 @@ class ReceiptService:
         if Kind.CONTEXT in kinds:
             raise UsageError(NOT_SEARCHED, "types")
         check_limit(limit)
-        if workspaces:
+        if workspace:
             ask = partial(ReceiptService.search, question=question, types=types, limit=limit, filters=filters,
                           searches=searches, now=now, min_score=min_score, refresh=refresh)  # fmt: skip
-            roots = self._root.siblings(workspaces) or {"": self._root}
+            roots = self._root.siblings(workspace_names(workspace)) or {"": self._root}
             found = [
                 in_workspace(hit, f"{name}/" if name else "")
                 for name, one in roots.items()
