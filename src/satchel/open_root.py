@@ -298,28 +298,6 @@ class OpenRoot:
 
         return self._read(answer)
 
-    def with_benches(
-        self,
-        work: Callable[[Workbench, Sequence[Failure]], Answer],
-        notes: Sequence[Failure] = (),
-        account: Account | None = None,
-        names: Sequence[str] = (),
-    ) -> Answer:
-        """Run `work` as `with_bench` does, for several `names` on the benches of these workspaces together."""
-        roots = [*self.siblings(names).items()]
-        if not roots:
-            return self.with_bench(work, notes, account)
-
-        def add(benches: tuple[Workbench, ...], failures: Sequence[Failure]) -> Answer:
-            if len(benches) == len(roots):
-                return work(replace(benches[0], others=benches[1:]), failures)
-            name, root = roots[len(benches)]
-            return root.with_bench(
-                lambda bench, own: add((*benches, replace(bench, prefix=f"{name}/")), own), failures, account
-            )
-
-        return add((), notes)
-
     def _memory_or_failure(self, stack: ExitStack) -> tuple[Store | None, tuple[Failure, ...]]:
         nothing = "the answer has nothing that was remembered"
         if self._memory_damage:

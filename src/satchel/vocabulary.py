@@ -202,7 +202,7 @@ def check_count(count: object, name: str) -> int:
 
 def workspace_names(value: object) -> tuple[str, ...]:
     """Return the names of workspaces in `web,api`, or in a list, each once. Raises UsageError for anything else."""
-    names = value.split(",") if isinstance(value, str) else checked_names("workspace", value)
+    names = ",".join([value] if isinstance(value, str) else checked_names("workspace", value)).split(",")
     return tuple(dict.fromkeys(filter(None, map(str.strip, names))))
 
 

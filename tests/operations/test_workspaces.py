@@ -46,7 +46,7 @@ def paths(context: Context) -> list[str]:
     return [item.location.path for item in context.items if item.location is not None]
 
 
-def test_one_answer_has_the_files_of_both_with_their_workspace(engine: Satchel, api: TinyRepository) -> None:
+def test_one_answer_has_the_files_of_both_with_their_workspace(engine: Satchel) -> None:
     context = engine.assemble(QUESTION, types=["code"], workspace=BOTH)
     assert sorted(paths(context)) == ["api/src/client.py", "shop/shop/client.py"]
     assert "Paths begin with their workspace: shop, api." in context.text

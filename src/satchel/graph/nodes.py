@@ -178,6 +178,34 @@ class Rated:
     walk: GraphWalk
 
 
+BLEND_RANK = 10.0
+"""How slowly the score of a blend falls with the rank: the first of every query, then the second of every query."""
+
+
+def blended(walks: Sequence[Sequence[Rated]]) -> tuple[Rated, ...]:
+    """Merge several walks by their ranks, each with the same share; scores are 0 to 1.
+
+    The best rank of a node decides, then its ranks in the other walks. It keeps the path of the walk that rates it
+    best, and shows its rank in each as a signal.
+    """
+    ranks: dict[int, dict[int, int]] = {}
+    best: dict[int, Rated] = {}
+    for number, rated in enumerate(walks):
+        for rank, one in enumerate(rated, 1):
+            ranks.setdefault(one.row, {})[number] = rank
+            if one.row not in best or one.rating.total > best[one.row].rating.total:
+                best[one.row] = one
+    fused = []
+    for row, own in ranks.items():
+        first, *others = sorted(own.values())
+        shared = sum(1 / rank for rank in others) / len(walks)
+        total = (BLEND_RANK + 1) / (BLEND_RANK + 1 + first - shared)
+        signals = tuple(Signal(f"rank {number + 1}", float(rank), 0.0) for number, rank in sorted(own.items()))
+        fused.append(replace(best[row], rating=Rating(total, (*best[row].rating.signals, *signals))))
+    fused.sort(key=lambda one: (-one.rating.total, -best[one.row].rating.total, one.row))
+    return tuple(fused)
+
+
 class Overflow(NamedTuple):
     """A node that is only named. `place` is the path and line of code, else empty."""
 

@@ -19,7 +19,7 @@ from satchel.assemble.packer import Fitted
 from satchel.assemble.section import Section
 from satchel.assemble.source_lines import Unreadable
 from satchel.dataclass import dataclass
-from satchel.graph.nodes import Nodes, Rated, Rating, rate
+from satchel.graph.nodes import Nodes, Rated, blended, rate
 from satchel.graph.relevance import Relevance, Vectors
 from satchel.graph.render import NODE_FRAME, SUMMARY_BUDGET, GraphPage, fitted_page, references
 from satchel.graph.request import GraphRequest, make_graph_request
@@ -38,7 +38,7 @@ from satchel.search.strength import SHARE_EXPONENT
 from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.tokens import counter
-from satchel.types import Context, Failure, Hit, Kind, ShownBefore, Signal, Usage
+from satchel.types import Context, Failure, Hit, Kind, ShownBefore, Usage
 
 if TYPE_CHECKING:
     pass
@@ -47,9 +47,6 @@ CANDIDATE_TOKENS = 40
 """One candidate for each of so many tokens of the budget: few nodes cost less with their heading, path and marks."""
 
 LEAST_CANDIDATES = 40
-
-BLEND_RANK = 10.0
-"""How slowly the score of a blend falls with the rank: the first of every query, then the second of every query."""
 
 MOST_SOURCES = 5
 """Matches of a topic from which a walk starts, as the specification has it."""
@@ -193,10 +190,7 @@ def assemble_graph(
     notes: Sequence[Failure] = (),
     clock: Callable[[], float] = time.monotonic,
 ) -> Context:
-    """Return the context around a topic or node, from several workspaces if the bench has others.
-
-    `notes` are failures that happened before.
-    """
+    """Return the context around a topic or node in all workspaces of the bench. `notes` are earlier failures."""
     started = time.monotonic()
     found = [[explore(query, request, one, clock) for query in request.queries] for one in bench.every]
     walked = time.monotonic()
@@ -220,8 +214,7 @@ def assemble_graph(
         warnings=warnings,
         shown_before=references(shown_before, token_counter, request.max_tokens, is_all=not rest),
     )
-    uncap = partial(_uncap, every)
-    fitted, named = fitted_page(page, section, uncap) if rated else (Fitted("", 0, ()), [])
+    fitted, named = fitted_page(page, section, partial(_uncap, every)) if rated else (Fitted("", 0, ()), [])
     return Context(
         query=request.query,
         text=fitted.text,
@@ -354,30 +347,6 @@ def _sources(
     return topic_sources(bench.store, results), False, max((result.strength for result in results), default=0.0)
 
 
-def blended(walks: Sequence[Sequence[Rated]]) -> tuple[Rated, ...]:
-    """Merge several walks by their ranks, each with the same share; scores are 0 to 1.
-
-    The best rank of a node decides, then its ranks in the other walks. It keeps the path of the walk that rates it
-    best, and shows its rank in each as a signal.
-    """
-    ranks: dict[int, dict[int, int]] = {}
-    best: dict[int, Rated] = {}
-    for number, rated in enumerate(walks):
-        for rank, one in enumerate(rated, 1):
-            ranks.setdefault(one.row, {})[number] = rank
-            if one.row not in best or one.rating.total > best[one.row].rating.total:
-                best[one.row] = one
-    fused = []
-    for row, own in ranks.items():
-        first, *others = sorted(own.values())
-        shared = sum(1 / rank for rank in others) / len(walks)
-        total = (BLEND_RANK + 1) / (BLEND_RANK + 1 + first - shared)
-        signals = tuple(Signal(f"rank {number + 1}", float(rank), 0.0) for number, rank in sorted(own.items()))
-        fused.append(replace(best[row], rating=Rating(total, (*best[row].rating.signals, *signals))))
-    fused.sort(key=lambda one: (-one.rating.total, -best[one.row].rating.total, one.row))
-    return tuple(fused)
-
-
 def _warnings(
     request: GraphRequest, found: Sequence[Sequence[Explored]], failures: Sequence[Failure], has_nodes: bool
 ) -> list[str]:
@@ -480,7 +449,7 @@ class GraphService:
         """Return the context for a checked request from the present index; a kept one while nothing has changed."""
         account = self._receipts.account(request.session, request.ledger)
         with self._receipts.traced() as tell:
-            context = self._root.with_benches(partial(self._answer, request), notes, account, request.workspaces)
+            context = self._receipts.with_benches(partial(self._answer, request), notes, account, request.workspaces)
             tell(context)
         return self._receipts.keep(context, account, request.session, node_handles(context), request.workspaces)
 

@@ -161,8 +161,30 @@ class ReceiptService:
 
     def _assembled(self, request: AssembleRequest, notes: Sequence[Failure], account: Account | None) -> Context:
         """Return the answer, with a mark of the settings that shaped it."""
-        context = self._root.with_benches(partial(assemble, request), notes, account, request.workspaces)
+        context = self.with_benches(partial(assemble, request), notes, account, request.workspaces)
         return replace(context, meta={**context.meta, "settings": settings_mark(self._root.settings)})
+
+    def with_benches(
+        self,
+        work: Callable[[Workbench, Sequence[Failure]], Context],
+        notes: Sequence[Failure],
+        account: Account | None,
+        workspaces: Sequence[str],
+    ) -> Context:
+        """Run `work` on one published state of the root, or of all these workspaces (`OpenRoot.with_bench`)."""
+        roots = [*self._root.siblings(workspaces).items()]
+        if not roots:
+            return self._root.with_bench(work, notes, account)
+
+        def add(benches: tuple[Workbench, ...], failures: Sequence[Failure]) -> Context:
+            if len(benches) == len(roots):
+                return work(replace(benches[0], others=benches[1:]), failures)
+            name, root = roots[len(benches)]
+            return root.with_bench(
+                lambda bench, own: add((*benches, replace(bench, prefix=f"{name}/")), own), failures, account
+            )
+
+        return add((), notes)
 
     def traced(self, limit: int | None = None) -> AbstractContextManager[Callable[[Context], None]]:
         """Return a telemetry span around an answer; it gives the function that adds the answer to the span."""

@@ -115,8 +115,7 @@ class RenderRequest:
     of those not named. `not_found` are telling words of the question that occur nowhere; `weak` means that nothing
     shown answers it well; `call_sites` are lines that list the callers of the definition in question. With `used` (the
     tokens of the text itself, see `render_with_usage`) the footer says how much of `limit` was used and why it
-    `stopped` there. The first `related` shown definitions with neighbours are listed with them. `workspaces` are those
-    that answer together.
+    `stopped` there. The first `related` shown definitions with neighbours are listed. `workspaces` answer together.
     """
 
     query: str = ""
