@@ -13,7 +13,7 @@ from satchel.assemble.section import Group, Section, subtract
 from satchel.assemble.source_lines import without_blank_ends
 from satchel.dataclass import dataclass
 from satchel.safety.trust import handle, nonce
-from satchel.search.chunks import ALSO, REVISION
+from satchel.search.chunks import ALSO, GIVEN_ORIGIN, REVISION
 from satchel.sources.commits import Counted
 from satchel.types import ContextItem, Cut, Detail, Failure, Freshness, Hit, Kind, Location, Piece, Range, Role
 
@@ -271,7 +271,7 @@ def _record_item(group: Group, key: bytes) -> ContextItem:
         detail=step.detail,
         pieces=(piece,),
         signals=candidate.hit.signals,
-        handle=handle(chunk.id, *chunk.fields.get(REVISION, ("", ()))),
+        handle="" if chunk.origin == GIVEN_ORIGIN else handle(chunk.id, *chunk.fields.get(REVISION, ("", ()))),
         nonce=nonce(key, chunk.id, step.text),
         trust=candidate.trust,
         origins=(*chunk.fields.get(ALSO, ()), *(twin.chunk.id for twin in candidate.twins)),

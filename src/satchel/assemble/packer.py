@@ -95,8 +95,8 @@ class Packer:
     number of items over all sections. With `shares` every section first gets its share of the room by weight, for what
     is within the range of its own best candidate. No chunk gets more than `chunk_share` of that share or
     `chunk_tokens`, whichever is more. Without `shows_lines` a file costs only its places. `is_strict` leaves out
-    candidates worth less by `clearly_less` once a better one was left out for lack of room. Without `merges_twins` equal
-    texts are shown twice.
+    candidates worth less by `clearly_less` once a better one was left out for lack of room. Without `merges_twins`
+    equal texts are shown twice.
     """
 
     def __init__(

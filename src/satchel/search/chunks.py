@@ -13,6 +13,9 @@ from satchel.types import Chunk, Hit, Kind, Location, Role
 RECORD_KINDS = frozenset({Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION, Kind.NOTE})
 """Kinds whose chunks are records, or sides of one, rather than parts of files. Notes may be either."""
 
+GIVEN_ORIGIN = "given"
+"""The origin of a record that came with a call and is in no store: it has no handle, which would lead nowhere."""
+
 FILE_ORIGIN = "file"
 """The origin of a document that was read from a file of the root."""
 
