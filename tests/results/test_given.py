@@ -148,6 +148,9 @@ def test_a_record_that_is_in_no_store_has_no_handle(root: Path) -> None:
         {"entity": {"id": name, "type": "memory", "name": name, "content": f"{name} {words}"}, "score": 0.9}
         for name in ("first", "second")
     ]
-    context = assembled(root, [*records, SEND], max_tokens=1_000)
+    context = assembled(root, [*records, SEND], max_tokens=4_000)
+    short = assembled(root, records, max_tokens=1_000)
+    assert {row.handle for row in (*short.items, *short.overflow)} == {""}
+    assert "expand HANDLE" not in short.text
     assert {bool(row.handle) for row in (*context.items, *context.overflow) if row.source == "memory"} == {False}
     assert {bool(row.handle) for row in context.items if row.source == "code"} == {True}

@@ -147,7 +147,7 @@ LIB_EXPORT template <typename... T>
 LIB_INLINE auto format(const char* fmt, T&&... args) -> int {
   return 1;
 }
-}
+LIB_END_NAMESPACE
 """
 
 

@@ -23,7 +23,7 @@ _INCLUDE = re.compile(rb"[ \t]*#[ \t]*include\b")
 
 _MACRO = re.compile(
     rb"^[ \t]*[A-Z][A-Z0-9]*_[A-Z0-9_]*[ \t]*$"  # a macro that opens a namespace, on a line of its own
-    rb"|(?<!define )\b[A-Z][A-Z0-9]*_[A-Z0-9_]*(?=[ \t\n]+[a-z_]\w*(?:[ \t]|[(:<\n]))"  # `LIB_EXPORT template`, `LIB_API f(`
+    rb"|(?<!define )\b[A-Z][A-Z0-9]*_[A-Z0-9_]*(?=[ \t\n]+[a-z_]\w*(?:[ \t]|[(:<\n]))"  # `LIB_API f(`
     rb"|,[ \t\n]*[A-Z][A-Z0-9]*_[A-Z0-9_]*\((?:[^()]|\([^()]*\)){0,200}\)(?=[ \t\n]*[,>])",  # `, LIB_ENABLE_IF(x)>`
     re.MULTILINE,
 )
