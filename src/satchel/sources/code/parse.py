@@ -214,8 +214,7 @@ def find(source: bytes, language: str, grammar: Grammar) -> SyntaxFindings | Non
     has_error = tree.root_node.has_error
     again = _Budget(len(source))
     if has_error and language in _PREPROCESSED:
-        readable = first_branches(source)
-        tree = _parse(parser, without_macros(readable) if language == "cpp" else readable, again) or tree
+        tree = _parse(parser, _readable(source, language), again) or tree
     starts = [0, *accumulate(map(add, map(len, source.split(b"\n")[:-1]), repeat(1)))]
     findings = SyntaxFindings(source, language, starts, has_error=has_error)
     collect(tree, grammar, findings)
@@ -225,11 +224,22 @@ def find(source: bytes, language: str, grammar: Grammar) -> SyntaxFindings | Non
     return findings
 
 
-def syntax_tree(source: bytes, grammar: Grammar) -> Tree | None:
+def syntax_tree(source: bytes, grammar: Grammar, language: str) -> Tree | None:
     """Return the bare syntax tree of a text. None where its shape would make that take for ever."""
     from tree_sitter import Parser
 
-    return None if _is_hostile_text(source) else _parse(Parser(grammar.language), source, _Budget(len(source)))
+    if _is_hostile_text(source):
+        return None
+    parser = Parser(grammar.language)
+    tree = _parse(parser, source, _Budget(len(source)))
+    if tree is None or language not in _PREPROCESSED or not tree.root_node.has_error:
+        return tree
+    return _parse(parser, _readable(source, language), _Budget(len(source))) or tree
+
+
+def _readable(source: bytes, language: str) -> bytes:
+    """Return C or C++ that cannot be parsed without most of what only a preprocessor understands; offsets stay."""
+    return without_macros(first_branches(source)) if language == "cpp" else first_branches(source)
 
 
 def _parse(parser: Parser, source: bytes, budget: _Budget) -> Tree | None:
