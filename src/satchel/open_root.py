@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -163,11 +163,13 @@ class OpenRoot:
         opened.alias, opened.is_vault = named.name, named.type is WorkspaceType.VAULT
         return opened
 
-    def siblings(self, names: Iterable[str]) -> dict[str, OpenRoot]:
+    def siblings(self, names: Sequence[str]) -> dict[str, OpenRoot]:
         """Return the workspaces of these names, opened once and closed with this root, which may be one of them.
 
         None for the name of this root alone. Raises UsageError for an unknown name.
         """
+        if not names:
+            return {}
         registry = Registry(config.Folders.from_environment(self.environ))
         known = {one.name: one for one in registry.all()}
         roots: dict[str, OpenRoot] = {}
@@ -407,7 +409,7 @@ class OpenRoot:
         progress: Progress | None = None,
         should_stop: ShouldStop = never,
         at_once: bool = False,
-        workspaces: Iterable[str] = (),
+        workspaces: Sequence[str] = (),
     ) -> list[Failure]:
         """Bring the index up to date before a question, unless that was just done. Returns notes for the answer.
 

@@ -43,7 +43,7 @@ MOST_HISTORY_WORDS = 40
 """A longer question is a report, in which such words tell what happened and do not ask about it."""
 
 _ASKS_OF_HISTORY = re.compile(
-    r"\b(?:why|when|who|since when|which commit)\b[^?!\n]{0,100}?(?:"
+    r"(?:^|[.,;:?]\s*|\b(?:and|but|or) )(?:why|when|who|since when|which commit)\b[^?!\n]{0,100}?(?:"
     r"\b(?:was|were|been|did|had)\b[^?!\n]{0,150}?\b(?:add|chang|delet|deprecat|dropp?|introduc|mov|refactor|remov|renam|"
     r"replac|revert|rewr|split|start|stop|switch)(?:e?[ds]|ing|itten|ote|en|t|ed)?\b"
     r"|\b(?:no longer|any ?more)\b|\bused to\b)|\bwhat changed\b",
