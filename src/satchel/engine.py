@@ -229,7 +229,6 @@ class Satchel:
     index = _From(lambda satchel: satchel._root.index)
     refresh = _From(lambda satchel: satchel._root.refresh)
     status = _From(lambda satchel: satchel._root.status)
-    siblings = _From(lambda satchel: satchel._root.siblings)
     start_embedding = _From(lambda satchel: satchel.vectors.start)
     clear_cache = _From(lambda satchel: satchel._root.lines.clear)
 

@@ -142,7 +142,7 @@ def test_what_is_remembered_everywhere_is_shown_once(engine: Satchel) -> None:
 
 
 def test_an_unknown_name_and_what_is_of_one_workspace_are_refused(
-    ask: Ask, capsysbinary: pytest.CaptureFixture[bytes]
+    engine: Satchel, ask: Ask, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     from satchel.cli.application import run
 
@@ -150,6 +150,8 @@ def test_an_unknown_name_and_what_is_of_one_workspace_are_refused(
         ask("context_query", question=QUESTION, workspace="shop,apis")
     with pytest.raises(UsageError, match="a change is one of a single work tree"):
         ask("context_query", diff="HEAD", workspace=BOTH)
+    with pytest.raises(UsageError, match="a change is one of a single work tree"):
+        engine.assemble(QUESTION, change=engine.change(), workspace=BOTH)
     assert run(["situation", "--workspace", BOTH]) == 2
     assert b"this command works on one workspace" in capsysbinary.readouterr().err
 

@@ -148,8 +148,6 @@ def _context_query(call: OperationCall) -> Answered:
     is_asked = bool(question.strip()) or since is None
     options = call.chosen([one.name for one in _REQUEST]) | entity_options(arguments.get("types", ()))
     request = engine.request(question if is_asked else UNASKED, **options)
-    if since is not None and engine.siblings(call.workspaces):
-        raise UsageError("a change is one of a single work tree: name one workspace, or leave out diff and staged")
     notes = call.refreshed(call.workspaces)
     if since is not None:
         request, changes = engine.about_change(request, since, staged=staged, is_asked=is_asked)

@@ -59,6 +59,9 @@ HARMLESS_SETTINGS = frozenset({"index_workers", "index_lock_wait_s"})
 """Settings of the index that change its speed but not its content."""
 
 
+ONE_TREE = "a change is one of a single work tree: name one workspace, or leave out diff and staged"
+
+
 def check_question(question: object) -> None:
     """Raise UsageError for a question without a word, and for one that is not a text."""
     if not checked_text("the question", question).strip():
@@ -139,7 +142,11 @@ class ReceiptService:
         check_question(question)
         settings = self._root.settings
         request = make_request(sanitize.text(question, settings.redact_allow), settings, options)
-        return request if self._root.siblings(request.workspaces) else replace(request, workspaces=())
+        if not self._root.siblings(request.workspaces):
+            return replace(request, workspaces=())
+        if request.change is not None:
+            raise UsageError(ONE_TREE)
+        return request
 
     def answer(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
         """Return the context for a checked request, from the index as it is. `notes` become failures of the answer."""
@@ -327,6 +334,8 @@ class ReceiptService:
         Without a question (`is_asked` false) the change itself is the question. Raises UsageError as `change`, and if
         there is neither a question nor a change.
         """
+        if request.workspaces:
+            raise UsageError(ONE_TREE)
         change = self.change(revision, staged=staged)
         if not change.files and not is_asked:
             since = f"since {revision}" if change.base else "yet"
