@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, overload
@@ -312,18 +312,20 @@ class Satchel:
 
         Options: `types` (context types, default all), `max_tokens`, `limit` (most items), `format`, `tokenizer`,
         `purpose` ("find" or "edit"), `min_score`, `stale` ("mark" or "withhold"), `related`, `show_sources`, `session`,
-        `show_code`, `group_by_type`, `include`, `exclude`, `paths` (globs), `filters` (of records), `now`. Raises
-        UsageError for impossible values. The text never has more than `max_tokens`.
+        `show_code`, `group_by_type`, `include`, `exclude`, `paths` (globs), `filters` (of records), `now`,
+        `workspace` (names, asked together). Raises UsageError for impossible values. The text never has more than
+        `max_tokens`.
         """
         request = self.request(question, **options)
-        return self.answer(request, self.refresh(progress=progress, should_stop=should_stop) if refresh else ())
+        updated = partial(self.refresh, progress=progress, should_stop=should_stop, workspaces=request.workspaces)
+        return self.answer(request, updated() if refresh else ())
 
     def context_query(self, query: str, *, refresh: bool = True, **options: Any) -> QueryResult:
         """Return the results of `query` as a formatted context with a row for each; options as in `query_options`."""
         from satchel.assemble.shapes import query_options, query_result
 
         request = self.request(query, **query_options(**options))
-        return query_result(self.answer(request, self.refresh() if refresh else ()))
+        return query_result(self.answer(request, self.refresh(workspaces=request.workspaces) if refresh else ()))
 
     def premortem_request(self, domain: str, strategy: str | None = None, **options: Any) -> AssembleRequest:
         """Return the checked request of `premortem`. Raises UsageError that lists all domains or strategies."""

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -22,7 +23,7 @@ from satchel.store.protocol import FIRST_COMMIT, WORDS_VERSION, Store
 from satchel.store.records import PUBLISHED
 from satchel.store.sqlite import SqliteStore
 from satchel.system.git import find_repository
-from satchel.system.locations import Places, Registry, WorkspaceType, locate
+from satchel.system.locations import Places, Registry, Workspace, WorkspaceType, locate
 from satchel.text import ANALYSIS_VERSION
 from satchel.types import Failure, Kind
 from satchel.vocabulary import MEMORY_KINDS
@@ -84,6 +85,7 @@ class OpenRoot:
         self._refreshed = -REFRESH_PAUSE_SECONDS
         self._refreshing = threading.Lock()
         self._notes: tuple[Failure, ...] = ()
+        self._siblings: dict[Workspace, OpenRoot] = {}
 
     def _open_index(self) -> DatabaseStore:
         """Open the index: on a server where that has it, but in a file if a team publishes one of this repository.
@@ -160,6 +162,25 @@ class OpenRoot:
         named = Registry(folders).at(places.root)
         opened.alias, opened.is_vault = named.name, named.type is WorkspaceType.VAULT
         return opened
+
+    def siblings(self, names: Sequence[str]) -> dict[str, OpenRoot]:
+        """Return the workspaces of these names, opened once and closed with this root, which may be one of them.
+
+        None for the name of this root alone. Raises UsageError for an unknown name.
+        """
+        if not names:
+            return {}
+        registry = Registry(config.Folders.from_environment(self.environ))
+        known = {one.name: one for one in registry.all()}
+        roots: dict[str, OpenRoot] = {}
+        for name in dict.fromkeys(names):
+            is_own = name in (self.alias, self.places.root.name)
+            named = known.get(name) or (registry.at(self.places.root) if is_own else registry.get(name))
+            with self._executor_guard:
+                if named.path != self.places.root and named not in self._siblings:
+                    self._siblings[named] = OpenRoot.open(workspace=name, environ=self.environ)
+                roots[name] = self._siblings.get(named, self)
+        return {} if [*roots.values()] == [self] else roots
 
     @property
     def settings(self) -> config.Settings:
@@ -383,9 +404,16 @@ class OpenRoot:
         return build(self.store, self.places.root, options, watcher, should_stop, seen)
 
     def refresh(
-        self, *, progress: Progress | None = None, should_stop: ShouldStop = never, at_once: bool = False
+        self,
+        *,
+        progress: Progress | None = None,
+        should_stop: ShouldStop = never,
+        at_once: bool = False,
+        workspaces: Sequence[str] = (),
     ) -> list[Failure]:
         """Bring the index up to date before a question, unless that was just done. Returns notes for the answer.
+
+        With `workspaces` it is the indexes of these.
 
         With `at_once` the tree is scanned in any case, as by a new process.
 
@@ -395,6 +423,12 @@ class OpenRoot:
         """
         from satchel.system.state_files import thread_lock
 
+        if siblings := self.siblings(workspaces):
+            return [
+                replace(note, source=f"{note.source} of {name}")
+                for name, root in siblings.items()
+                for note in root.refresh(progress=progress, should_stop=should_stop, at_once=at_once)
+            ]
         with thread_lock(self._refreshing, should_stop) as is_ours:
             if is_ours and at_once:
                 self._refreshed = -REFRESH_PAUSE_SECONDS
@@ -487,3 +521,5 @@ class OpenRoot:
         self.store.close()
         if self._memory_store is not None:
             self._memory_store.close()
+        for sibling in self._siblings.values():
+            sibling.close()

@@ -200,6 +200,12 @@ def check_count(count: object, name: str) -> int:
     return count
 
 
+def workspace_names(value: object) -> tuple[str, ...]:
+    """Return the names of workspaces in `web,api`, or in a list, each once. Raises UsageError for anything else."""
+    names = ",".join([value] if isinstance(value, str) else checked_names("workspace", value)).split(",")
+    return tuple(dict.fromkeys(filter(None, map(str.strip, names))))
+
+
 def checked_names(what: str, value: object) -> list[str]:
     """Return a list of texts. Raises UsageError for anything else, a single text too."""
     if isinstance(value, str) or not isinstance(value, Iterable):

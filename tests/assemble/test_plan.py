@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.assemble.plans import make_plan, role_is_asked
+from satchel.assemble.plans import HISTORY_FACTOR, make_plan, role_is_asked
 from satchel.assemble.request import AssembleRequest
 from satchel.types import Kind, Role
 
@@ -34,3 +34,24 @@ def test_roles_say_what_is_meant_of_their_own_kinds_alone(
     kind: Kind, role: Role, roles: tuple[Role, ...], is_asked: bool
 ) -> None:
     assert role_is_asked(kind, role, roles) is is_asked
+
+
+@pytest.mark.parametrize(
+    ("question", "is_about_history"),
+    [
+        ("why was the helper removed", True),
+        ("Why are redirects no longer intercepted?", True),
+        ("when did the cache start to use keys, and why", True),
+        ("who renamed this, and why was it split", True),
+        ("why does the validator hand me an empty object", False),
+        ("what breaks if the header is removed", False),
+        (f"why was the helper removed? {'it worked ' * 20}", False),
+    ],
+)
+def test_a_question_about_why_something_was_changed_gives_commits_room(
+    question: str, *, is_about_history: bool
+) -> None:
+    weights = {one.kind: one.weight for one in make_plan(AssembleRequest(question), {Kind.CODE: 3, Kind.COMMIT: 90})}
+    usual = {one.kind: one.weight for one in make_plan(AssembleRequest("cache"), {Kind.CODE: 3, Kind.COMMIT: 90})}
+    assert weights[Kind.CODE] == usual[Kind.CODE]
+    assert weights[Kind.COMMIT] == usual[Kind.COMMIT] * (HISTORY_FACTOR if is_about_history else 1)

@@ -69,13 +69,16 @@ def test_an_unknown_name_lists_those_that_exist(satchel: Satchel, vault: Path) -
         assert "unknown workspace 'mian': there are main" in ran.err
 
 
-def test_several_names_or_a_root_beside_a_name_are_refused(satchel: Satchel, vault: Path, tana: Path) -> None:
+def test_several_names_answer_together_where_that_means_something(satchel: Satchel, vault: Path, tana: Path) -> None:
     satchel("workspace", "add", "main", str(vault))
     satchel("workspace", "add", "ideas", str(tana))
-    for command in (("status",), ("context", "x"), ("graph", "x")):  # a command takes one, and its help says so
+    found = satchel("context", "rocket launch", "--workspace", "main,ideas", "--json").json
+    assert {item["id"] for item in found["items"]} == {"note:main/Alpha.md", "note:ideas/n"}
+    for command in (("status",), ("why", "Alpha.md", "x"), ("index",)):
         ran = satchel(*command, "--workspace", "main,ideas")
-        assert "unknown workspace 'main,ideas': there are ideas, main" in ran.err
-    assert "--workspace NAME  " in satchel("context", "--help").out
+        assert (ran.code, "this command works on one workspace" in ran.err) == (2, True)
+    assert "unknown workspace 'idea': there are ideas, main" in satchel("graph", "x", "--workspace", "main,idea").err
+    assert "--workspace NAME[,NAME]" in satchel("context", "--help").out
     assert "give one of them" in satchel("status", "--workspace", "main", "--root", str(vault)).err
 
 

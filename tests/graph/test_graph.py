@@ -375,3 +375,15 @@ def test_a_long_note_is_cut_at_a_sentence_and_uses_the_room(tmp_path: Path, budg
     assert shown.endswith("gateway.")
     assert "gives all of it" in note
     assert context.text.count("Quokka retries\n") == 1  # the heading of the note is that of the node
+
+
+def test_a_far_node_does_not_take_the_room_that_nearer_ones_lacked(tmp_path: Path) -> None:
+    tree = Export().node("home", "Home").node("plan", "Plan of the launch", owner="home", text="Launch. " * 120)
+    for number in range(8):
+        tree.node(f"near{number}", f"Part {number}", owner="plan", text=f"Part {number} needs patience. " * 90)
+    tree.node("far", "Tiny", owner="near0")
+    with tree.open(tmp_path, "main.json") as satchel:
+        results = [answer(satchel, "plan", max_tokens=budget) for budget in range(500, 1_500, 100)]
+        assert all("near3" in {one["id"] for one in result["overflow"]} for result in results)
+        assert not any("far" in ids(result) for result in results)
+        assert "far" in ids(answer(satchel, "plan", max_tokens=8_000))

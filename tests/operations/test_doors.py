@@ -148,6 +148,7 @@ def test_python_takes_the_options_of_an_operation_under_the_same_names(engine: S
         if one.name in explicit or one.name in spelled:
             continue
         value = one.choices[0] if one.choices and one.shape is Shape.TEXT else SAMPLES.get(one.shape, "x")
+        value = engine.alias if one.name == "workspace" else value
         if REQUEST in METHODS[name]:
             engine.request("backoff", **{one.name: value})
         elif WALK in METHODS[name]:

@@ -140,3 +140,18 @@ def test_related_entities_of_given_results_are_named(tmp_path: Path, root: Path)
         assert context.usage.used == o200k(context.text)
         elsewhere = ContextAssembler(satchel).assemble_now([SEND], {"include_related": True, "project_root": root})
     assert "is not the folder of the searcher" in elsewhere.failures[0].message
+
+
+def test_a_record_that_is_in_no_store_has_no_handle(root: Path) -> None:
+    words = " ".join(f"word{number}" for number in range(400))
+    records = [
+        {"entity": {"id": name, "type": "memory", "name": name, "content": f"{name} {words}"}, "score": 0.9}
+        for name in ("first", "second")
+    ]
+    context = assembled(root, [*records, SEND], max_tokens=4_000)
+    short = assembled(root, records, max_tokens=1_000)
+    for answer, source, has_handle in ((short, "memory", False), (context, "memory", False), (context, "code", True)):
+        handles = [item.handle for item in answer.items if item.source == source]
+        handles += [omission.handle for omission in answer.overflow if omission.source == source]
+        assert {bool(handle) for handle in handles} == {has_handle}
+    assert "expand HANDLE" not in short.text

@@ -59,3 +59,19 @@ def test_the_syntax_trees_of_a_question_are_freed_with_its_answer(satchel: Satch
         gc.enable()
     assert "orders.py" in context.text
     assert not left
+
+
+def test_a_call_below_a_macro_of_cpp_is_a_call(tmp_path: Path) -> None:
+    header = (
+        "LIB_BEGIN_NAMESPACE\nnamespace detail {\ntemplate <typename T, LIB_ENABLE_IF(is_integer<T>::value)>\n"
+        "LIB_INLINE auto write(T value) -> int {\n  return helper(value);\n}\n}\n"
+        "LIB_EXPORT template <typename... T>\nLIB_INLINE auto format(T&&... args) -> int {\n  return helper(1);\n}\n"
+        "inline int helper(int value) { return value; }\nLIB_END_NAMESPACE\n"
+    )
+    repository = TinyRepository(tmp_path / "lib")
+    repository.commit("Add the header", {"format.hpp": header})
+    with Satchel.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as opened:
+        assert "- format.hpp: 5, 10" in opened.assemble("who calls `helper`?").text
+        assert {"detail.write", "format"} <= {
+            item.metadata["node"]["name"] for item in opened.graph("helper", lens="impact").items
+        }

@@ -139,7 +139,10 @@ def test_past_failures_of_a_changed_file_are_shown(satchel: Satchel, repository:
         assert "shared by two threads" in shown
 
 
-def test_a_question_beside_a_change_finds_no_fewer_experiences(satchel: Satchel, repository: TinyRepository) -> None:
+@pytest.mark.parametrize(("types", "fill"), [(["experiences"], True), (["experiences"], False), ([], False)])
+def test_a_question_beside_a_change_finds_no_fewer_experiences(
+    satchel: Satchel, repository: TinyRepository, types: list[str], *, fill: bool
+) -> None:
     remember(satchel, "Compute the discount of a price", "It was rounded twice before the total was shown")
     remember(satchel, "Send a voucher by mail", "The discount was lost with the attachment")
     text = (repository.root / "shop/client.py").read_text()
@@ -147,13 +150,14 @@ def test_a_question_beside_a_change_finds_no_fewer_experiences(satchel: Satchel,
         text += f"\n\ndef {name}_of_parcel(order, {name}_table):\n    return {name}_table[order]\n"
     repository.write({"shop/client.py": text})
     satchel.index()
-    question, asked = "where is the discount of a voucher lost", {"types": ["experiences"], "fill": True}
+    question, asked = "where is the discount of a voucher lost", {"types": types, "fill": fill}
     alone = satchel.answer(satchel.request(question, **asked))
     beside = {
         item.id: item for item in satchel.answer(satchel.request(question, change=satchel.change(), **asked)).items
     }
-    assert alone.items
-    assert all(beside[item.id].relevance >= item.relevance for item in alone.items)
+    experiences = [item for item in alone.items if item.source == "experience"]
+    assert experiences
+    assert all(beside[item.id].relevance >= item.relevance for item in experiences)
 
 
 def test_a_past_failure_of_the_file_ranks_with_the_answers_of_the_question_not_above(

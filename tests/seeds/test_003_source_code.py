@@ -183,6 +183,7 @@ def test_ac_003_query_has_context_results_summary_and_count(shop: Shop) -> None:
     assert first.location is not None
     assert (first.location.path, first.location.start_line) == ("src/payments.ts", 10)
     assert all(len(row.preview) <= 203 for row in answer.results)
+    assert first.preview.startswith(FILES["src/payments.ts"].split("\n")[9])  # after its context lines
     assert len(answer.results) == answer.summary.entities_included <= 10
     assert answer.summary.files_read == 1
 

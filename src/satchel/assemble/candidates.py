@@ -23,6 +23,7 @@ from satchel.assemble.truncation import (
     shortenings,
 )
 from satchel.dataclass import dataclass
+from satchel.search.chunks import ITEM_KEY
 from satchel.types import Chunk, Detail, Hit, Kind, Range, Role, Trust
 
 SIGNATURE_SEARCH_LINES = 40
@@ -69,9 +70,6 @@ _LICENCE = re.compile(r"copyright|licen[cs]e|spdx", re.IGNORECASE)
 _WIDENED = frozenset({Detail.FULL, Detail.SPAN})
 
 DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
-
-ITEM_KEY = "item key"
-"""The field with the key of the item of a chunk, where that differs from its path."""
 
 
 @dataclass(frozen=True, slots=True)

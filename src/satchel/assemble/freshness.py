@@ -14,11 +14,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import field, replace
 from typing import Any
 
-from satchel.assemble.candidates import ITEM_KEY, Candidate, Step, declaration_steps, file_candidates, lines_size
+from satchel.assemble.candidates import Candidate, Step, declaration_steps, file_candidates, lines_size
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.assemble.truncation import TruncationStrategy
 from satchel.dataclass import dataclass
 from satchel.safety.sanitize import plain_name
+from satchel.search.chunks import ITEM_KEY, in_workspace
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.types import Detail, Failure, Freshness, Hit, Kind, Location, Part, ScoredSpan
@@ -55,6 +56,13 @@ class CurrentHit:
     hit: Hit
     lines: Lines
     group: str
+
+    def within(self, prefix: str) -> CurrentHit:
+        """Return it with its workspace (`web/`, empty for none) before the path."""
+        if not prefix:
+            return self
+        lines = replace(self.lines, path=f"{prefix}{self.lines.path}")
+        return CurrentHit(in_workspace(self.hit, prefix), lines, f"{prefix}{self.group}")
 
     def candidates(
         self, whole_item_tokens: int, terms: AbstractSet[str], shortener: TruncationStrategy | None = None

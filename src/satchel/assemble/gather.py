@@ -60,7 +60,8 @@ class Workbench:
     `count_lines` counts the changed lines of the commits that are shown; without it they are not counted.
     `changed_files` lists what is new or changed in the tree; without it a renamed file counts as gone.
     `embedder` turns the question into a vector, to compare with those of records; without it only words count.
-    `account` records what the session has received; without it everything is new.
+    `account` records what the session has received; without it everything is new. `prefix` is the workspace as it is
+    before paths (`web/`), empty unless several are asked; `others` are the benches of the others.
     """
 
     store: Store
@@ -73,6 +74,13 @@ class Workbench:
     changed_files: ListChanged | None = None
     embedder: Embedder | None = None
     account: Account | None = None
+    prefix: str = ""
+    others: tuple[Workbench, ...] = ()
+
+    @property
+    def every(self) -> tuple[Workbench, ...]:
+        """Those of all workspaces of the question, with this one."""
+        return (self, *self.others)
 
     def store_of(self, kind: Kind) -> Store:
         """Return the store of a kind: records that cannot be derived again are in the memory file."""
@@ -87,8 +95,9 @@ class Workbench:
 
     @property
     def revision(self) -> str:
-        """A value that changes with every published write to either store."""
-        return self.store.revision if self.memory is None else f"{self.store.revision}+{self.memory.revision}"
+        """A value that changes with every published write to a store."""
+        stores = [store for bench in self.every for store in (bench.store, bench.memory)]
+        return "+".join(store.revision for store in stores if store is not None)
 
     def meaning(self, question: str) -> Meaning | None:
         """Return the question as a vector, worked out when first needed; None without an embedder."""

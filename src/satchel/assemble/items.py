@@ -13,7 +13,7 @@ from satchel.assemble.section import Group, Section, subtract
 from satchel.assemble.source_lines import without_blank_ends
 from satchel.dataclass import dataclass
 from satchel.safety.trust import handle, nonce
-from satchel.search.chunks import ALSO, REVISION
+from satchel.search.chunks import ALSO, GIVEN_ORIGIN, REVISION
 from satchel.sources.commits import Counted
 from satchel.types import ContextItem, Cut, Detail, Failure, Freshness, Hit, Kind, Location, Piece, Range, Role
 
@@ -271,7 +271,7 @@ def _record_item(group: Group, key: bytes) -> ContextItem:
         detail=step.detail,
         pieces=(piece,),
         signals=candidate.hit.signals,
-        handle=handle(chunk.id, *chunk.fields.get(REVISION, ("", ()))),
+        handle="" if chunk.origin == GIVEN_ORIGIN else handle(chunk.id, *chunk.fields.get(REVISION, ("", ()))),
         nonce=nonce(key, chunk.id, step.text),
         trust=candidate.trust,
         origins=(*chunk.fields.get(ALSO, ()), *(twin.chunk.id for twin in candidate.twins)),
@@ -355,11 +355,19 @@ CountLines = Callable[[Iterable[str]], Counted]
 _PREFIX = f"{Kind.COMMIT}:"
 
 
-def counted_items(items: Sequence[ContextItem], count: CountLines) -> tuple[tuple[ContextItem, ...], list[Failure]]:
-    """Return the items, commits with `insertions` and `deletions` (None if unknown), and what could not be counted."""
-    counted = _counted((item.id for item in items), count)
-    shown = tuple(replace(item, metadata={**item.metadata, **_fields(counted, item.id)}) for item in items)
-    return shown, list(counted.failures)
+def counted_items(
+    items: Sequence[ContextItem], count: CountLines, workspace: str = ""
+) -> tuple[tuple[ContextItem, ...], list[Failure]]:
+    """Return the items, commits with `insertions` and `deletions` (None if unknown), and what could not be counted.
+
+    Only commits of this workspace are counted.
+    """
+    own = {item.id for item in items if item.metadata.get("workspace", "") == workspace}
+    counted = _counted(sorted(own), count)
+    return tuple(
+        replace(item, metadata={**item.metadata, **_fields(counted, item.id)}) if item.id in own else item
+        for item in items
+    ), list(counted.failures)
 
 
 def counted_hits(hits: Sequence[Hit], count: CountLines) -> tuple[list[Hit], list[Failure]]:

@@ -27,6 +27,7 @@ from satchel.assemble.section import Section, priority
 from satchel.safety import sanitize
 from satchel.safety.sanitize import marks
 from satchel.safety.trust import handle
+from satchel.search.chunks import GIVEN_ORIGIN
 from satchel.tokens import TokenCounter, counter
 from satchel.types import Context, ContextItem, Failure, Format, Kind, Omission, Range, ShownBefore, Trust, Usage
 
@@ -252,6 +253,7 @@ def _frame(
         truncated=request.show_meta,
         summary=LONGEST_SUMMARY if request.show_meta else "",
         view=request.view,
+        workspaces=request.workspaces,
         lead=request.lead,
         title=plan.title,
         based_on=plan.based_on,
@@ -380,7 +382,7 @@ def _omission(section: Section, candidate: Candidate, budget: int) -> Omission:
         path=location.path if location is not None else "",
         start=ranges[-1][0] if ranges else 0,
         end=ranges[-1][1] if ranges else 0,
-        handle=handle(chunk.id, content_hash, rest or ranges[-1:]),
+        handle="" if chunk.origin == GIVEN_ORIGIN else handle(chunk.id, content_hash, rest or ranges[-1:]),
         content_hash=content_hash,
         rest=rest,
     )

@@ -98,8 +98,8 @@ class Packer:
     number of items over all sections. With `shares` every section first gets its share of the room by weight, for what
     is within the range of its own best candidate. No chunk gets more than `chunk_share` of that share or
     `chunk_tokens`, whichever is more. Without `shows_lines` a file costs only its places. `is_strict` leaves out
-    clearly weaker candidates once a better one was left out for lack of room. Without `merges_twins` equal texts are
-    shown twice.
+    candidates worth less by `clearly_less` once a better one was left out for lack of room. Without `merges_twins`
+    equal texts are shown twice.
     """
 
     def __init__(
@@ -116,6 +116,7 @@ class Packer:
         shows_lines: bool = True,
         is_strict: bool = True,
         merges_twins: bool = True,
+        clearly_less: float = CLEARLY_LESS,
     ) -> None:
         self._sections = sections
         self._counter, self._frame = counter, frame
@@ -125,7 +126,7 @@ class Packer:
         self._most_items = most_items
         self._shares = shares and len(sections) > 1
         self._chunk_share, self._chunk_tokens = chunk_share, chunk_tokens
-        self._shows_lines, self._is_strict = shows_lines, is_strict
+        self._shows_lines, self._is_strict, self._clearly_less = shows_lines, is_strict, clearly_less
         self._seen = Seen() if merges_twins else None
         self._numbers = count()
         self._log: list[_Admission] = []
@@ -247,7 +248,7 @@ class Packer:
             else:
                 section.rejected[candidate] = reason or BUDGET
                 if self._is_strict and not reason and not candidate.pinned and candidate.leader is None:
-                    barrier = max(barrier, section.value(candidate) - CLEARLY_LESS)
+                    barrier = max(barrier, section.value(candidate) - self._clearly_less)
         return used
 
     def _refusal(self, section: Section, candidate: Candidate, least: float, barrier: float) -> str | None:

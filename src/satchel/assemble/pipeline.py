@@ -13,7 +13,7 @@ from satchel.assemble.candidates import Candidate, record_candidate
 from satchel.assemble.companions import compacted, followers, import_lines
 from satchel.assemble.fill_policy import fill_policy, is_weak_match, level_of, shares_budget, value_range
 from satchel.assemble.freshness import Freshener
-from satchel.assemble.gather import Gathered, Workbench, balance, search_plan, section_floor, strength_of
+from satchel.assemble.gather import Findings, Workbench, balance, search_plan, section_floor, strength_of
 from satchel.assemble.items import counted_items
 from satchel.assemble.pack import ITEM_SHARE, answer, fit
 from satchel.assemble.plans import PlannedSection, role_is_asked
@@ -23,7 +23,9 @@ from satchel.assemble.section import Section, by_priority, find_pins, with_pins
 from satchel.assemble.source_lines import Lines
 from satchel.assemble.truncation import strategy
 from satchel.safety import sanitize
+from satchel.search.chunks import in_workspace
 from satchel.search.filters import unavailable
+from satchel.search.strength import strength_at
 from satchel.sources.experiences import shown_record
 from satchel.tokens import counter
 from satchel.types import Context, Failure, Hit, Kind
@@ -36,37 +38,45 @@ _WILD = frozenset("*?[")
 
 
 def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure] = ()) -> Context:
-    """Answer one question. `notes` are earlier failures, such as files that could not be indexed."""
+    """Answer one question, from several workspaces if the bench has others.
+
+    `notes` are earlier failures, such as files that could not be indexed.
+    """
     started = time.monotonic()
-    findings = search_plan(request, bench)
+    found = [(one, search_plan(request, one)) for one in bench.every]
+    first, rows = found[0][1], [row for _, findings in found for row in findings.rows]
     searched = time.monotonic()
-    sections, unreadable = _sections(request, bench, findings.rows, findings.terms)
-    pinned, unpinned = find_pins(request.pins, bench.lines, bench.store)
-    has_vectors = any(row.result.with_vectors for row in findings.rows)
-    absent = unavailable(request.searches, has_vectors=has_vectors, has_history=Kind.COMMIT in bench.store.kinds())
-    failures = (*notes, *findings.failures, *absent, *unreadable, *unpinned, *findings.embedder_failures)
+    sections, unreadable = _sections(request, found)
+    pinned, unpinned = find_pins(request.pins, [(one.prefix, one.lines, one.store) for one in bench.every])
+    has_history = any(Kind.COMMIT in one.store.kinds() for one in bench.every)
+    has_vectors = any(row.result.with_vectors for row in rows)
+    absent = unavailable(request.searches, has_vectors=has_vectors, has_history=has_history)
+    searches = [failure for _, one in found for failure in (*one.failures, *one.embedder_failures)]
+    failures = (*notes, *absent, *unreadable, *unpinned, *dict.fromkeys(searches))
     sent = bench.account.references() if bench.account is not None else ()
-    strength = strength_of(findings.rows)
+    strength = _strength_of(found)
     sections = _best_entities(sections, request)
     sections = with_pins(sections, pinned, request.weights, request.limit)
-    impact = findings.impact
-    is_sure = impact is not None and impact.is_sure
-    missing = findings.missing_words(bench)
+    impacts = [(one.prefix, findings.impact) for one, findings in found if findings.impact is not None]
+    is_sure = any(impact.is_sure for _, impact in impacts)
+    absences = [findings.missing_words(one) for one, findings in found]
+    missing = tuple(word for word in absences[0] if all(word in others for others in absences))
     is_weak = not is_sure and is_weak_match(request, sections, strength)
-    callers = impact.listing() if impact is not None else []
-    listing = callers if impact is not None and impact.is_question else []
+    callers = [row for prefix, impact in impacts for row in impact.listing(prefix)]
+    listing = [row for prefix, impact in impacts if impact.is_question for row in impact.listing(prefix)]
     call_sites = call_site_lines(listing, counter(request.tokenizer), request.max_tokens)
     sureness = 1.0 if is_sure else strength
-    policy = fill_policy(request, missing, len(findings.query.terms), sureness, is_weak=is_weak, call_sites=call_sites)
+    policy = fill_policy(request, missing, len(first.query.terms), sureness, is_weak=is_weak, call_sites=call_sites)
     relate = None
     if request.related:
         from satchel.assemble.shapes import with_related  # here, because few questions ask for it
 
-        relate = partial(with_related, sections=sections, store=bench.store, lines=bench.lines)
-    fitted = fit(request, bench, sections, failures, findings.plan, sent, policy, relate)
-    if bench.count_lines is not None:
-        items, uncounted = counted_items(fitted.items, bench.count_lines)
-        fitted, failures = replace(fitted, items=items), (*failures, *uncounted)
+        relate = partial(with_related, sections=sections, bench=bench)
+    fitted = fit(request, bench, sections, failures, first.plan, sent, policy, relate)
+    for one in bench.every:
+        if one.count_lines is not None:
+            items, uncounted = counted_items(fitted.items, one.count_lines, one.prefix.rstrip("/"))
+            fitted, failures = replace(fitted, items=items), (*failures, *uncounted)
     meta = {
         "timings": {
             "search_ms": round((searched - started) * 1000, 2),
@@ -74,7 +84,9 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
         },
         "revision": bench.revision,
         "embedder": bench.embedder.id if bench.embedder is not None else None,
-        "vectors": findings.vector_counts,
+        "vectors": {
+            f"{one.prefix}{name}": count for one, findings in found for name, count in findings.vector_counts.items()
+        },
         "callers": callers,
         "strength": round(strength, 4),
         "weak": is_weak,
@@ -86,7 +98,7 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
 def searched_sections(request: AssembleRequest, bench: Workbench) -> tuple[list[Section], list[Failure]]:
     """Return the sections of an answer, to be packed beside others, and failures."""
     findings = search_plan(request, bench, with_impact=False)
-    sections, unreadable = _sections(request, bench, findings.rows, findings.terms)
+    sections, unreadable = _sections(request, [(bench, findings)])
     return sections, [*findings.failures, *unreadable, *findings.embedder_failures]
 
 
@@ -98,27 +110,62 @@ def hit_candidates(
     return candidates, failures
 
 
-def _sections(
-    request: AssembleRequest, bench: Workbench, rows: Sequence[Gathered], terms: frozenset[str]
-) -> tuple[list[Section], list[Failure]]:
-    """Return the section of each kind; `terms` are those of the question."""
-    sections, failures = [], []
-    rows, is_free = balance(rows), not (request.roles or request.paths or request.exclude)
-    strength = strength_of(rows)
-    total = sum(row.section.weight for row in rows if row.result.hits) or 1.0
-    for row in rows:
+Found = Sequence[tuple[Workbench, Findings]]
+"""What was found on each bench, that of the first workspace first."""
+
+
+def _strength_of(found: Found) -> float:
+    """Return how well the workspace that answers best answers the question."""
+    return max(strength_of(findings.rows) for _, findings in found)
+
+
+def _sections(request: AssembleRequest, found: Found) -> tuple[list[Section], list[Failure]]:
+    """Return the section of each kind, with the candidates of all workspaces."""
+    failures: list[Failure] = []
+    terms, strength = found[0][1].terms, _strength_of(found)
+    is_free = not (request.roles or request.paths or request.exclude)
+    rows = [(one, row) for one, findings in found for row in balance(findings.rows)]
+    weights = {(row.section.kind, row.section.title): row.section.weight for _, row in rows if row.result.hits}
+    total = sum(weights.values()) or 1.0
+    parts: dict[tuple[Kind, str], list[tuple[PlannedSection, list[Candidate], dict[str, Lines]]]] = {}
+    seen: set[str] = set()
+    for one, row in rows:
         planned = row.section
         least = section_floor(row, request.min_score, strength)
         if least is None or not planned.weight:
             continue
-        hits = [hit for hit in row.result.hits if hit.relevance >= least and (is_free or is_wanted(hit, request))]
+        hits = [hit for hit in row.result.hits if hit.relevance >= least]
+        hits = [hit for hit in hits if is_free or is_wanted(hit, request, one.prefix)]
         share = request.max_tokens * planned.weight / total
         cap = max(share * ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
-        candidates, lines, problems = _candidates(hits, bench, request, cap, terms, planned.side)
+        candidates, lines, problems = _candidates(hits, one, request, cap, terms, planned.side)
         failures += problems
+        if one.prefix:  # what is remembered for all workspaces, and a commit of two clones, is found in each
+            candidates = [candidate for candidate in candidates if candidate.chunk.id not in seen]
+            seen |= {candidate.chunk.id for candidate in candidates if candidate.chunk.location is None}
         if candidates:
-            sections.append(_section(request, bench, planned, candidates, lines, terms, share))
+            parts.setdefault((planned.kind, planned.title), []).append((planned, candidates, lines))
+    sections = []
+    for own in parts.values():
+        planned = own[0][0]
+        if len(own) > 1:
+            _scale([candidates for _, candidates, _ in own], planned)
+        every = [candidate for _, candidates, _ in own for candidate in candidates]
+        lines = {path: text for *_, lines in own for path, text in lines.items()}
+        share = request.max_tokens * planned.weight / total
+        sections.append(_section(request, found[0][0], planned, every, lines, terms, share))
     return sections, failures
+
+
+def _scale(workspaces: Sequence[Sequence[Candidate]], planned: PlannedSection) -> None:
+    """Make the candidates of one kind in several workspaces comparable: the best of each counts by its relevance."""
+    best = [strength_at(max(one.hit.relevance for one in candidates)) for candidates in workspaces]
+    for candidates, own in zip(workspaces, best, strict=True):
+        level = level_of(planned, candidates)
+        for one in candidates:
+            one.value += level
+            if not one.is_lifted:
+                one.hit = replace(one.hit, file_score=one.hit.file_score * own / max(best))
 
 
 def _section(
@@ -175,16 +222,20 @@ def _best_entities(sections: list[Section], request: AssembleRequest) -> list[Se
     return [section for section in sections if section.candidates]
 
 
-def is_wanted(hit: Hit, request: AssembleRequest) -> bool:
-    """Return whether a hit matches the globs and roles of the request; `exclude` may name records by their ids."""
+def is_wanted(hit: Hit, request: AssembleRequest, prefix: str = "") -> bool:
+    """Return whether a hit matches the globs and roles of the request; `exclude` may name records by their ids.
+
+    `prefix` is before its path.
+    """
     if not role_is_asked(hit.chunk.kind, hit.chunk.role, request.roles):
         return False
     location = hit.chunk.location
     if location is None:
         return not request.paths and hit.chunk.id.partition("::")[0] not in request.exclude
-    if request.paths and not _is_among(location.path, request.paths):
+    path = f"{prefix}{location.path}"
+    if request.paths and not _is_among(path, request.paths):
         return False
-    return not _is_among(location.path, request.exclude)
+    return not _is_among(path, request.exclude)
 
 
 def _is_among(path: str, globs: Sequence[str]) -> bool:
@@ -208,18 +259,20 @@ def _candidates(
     passage_cap = request.max_tokens * PASSAGE_SHARE if len(hits) > 1 else math.inf
     for hit in hits:
         if hit.chunk.location is None:
-            candidates.append(_record(hit, bench, cap, passage_cap, terms, side))
+            candidates.append(_record(in_workspace(hit, bench.prefix), bench, cap, passage_cap, terms, side))
             continue
         current = freshener.current(hit)
         if current is None:
             continue
+        current = current.within(bench.prefix)
         lines[current.group] = current.lines
         parts = current.candidates(request.whole_item_tokens, terms, shortener)
         if request.context_lines:
             for candidate in parts:
                 candidate.widen(request.context_lines, len(current.lines.lines))
         candidates += parts if request.change is None else compacted(parts, request.change, current.lines)
-    return candidates, lines, freshener.failures
+    failures = [replace(one, message=f"{bench.prefix}{one.message}") for one in freshener.failures]
+    return candidates, lines, failures
 
 
 def _record(

@@ -41,6 +41,7 @@ from satchel.vocabulary import (
     checked_names,
     checked_text,
     parse_moment,
+    workspace_names,
 )
 
 if TYPE_CHECKING:
@@ -258,7 +259,8 @@ class AssembleRequest:
     `lead` is the kind whose section comes first. `plan` names a plan in place of the kinds (`satchel.assemble.plans`),
     empty for the kinds themselves. Items that `session` received before are only named. `ledger` is the state of the
     session's ledger to answer from, empty for the latest. With `callers` the functions that answer come with the lines
-    that call them. `file_weights` are the signals of files whose weight is not the usual one.
+    that call them. `workspaces` are the names of those that answer together, empty for the root that is asked.
+    `file_weights` are the signals of files whose weight is not the usual one.
     """
 
     query: str
@@ -324,6 +326,9 @@ class AssembleRequest:
     session: str = field(default="", metadata=_option(check_session, dump=_session_data))
     ledger: str = ""
     callers: bool = False
+    workspaces: tuple[str, ...] = field(
+        default=(), metadata=_option(workspace_names, name="workspace", dump=",".join, load=workspace_names)
+    )
     file_weights: FileWeights = field(default=(), metadata=_option(load=check_file_weights))
 
 

@@ -345,16 +345,23 @@ _UNPINNED: Mapping[str, str] = {
 }
 
 
-def find_pins(pins: Iterable[Pin], lines: FileLines, store: Store) -> tuple[list[Pinned], list[Failure]]:
-    """Return the candidate of each pin, in order; a pin that cannot be read is a named failure."""
+def find_pins(
+    pins: Iterable[Pin], places: Sequence[tuple[str, FileLines, Store]]
+) -> tuple[list[Pinned], list[Failure]]:
+    """Return the candidate of each pin, in order; a pin that cannot be read is a named failure.
+
+    `places` are the workspaces, each with its name before paths (`web/`), its lines and its index.
+    """
     pinned: list[Pinned] = []
     failures: list[Failure] = []
     for pin in dict.fromkeys(pins):
-        shown = lines.read(pin.path)
+        prefix, lines, store = next((one for one in places if pin.path.startswith(one[0])), places[0])
+        path = pin.path.removeprefix(prefix)
+        shown = lines.read(path)
         if isinstance(shown, Unreadable):
             failures.append(_failure(pin, _UNPINNED.get(shown.reason, shown.reason)))
             continue
-        kinds = [kind for kind in (Kind.CODE, Kind.DOC, Kind.NOTE) if store.document(kind, pin.path) is not None]
+        kinds = [kind for kind in (Kind.CODE, Kind.DOC, Kind.NOTE) if store.document(kind, path) is not None]
         if not kinds:
             failures.append(_failure(pin, "it is not in the index, as ignored, hidden and excluded files are not"))
             continue
@@ -364,7 +371,13 @@ def find_pins(pins: Iterable[Pin], lines: FileLines, store: Store) -> tuple[list
             continue
         kind = Kind.DOC if kinds[0] is Kind.DOC else Kind.CODE
         start, end = pin.start or 1, min(pin.end or last, last)
-        pinned.append(Pinned(kind, _candidate(pin.path, kind, start, end, shown), shown))
+        pinned.append(
+            Pinned(
+                kind,
+                _candidate(pin.path, kind, start, end, shown),
+                replace(shown, path=pin.path) if prefix else shown,
+            )
+        )
     return pinned, failures
 
 

@@ -32,6 +32,7 @@ from satchel.types import (
 )
 
 if TYPE_CHECKING:
+    from satchel.assemble.gather import Workbench
     from satchel.assemble.section import Section
     from satchel.search.relations import CallSite
     from satchel.search.resolve.code import CodeDefinition
@@ -50,7 +51,7 @@ CONTEXT_LINES = 3
 
 @dataclass(frozen=True, slots=True)
 class QueryRow:
-    """One result: `preview` is the beginning of what is shown; `location` is None for a record."""
+    """One result: `preview` is the beginning of the shown lines of the entity; `location` is None for a record."""
 
     entity: BlockEntity
     score: float
@@ -130,12 +131,10 @@ def query_result(context: Context) -> QueryResult:
     best = sorted(blocks.blocks, key=lambda one: -one.score)
     rows = tuple(
         QueryRow(
-            one.entity,
-            one.score,
-            one.location,
-            one.code if len(one.code) <= PREVIEW_CHARACTERS else f"{one.code[:PREVIEW_CHARACTERS]}...",
+            one.entity, one.score, one.location, code[:PREVIEW_CHARACTERS] + "..." * (len(code) > PREVIEW_CHARACTERS)
         )
         for one in best
+        for code in [_own_code(one)]
     )
     return QueryResult(
         context.query,
@@ -147,6 +146,12 @@ def query_result(context: Context) -> QueryResult:
         context.failures,
         context,
     )
+
+
+def _own_code(block: Block) -> str:
+    """Return the code of a block without the lines before its entity."""
+    before = block.location.start_line - block.first if block.location is not None else 0
+    return "\n".join(block.code.split("\n")[max(before, 0) :])
 
 
 def _confidence(relevances: Iterable[float]) -> float:
@@ -179,13 +184,14 @@ class BlockContext:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One shown entity: its real lines with those around it. `location` is None for a record."""
+    """One shown entity: its real lines with those around it, from line `first`. `location` is None for a record."""
 
     entity: BlockEntity
     score: float
     location: Location | None
     code: str
     context: BlockContext
+    first: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,9 +293,12 @@ def _blocks(item: ContextItem) -> list[Block]:
     imports = _joined({number: text for number, text in lines.items() if number not in reached})
     blocks = []
     for row, span in zip(rows, spans, strict=True):
-        code = _joined({number: lines[number] for number in _reach(span, lines, spans)})
+        reach = _reach(span, lines, spans)
+        code = _joined({number: lines[number] for number in reach})
         context = BlockContext(imports, _related(item, row.get("title", row["qualified_name"])))
-        blocks.append(Block(_block_entity(row), row["score"], Location(path, *span), code, context))
+        blocks.append(
+            Block(_block_entity(row), row["score"], Location(path, *span), code, context, reach[0] if reach else 0)
+        )
     return blocks
 
 
@@ -363,12 +372,15 @@ Neighbours = dict[str, list[Neighbour]]
 
 
 def with_related(
-    items: Sequence[ContextItem], sections: Iterable[Section], store: Store, lines: FileLines
+    items: Sequence[ContextItem], sections: Iterable[Section], bench: Workbench
 ) -> tuple[ContextItem, ...]:
     """Return the items with `metadata["related"]`: the neighbours of each shown definition by its qualified name."""
     picks = (pick for section in sections for group in section.groups.values() for pick in group.picks)
     shown = {candidate.chunk.id: candidate.chunk for candidate, _ in picks if candidate.chunk.location is not None}
-    neighbours = _Surroundings(store, lines).around(list(shown.values()))
+    neighbours: dict[str, Neighbours] = {}
+    for one in bench.every:
+        own = [chunk for chunk in shown.values() if _location(chunk).path.startswith(one.prefix)]
+        neighbours |= _Surroundings(one.store, one.lines, one.prefix).around(own)
     rows = [{shown[one].title: neighbours[one] for one in item.origins if one in neighbours} for item in items]
     return tuple(
         replace(item, metadata={**item.metadata, "related": row}) if row else item
@@ -384,8 +396,10 @@ def _location(chunk: Chunk) -> Location:
 class _Surroundings:
     """The relations of some chunks, with present lines; a file with its indexed stamp is not read."""
 
-    def __init__(self, store: Store, lines: FileLines) -> None:
+    def __init__(self, store: Store, lines: FileLines, prefix: str = "") -> None:
         from satchel.search.relations import Relations  # here, because few questions ask for neighbours
+
+        self._prefix = prefix
 
         self._relations, self._store, self._lines = Relations(store), store, lines
         self._code = self._relations.code
@@ -397,7 +411,7 @@ class _Surroundings:
 
         A chunk that is not of this store, such as an entity from elsewhere, is found by the path and name of its place.
         """
-        places = {chunk.id: (str(chunk.kind), _location(chunk).path) for chunk in chunks}
+        places = {chunk.id: (str(chunk.kind), _location(chunk).path.removeprefix(self._prefix)) for chunk in chunks}
         documents = {place: self._store.document(Kind(place[0]), place[1]) for place in sorted({*places.values()})}
         rows_of = {
             place: range(one.first_chunk, one.last_chunk + 1) for place, one in documents.items() if one is not None
@@ -432,11 +446,13 @@ class _Surroundings:
 
     def _defined(self, definitions: Sequence[CodeDefinition]) -> list[Neighbour]:
         return [
-            {"name": one.qualified, "path": one.path, "line": self._line_of(one)} for one in definitions[:MOST_RELATED]
+            {"name": one.qualified, "path": f"{self._prefix}{one.path}", "line": self._line_of(one)}
+            for one in definitions[:MOST_RELATED]
         ]
 
     def _caller(self, site: CallSite) -> Neighbour:
-        return {"name": site.name or site.path, "path": site.path, "line": self._call_line(site)}
+        path = f"{self._prefix}{site.path}"
+        return {"name": site.name or path, "path": path, "line": self._call_line(site)}
 
     def _line_of(self, one: CodeDefinition) -> int:
         """Return the present line of a definition; 0 if it is unknown."""

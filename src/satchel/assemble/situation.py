@@ -136,7 +136,7 @@ def situation_context(
     account = bench.account
     history, failures = searched_sections(request, bench) if request.query.strip() else ([], [])
     injected, unread = hit_candidates(hits, bench, request)
-    pinned, unpinned = find_pins(request.pins, bench.lines, bench.store)
+    pinned, unpinned = find_pins(request.pins, [("", bench.lines, bench.store)])
     if account is not None:
         injected = [candidate for candidate in injected if account.is_new(candidate)]
         pinned = [rest for pin in pinned if (rest := account.sift_pin(pin)) is not None]

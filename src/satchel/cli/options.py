@@ -31,8 +31,9 @@ Completion = Callable[[click.Context, click.Parameter, str], list[str]]
 class Invocation:
     """The common options, from before or after the command. An empty `color` is decided by the stream.
 
-    `given_root` is the path of `--root`, `workspace_root` that of `--workspace`, whose text is `workspace`.
-    A resident process sets `open_engine`, which is called as `Satchel.open`, and `should_stop`.
+    `given_root` is the path of `--root`, `workspace_root` that of the first name of `--workspace`, whose text is
+    `workspace`; only a command that `asks_several` takes more names. A resident process sets `open_engine`, which is
+    called as `Satchel.open`, and `should_stop`.
     """
 
     given_root: Path | None = None
@@ -40,12 +41,17 @@ class Invocation:
     as_json: bool = False
     workspace: str = ""
     workspace_root: Path | None = None
+    asks_several: bool = False
     open_engine: Callable[..., AbstractContextManager[Satchel]] | None = None
     should_stop: Callable[[], bool] | None = None
 
     @property
     def root(self) -> Path | None:
         """The root of the options, None to search for it. Raises UsageError for two."""
+        if "," in self.workspace and not self.asks_several:
+            raise UsageError(
+                "this command works on one workspace: context, search and graph take several names in --workspace"
+            )
         if self.workspace_root is not None and self.given_root is not None:
             raise UsageError("--root and --workspace both name the root: give one of them")
         return self.workspace_root or self.given_root
@@ -82,22 +88,25 @@ def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> Non
 
 
 def _keep_workspace(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    """Save the root of the workspace."""
+    """Save the root of the workspace, of several that of the first."""
     if value is None or context.resilient_parsing:
         return
     from satchel.config import Folders
     from satchel.system.locations import Registry
 
-    context.ensure_object(Invocation).workspace_root = Registry(Folders.from_environment()).get(value).path
+    registry = Registry(Folders.from_environment())
+    roots = [registry.get(name.strip()).path for name in value.split(",")]
+    context.ensure_object(Invocation).workspace_root = roots[0]
     _keep(context, parameter, value)
 
 
 def _complete_workspace(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the names of workspaces that begin so."""
+    """Return the names of workspaces that begin so; after a comma those of the next one."""
     from satchel.config import Folders
     from satchel.system.locations import Registry
 
-    return [one.name for one in Registry(Folders.from_environment()).all() if one.name.startswith(incomplete)]
+    names = [one.name for one in Registry(Folders.from_environment()).all()]
+    return completing(names)(_context, _parameter, incomplete)
 
 
 def common_options() -> list[click.Parameter]:
@@ -108,9 +117,9 @@ def common_options() -> list[click.Parameter]:
             callback=_keep, help="The folder to work on; by default the git work tree around the current folder.",
         ),
         click.Option(
-            ["--workspace"], metavar="NAME", expose_value=False, callback=_keep_workspace,
+            ["--workspace"], metavar="NAME[,NAME]", expose_value=False, callback=_keep_workspace,
             shell_complete=_complete_workspace,
-            help="A workspace by its name, in place of --root; `satchel workspace list` shows them.",
+            help="A workspace by its name, in place of --root; several for context, search and graph.",
         ),
         click.Option(
             ["--color"], type=click.Choice(["auto", "always", "never"]), expose_value=False, callback=_keep,

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from types import FrameType, TracebackType
@@ -106,11 +106,11 @@ class Terminal(Caller):
     interrupt: Interrupt = field(default_factory=Interrupt)
     color: str = ""
 
-    def refresh(self, engine: Satchel) -> list[Failure]:
+    def refresh(self, engine: Satchel, workspaces: Sequence[str] = ()) -> list[Failure]:
         """Bring the index up to date; returns the failures for the answer. Raises click's Exit if interrupted."""
         started = time.monotonic()
         with watch(quiet=streams.is_recorded(), color=self.color) as progress:
-            notes = engine.refresh(progress=progress, should_stop=self.should_stop, at_once=True)
+            notes = engine.refresh(progress=progress, should_stop=self.should_stop, at_once=True, workspaces=workspaces)
         seconds = time.monotonic() - started
         if seconds > PATIENCE_SECONDS:
             done = (
@@ -173,6 +173,8 @@ def asking(invocation: Invocation) -> Iterator[tuple[Satchel, Terminal]]:
 
 def ask(invocation: Invocation, operation: Operation, arguments: Mapping[str, Any]) -> Answered:
     """Return the answer of an operation for the root of this command. Arguments are checked before opening it."""
+    if invocation.workspace and any(one.name == "workspace" for one in operation.parameters):
+        invocation.asks_several, arguments = True, {**arguments, "workspace": invocation.workspace}
     checked = operation.checked(arguments)
     if not operation.reads_tree:
         with opened(invocation) as satchel:

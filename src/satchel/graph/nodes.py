@@ -26,7 +26,7 @@ from satchel.graph.walk import GraphWalk, Reached
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import handle
-from satchel.search.chunks import REVISION, chunk_of, identity_of
+from satchel.search.chunks import REVISION, chunk_of, identity_of, in_workspace
 from satchel.search.rank_records import HALF_LIFE_SECONDS
 from satchel.search.resolve.code import Code
 from satchel.sources.notes import value_text
@@ -178,6 +178,34 @@ class Rated:
     walk: GraphWalk
 
 
+BLEND_RANK = 10.0
+"""How slowly the score of a blend falls with the rank: the first of every query, then the second of every query."""
+
+
+def blended(walks: Sequence[Sequence[Rated]]) -> tuple[Rated, ...]:
+    """Merge several walks by their ranks, each with the same share; scores are 0 to 1.
+
+    The best rank of a node decides, then its ranks in the other walks. It keeps the path of the walk that rates it
+    best, and shows its rank in each as a signal.
+    """
+    ranks: dict[int, dict[int, int]] = {}
+    best: dict[int, Rated] = {}
+    for number, rated in enumerate(walks):
+        for rank, one in enumerate(rated, 1):
+            ranks.setdefault(one.row, {})[number] = rank
+            if one.row not in best or one.rating.total > best[one.row].rating.total:
+                best[one.row] = one
+    fused = []
+    for row, own in ranks.items():
+        first, *others = sorted(own.values())
+        shared = sum(1 / rank for rank in others) / len(walks)
+        total = (BLEND_RANK + 1) / (BLEND_RANK + 1 + first - shared)
+        signals = tuple(Signal(f"rank {number + 1}", float(rank), 0.0) for number, rank in sorted(own.items()))
+        fused.append(replace(best[row], rating=Rating(total, (*best[row].rating.signals, *signals))))
+    fused.sort(key=lambda one: (-one.rating.total, -best[one.row].rating.total, one.row))
+    return tuple(fused)
+
+
 class Overflow(NamedTuple):
     """A node that is only named. `place` is the path and line of code, else empty."""
 
@@ -191,8 +219,11 @@ class Overflow(NamedTuple):
 class Nodes:
     """The stored chunks of a walk; each document is read once."""
 
-    def __init__(self, store: Store, lines: FileLines, request: GraphRequest, allow: Sequence[str]) -> None:
-        self._lines, self._request, self._allow = lines, request, allow
+    def __init__(
+        self, store: Store, lines: FileLines, request: GraphRequest, allow: Sequence[str], prefix: str = ""
+    ) -> None:
+        """`prefix` is the workspace before paths and ids (`web/`), empty for the root itself."""
+        self._lines, self._request, self._allow, self.prefix = lines, request, allow, prefix
         self._code = Code(store)
         self._texts: dict[int, str] = {}
         self._line: Callable[[str], str] = cache(lambda text: sanitize.line(text, allow=allow))
@@ -220,16 +251,17 @@ class Nodes:
         if part.name and document.kind is not Kind.COMMIT:
             return self._line(part.name)
         if document.kind in (Kind.CODE, Kind.DOC) and row != document.first_chunk:
-            return self._line(f"{document.key}:{part.start}-{part.end}")
-        title = document.key if document.kind in (Kind.CODE, Kind.DOC) else document.title
+            return self._line(f"{self.prefix}{document.key}:{part.start}-{part.end}")
+        title = f"{self.prefix}{document.key}" if document.kind in (Kind.CODE, Kind.DOC) else document.title
         return self._line(title or document.key)
 
     def identity(self, row: int) -> str:
         """Return the id of a node in queries: the key of a note as in its export, else the chunk's id."""
         part, document = self._code.part(row), self._code.document_of(row)
         if document.kind is Kind.NOTE and not part.name:
-            return document.key
-        identity = identity_of(document, part)
+            return f"{self.prefix}{document.key}"
+        kind, _, rest = identity_of(document, part).partition(":")
+        identity = f"{kind}:{self.prefix}{rest}"
         return identity.partition(":")[2] if document.kind is Kind.NOTE else identity
 
     def tags(self, row: int) -> list[str]:
@@ -240,7 +272,7 @@ class Nodes:
         """Return a node as a candidate for the budget."""
         row, reached = rated.row, rated.walk.reached[rated.row]
         part, document = self._code.part(row), self._code.document_of(row)
-        chunk = chunk_of(document, part)
+        chunk = in_workspace(Hit(chunk_of(document, part), 0.0, 0.0), self.prefix).chunk
         info: dict[str, Any] = {
             "id": self.identity(row),
             "name": self.name(row),
@@ -258,7 +290,7 @@ class Nodes:
         lines = ((part.start, part.end),) if chunk.location is not None else ()
         own: dict[str, Any] = {_NODE: info, "bundle": document.id, REVISION: (document.content_hash, lines)}
         if chunk.location is not None:
-            info["location"] = {"file": document.key, "lines": f"{part.start}-{part.end}"}
+            info["location"] = {"file": chunk.location.path, "lines": f"{part.start}-{part.end}"}
             info["role"] = "test" if is_inline_test(document.key, part.name) else file_role(document.key)
             if self._is_stale(document):
                 info["freshness"] = "stale"
@@ -295,7 +327,7 @@ class Nodes:
             return ""
         step = rated.walk.reached[rated.row].step
         is_call = step is not None and step.line and step.move.direction is Direction.IN
-        return self._line(f"{document.key}:{step.line if step is not None and is_call else part.start}")
+        return self._line(f"{self.prefix}{document.key}:{step.line if step is not None and is_call else part.start}")
 
     def overflow(self, rated: Rated) -> Overflow:
         """Return a node as it is named in the overflow."""
@@ -309,7 +341,7 @@ class Nodes:
             return None
         text = tuple(self._texts[document.id].split("\n"))
         marks = (Freshness.STALE,) * len(text) if self._is_stale(document) else ()
-        return Lines(document.key, text, document.content_hash, marks), (part.start, part.end)
+        return Lines(f"{self.prefix}{document.key}", text, document.content_hash, marks), (part.start, part.end)
 
     def _body(self, part: StoredChunk, document: Document, *, has_file: bool) -> str:
         text = self._texts[document.id]
@@ -329,7 +361,9 @@ class Nodes:
         if now != document.content_hash:
             self._lines.note_mismatch()
             reason = read.reason if isinstance(read, Unreadable) else "changed"
-            self.notes.append(Failure("files", f"{document.key} is not as indexed ({reason})", "it is shown as it was"))
+            self.notes.append(
+                Failure("files", f"{self.prefix}{document.key} is not as indexed ({reason})", "it is shown as it was")
+            )
         return now != document.content_hash
 
     def _shortened(self, body: str, chunk: Chunk, room: float) -> Iterator[Step]:

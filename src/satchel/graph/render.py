@@ -44,6 +44,10 @@ NODE_FRAME = TextFrame(40, 0)
 MOST_OVERFLOW, SUMMARY_OVERFLOW = 20, 100
 """Nodes that are named without being shown, and the same where only names are shown. The others are only counted."""
 
+FARTHER = 0.5
+"""Difference in value (a score of .05) from which a node is only named once a better one had no room: a tiny one two
+steps away filled the last tokens beside the names of nearer ones."""
+
 QUERY_SHOWN = 120
 """Largest number of characters of a query in the title."""
 
@@ -223,7 +227,7 @@ def fitted_page(page: GraphPage, section: Section, uncap: Callable[[], None]) ->
     where not even head and foot fit.
     """
     limit = page.request.max_tokens
-    packer = Packer([section], page.counter, NODE_FRAME, merges_twins=False, is_strict=False)
+    packer = Packer([section], page.counter, NODE_FRAME, merges_twins=False, clearly_less=FARTHER)
     if limit >= SUMMARY_BUDGET:
         head = page.counter.count(page.head(Numbers(limit, 0, 0)))
         packer.fill(limit - max(HEADER_RESERVE, head))

@@ -23,7 +23,7 @@ from satchel.safety import sanitize
 from satchel.settings import Settings
 from satchel.tokens import counter
 from satchel.types import EdgeType, Format
-from satchel.vocabulary import checked_text
+from satchel.vocabulary import checked_text, workspace_names
 
 LEAST_DEPTH, MOST_DEPTH = 1, 5
 
@@ -197,7 +197,8 @@ MOST_QUERIES = 8
 class GraphRequest:
     """Topics or node ids to start from, and the options of walk, score and text. Build it with `make_graph_request`.
 
-    `depth` is in steps. `workspace` is the name of the workspace as answers show it. `now` is in seconds;
+    `depth` is in steps. `workspace` is the name of the workspace as answers show it, `workspaces` those that are walked
+    together. `now` is in seconds;
     `deadline_seconds`, `max_nodes` and `hub_nodes` bound the walk. `session` and `ledger` are as in `AssembleRequest`.
     """
 
@@ -215,6 +216,7 @@ class GraphRequest:
     deadline_seconds: float
     session: str = ""
     ledger: str = ""
+    workspaces: tuple[str, ...] = ()
 
     @property
     def query(self) -> str:
@@ -234,6 +236,7 @@ def make_graph_request(
 ) -> GraphRequest:
     """Return a checked request; defaults come from the settings. Raises UsageError with the possible values."""
     remaining = {name: value for name, value in options.items() if value is not None}
+    workspaces = workspace_names(remaining.pop("workspace", ()))
     lens = find_lens(remaining.pop("lens", DEFAULT_LENS), lenses, origin)
     request = GraphRequest(
         queries=_queries([query, *blended], settings),
@@ -243,7 +246,8 @@ def make_graph_request(
         format=_format(remaining.pop("format", Format.MARKDOWN)),
         include_fields=bool(remaining.pop("include_fields", True)),
         tokenizer=counter(remaining.pop("tokenizer", settings.budget_tokenizer)).name,
-        workspace=remaining.pop("workspace", workspace),
+        workspace=", ".join(workspaces) or workspace,
+        workspaces=workspaces,
         now=check_now(remaining.pop("now", None)),
         max_nodes=settings.graph_max_nodes,
         hub_nodes=settings.graph_hub_nodes,

@@ -19,7 +19,7 @@ from satchel.assemble.packer import Fitted
 from satchel.assemble.section import Section
 from satchel.assemble.source_lines import Unreadable
 from satchel.dataclass import dataclass
-from satchel.graph.nodes import Nodes, Rated, Rating, rate
+from satchel.graph.nodes import Nodes, Rated, blended, rate
 from satchel.graph.relevance import Relevance, Vectors
 from satchel.graph.render import NODE_FRAME, SUMMARY_BUDGET, GraphPage, fitted_page, references
 from satchel.graph.request import GraphRequest, make_graph_request
@@ -38,18 +38,15 @@ from satchel.search.strength import SHARE_EXPONENT
 from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.tokens import counter
-from satchel.types import Context, Failure, Hit, Kind, ShownBefore, Signal, Usage
+from satchel.types import Context, Failure, Hit, Kind, ShownBefore, Usage
 
 if TYPE_CHECKING:
-    from satchel.receipts.session import Account
+    pass
 
 CANDIDATE_TOKENS = 40
 """One candidate for each of so many tokens of the budget: few nodes cost less with their heading, path and marks."""
 
 LEAST_CANDIDATES = 40
-
-BLEND_RANK = 10.0
-"""How slowly the score of a blend falls with the rank: the first of every query, then the second of every query."""
 
 MOST_SOURCES = 5
 """Matches of a topic from which a walk starts, as the specification has it."""
@@ -139,7 +136,8 @@ def _factors(result: SearchResult, best: float) -> Iterator[tuple[Hit, float]]:
 class Explored:
     """The result of one query: its nodes, best first, and the walk. `is_named`: the query is the id of a node.
 
-    `namesakes` counts the definitions or files that an ambiguous name means.
+    `namesakes` counts the definitions or files that an ambiguous name means, `strength` is how well the workspace
+    answers a topic, 1 for a node.
     """
 
     rated: tuple[Rated, ...]
@@ -149,6 +147,41 @@ class Explored:
     sources: int
     namesakes: int = 0
     failures: tuple[Failure, ...] = ()
+    strength: float = 1.0
+
+
+Placed = tuple[Rated, Nodes]
+"""A node with the nodes of its workspace."""
+
+
+def _ranked(request: GraphRequest, bench: Workbench, found: Sequence[Sequence[Explored]]) -> list[Placed]:
+    """Return the nodes of all workspaces, best first; `found` has the queries in each of them.
+
+    A score counts as much as the workspace answers the query in parts of the best one. An id that begins with the name
+    of a workspace is looked for there alone.
+    """
+    placed: list[Placed] = []
+    best = [max(one.strength for one in own) or 1.0 for own in zip(*found, strict=True)]
+    for one, explored in zip(bench.every, found, strict=True):
+        walks = [own.rated for own in explored]
+        for place, query in enumerate(request.queries if bench.others else ()):
+            homes = [other for other in bench.every if _without_workspace(query, other.prefix) != query]
+            share = explored[place].strength / best[place]
+            walks[place] = () if homes and one not in homes else tuple(_faded(row, share) for row in walks[place])
+        nodes = Nodes(one.store, one.lines, request, one.allow, one.prefix)
+        placed += [(row, nodes) for row in (walks[0] if len(walks) == 1 else blended(walks))]
+    return sorted(placed, key=lambda row: -row[0].rating.total) if bench.others else placed
+
+
+def _without_workspace(query: str, prefix: str) -> str:
+    """Return an id as its workspace has it: `code:web/app.py` -> `code:app.py` for `web/`; any other query as it is."""
+    kind, _, rest = query.partition(":")
+    is_id = kind in map(str, NODE_KINDS) and rest.startswith(prefix)
+    return f"{kind}:{rest.removeprefix(prefix)}" if is_id else query.removeprefix(prefix)
+
+
+def _faded(rated: Rated, share: float) -> Rated:
+    return replace(rated, rating=replace(rated.rating, total=rated.rating.total * share))
 
 
 def assemble_graph(
@@ -157,30 +190,31 @@ def assemble_graph(
     notes: Sequence[Failure] = (),
     clock: Callable[[], float] = time.monotonic,
 ) -> Context:
-    """Return the context around a topic or node. `notes` are failures that happened before."""
+    """Return the context around a topic or node in all workspaces of the bench. `notes` are earlier failures."""
     started = time.monotonic()
-    explored = [explore(query, request, bench, clock) for query in request.queries]
+    found = [[explore(query, request, one, clock) for query in request.queries] for one in bench.every]
     walked = time.monotonic()
-    rated = explored[0].rated if len(explored) == 1 else blended([one.rated for one in explored])
-    nodes = Nodes(bench.store, bench.lines, request, bench.allow)
+    explored = [one for own in found for one in own]
+    rated = _ranked(request, bench, found)
     best = rated[: max(request.max_tokens // CANDIDATE_TOKENS, LEAST_CANDIDATES) + LEAST_CANDIDATES]
-    section = _section(best, nodes, request)
-    rest, shown_before = _sifted(section, best, explored, nodes, request, bench.account)
-    noted = list(dict.fromkeys([*notes, *(one for done in explored for one in done.failures), *nodes.notes]))
-    failures = sanitize.failures(noted, bench.allow)
-    warnings = [sanitize.line(one, allow=bench.allow) for one in _warnings(request, explored, failures, bool(rated))]
+    every = list(dict.fromkeys(nodes for _, nodes in best))
+    section = _section(best, every, request)
+    rest, shown_before = _sifted(section, best, found, request, bench)
+    seen = [*(one for done in explored for one in done.failures), *(note for nodes in every for note in nodes.notes)]
+    failures = sanitize.failures(list(dict.fromkeys([*notes, *seen])), bench.allow)
+    warnings = [sanitize.line(one, allow=bench.allow) for one in _warnings(request, found, failures, bool(rated))]
     token_counter = counter(request.tokenizer)
     page = GraphPage(
         request,
         bench.key,
         token_counter,
-        rest=[nodes.overflow(one) for one in rest],
+        rest=[nodes.overflow(one) for one, nodes in rest],
         reached=len(rated) - len(best) + len(rest),
         embeddings=all(one.vectors.is_ready for one in explored),
         warnings=warnings,
         shown_before=references(shown_before, token_counter, request.max_tokens, is_all=not rest),
     )
-    fitted, named = fitted_page(page, section, nodes.uncap) if rated else (Fitted("", 0, ()), [])
+    fitted, named = fitted_page(page, section, partial(_uncap, every)) if rated else (Fitted("", 0, ()), [])
     return Context(
         query=request.query,
         text=fitted.text,
@@ -202,7 +236,7 @@ def assemble_graph(
             "reached": len(rated),
             "named": [one.id for one in named],
             "revision": bench.revision,
-            "files": dict(nodes.shown_files),
+            "files": {path: shown for nodes in every for path, shown in nodes.shown_files.items()},
             "timings": {
                 "walk_ms": round((walked - started) * 1000, 2),
                 "assemble_ms": round((time.monotonic() - walked) * 1000, 2),
@@ -211,38 +245,50 @@ def assemble_graph(
     )
 
 
-def _section(best: Sequence[Rated], nodes: Nodes, request: GraphRequest) -> Section:
-    nodes.load(best)
-    section = Section(Kind.NOTE, 1.0, [nodes.candidate(one) for one in best], {}, max(len(best), 1))
+def _section(best: Sequence[Placed], every: Sequence[Nodes], request: GraphRequest) -> Section:
+    for nodes in every:
+        nodes.load([one for one, own in best if own is nodes])
+    section = Section(Kind.NOTE, 1.0, [nodes.candidate(one) for one, nodes in best], {}, max(len(best), 1))
     if sum(candidate.size + NODE_FRAME.item for candidate in section.candidates) < request.max_tokens:
-        nodes.uncap()  # there is room for all of them, however long one is
+        _uncap(every)  # there is room for all of them, however long one is
     return section
+
+
+def _uncap(every: Sequence[Nodes]) -> None:
+    for nodes in every:
+        nodes.uncap()
 
 
 def _sifted(
     section: Section,
-    best: Sequence[Rated],
-    explored: Sequence[Explored],
-    nodes: Nodes,
+    best: Sequence[Placed],
+    found: Sequence[Sequence[Explored]],
     request: GraphRequest,
-    account: Account | None,
-) -> tuple[Sequence[Rated], tuple[ShownBefore, ...]]:
+    bench: Workbench,
+) -> tuple[Sequence[Placed], tuple[ShownBefore, ...]]:
     """Return the nodes that are new to the session or named by id, and references to those it has had.
 
     The candidates of the section are limited to the former.
     """
+    account = bench.account
     if account is None or request.max_tokens < SUMMARY_BUDGET:
         return best, ()
     named_rows = {
-        row for one in explored if one.is_named for row, reached in one.walk.reached.items() if not reached.distance
+        (one.prefix, row)
+        for one, explored in zip(bench.every, found, strict=True)
+        for named in explored
+        if named.is_named
+        for row, reached in named.walk.reached.items()
+        if not reached.distance
     }
-    kept: list[tuple[Rated, Candidate]] = []
+    kept: list[tuple[Placed, Candidate]] = []
     spent = 0.0
-    for one, candidate in zip(best, section.candidates, strict=True):
+    for (one, nodes), candidate in zip(best, section.candidates, strict=True):
         spent += candidate.size + NODE_FRAME.item
-        is_referred = spent <= request.max_tokens and one.row not in named_rows
-        if account.sift_node(candidate, nodes.lines(one.row), is_referred=is_referred) or one.row in named_rows:
-            kept.append((one, candidate))
+        is_named = (nodes.prefix, one.row) in named_rows
+        is_referred = spent <= request.max_tokens and not is_named
+        if account.sift_node(candidate, nodes.lines(one.row), is_referred=is_referred) or is_named:
+            kept.append(((one, nodes), candidate))
     section.candidates = [candidate for _, candidate in kept]
     return [one for one, _ in kept], account.references()
 
@@ -256,7 +302,7 @@ def explore(
     kinds = tuple(kind for kind in searched if bench.kinds().get(kind))
     analysed = analyse(query)
     meaning = Meaning(bench.embedder, query) if bench.embedder is not None else None
-    sources, is_named = _sources(analysed, bench, kinds, meaning, request.now)
+    sources, is_named, strength = _sources(analysed, bench, kinds, meaning, request.now)
     relevance = Relevance(store, kinds, analysed, None if is_named else meaning)
     bounds = Bounds(request.depth, request.max_nodes, request.hub_nodes, request.deadline_seconds, clock)
     done = walk(store, sources, lens, relevance, bounds, by_names=not is_named)
@@ -279,68 +325,46 @@ def explore(
         sum(source.walked for source in sources),
         len(sources) if is_named else 0,
         failures,
+        strength,
     )
 
 
 def _sources(
     analysed: Query, bench: Workbench, kinds: Sequence[Kind], meaning: Meaning | None, now: float
-) -> tuple[list[StartNode], bool]:
-    """Return where the walk begins, and whether the query names it."""
-    query = analysed.text
+) -> tuple[list[StartNode], bool, float]:
+    """Return where the walk begins, whether the query names it, and how well a topic is answered."""
+    query = _without_workspace(analysed.text, bench.prefix)
     row = named_node(bench.store, query)
     if row is not None:
-        return [StartNode(row, 1.0)], True
+        return [StartNode(row, 1.0)], True, 1.0
     if Kind.CODE in kinds and not any(mark.isspace() for mark in query):
         defined = code_named(bench.store, query)
         if defined:
-            return [StartNode(one, 1.0, walked=place < MOST_SOURCES) for place, one in enumerate(defined)], True
+            return [StartNode(one, 1.0, walked=place < MOST_SOURCES) for place, one in enumerate(defined)], True, 1.0
     results = [
         search_kind(bench.store, kind, analysed, likeness=scores(bench.store, kind, meaning), now=now) for kind in kinds
     ]
-    return topic_sources(bench.store, results), False
-
-
-def blended(walks: Sequence[Sequence[Rated]]) -> tuple[Rated, ...]:
-    """Merge several walks by their ranks, each with the same share; scores are 0 to 1.
-
-    The best rank of a node decides, then its ranks in the other walks. It keeps the path of the walk that rates it
-    best, and shows its rank in each as a signal.
-    """
-    ranks: dict[int, dict[int, int]] = {}
-    best: dict[int, Rated] = {}
-    for number, rated in enumerate(walks):
-        for rank, one in enumerate(rated, 1):
-            ranks.setdefault(one.row, {})[number] = rank
-            if one.row not in best or one.rating.total > best[one.row].rating.total:
-                best[one.row] = one
-    fused = []
-    for row, own in ranks.items():
-        first, *others = sorted(own.values())
-        shared = sum(1 / rank for rank in others) / len(walks)
-        total = (BLEND_RANK + 1) / (BLEND_RANK + 1 + first - shared)
-        signals = tuple(Signal(f"rank {number + 1}", float(rank), 0.0) for number, rank in sorted(own.items()))
-        fused.append(replace(best[row], rating=Rating(total, (*best[row].rating.signals, *signals))))
-    fused.sort(key=lambda one: (-one.rating.total, -best[one.row].rating.total, one.row))
-    return tuple(fused)
+    return topic_sources(bench.store, results), False, max((result.strength for result in results), default=0.0)
 
 
 def _warnings(
-    request: GraphRequest, explored: Sequence[Explored], failures: Sequence[Failure], has_nodes: bool
+    request: GraphRequest, found: Sequence[Sequence[Explored]], failures: Sequence[Failure], has_nodes: bool
 ) -> list[str]:
     warnings = []
     if request.max_tokens < SUMMARY_BUDGET:
         warnings.append(
             f"{request.max_tokens} tokens are too few for nodes: below {SUMMARY_BUDGET} they are only named"
         )
-    for query, one in zip(request.queries, explored, strict=True):
-        if has_nodes and not one.sources:
+    for query, *own in zip(request.queries, *found, strict=True):
+        one = max(own, key=lambda one: one.namesakes)
+        if has_nodes and not any(other.sources for other in own):
             warnings.append(f"nothing here is about {query!r}")
         if one.namesakes > MOST_SOURCES:
             warnings.append(
                 f"{query!r} is the name of {one.namesakes} places: the first {MOST_SOURCES} are followed; "
                 "name one with its path"
             )
-    warnings += [warning for one in explored for warning in one.walk.warnings]
+    warnings += [warning for own in found for one in own for warning in one.walk.warnings]
     warnings += [f"{one.source}: {one.message}" for one in failures]
     return list(dict.fromkeys(warnings))
 
@@ -415,21 +439,23 @@ class GraphService:
         """Return the context around a topic or a node id, from relations of notes and code; `blend` adds queries.
 
         Options: `depth` (1 to 5 steps, default 2), `lens` (default `general`), `max_tokens`, `format` ("markdown" or
-        "json"), `include_fields`, `workspace` (the name that the answer shows), `tokenizer`, `session`, `now`. Raises
+        "json"), `include_fields`, `workspace` (names, walked together), `tokenizer`, `session`, `now`. Raises
         UsageError for impossible values. The text never has more than `max_tokens`.
         """
         request = self.graph_request(query, blend=blend, **options)
-        return self.graph_answer(request, self._root.refresh() if refresh else ())
+        return self.graph_answer(request, self._root.refresh(workspaces=request.workspaces) if refresh else ())
 
     def graph_answer(self, request: GraphRequest, notes: Sequence[Failure] = ()) -> Context:
         """Return the context for a checked request from the present index; a kept one while nothing has changed."""
         account = self._receipts.account(request.session, request.ledger)
         with self._receipts.traced() as tell:
-            context = self._root.with_bench(partial(self._answer, request), notes, account)
+            context = self._receipts.with_benches(partial(self._answer, request), notes, account, request.workspaces)
             tell(context)
-        return self._receipts.keep(context, account, request.session, node_handles(context))
+        return self._receipts.keep(context, account, request.session, node_handles(context), request.workspaces)
 
     def _answer(self, request: GraphRequest, bench: Workbench, notes: Sequence[Failure]) -> Context:
+        if bench.prefix:  # what is kept is compared with the files of this root
+            return assemble_graph(request, bench, notes)
         embedder = bench.embedder.id if bench.embedder is not None else ""
         received = bench.account.meta["ledger"] if bench.account is not None else ""
         key = (request, bench.revision, embedder, received, tuple(notes))

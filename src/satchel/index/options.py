@@ -97,7 +97,7 @@ class VectorReport:
     failure: Failure | None = None
 
 
-OUTLINE_VERSION = "2"
+OUTLINE_VERSION = "3"
 """Change it when the same text has another outline: the readers themselves are not imported for an unchanged index."""
 
 NOTES_VERSION = 1

@@ -63,6 +63,8 @@ PATHS = Parameter("paths", Shape.TEXTS, "Path globs: only these.", flags=("--pat
 SEARCHES = Parameter("searches", Shape.TEXTS, "Only these search methods.", choices=tuple(map(str, SearchStrategy)),
                      aliases=("strategies",))  # fmt: skip
 
+WORKSPACE = text("workspace", "A registered workspace, or several as web,api; this root by default.")
+
 FILTERS = (
     text("category", "Category of memories.", choices(MemoryCategory)),
     Parameter("min_importance", Shape.NUMBER, "Lowest importance of memories.", least=0, most=1),
@@ -115,6 +117,7 @@ _REQUEST = (
     SESSION,
     TOKENIZER,
     NOW,
+    WORKSPACE,
 )  # fmt: skip
 """The options of a request, each under the name of its field except `types`."""
 
@@ -145,7 +148,7 @@ def _context_query(call: OperationCall) -> Answered:
     is_asked = bool(question.strip()) or since is None
     options = call.chosen([one.name for one in _REQUEST]) | entity_options(arguments.get("types", ()))
     request = engine.request(question if is_asked else UNASKED, **options)
-    notes = call.refreshed()
+    notes = call.refreshed(call.workspaces)
     if since is not None:
         request, changes = engine.about_change(request, since, staged=staged, is_asked=is_asked)
         notes = [*notes, *changes]
@@ -160,8 +163,8 @@ def _search(call: OperationCall) -> Answered:
     filters = call.chosen([one.name for one in FILTERS])
     request = engine.request(question, types=types, limit=limit)
     check_filters(filters, types)
-    notes = call.refreshed()
-    options = call.chosen(("searches", "now", "min_score"))
+    notes = call.refreshed(call.workspaces)
+    options = call.chosen(("searches", "now", "min_score", "workspace"))
     hits = engine.search(question, types=types, limit=limit, filters=filters, refresh=False, **options)
     hits, uncounted = engine.count_lines(hits)
     envelope = json.search_envelope(request.query, hits, [*notes, *uncounted], engine.store.revision)
@@ -171,9 +174,8 @@ def _search(call: OperationCall) -> Answered:
 
 def _graph_context(call: OperationCall) -> Answered:
     options = call.chosen([one.name for one in GRAPH_CONTEXT.parameters if one.name not in ("query", "refresh")])
-    with call.in_workspace() as engine:
-        request = engine.graph_request(call.arguments["query"], **options)
-        context = engine.graph_answer(request, call.refreshed(engine))
+    request = call.engine.graph_request(call.arguments["query"], **options)
+    context = call.engine.graph_answer(request, call.refreshed(call.workspaces))
     notes = tuple(context.meta["warnings"]) if context.text else (no_walk(context),)
     return Answered(context.text, json.graph_envelope(context, request), notes, context)
 
@@ -232,8 +234,9 @@ SEARCH = Operation(
         LIMIT_EACH,
         MIN_SCORE,
         *FILTERS,
-        replace(SEARCHES),
+        SEARCHES,
         NOW,
+        WORKSPACE,
         REFRESH,
     ),
     _search,
@@ -259,7 +262,7 @@ GRAPH_CONTEXT = Operation(
         Parameter("include_fields", Shape.SWITCH, "Show the fields of nodes.", default=True,
                   aliases=("includeFields",)),
         text("format", "Output format.", (Format.MARKDOWN, Format.JSON), default=str(Format.MARKDOWN)),
-        text("workspace", "A registered workspace by its alias; this root by default."),
+        WORKSPACE,
         SESSION,
         TOKENIZER,
         NOW,

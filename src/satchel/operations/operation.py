@@ -7,8 +7,7 @@ which values are possible, so that messages are the same everywhere; the schemas
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.dataclass import dataclass
 from satchel.errors import SatchelError, UsageError
 from satchel.safety.sanitize import clean_field
-from satchel.vocabulary import MOMENT_EXAMPLE, parse_moment
+from satchel.vocabulary import MOMENT_EXAMPLE, parse_moment, workspace_names
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -244,9 +243,9 @@ class Caller:
     should_stop: ShouldStop = never
     spelling: Spelling = Spelling()
 
-    def refresh(self, engine: Satchel) -> list[Failure]:
+    def refresh(self, engine: Satchel, workspaces: Sequence[str] = ()) -> list[Failure]:
         """Bring the index up to date; returns the failures for the answer. Raises StoppedError if cancelled."""
-        notes = engine.refresh(progress=self.progress, should_stop=self.should_stop)
+        notes = engine.refresh(progress=self.progress, should_stop=self.should_stop, workspaces=workspaces)
         if self.should_stop():
             raise StoppedError("the call was cancelled: what is indexed so far is kept")
         return notes
@@ -260,26 +259,18 @@ class OperationCall:
     arguments: dict[str, Any]
     caller: Caller = Caller()
 
-    def refreshed(self, engine: Satchel | None = None) -> list[Failure]:
-        """Bring the index up to date unless `refresh` is false; returns the failures for the answer."""
-        return self.caller.refresh(engine or self.engine) if self.arguments.get("refresh", True) else []
+    def refreshed(self, workspaces: Sequence[str] = ()) -> list[Failure]:
+        """Bring the index, or those of these workspaces, up to date unless `refresh` is false; returns the failures."""
+        return self.caller.refresh(self.engine, workspaces) if self.arguments.get("refresh", True) else []
+
+    @property
+    def workspaces(self) -> tuple[str, ...]:
+        """The names of the argument `workspace`."""
+        return workspace_names(self.arguments.get("workspace", ""))
 
     def chosen(self, names: Sequence[str]) -> dict[str, Any]:
         """Return the arguments of these names that are present."""
         return {name: self.arguments[name] for name in names if name in self.arguments}
-
-    @contextmanager
-    def in_workspace(self) -> Iterator[Satchel]:
-        """Yield the engine of the argument `workspace`, closed afterwards; this engine without one or for itself.
-
-        Raises UsageError for a name that is not registered.
-        """
-        name = self.arguments.get("workspace")
-        if name is None or name == self.engine.places.root.name:
-            yield self.engine
-            return
-        with type(self.engine).open(workspace=name) as other:
-            yield self.engine if other.places.root == self.engine.places.root else other
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -81,9 +81,14 @@ def check_handles(handles: Sequence[str]) -> list[str]:
 
 
 def expand(
-    targets: Sequence[HandleTarget], root: OpenRoot, *, counter: TokenCounter, max_tokens: int, layout: Format
+    targets: Sequence[HandleTarget],
+    roots: Mapping[str, OpenRoot],
+    *,
+    counter: TokenCounter,
+    max_tokens: int,
+    layout: Format,
 ) -> Context:
-    """Return the full text of these handles within the budget.
+    """Return the full text of these handles within the budget, each from its workspace in `roots`.
 
     An item that is too long is cut at a line, with a handle for the rest; one that does not fit at all is in the
     overflow. Of several ranges of one handle the first ones are shown, in line order.
@@ -91,12 +96,13 @@ def expand(
     expanded: list[Expanded] = []
     failures: list[Failure] = []
     for row in _uncovered(targets):
+        root = roots[row.workspace]
         result = _record(row, root) if not row.path else _file(row, root)
         if isinstance(result, Failure):
             failures.append(result)
         else:
             expanded.append(result)
-    return _packed(expanded, tuple(failures), counter, max_tokens, layout, root.key)
+    return _packed(expanded, tuple(failures), counter, max_tokens, layout, roots[""].key)
 
 
 def _uncovered(targets: Sequence[HandleTarget]) -> list[HandleTarget]:
@@ -113,7 +119,8 @@ def _width(row: HandleTarget) -> float:
 
 
 def _covers(wide: HandleTarget, narrow: HandleTarget) -> bool:
-    if (wide.kind, wide.path, wide.content_hash) != (narrow.kind, narrow.path, narrow.content_hash) or not wide.path:
+    one, other = ((row.kind, row.workspace, row.path, row.content_hash) for row in (wide, narrow))
+    if one != other or not wide.path:
         return False
     if not wide.ranges or not narrow.ranges:
         return not wide.ranges
@@ -162,17 +169,18 @@ def _file(row: HandleTarget, root: OpenRoot) -> Expanded | Failure:
     last = len(lines) - (len(lines) > 1 and not lines[-1])
     ranges = tuple((start, min(end, len(lines))) for start, end in row.ranges) or ((1, last),)
     start, end = min(ranges)[0], max(ranges)[1]
-    metadata = {"file_path": row.path, "start_line": start, "end_line": end}
+    path = f"{row.workspace}/{row.path}" if row.workspace else row.path
+    metadata = {"file_path": path, "start_line": start, "end_line": end}
     if origin:
         metadata["origin"] = origin
     item = ContextItem(
-        id=f"{row.kind}:{row.path}",
+        id=f"{row.kind}:{path}",
         source=row.kind.value,
-        title=row.path,
+        title=path,
         content="",
         relevance=1.0,
         metadata=metadata,
-        location=Location(row.path, start, end, row.content_hash),
+        location=Location(path, start, end, row.content_hash),
         handle=row.handle,
     )
     return Expanded(row, item, lines, ranges, _detail(row, text, ranges))

@@ -31,7 +31,8 @@ class HandleTarget:
     """The target of a handle: lines of a file in one revision, the full file (no `ranges`), or a record (no `path`).
 
     Several `ranges` are shown as far as they fit, the first ones first. `name` is the qualified name of the definition
-    that the lines belong to, empty if there is none.
+    that the lines belong to, empty if there is none. `workspace` is that of an answer from several, empty for the
+    root itself; path and id are those that it has there.
     """
 
     handle: str
@@ -41,6 +42,7 @@ class HandleTarget:
     name: str = ""
     content_hash: str = ""
     ranges: tuple[Range, ...] = ()
+    workspace: str = ""
 
 
 def handles_of(context: Context) -> list[HandleTarget]:
@@ -140,6 +142,6 @@ class HandleLedger:
         """Yield all rows, oldest first, without a line that a crash cut in two."""
         for line in (state_files.read(self._path) or b"").split(b"\n"):
             with contextlib.suppress(ValueError, TypeError):
-                handle, kind, identity, path, name, content_hash, ranges = json.loads(line)
+                handle, kind, identity, path, name, content_hash, ranges, *workspace = json.loads(line)
                 spans = tuple((int(start), int(end)) for start, end in ranges)
-                yield HandleTarget(handle, Kind(kind), identity, path, name, content_hash, spans)
+                yield HandleTarget(handle, Kind(kind), identity, path, name, content_hash, spans, *workspace)

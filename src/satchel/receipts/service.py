@@ -27,6 +27,7 @@ from satchel.errors import UsageError
 from satchel.receipts.handles import HandleLedger, HandleTarget, handles_of, reference_handles
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
+from satchel.search.chunks import in_workspace
 from satchel.search.filters import parse_filters, parse_strategies, silent
 from satchel.search.query import analyse
 from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, balanced
@@ -34,7 +35,7 @@ from satchel.settings import Settings
 from satchel.system import telemetry
 from satchel.system.git import find_repository
 from satchel.types import CONTEXT_TYPES, Context, ContextItem, Failure, Hit, Kind
-from satchel.vocabulary import Moment, checked_text
+from satchel.vocabulary import Moment, checked_text, workspace_names
 
 if TYPE_CHECKING:
     from satchel.assemble.section import Pin
@@ -56,6 +57,9 @@ SHAPING_SETTINGS = ("index_", "redact_")
 
 HARMLESS_SETTINGS = frozenset({"index_workers", "index_lock_wait_s"})
 """Settings of the index that change its speed but not its content."""
+
+
+ONE_TREE = "a change is one of a single work tree: name one workspace, or leave out diff and staged"
 
 
 def check_question(question: object) -> None:
@@ -82,8 +86,11 @@ class ReceiptService:
         now: Moment | None = None,
         min_score: float | None = None,
         refresh: bool = True,
+        workspace: str | Sequence[str] = (),
     ) -> list[Hit]:
         """Return the best hits of each kind asked for (by default all that have chunks), at most `limit` each.
+
+        Those of several workspaces (`workspace`: `web,api`) are one list by relevance.
 
         `filters` restrict records, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`);
         `searches` are the retrievers to use (names: `satchel.search.filters`). Without a `min_score`, weak
@@ -94,6 +101,16 @@ class ReceiptService:
         if Kind.CONTEXT in kinds:
             raise UsageError(NOT_SEARCHED, "types")
         check_limit(limit)
+        if workspace:
+            ask = partial(ReceiptService.search, question=question, types=types, limit=limit, filters=filters,
+                          searches=searches, now=now, min_score=min_score, refresh=refresh)  # fmt: skip
+            roots = self._root.siblings(workspace_names(workspace)) or {"": self._root}
+            found = [
+                in_workspace(hit, f"{name}/" if name else "")
+                for name, one in roots.items()
+                for hit in ask(ReceiptService(one))
+            ]
+            return best_each({hit.chunk.id: hit for hit in found}.values(), limit)
         root, allow = self._root, self._root.settings.redact_allow
         if refresh:
             root.refresh()
@@ -124,7 +141,12 @@ class ReceiptService:
             question = _question_of(change)
         check_question(question)
         settings = self._root.settings
-        return make_request(sanitize.text(question, settings.redact_allow), settings, options)
+        request = make_request(sanitize.text(question, settings.redact_allow), settings, options)
+        if not self._root.siblings(request.workspaces):
+            return replace(request, workspaces=())
+        if request.change is not None:
+            raise UsageError(ONE_TREE)
+        return request
 
     def answer(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
         """Return the context for a checked request, from the index as it is. `notes` become failures of the answer."""
@@ -132,7 +154,7 @@ class ReceiptService:
         with self.traced(request.limit) as tell:
             context = self._assembled(request, notes, account)
             tell(context)
-        return self.keep(context, account, request.session, handles_of(context))
+        return self.keep(context, account, request.session, handles_of(context), request.workspaces)
 
     def unrecorded(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
         """Return an answer without recording it: its handles cannot be expanded. For internal questions."""
@@ -141,22 +163,57 @@ class ReceiptService:
 
     def deliver(self, request: AssembleRequest, context: Context) -> Context:
         """Record handles and session of an answer of `unrecorded` that is sent after all."""
-        return self.keep(context, self._account_of(request), request.session, handles_of(context))
+        account = self._account_of(request)
+        return self.keep(context, account, request.session, handles_of(context), request.workspaces)
 
     def _assembled(self, request: AssembleRequest, notes: Sequence[Failure], account: Account | None) -> Context:
         """Return the answer, with a mark of the settings that shaped it."""
-        context = self._root.with_bench(partial(assemble, request), notes, account)
+        context = self.with_benches(partial(assemble, request), notes, account, request.workspaces)
         return replace(context, meta={**context.meta, "settings": settings_mark(self._root.settings)})
+
+    def with_benches(
+        self,
+        work: Callable[[Workbench, Sequence[Failure]], Context],
+        notes: Sequence[Failure],
+        account: Account | None,
+        workspaces: Sequence[str],
+    ) -> Context:
+        """Run `work` on one published state of the root, or of all these workspaces (`OpenRoot.with_bench`)."""
+        roots = [*self._root.siblings(workspaces).items()]
+        if not roots:
+            return self._root.with_bench(work, notes, account)
+
+        def add(benches: tuple[Workbench, ...], failures: Sequence[Failure]) -> Context:
+            if len(benches) == len(roots):
+                return work(replace(benches[0], others=benches[1:]), failures)
+            name, root = roots[len(benches)]
+            return root.with_bench(
+                lambda bench, own: add((*benches, replace(bench, prefix=f"{name}/")), own), failures, account
+            )
+
+        return add((), notes)
 
     def traced(self, limit: int | None = None) -> AbstractContextManager[Callable[[Context], None]]:
         """Return a telemetry span around an answer; it gives the function that adds the answer to the span."""
         content = self._root.settings.telemetry_content
         return telemetry.retrieval(self._root.places.index.name, content=content, limit=limit)
 
-    def keep(self, context: Context, account: Account | None, session: str, handles: Sequence[HandleTarget]) -> Context:
+    def keep(
+        self,
+        context: Context,
+        account: Account | None,
+        session: str,
+        handles: Sequence[HandleTarget],
+        workspaces: Sequence[str] = (),
+    ) -> Context:
         """Record the handles of an answer and its items for the session; return it with failures to do so."""
-        self.handles.record([*handles, *reference_handles(context)])
+        self._record([*handles, *reference_handles(context)], workspaces)
         return with_account(context, account, self._note_shown(session, account, context.items))
+
+    def _record(self, handles: Sequence[HandleTarget], workspaces: Sequence[str]) -> None:
+        """Record handles, those of an answer from several workspaces with the one that each belongs to."""
+        roots = self._root.siblings(workspaces)
+        self.handles.record([in_one_of(row, roots) if roots else row for row in handles])
 
     def _account_of(self, request: AssembleRequest) -> Account | None:
         return self.account(request.session, request.ledger, pins=request.pins, shows_lines=request.show_code)
@@ -229,14 +286,16 @@ class ReceiptService:
                 f"unknown handle {', '.join(unknown)}: ask the question again here ({self._root.places.root}), "
                 "and use the handles of that answer"
             )
+        workspaces = [row.workspace for row in rows.values() if row.workspace]
         context = expand(
             [rows[handle] for handle in names],
-            self._root,
+            {"": self._root, **self._root.siblings(workspaces)},
             counter=counter(tokenizer or settings.budget_tokenizer),
             max_tokens=check_budget(settings.budget_max_tokens if max_tokens is None else max_tokens),
             layout=parse_format(format or settings.context_format),
         )
-        self.handles.record([row for row in handles_of(context) if row.handle not in rows])  # those keep their lines
+        new = [row for row in handles_of(context) if row.handle not in rows]  # the others keep their lines
+        self._record(new, workspaces)
         account = self.account(check_session(session))
         failures = account.failures if account is not None else ()
         return with_account(context, account, [*failures, *self._note_shown(session, account, context.items)])
@@ -275,6 +334,8 @@ class ReceiptService:
         Without a question (`is_asked` false) the change itself is the question. Raises UsageError as `change`, and if
         there is neither a question nor a change.
         """
+        if request.workspaces:
+            raise UsageError(ONE_TREE)
         change = self.change(revision, staged=staged)
         if not change.files and not is_asked:
             since = f"since {revision}" if change.base else "yet"
@@ -305,6 +366,23 @@ class ReceiptService:
             return read_change(repository, options, revision, staged=staged)
 
         return self._root.read(changed)
+
+
+def in_one_of(row: HandleTarget, roots: Mapping[str, OpenRoot]) -> HandleTarget:
+    """Return a handle of an answer from several workspaces with the workspace that it belongs to."""
+    kind, _, key = row.id.partition(":")
+    name, _, rest = key.partition("/")
+    if row.path or row.kind is Kind.NOTE:
+        path = row.path.partition("/")[2]
+        return replace(row, id=f"{kind}:{rest}", path=path, workspace=name) if name in roots else row
+    known = (name for name, root in roots.items() if root.store_of(row.kind).document(row.kind, key.partition("::")[0]))
+    return replace(row, workspace=next(known, ""))
+
+
+def best_each(hits: Iterable[Hit], limit: int) -> list[Hit]:
+    """Return the `limit` most relevant hits of each kind, kind by kind."""
+    ranked = sorted(hits, key=lambda hit: -hit.relevance)
+    return [hit for kind in CONTEXT_TYPES.values() for hit in [one for one in ranked if one.chunk.kind is kind][:limit]]
 
 
 def settings_mark(settings: Settings) -> dict[str, str]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from satchel import config
 from satchel.assemble.candidates import Candidate
 from satchel.assemble.fill_policy import FillPolicy
+from satchel.assemble.gather import Workbench
 from satchel.assemble.items import entity_row
 from satchel.assemble.pack import pack
 from satchel.assemble.plans import (
@@ -263,7 +264,8 @@ class ContextAssembler:
             section = supplied.section(kept, imports=request.imports)
             sections = [section] if section.candidates else []
             lines = self._files_of(Path(self.options.project_root).resolve())
-            relate = partial(with_related, sections=sections, store=store, lines=lines) if store is not None else None
+            bench = Workbench(store, lines, self.key) if store is not None else None
+            relate = partial(with_related, sections=sections, bench=bench) if bench is not None else None
             policy = FillPolicy(is_strict=False)
             context = pack(request, sections, self, problems, {"view": request.view}, (), policy, relate)
             shown = {item.location.path for item in context.items if item.location is not None}

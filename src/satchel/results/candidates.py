@@ -48,6 +48,7 @@ from satchel.results.entities import (
 )
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
+from satchel.search.chunks import GIVEN_ORIGIN
 from satchel.search.rank_records import beside_words
 from satchel.sources.code.languages import kind_of, language_of
 from satchel.sources.experiences import shown_text
@@ -252,7 +253,8 @@ def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, place
         **({"twins": list(entity.twins)} if entity.twins else {}),
     }
     signature = part.signature if part is not None else ""
-    chunk = Chunk(entity.id, kind, title, "", location, role, signature, fields=fields)
+    origin = GIVEN_ORIGIN if location is None else ""
+    chunk = Chunk(entity.id, kind, title, "", location, role, signature, fields=fields, origin=origin)
     span = ScoredSpan(place.start, place.end, -RANK_STEP * rank)
     return Hit(
         chunk, entity.score, span.value, (span,), (Signal("given", entity.score, 1.0), *entity.signals), 1 / (1 + rank)

@@ -153,22 +153,25 @@ class Impact:
         """Whether calls and uses answer a question, so that hits which only share its words are not needed."""
         return self.is_question and bool(self.uses or any(callers.sites for _, callers in self.callers))
 
-    def listing(self) -> list[dict[str, Any]]:
-        """Return every call site and use, file by file: those of production code first, then those of tests."""
+    def listing(self, prefix: str = "") -> list[dict[str, Any]]:
+        """Return every call site and use, file by file: those of production code first, then those of tests.
+
+        `prefix` is before every path.
+        """
         return [
             {
                 "name": target.qualified,
-                "path": target.path,
+                "path": f"{prefix}{target.path}",
                 "line": target.line,
                 "calls": len(callers.sites),
-                "files": _listed([*callers.sites, *(self.uses if len(self.callers) == 1 else ())]),
+                "files": _listed([*callers.sites, *(self.uses if len(self.callers) == 1 else ())], prefix),
                 "unread_files": callers.unread,
             }
             for target, callers in self.callers
         ]
 
 
-def _listed(sites: Sequence[CallSite]) -> list[dict[str, Any]]:
+def _listed(sites: Sequence[CallSite], prefix: str) -> list[dict[str, Any]]:
     """Return for each file the lines that call a definition, those that only name it, and definitions around them."""
     files: dict[str, list[CallSite]] = {}
     for site in sorted(sites, key=lambda site: site.secondary):
@@ -179,7 +182,7 @@ def _listed(sites: Sequence[CallSite]) -> list[dict[str, Any]]:
         uses = sorted({site.line for site in own if site.how != "call"} - {*calls})
         names = list(dict.fromkeys(site.name for site in own if site.name))
         is_test = all(one.secondary for one in own)
-        rows.append({"path": path, "lines": calls, "uses": uses, "names": names, "test": is_test})
+        rows.append({"path": f"{prefix}{path}", "lines": calls, "uses": uses, "names": names, "test": is_test})
     return rows
 
 

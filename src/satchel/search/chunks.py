@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from satchel.store.protocol import Store
 from satchel.store.records import DefinitionRow, Document, StoredChunk
-from satchel.types import Chunk, Kind, Location, Role
+from satchel.types import Chunk, Hit, Kind, Location, Role
 
 RECORD_KINDS = frozenset({Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION, Kind.NOTE})
 """Kinds whose chunks are records, or sides of one, rather than parts of files. Notes may be either."""
+
+GIVEN_ORIGIN = "given"
+"""The origin of a record that came with a call and is in no store: it has no handle, which would lead nowhere."""
 
 FILE_ORIGIN = "file"
 """The origin of a document that was read from a file of the root."""
 
 ALSO = "also"
 """The field of a hit with the ids of other matching chunks of its record."""
+
+ITEM_KEY = "item key"
+"""The field with the key of the item of a chunk, where that differs from its path."""
 
 REVISION = "revision"
 """The field of a record that may be asked for again as it was: the content hash and the lines that its handle means."""
@@ -50,6 +57,28 @@ def chunk_of(document: Document, part: StoredChunk, more: Mapping[str, Any] | No
         importance=document.importance,
         origin=document.origin,
     )
+
+
+def in_workspace(hit: Hit, prefix: str) -> Hit:
+    """Return a hit with its workspace (`web/`, empty for none) before its paths, and before ids of files and notes.
+
+    A commit and what is remembered have the same id in every workspace.
+    """
+    chunk, location = hit.chunk, hit.chunk.location
+    if not prefix:
+        return hit
+    if chunk.kind is Kind.COMMIT:
+        files = [f"{prefix}{path}" for path in chunk.fields.get("files", ())]
+        fields = {**chunk.fields, "files": files, "workspace": prefix.rstrip("/")}
+        return replace(hit, chunk=replace(chunk, fields=fields))
+    if location is None and chunk.kind is not Kind.NOTE:
+        return hit
+    identity, title = f"{chunk.kind}:{prefix}{chunk.id.partition(':')[2]}", chunk.title
+    if location is not None:
+        title = f"{prefix}{title}" if title == location.path else title
+        location = replace(location, path=f"{prefix}{location.path}")
+    fields = {name: f"{prefix}{value}" if name == ITEM_KEY else value for name, value in chunk.fields.items()}
+    return replace(hit, chunk=replace(chunk, id=identity, title=title, location=location, fields=fields))
 
 
 def stored_rows(store: Store, rows: Iterable[int]) -> dict[int, tuple[Document, StoredChunk]]:

@@ -110,6 +110,10 @@ VECTOR_WEIGHT = 0.35
 """The part of a score from vectors; the rest is from words, each divided by its largest. On LoCoMo R@10 is .819; with
 .18 it is .803, with .53 .809, and words alone give .787 (benchmarks/results/memory.json)."""
 
+NOTE_VECTOR_WEIGHT = 0.45
+"""The same for notes, which are whole passages. Of the multi-hop questions .612 have all passages among ten (.612 with
+.55, .622 with .65); with .35 it is .580, since Snowball's stems join more words (benchmarks/results/multihop.json)."""
+
 SMALLEST_SHARE = 0.05
 """Least share of a note's best span for its other spans: three less on the log scale never wins."""
 
@@ -170,8 +174,9 @@ def search_records(
         vectors = np.maximum(similar.contrast, 0.0)
         if around is not None:
             vectors = around.joined(vectors)[around.order.place] * around.worth
-        ranked = (1 - VECTOR_WEIGHT) * _share(words) + VECTOR_WEIGHT * _share(vectors)
-        signals = [_Column("words", words, 1 - VECTOR_WEIGHT), _Column("vectors", similar.cosine, VECTOR_WEIGHT)]
+        weight = NOTE_VECTOR_WEIGHT if is_alone else VECTOR_WEIGHT
+        ranked = (1 - weight) * _share(words) + weight * _share(vectors)
+        signals = [_Column("words", words, 1 - weight), _Column("vectors", similar.cosine, weight)]
     ranked = np.where(lexicon.live_chunk & (ranked > 0), ranked, -np.inf)
     several = len(Axis) if kind is Kind.EXPERIENCE and filters.axis is None else 1
     spans = scores.span if is_alone else None

@@ -123,3 +123,36 @@ def test_the_first_branch_is_kept(source: str, kept: str) -> None:
     assert len(result) == len(source)
     assert result.count(b"\n") == source.count("\n")
     assert " ".join(result.decode().split()) == kept
+
+
+MACROS = """#define LIB_BEGIN_NAMESPACE namespace lib {
+LIB_BEGIN_NAMESPACE
+LIB_EXPORT template <typename Char> class appender;
+namespace detail {
+template <typename Char>
+struct padding {
+  LIB_CONSTEXPR padding(int width)
+      : size(width) {
+    if (width > 0) size = width;
+  }
+  size_t total() const { return size; }
+};
+
+template <typename T, LIB_ENABLE_IF(is_integer<T>::value)>
+LIB_INLINE auto write(T value) -> int {
+  return value;
+}
+}
+LIB_EXPORT template <typename... T>
+LIB_INLINE auto format(const char* fmt, T&&... args) -> int {
+  return 1;
+}
+LIB_END_NAMESPACE
+"""
+
+
+def test_macros_beside_declarations_of_cpp_do_not_hide_them() -> None:
+    found = names(MACROS, "cpp")
+    assert found["detail.write"] == (14, 18)
+    assert {"detail.padding", "detail.padding.padding", "detail.padding.total", "format"} <= found.keys()
+    assert max(end - start for start, end in found.values()) < 5

@@ -115,7 +115,7 @@ class RenderRequest:
     of those not named. `not_found` are telling words of the question that occur nowhere; `weak` means that nothing
     shown answers it well; `call_sites` are lines that list the callers of the definition in question. With `used` (the
     tokens of the text itself, see `render_with_usage`) the footer says how much of `limit` was used and why it
-    `stopped` there. The first `related` shown definitions with neighbours are listed with them.
+    `stopped` there. The first `related` shown definitions with neighbours are listed. `workspaces` answer together.
     """
 
     query: str = ""
@@ -145,6 +145,7 @@ class RenderRequest:
     limit: int = 0
     used: int = 0
     stopped: str = ""
+    workspaces: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +177,10 @@ def notice(request: RenderRequest) -> str:
 
 
 def head_notes(request: RenderRequest) -> list[FooterNote]:
-    """Return the notes after the notice: words that occur nowhere, a weak match, and the call sites."""
+    """Return the notes after the notice: workspaces, words that occur nowhere, a weak match, and the call sites."""
     words = tuple(quote(clean_field(word, WORD_CHARACTERS)) for word in request.not_found)
     every = (
+        FooterNote("workspaces", "Paths begin with their workspace", request.workspaces, separator=", "),
         FooterNote("not_found", "Not found here", words, separator=", "),
         FooterNote("weak_match", "Weak match", (WEAK,) if request.weak else (), is_single=True),
         FooterNote("call_sites", "", request.call_sites, is_listed=True),

@@ -55,6 +55,7 @@ MOST_BYTES = 200_000_000
     "context",
     shows="the context with its items, signals, overflow and usage",
     positional={"question": "[QUESTION|-]"},
+    without=("workspace",),
 )
 @click.option("--explain", "explained", is_flag=True, help="Say on standard error why each item is in or out.")
 @strict_option
@@ -76,7 +77,13 @@ def context_command(invocation: Invocation, arguments: dict[str, Any], *, explai
     return code
 
 
-@operation_command(SEARCH, "search", shows="the matches with their signals", positional={"question": "QUESTION|-"})
+@operation_command(
+    SEARCH,
+    "search",
+    shows="the matches with their signals",
+    positional={"question": "QUESTION|-"},
+    without=("workspace",),
+)
 def search_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """List the best matches for a question.
 
@@ -99,8 +106,6 @@ def graph_command(invocation: Invocation, arguments: dict[str, Any], *, strict: 
 
     QUERY is a topic, or the id of a node: a note, a file, a definition. What is near, relevant and new comes first.
     """
-    if invocation.workspace:
-        arguments["workspace"] = invocation.workspace
     return show(invocation, ask(invocation, GRAPH_CONTEXT, arguments), strict=strict)
 
 

@@ -85,7 +85,7 @@ class SourceFile:
         """The root of the tree; None for a language without a grammar, or a text that no parser gets through."""
         if self.language not in GRAMMARS:
             return None
-        tree = syntax_tree(self.source, grammar(self.language))
+        tree = syntax_tree(self.source, grammar(self.language), self.language)
         return tree.root_node if tree is not None else None
 
     @cached_property

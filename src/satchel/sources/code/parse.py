@@ -21,6 +21,19 @@ _DIRECTIVE = re.compile(rb"[ \t]*#[ \t]*(if|elif|else|endif)(?:n?def)?\b[ \t]*(0
 _INCLUDE = re.compile(rb"[ \t]*#[ \t]*include\b")
 
 
+_MACRO = re.compile(
+    rb"^[ \t]*[A-Z][A-Z0-9]*_[A-Z0-9_]*[ \t]*$"  # a macro that opens a namespace, on a line of its own
+    rb"|(?<!define )\b[A-Z][A-Z0-9]*_[A-Z0-9_]*(?=[ \t\n]+[a-z_]\w*(?:[ \t]|[(:<\n]))"  # `LIB_API f(`
+    rb"|,[ \t\n]*[A-Z][A-Z0-9]*_[A-Z0-9_]*\((?:[^()]|\([^()]*\)){0,200}\)(?=[ \t\n]*[,>])",  # `, LIB_ENABLE_IF(x)>`
+    re.MULTILINE,
+)
+
+
+def without_macros(source: bytes) -> bytes:
+    """Return C++ with blanks for macros beside declarations, which hide what they stand before; offsets stay."""
+    return _MACRO.sub(lambda found: re.sub(rb"[^\n]", b" ", found[0]), source)
+
+
 def first_branches(source: bytes) -> bytes:
     """Return the same text with blanks for the directives and all branches but the first of each.
 
@@ -201,7 +214,7 @@ def find(source: bytes, language: str, grammar: Grammar) -> SyntaxFindings | Non
     has_error = tree.root_node.has_error
     again = _Budget(len(source))
     if has_error and language in _PREPROCESSED:
-        tree = _parse(parser, first_branches(source), again) or tree
+        tree = _parse(parser, _readable(source, language), again) or tree
     starts = [0, *accumulate(map(add, map(len, source.split(b"\n")[:-1]), repeat(1)))]
     findings = SyntaxFindings(source, language, starts, has_error=has_error)
     collect(tree, grammar, findings)
@@ -211,11 +224,22 @@ def find(source: bytes, language: str, grammar: Grammar) -> SyntaxFindings | Non
     return findings
 
 
-def syntax_tree(source: bytes, grammar: Grammar) -> Tree | None:
+def syntax_tree(source: bytes, grammar: Grammar, language: str) -> Tree | None:
     """Return the bare syntax tree of a text. None where its shape would make that take for ever."""
     from tree_sitter import Parser
 
-    return None if _is_hostile_text(source) else _parse(Parser(grammar.language), source, _Budget(len(source)))
+    if _is_hostile_text(source):
+        return None
+    parser = Parser(grammar.language)
+    tree = _parse(parser, source, _Budget(len(source)))
+    if tree is None or language not in _PREPROCESSED or not tree.root_node.has_error:
+        return tree
+    return _parse(parser, _readable(source, language), _Budget(len(source))) or tree
+
+
+def _readable(source: bytes, language: str) -> bytes:
+    """Return C or C++ that cannot be parsed without most of what only a preprocessor understands; offsets stay."""
+    return without_macros(first_branches(source)) if language == "cpp" else first_branches(source)
 
 
 def _parse(parser: Parser, source: bytes, budget: _Budget) -> Tree | None:

@@ -69,7 +69,7 @@ class Run:
 
 def tree_of(text: str, language: str) -> Tree | None:
     """Return the syntax tree of a text in one of `GRAMMARS`; None for a hostile text."""
-    return syntax_tree(text.encode("utf-8", "replace"), grammar(language))
+    return syntax_tree(text.encode("utf-8", "replace"), grammar(language), language)
 
 
 def faults(tree: Tree) -> int:

@@ -1,0 +1,83 @@
+"""Questions about why or when something was changed: whether the commit that answers is shown, and what code remains.
+
+    python benchmarks/why_changed.py --repos DIR --work DIR --out benchmarks/results/why_changed.json
+
+`--repos` has one git repository a project (OWNER+NAME), which is cloned below `--work`. Each question is asked over all
+kinds in 3,000 tokens, and again with commits weighted as for any other question.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from satchel import Satchel, __version__
+from satchel.assemble import plans
+
+QUESTIONS = (
+    ("pallets+flask", "why was the async helper method removed", "2889da67"),
+    ("pallets+flask", "why was _blueprint_order removed", "83d358d2"),
+    ("pallets+flask", "why was context copying removed from run_async", "cb13128c"),
+    ("pallets+flask", "why are 307/308 routing redirects no longer intercepted in debug mode", "c9a1f7ad"),
+    ("pallets+flask", "why was it changed to abort if the instance folder cannot be created", "3d03098a"),
+    ("pallets+flask", "when did flask start to require a newer flit_core, and why", "fe3b215d"),
+    ("psf+requests", "why was chardet replaced by charset_normalizer", "2ed84f55"),
+    ("psf+requests", "why was extracting zip paths changed to read and write instead of extract", "24630743"),
+    ("psf+requests", "why was URLRequired removed from the docs of exceptions", "e361622f"),
+    ("honojs+hono", "why does RegExpRouter no longer throw UnsupportedPathError at the first match", "8a0b18fd"),
+    ("honojs+hono", "why was the Vary: Accept-Encoding header added to compress", "8f070282"),
+    ("honojs+hono", "why was useRef changed to have overloads", "2df0b476"),
+)  # fmt: skip
+"""Repository, question, and the commit whose message gives the reason."""
+
+BUDGET = 3_000
+
+
+def shown(satchel: Satchel, question: str, factor: float) -> tuple[list[str], set[str]]:
+    """Return the commits and the files of code that an answer shows."""
+    plans.HISTORY_FACTOR = factor
+    items = satchel.assemble(question, max_tokens=BUDGET, refresh=False).items
+    return [one.id.partition(":")[2] for one in items if one.source == "commit"], {
+        one.id for one in items if one.source == "code"
+    }
+
+
+def main() -> None:
+    """Parse the command line, measure, and keep the result."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repos", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    os.environ["SATCHEL_HOME"] = str(given.work / "home")
+    factor, rows, engines = plans.HISTORY_FACTOR, [], {}
+    for name in dict.fromkeys(name for name, _, _ in QUESTIONS):
+        if not (given.work / name).exists():
+            subprocess.run(["git", "clone", "-q", given.repos / name, given.work / name], check=True)
+        engines[name] = Satchel.open(root=given.work / name)
+        engines[name].refresh()
+    for name, question, commit in QUESTIONS:
+        plain, usual_code = shown(engines[name], question, 1.0)
+        commits, code = shown(engines[name], question, factor)
+        rows.append({
+            "repository": name, "question": question, "commit": commit,
+            "shown": any(one.startswith(commit) for one in commits),
+            "shown_without": any(one.startswith(commit) for one in plain),
+            "code_files": len(code), "code_files_without": len(usual_code),
+        })  # fmt: skip
+    totals = {
+        key: sum(row[key] for row in rows) for key in ("shown", "shown_without", "code_files", "code_files_without")
+    }
+    text = json.dumps(
+        {"version": __version__, "budget": BUDGET, "factor": factor, **totals, "questions": rows}, indent=2
+    )
+    print(text)
+    if given.out is not None:
+        given.out.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
