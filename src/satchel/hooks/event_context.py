@@ -230,10 +230,12 @@ class AnsweringProcess:
     """The process that answers an event: that of the hook, or a resident one with an engine that stays open.
 
     `folder` is the current one of the hook. `since` is when the event began, if another process began to answer it.
+    `is_gone` says whether the hook that a resident process answers has given up.
     """
 
     folder: Path = Path()
     since: float | None = None
+    is_gone: Callable[[], bool] = lambda: False
 
     def check(self, places: Places, loaded: LoadedSettings) -> None:
         """Raise an error if this process cannot answer for a root with these settings."""
@@ -243,7 +245,9 @@ class AnsweringProcess:
         return None
 
     def check_wanted(self) -> None:
-        """Raise an error if nobody waits for the answer any more."""
+        """Raise ConnectionAbortedError if nobody waits for the answer any more."""
+        if self.is_gone():
+            raise ConnectionAbortedError
 
 
 class EventContext:
