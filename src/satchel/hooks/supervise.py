@@ -188,18 +188,12 @@ def _locked(name: str, *, is_shared: bool) -> int | None:
     return descriptor
 
 
-def _answer_others(arguments: Sequence[str], raw: bytes) -> None:
-    """Answer the hooks that wait for their turn: here everything is loaded."""
-    from satchel.hooks.worker import answer_others
-
-    def is_awaited() -> bool:
-        lock = _locked(_WAITING, is_shared=False)
-        if lock is not None and lock >= 0:
-            os.close(lock)
-        return lock is None
-
-    if is_awaited():
-        answer_others(arguments, raw, is_awaited)
+def is_awaited() -> bool:
+    """Return whether hooks wait for their turn."""
+    lock = _locked(_WAITING, is_shared=False)
+    if lock is not None and lock >= 0:
+        os.close(lock)
+    return lock is None
 
 
 def _start(arguments: Sequence[str], began: float, work: Work, raw: bytes | None = None) -> tuple[int, int]:
@@ -219,8 +213,10 @@ def _start(arguments: Sequence[str], began: float, work: Work, raw: bytes | None
         _silence()
         _send(target, *_guarded(arguments, began + WORKER_SECONDS, work))
         os.close(target)
-        if raw is not None:
-            _answer_others(arguments, raw)
+        if raw is not None and is_awaited():
+            from satchel.hooks.worker import answer_others
+
+            answer_others(arguments, raw, is_awaited)
     finally:
         os._exit(0)
 
