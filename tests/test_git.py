@@ -251,11 +251,15 @@ class TestRunning:
         with pytest.raises(GitError, match=r"git log took more than 0\.1 seconds and was stopped"):
             run(found(tree), "log")
 
+    @pytest.mark.parametrize(
+        ("said", "message"),
+        [("warning: odd\\nfatal: broken", "fatal: broken"), ("odd\\nodder", "odd"), ("", "no message")],
+    )
     def test_the_error_of_git_is_named_and_not_a_warning_before_it(
-        self, tree: Path, fake_git: Callable[[str], None]
+        self, tree: Path, fake_git: Callable[[str], None], said: str, message: str
     ) -> None:
-        fake_git("echo 'warning: odd' >&2; echo 'fatal: broken' >&2; exit 3")
-        with pytest.raises(GitError, match="git log ended with exit code 3: fatal: broken"):
+        fake_git(f"printf '{said}' >&2; exit 3")
+        with pytest.raises(GitError, match=f"git log ended with exit code 3: {message}$"):
             run(found(tree), "log")
 
     @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="this system cannot bound another process")
