@@ -43,6 +43,9 @@ class Guard(NamedTuple):
 FILES, GIT, WALK = "system/files.py", "system/git.py", "index/walk.py"
 STATE, SQLITE = "system/state_files.py", "store/sqlite/connection.py"
 MIDDLEWARE, ACCESS, MCP = "web/middleware.py", "web/access.py", "mcp/server.py"
+STORE, PARSE, EMBED, APPLICATION = (
+    "store/sqlite/__init__.py", "sources/code/parse.py", "embed/providers.py", "cli/application.py"
+)  # fmt: skip
 CLEAN, RULES, HOOK = "safety/sanitize.py", "safety/secret_rules.py", "hooks/supervise.py"
 NO_LINK = ' | getattr(os, "O_NOFOLLOW", 0)'
 
@@ -136,6 +139,57 @@ GUARDS = (
     Guard("J5", RULES, "return changes / len(core) >= least and _bits(core) >= _RANDOM_BITS", "return True"),
     Guard("J7", "system/telemetry.py", "    if content:\n", "    if True:\n"),
     Guard("J8", STATE, "folder.mkdir(mode=0o700, exist_ok=True)", "folder.mkdir(exist_ok=True)"),
+    Guard("A13", "sources/outline.py", "if len(text) < _MINIFIED_SIZE:", "if True:"),
+    Guard("A15", WALK, "else SkipReason.UNREADABLE\n", "else SkipReason.VANISHED\n"),
+    Guard("A16", FILES, "content_hash(file.raw, key)",
+          "content_hash(read_bytes(root, relative, limit=limit).raw, key)"),
+    Guard("A18", "index/ignore.py", "else not self._negated[index]", "else True"),
+    Guard("A20", "system/locations.py", "if _is_everything(root):", "if False:"),
+    Guard("B1", PARSE, "if _is_hostile_text(source):", "if False:"),
+    Guard("B2", "index/reading.py", "[self._read_alone(file) for file in wanted]",
+          "[Reading(file[0], skipped=FAILED, failed=True) for file in wanted]"),
+    Guard("B2", PARSE, "return self._ticks < 0 or (", "return False and (", 1),
+    Guard("B3", PARSE, "if has_error and language in BRACED:", "if False:", 1, "the parser recovers by itself"),
+    Guard("C5", GIT, '"GIT_NO_LAZY_FETCH": "1",', "", also="GIT_ALLOW_PROTOCOL forbids to fetch"),
+    Guard("C12", GIT, 'f"--git-dir={repository.git_dir}",', '"-C", str(repository.work_tree),', 1),
+    Guard("D2", STORE, 'connection.execute("BEGIN IMMEDIATE")', "pass"),
+    Guard("D6", SQLITE, "connection.set_busy_timeout(timeout_ms)", "connection.set_busy_timeout(0)",
+          also="the lock of the index lets one run write at a time"),
+    Guard("D18", "memory/homes.py", "(commit and not os.path.lexists(path))", "False"),
+    Guard("E1", STORE, 'connection.execute("BEGIN IMMEDIATE")', "pass"),
+    Guard("E6", APPLICATION, "except BrokenPipeError:", "except ZeroDivisionError:"),
+    Guard("E6", APPLICATION, "except OSError as error:\n        place",
+          "except ZeroDivisionError as error:\n        place", 1),
+    Guard("E7", "cli/session.py", "if signal.getsignal(number) is not signal.SIG_IGN:", "if False:"),
+    Guard("F1", "index/vectors.py", "except (EmbeddingError, MissingExtraError, StoreError, LockedError)",
+          "except ZeroDivisionError"),
+    Guard("F2", EMBED, "if response.status_code not in _BUSY or not remaining:", "if True:"),
+    Guard("F3", EMBED, "if not np.isfinite(matrix).all() or not np.abs(matrix).max(axis=1).all():", "if False:"),
+    Guard("F4", "embed/__init__.py", '{embedder.id}/{embedder.dimension}', "{embedder.dimension}"),
+    Guard("F5", EMBED, "if response.status_code in _TOO_LONG and _says_too_long(response)", "if False"),
+    Guard("F6", "embed/minilm.py", "except ImportError as error:", "except ZeroDivisionError as error:"),
+    Guard("F8", "settings.py", "never from a repository\",\n", "never from a repository\", safe=True,\n"),
+    Guard("F8", EMBED, "follow_redirects=False", "follow_redirects=True", 1),
+    Guard("G4", "mcp/conversation.py", 'if method == "initialize":', "if False:", 1),
+    Guard("G10", "receipts/service.py", "if unknown:", "if False:"),
+    Guard("H1", HOOK, "signal.setitimer(signal.ITIMER_REAL, max(deadline - time.monotonic(), 0.01))", "pass",
+          also="the worker is killed before"),
+    Guard("I2", "assemble/render/xml.py", "\\n{_escaped(record_body(item))}\\n", "\\n{record_body(item)}\\n"),
+    Guard("I9", "web/page/index.html", 'href="/page/style.css"', 'href="https://example.org/style.css"', 1),
+    Guard("J6", "embed/minilm.py", 'os.environ[NO_TELEMETRY] = "1"', "pass"),
+    Guard("J6", "settings.py", "never from a repository\",\n", "never from a repository\", safe=True,\n", 1),
+    Guard("K1", "memory/memories.py", "if row.score >= SAME_PROSE", "if False"),
+    Guard("K2", "memory/memories.py", "gone = self.with_replaced(identities)",
+          "gone = [self.get(one) for one in identities]"),
+    Guard("K3", "graph/walk.py", "if len(targets) > most:", "if False:", 1),
+    Guard("K4", "sources/vault.py", "except _problems() as error:", "except ZeroDivisionError as error:"),
+    Guard("L1", "assemble/packer.py", "is not None and tokens <= room", "is not None",
+          also="the written text is counted, and items are taken back"),
+    Guard("L2", "tokens.py", 'len(text.encode("utf-8", "surrogatepass"))', "len(text)", 1),
+    Guard("L3", "results/assembler.py", "except TimeoutError:", "except ZeroDivisionError:", 1),
+    Guard("L5", "assemble/source_lines.py", "current = files.content_hash(file.raw, self._key)",
+          "current = content_hash"),
+    Guard("L6", "assemble/packer.py", "is_twin = self._seen is not None and", "is_twin = False and"),
 )  # fmt: skip
 
 
@@ -226,6 +280,7 @@ def main() -> None:
             )
             given.out.write_text(json.dumps(results, indent=1) + "\n")
             print(guard.row, results[-1]["outcome"], test, flush=True)
+    given.out.write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

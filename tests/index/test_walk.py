@@ -291,6 +291,17 @@ class TestErrors:
             walk(tmp_path / root)
 
 
+def test_names_that_differ_in_case_or_normal_form_are_different_files(tmp_path: Path) -> None:
+    names = {"A.py", "a.py", "caf\u00e9.py", "cafe\u0301.py"}
+    try:
+        root = build(tmp_path / "root", dict.fromkeys(names, ""))
+    except OSError:
+        pytest.skip("this file system takes one name for another")
+    if len(list(root.iterdir())) < len(names):
+        pytest.skip("this file system takes one name for another")
+    assert {entry.path for entry in walk(root).entries} == names
+
+
 class TestStopping:
     """The walk asks whether to stop often enough, also inside one huge folder."""
 

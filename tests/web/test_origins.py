@@ -65,6 +65,7 @@ def test_on_the_default_port_a_browser_leaves_it_out() -> None:
     assert ours.is_host("localhost")
     assert ours.is_host("localhost:80")
     assert ours.is_own("http://localhost")
+    assert not own_origins("127.0.0.1", 79).is_host("localhost")
 
 
 def test_a_name_that_was_allowed_counts_as_it_was_written() -> None:

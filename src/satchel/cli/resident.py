@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import socket
-import struct
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -26,8 +24,7 @@ from satchel.config import Folders, LoadedSettings, load_settings
 from satchel.dataclass import dataclass
 from satchel.errors import SatchelError
 from satchel.hooks.event_context import AnsweringProcess
-from satchel.hooks.event_input import MOST_BYTES
-from satchel.system import resident, state_files, telemetry
+from satchel.system import listener, resident, telemetry
 from satchel.system.locations import Places, Registry, WorkspaceType, locate
 from satchel.system.threads import Threads
 
@@ -37,20 +34,13 @@ if TYPE_CHECKING:
 THREADS = 8
 """Requests that are answered at once; one that waits too long for its turn is answered by its own process."""
 
-WAITING = 64
-"""Connections that may wait to be accepted."""
-
 TURN_SECONDS = 5.0
 """Pause of a second process for the same root before it looks whether the first one has ended."""
-
-REQUEST_SECONDS = 1.0
-"""Longest wait for the rest of a request, or for a client to take its answer."""
 
 END_SECONDS = 0.5
 """Time for answers to end before the engine is closed."""
 
 _LOOK_SECONDS = 0.05
-_CHUNK = 1 << 16
 
 
 class UnfitRequestError(Exception):
@@ -58,7 +48,7 @@ class UnfitRequestError(Exception):
 
 
 class UnfinishedError(Exception):
-    """The client has gone, or the engine does not fit the request any more."""
+    """The engine does not fit the request any more."""
 
 
 class Resident:
@@ -99,7 +89,7 @@ class Resident:
         self._ending.set()
         if self._address:
             with contextlib.suppress(OSError):
-                _connected(self._address).close()  # `accept` returns
+                listener.connected(self._address).close()  # `accept` returns
         if self._listener.ident is not None:
             self._listener.join(seconds + _LOOK_SECONDS)
         is_idle = self._threads.wait(seconds)
@@ -116,32 +106,19 @@ class Resident:
             loaded = load_settings(places.root, os.environ, {}, folders)
             if not loaded.settings.hooks_resident:
                 return
-            folder = Path(resident.socket_folder())
-            state_files.make_folder(folder)
-            path = folder / resident.socket_name(os.fspath(places.root))
-            if len(os.fsencode(path)) > resident.LONGEST_ADDRESS or folder.stat().st_mode & 0o077:
-                return
             while not self._ending.is_set():
-                door = _listening(path)
-                if door is None:
-                    self._ending.wait(TURN_SECONDS)
-                    continue
-                with door:
-                    self._accept(door, path, _Requests(self, folders, places, loaded))
+                with listener.listening(places.root) as door:
+                    if door is not None:
+                        self._accept(door, _Requests(self, folders, places, loaded))
+                self._ending.wait(TURN_SECONDS)
         except (SatchelError, OSError) as error:
             telemetry.warning("other processes are not answered", reason=str(error))
 
-    def _accept(self, door: socket.socket, path: Path, requests: _Requests) -> None:
-        own = path.stat()
-        self._address = os.fspath(path)
-        try:
-            while not self._ending.is_set():
-                connection, _ = door.accept()
-                self._threads.submit(requests.answer, connection)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                if os.path.samestat(own, path.stat()):
-                    path.unlink()
+    def _accept(self, door: socket.socket, requests: _Requests) -> None:
+        self._address = door.getsockname()
+        while not self._ending.is_set():
+            connection, _ = door.accept()
+            self._threads.submit(requests.answer, connection)
 
     def hook_engine(self, requests: _Requests) -> Satchel:
         """Return the engine for hooks, which compare words alone: this one if it has no vectors either."""
@@ -158,66 +135,6 @@ class Resident:
         return engine
 
 
-def _connected(address: str) -> socket.socket:
-    connection = socket.socket(socket.AF_UNIX)
-    try:
-        connection.settimeout(resident.CONNECT_SECONDS)
-        connection.connect(address)
-    except OSError:
-        connection.close()
-        raise
-    return connection
-
-
-def _listening(path: Path) -> socket.socket | None:
-    """Return a listening socket, None while another process listens. The socket of a dead process is replaced."""
-    with state_files.locked(path.parent):
-        try:
-            _connected(os.fspath(path)).close()
-        except (ConnectionRefusedError, FileNotFoundError):
-            path.unlink(missing_ok=True)
-        except OSError:  # a process that is alive, and busy
-            return None
-        else:
-            return None
-        door = socket.socket(socket.AF_UNIX)
-        try:
-            door.bind(os.fspath(path))
-            path.chmod(0o600)
-            door.listen(WAITING)
-        except OSError:
-            door.close()
-            raise
-        return door
-
-
-def _is_own(connection: socket.socket) -> bool:
-    """Return whether the client is a process of this user, where the system says so; else the folder guards it."""
-    if not hasattr(socket, "SO_PEERCRED"):
-        return True
-    size = struct.calcsize("3i")
-    _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
-    return bool(user == os.getuid())
-
-
-def _received(connection: socket.socket) -> list[bytes]:
-    """Return the parts of the request, none of an incomplete one."""
-    head = b""
-    while not head.endswith(b"\n") and len(head) < 12:
-        byte = connection.recv(1)
-        if not byte:
-            return []
-        head += byte
-    left = int(head)
-    chunks = [head]
-    while 0 < left <= 2 * MOST_BYTES:
-        chunks.append(connection.recv(min(left, _CHUNK)))
-        if not chunks[-1]:
-            return []
-        left -= len(chunks[-1])
-    return resident.parts_of(b"".join(chunks))
-
-
 @dataclass(frozen=True, slots=True)
 class _Requests:
     """Answers the requests to one root."""
@@ -230,14 +147,13 @@ class _Requests:
     def answer(self, connection: socket.socket) -> None:
         """Answer one connection. After a fault it is closed, and the client works by itself."""
         with connection:
-            connection.settimeout(REQUEST_SECONDS)
             try:
-                parts = _received(connection) if _is_own(connection) else []
-                if len(parts) != 7 or parts[:3] != resident.identity():
+                parts = listener.request(connection)
+                if not parts:
                     return
                 connection.sendall(resident.ACCEPTED)
                 try:
-                    reply = self._reply(parts, partial(_is_gone, connection))
+                    reply = self._reply(parts, partial(listener.is_gone, connection))
                 except UnfitRequestError:
                     connection.sendall(resident.REFUSED)
                 else:
@@ -248,12 +164,12 @@ class _Requests:
                 telemetry.warning("another process was not answered", exc_info=True)
 
     def _reply(self, parts: list[bytes], is_gone: Callable[[], bool]) -> list[bytes]:
-        folder = Path(os.fsdecode(parts[3]))
-        words = [os.fsdecode(word) for word in parts[5].split(b"\0")]
-        if parts[4] == resident.HOOK:
+        folder = Path(os.fsdecode(parts[0]))
+        words = [os.fsdecode(word) for word in parts[2].split(b"\0")]
+        if parts[1] == resident.HOOK:
             from satchel.hooks.worker import resident_work
 
-            return resident_work(words, parts[6], _HookProcess(folder=folder, requests=self, is_gone=is_gone))
+            return resident_work(words, parts[3], _HookProcess(folder=folder, requests=self, is_gone=is_gone))
         return self._command(words, folder, is_gone)
 
     def _command(self, words: list[str], folder: Path, is_gone: Callable[[], bool]) -> list[bytes]:
@@ -292,7 +208,6 @@ class _HookProcess(AnsweringProcess):
     """The resident process as the one that answers a hook."""
 
     requests: _Requests
-    is_gone: Callable[[], bool]
 
     def check(self, places: Places, loaded: LoadedSettings) -> None:
         """Raise UnfitRequestError for another root or other settings."""
@@ -306,15 +221,3 @@ class _HookProcess(AnsweringProcess):
         if engine.store.is_replaced:
             raise UnfinishedError
         return engine
-
-    def check_wanted(self) -> None:
-        """Raise UnfinishedError if the client has gone."""
-        if self.is_gone():
-            raise UnfinishedError
-
-
-def _is_gone(connection: socket.socket) -> bool:
-    """Return whether the client has closed the connection: it sends nothing after its request."""
-    poll = select.poll()
-    poll.register(connection, select.POLLIN)
-    return bool(poll.poll(0))

@@ -230,10 +230,12 @@ class AnsweringProcess:
     """The process that answers an event: that of the hook, or a resident one with an engine that stays open.
 
     `folder` is the current one of the hook. `since` is when the event began, if another process began to answer it.
+    `is_gone` says whether the hook that a resident process answers has given up.
     """
 
     folder: Path = Path()
     since: float | None = None
+    is_gone: Callable[[], bool] = lambda: False
 
     def check(self, places: Places, loaded: LoadedSettings) -> None:
         """Raise an error if this process cannot answer for a root with these settings."""
@@ -243,7 +245,9 @@ class AnsweringProcess:
         return None
 
     def check_wanted(self) -> None:
-        """Raise an error if nobody waits for the answer any more."""
+        """Raise ConnectionAbortedError if nobody waits for the answer any more."""
+        if self.is_gone():
+            raise ConnectionAbortedError
 
 
 class EventContext:
@@ -306,10 +310,9 @@ class EventContext:
 
     @property
     def has_index(self) -> bool:
-        """True if there is an index to answer from."""
-        if self.settings.store_url:
-            return self.engine.store.revision != "0"
-        return (self.places.index / INDEX_NAME).exists()
+        """True if there is an index to answer from. A first run that is under way has published none yet."""
+        has_store = bool(self.settings.store_url) or (self.places.index / INDEX_NAME).exists()
+        return has_store and self.engine.store.revision != "0"
 
     def refresh(self) -> bool:
         """Update the index in another process; returns whether one was started."""

@@ -3,7 +3,7 @@
 The worker is a fork. Its faults (an exception, output of a library, a crash in machine code, a loop) cannot reach the
 host: only a complete answer is passed on. Before the worker runs, only the event is read and a resident process asked:
 that imports next to nothing, so that a broken installation also ends quietly. If the resident process answers, there is
-no worker.
+no worker. No more workers run at once than there are processors; the first that is done answers the hooks that wait.
 """
 
 from __future__ import annotations
@@ -43,10 +43,8 @@ RESIDENT_SECONDS = 0.8
 TURN_SECONDS = 1.3
 """Time from the start of the process until it must have its turn: a worker needs the rest."""
 
-TURNS = 2
-"""Workers of all hooks for each processor: one alone would get too little beside other programs."""
-
-_PAUSE_SECONDS = 0.02
+_PAUSE_SECONDS = 0.05
+_WAITING = "waiting"
 
 Work: TypeAlias = "Callable[[Sequence[str], float], tuple[str, bytes]]"
 """A function of the arguments and the deadline (monotonic) that returns a note for standard error and an answer."""
@@ -65,30 +63,27 @@ def main(arguments: Sequence[str], work: Work | None = None) -> int:
     """Answer one event and return 0, whatever happens. `arguments` are those after `hook` on the command line."""
     began = time.monotonic() - _age()
     child = 0
+    turn: int | None = None
     try:
         _arm(began + DEADLINE_SECONDS)
         if is_off(os.environ.get(SWITCH)):
             return 0
-        if work is None:
-            raw = receive(0, began + WORKER_SECONDS)
-            reply = _resident_reply(arguments, raw, began + RESIDENT_SECONDS)
-            if reply.parts:
-                _write(*reply.parts)
-                return 0
-            since = time.time() - (time.monotonic() - began) if reply.has_begun else None
-
-            def work(words: Sequence[str], deadline: float) -> tuple[str, bytes]:
-                return _work(words, deadline, raw, since)
-
-        if not hasattr(os, "fork"):
-            _alone(arguments, began, work)
+        raw = receive(0, began + WORKER_SECONDS) if work is None else None
+        turn, reply = _turn_or_reply(arguments, raw, began)
+        if reply.parts:
+            _write(*reply.parts)
             return 0
-        if not _has_turn(began + TURN_SECONDS):
+        if turn is None:
             _fail(arguments, f"no turn within {TURN_SECONDS:g} s: other hooks use the processors", began)
             return 0
-        child, source = _start(arguments, began, work)
+        since = time.time() - (time.monotonic() - began) if reply.has_begun else None
+        if not hasattr(os, "fork"):
+            _alone(arguments, began, work or _worker(raw, since))
+            return 0
+        child, source = _start(arguments, began, work or _worker(raw, since), raw)
         received = _collected(source, began + WORKER_SECONDS)
-        _end(child)
+        if not _answer(received):
+            _end(child)
         child = 0
         _pass_on(received, arguments, began)
     except BaseException as error:  # noqa: BLE001 - a hook must not fail, not even when it is ended by a signal
@@ -96,13 +91,19 @@ def main(arguments: Sequence[str], work: Work | None = None) -> int:
             _end(child)
         if not isinstance(error, Stopped):
             _say(f"{type(error).__name__}: {error}")
+    finally:
+        if turn is not None and turn >= 0:
+            os.close(turn)
     return 0
 
 
-def _work(arguments: Sequence[str], deadline: float, raw: bytes, since: float | None) -> tuple[str, bytes]:
-    from satchel.hooks.worker import work
+def _worker(raw: bytes | None, since: float | None) -> Work:
+    def work(arguments: Sequence[str], deadline: float) -> tuple[str, bytes]:
+        from satchel.hooks.worker import work
 
-    return work(arguments, deadline, raw, since)
+        return work(arguments, deadline, raw, since)
+
+    return work
 
 
 def _resident_reply(arguments: Sequence[str], raw: bytes, deadline: float) -> resident.Reply:
@@ -142,34 +143,60 @@ def _arm(deadline: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, max(deadline - time.monotonic(), 0.01))
 
 
-def _has_turn(deadline: float) -> bool:
-    """Wait until fewer hooks work than there are processors; returns whether that was in time.
+def _turn_or_reply(arguments: Sequence[str], raw: bytes | None, began: float) -> tuple[int | None, resident.Reply]:
+    """Wait for a turn, or for the reply of a resident process or of a worker that is done.
 
-    Many workers that share the processors would all be late. The turn ends with this process. Where no turns can be
-    kept (before the first entry of the log there is no folder for them), nobody waits.
+    Many workers that share the processors would all be late. Returns the lock of the turn, which ends with this process
+    and its worker; -1 where no turns can be kept (before the first entry of the log there is no folder for them), and
+    None if there was none in time.
     """
+    waiting, reply, deadline = -1, resident.Reply(), began + RESIDENT_SECONDS
+    try:
+        while True:
+            if raw is not None:
+                has_begun, reply = reply.has_begun, _resident_reply(arguments, raw, deadline)
+                reply.has_begun |= has_begun
+            turn = None
+            if not reply.parts and time.monotonic() < began + TURN_SECONDS:
+                turns = (_locked(f"turn-{number}", is_shared=False) for number in range(os.cpu_count() or 1))
+                turn = next((one for one in turns if one is not None), None)
+            if reply.parts or turn is not None or time.monotonic() >= began + WORKER_SECONDS:
+                return turn, reply
+            if waiting < 0:
+                waiting = _locked(_WAITING, is_shared=True) or -1
+            deadline = began + WORKER_SECONDS
+            time.sleep(_PAUSE_SECONDS)
+    finally:
+        if waiting >= 0:
+            os.close(waiting)
+
+
+def _locked(name: str, *, is_shared: bool) -> int | None:
+    """Lock a file in the folder of the log; None while another process has it, -1 where it cannot be locked."""
     try:
         import fcntl
 
-        path = f"{os.path.dirname(resident.socket_folder())}/hooks/turns"  # noqa: PTH120
-        turns = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        path = f"{os.path.dirname(resident.socket_folder())}/hooks/{name}"  # noqa: PTH120
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except (ImportError, OSError):
-        return True
-    while True:
-        for turn in range(TURNS * (os.cpu_count() or 1)):
-            try:
-                fcntl.lockf(turns, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, turn)
-            except (BlockingIOError, PermissionError):  # another hook has this turn
-                continue
-            except OSError:  # a file system without locks
-                pass
-            return True
-        if time.monotonic() >= deadline:
-            return False
-        time.sleep(_PAUSE_SECONDS)
+        return -1
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        return None if isinstance(error, BlockingIOError) else -1
+    return descriptor
 
 
-def _start(arguments: Sequence[str], began: float, work: Work) -> tuple[int, int]:
+def is_awaited() -> bool:
+    """Return whether hooks wait for their turn."""
+    lock = _locked(_WAITING, is_shared=False)
+    if lock is not None and lock >= 0:
+        os.close(lock)
+    return lock is None
+
+
+def _start(arguments: Sequence[str], began: float, work: Work, raw: bytes | None = None) -> tuple[int, int]:
     """Start the worker; returns its process id and the end of the pipe that its answer comes from."""
     source, target = os.pipe()
     child = os.fork()
@@ -185,6 +212,11 @@ def _start(arguments: Sequence[str], began: float, work: Work) -> tuple[int, int
         gc.disable()  # the process ends before it would have anything to collect
         _silence()
         _send(target, *_guarded(arguments, began + WORKER_SECONDS, work))
+        os.close(target)
+        if raw is not None and is_awaited():
+            from satchel.hooks.worker import answer_others
+
+            answer_others(arguments, raw, is_awaited)
     finally:
         os._exit(0)
 
@@ -238,12 +270,17 @@ def _end(child: int) -> None:
         os.waitpid(child, 0)
 
 
-def _pass_on(received: bytes, arguments: Sequence[str], began: float) -> None:
-    """Write a complete answer; without one, write the reason to standard error and the log."""
+def _answer(received: bytes) -> tuple[bytes, bytes] | None:
+    """Return the note and the answer that a worker sent, None if they are not complete."""
     head, newline, answer = received.partition(b"\n")
     size, _, note = head.partition(b" ")
-    if newline and size.isdigit() and int(size) == len(answer):
-        _write(note, answer)
+    return (note, answer) if newline and size.isdigit() and int(size) == len(answer) else None
+
+
+def _pass_on(received: bytes, arguments: Sequence[str], began: float) -> None:
+    """Write a complete answer; without one, write the reason to standard error and the log."""
+    if answer := _answer(received):
+        _write(*answer)
         return
     is_late = time.monotonic() - began >= WORKER_SECONDS
     reason = f"no answer within {WORKER_SECONDS:g} s" if is_late else "the worker died"

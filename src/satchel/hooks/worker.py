@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from satchel.config import Folders, load_settings
@@ -14,7 +16,7 @@ from satchel.hooks.event_context import Answer, AnsweringProcess, EventContext, 
 from satchel.hooks.event_input import parse, receive
 from satchel.hooks.hosts import Event, HookEvent
 from satchel.safety import sanitize
-from satchel.system import hook_log
+from satchel.system import hook_log, resident
 from satchel.system.locations import locate
 
 
@@ -72,6 +74,40 @@ def resident_work(arguments: Sequence[str], raw: bytes, process: AnsweringProces
         root = str(process.folder / Path(root).expanduser())
     answer, text = answered(event, root, os.environ, process)
     return [_log(event, answer, len(text), began).encode("utf-8", "replace"), text.encode("utf-8")]
+
+
+OTHERS_SECONDS = 0.2
+"""Longest wait for another hook of the same root, while some wait for their turn."""
+
+
+def answer_others(arguments: Sequence[str], raw: bytes, is_awaited: Callable[[], bool]) -> None:
+    """Answer hooks of the root of an event, one after the other, as long as some wait for their turn.
+
+    This is the worker of that event, which ends at its deadline. Raises OSError when no other hook comes.
+    """
+    from satchel.system import listener  # here, because a hook that is alone does not need it
+
+    word, root = _words(arguments)
+    kind = hosts.event_of(word)
+    if kind is None:
+        return
+    folders = Folders.from_environment(os.environ)
+    places = locate(Path(hosts.read(parse(raw), kind).folder), root, folders)
+    if not load_settings(places.root, os.environ, {}, folders).settings.hooks_resident:
+        return
+    with listener.listening(places.root) as door:
+        while door is not None and is_awaited():
+            door.settimeout(OTHERS_SECONDS)
+            connection, _ = door.accept()
+            with connection, contextlib.suppress(Exception):  # the client works by itself
+                parts = listener.request(connection)
+                if parts and parts[1] == resident.HOOK:
+                    connection.sendall(resident.ACCEPTED)
+                    words = [os.fsdecode(word) for word in parts[2].split(b"\0")]
+                    hook = AnsweringProcess(
+                        folder=Path(os.fsdecode(parts[0])), is_gone=partial(listener.is_gone, connection)
+                    )
+                    connection.sendall(resident.framed(resident_work(words, parts[3], hook)))
 
 
 def answered(

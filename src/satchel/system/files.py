@@ -268,9 +268,8 @@ def _read_regular(descriptor: int, limit: int) -> FileBytes:
     if status.st_size > limit:
         raise Skipped(SkipReason.TOO_LARGE)
     # One byte more than the size: a short answer proves the end of the file without a second call.
-    size = status.st_size + 1
-    raw = os.read(descriptor, size)
-    if len(raw) == size or len(raw) < status.st_size:
+    raw = os.read(descriptor, status.st_size + 1)
+    if len(raw) != status.st_size:  # it changes
         pieces, total = [raw], len(raw)
         while total <= limit and (piece := os.read(descriptor, min(1 << 20, limit + 1 - total))):
             pieces.append(piece)

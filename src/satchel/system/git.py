@@ -190,9 +190,11 @@ def _obstacle(repository: Repository, _minute: int) -> str:
         with suppress(OSError), os.scandir(pending.pop()) as entries:
             for entry in entries:
                 examined += 1
+                if entry.name in _NOT_OPENED:
+                    continue
                 if entry.is_dir(follow_symlinks=False):
-                    pending += [Path(entry.path)] if entry.name not in _NOT_OPENED else []
-                elif not entry.is_file(follow_symlinks=False) and entry.name not in _NOT_OPENED:
+                    pending.append(Path(entry.path))
+                elif not entry.is_file(follow_symlinks=False):
                     target = Path(entry.path).resolve()
                     if entry.is_symlink() and target.exists() and not any(map(target.is_relative_to, own)):
                         return f"{entry.name} in .git is a link to another place"

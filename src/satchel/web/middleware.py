@@ -346,7 +346,7 @@ class Middleware:
                     body += message.get("body", b"")
                     if len(body) > self._body_bytes:
                         return too_large(self._body_bytes)
-                    if message["type"] != "http.request" or not message.get("more_body", False):
+                    if not message.get("more_body", False):  # or the client has gone
                         return bytes(body)
         except TimeoutError:
             return SLOW_BODY
