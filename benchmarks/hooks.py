@@ -272,7 +272,7 @@ def _asked(trees: Path, bare: Path | None, environ: dict[str, str]) -> Iterator[
 
 
 def _best(engine: Satchel, prompt: str, unseen: Mapping[str, float] | None) -> tuple[float, float]:
-    """The certainty that decides whether a prompt is answered, with the table in force and another; -1: it asks nothing."""
+    """The certainty that decides about a prompt, with the table in force and another; -1 if it asks nothing."""
     if not asks_something(prompt):
         return -1.0, -1.0
     request = engine.request(prompt[:PROMPT_CHARACTERS], max_tokens=engine.settings.hooks_prompt_tokens)
