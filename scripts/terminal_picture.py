@@ -85,7 +85,7 @@ def drawn(lines: list[str]) -> str:
 def main() -> None:
     """Run the commands and write the picture."""
     folder, out, *commands = sys.argv[1:]
-    subprocess.run(["satchel", "index", "--quiet"], cwd=folder, check=True)  # noqa: S607 - the one on the path
+    subprocess.run(["satchel", "index", "--quiet"], cwd=folder, check=True)
     lines: list[str] = []
     for command in commands:
         shown = printed(command, Path(folder)).rstrip("\n").split("\n")

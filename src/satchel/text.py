@@ -50,7 +50,6 @@ GREETINGS = frozenset(_GREETINGS.split())
 """Words of greetings and replies. A question that has no others asks nothing."""
 
 LONGEST_GREETING = 200
-_MARKED = re.compile(r"`|\w\(\)")
 
 
 @cache
@@ -135,8 +134,9 @@ def is_meaningful(word: str) -> bool:
 
 def asks_nothing(text: str) -> bool:
     """Return whether a question has only stop words and greetings; a name in backquotes or with `()` asks."""
-    is_short = len(text) <= LONGEST_GREETING and not _MARKED.search(text)
-    return is_short and not any(is_meaningful(word) and word.lower() not in GREETINGS for word in words(text))
+    if len(text) > LONGEST_GREETING or "`" in text or "()" in text:
+        return False
+    return not any(is_meaningful(word) and word.lower() not in GREETINGS for word in words(text))
 
 
 def is_compound(word: str) -> bool:

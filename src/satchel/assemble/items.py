@@ -9,6 +9,7 @@ from typing import Any
 
 from satchel.assemble.candidates import DECLARED, Candidate, is_long_function
 from satchel.assemble.freshness import freshness_of, gravest
+from satchel.assemble.render.labels import IMPORTS
 from satchel.assemble.section import Group, Section, subtract
 from satchel.assemble.source_lines import without_blank_ends
 from satchel.dataclass import dataclass
@@ -16,9 +17,6 @@ from satchel.safety.trust import handle, nonce
 from satchel.search.chunks import ALSO, REVISION
 from satchel.sources.commits import Counted
 from satchel.types import ContextItem, Cut, Detail, Failure, Freshness, Hit, Kind, Location, Piece, Range, Role
-
-IMPORTS = "imports"
-"""The name of lines that only say where names of the shown code come from."""
 
 _DETAIL_ORDER = (Detail.LINE, Detail.SIGNATURE, Detail.SPAN, Detail.FULL)
 

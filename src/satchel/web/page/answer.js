@@ -20,7 +20,7 @@ export function showAnswer(answer, former, acts) {
   const place = byId("answer");
   const parts = [
     usageLine(answer, rows, former),
-    weakness(answer.meta),
+    weakness(answer.meta, answer.items.length > 0),
     failures(answer.failures),
     element(
       "div",
@@ -54,7 +54,8 @@ function scrollToBest(card) {
 }
 
 /** That nothing answers the question well, and which of its words occur nowhere. */
-function weakness({ weak, missing_terms: missing }) {
+function weakness({ weak: isWeak, missing_terms: missing }, hasItems) {
+  const weak = isWeak && hasItems;
   if (!weak && !missing?.length) {
     return null;
   }
