@@ -54,9 +54,8 @@ function scrollToBest(card) {
 }
 
 /** That nothing answers the question well, and which of its words occur nowhere. */
-function weakness({ weak: isWeak, missing_terms: missing }, hasItems) {
-  const weak = isWeak && hasItems;
-  if (!weak && !missing?.length) {
+function weakness({ weak, missing_terms: missing }, hasItems) {
+  if (!missing?.length && !(weak && hasItems)) {
     return null;
   }
   return element(
@@ -64,7 +63,7 @@ function weakness({ weak: isWeak, missing_terms: missing }, hasItems) {
     { class: "message warn" },
     weak ? element("p", { class: "message-head" }, "Weak match: nothing here answers this well.") : null,
     missing?.length ? element("p", {}, "These words occur nowhere here: ", missing.map((word) => [element("code", {}, word), " "])) : null,
-    weak ? element("p", {}, "The few best places follow. Try other words, or names from the code.") : null,
+    weak && hasItems ? element("p", {}, "The few best places follow. Try other words, or names from the code.") : null,
   );
 }
 
