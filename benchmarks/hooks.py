@@ -1,14 +1,16 @@
 """What an editor hook costs the person who waits for it, and how often it speaks where it should not.
 
     python benchmarks/hooks.py --out benchmarks/results/hooks.json [--documents 100000] [--runs 40] [--keep FOLDER]
-    python benchmarks/hooks.py --out benchmarks/results/hooks.json --trees FOLDER
+    python benchmarks/hooks.py --out benchmarks/results/hooks.json --trees FOLDER --repositories FOLDER
 
 The first measures whole processes, from start to end, one event after the other, over a tree of so many chunks with
 some memories and experiences: made of the Python files of an installation, as `scaling.py` makes it (`--keep` builds
 the tree in a folder and takes it from there the next time). Bytecode is compiled before, as an installation has it.
 The second asks work trees (`FOLDER/OWNER+NAME`, as `questions/run.py` makes them) the questions about them, questions
 about another world, issues of theirs and of other repositories, questions about people and places, and small talk, and
-counts which are answered; `--keep` is not needed.
+counts which are answered; `--keep` has the indexes. With the bare repositories that `usual_words.py` reads, each
+prompt is also answered by tables that have not seen the repository that is asked nor the one whose title it is, and
+each repository by the floor that is best for the others (leave one out): the figures to expect in a new repository.
 """
 
 from __future__ import annotations
@@ -24,17 +26,22 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import scaling
+import usual_words
 from localization.dataset import evaluation_folder, load_instances
 from questions.dataset import load
 from stopwatch import Lap, fresh_home, lap, quantiles
 
 from satchel import Satchel
 from satchel.config import SETTINGS, Folders
+from satchel.hooks import subject
 from satchel.hooks.answers import PROMPT_CHARACTERS, asks_something, prompt_certainty
 from satchel.safety.trust import load_key
 from satchel.types import Kind
@@ -43,7 +50,9 @@ TARGET_P95_MS = 300.0
 SEED = 7
 MEMORIES, EXPERIENCES = 200, 100
 SMALL_TALK = Path(__file__).with_name("small_talk.txt")
-FLOORS = (0.1, 0.15, 0.2, 0.225, 0.25, 0.275, 0.3, 0.35)
+FLOORS = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8)
+OWN, FOREIGN, SMALL = "own title", "title of another repository", "small talk"
+LEAST_OWN, MOST_FOREIGN = 0.9, 0.1
 
 
 def build(folder: Path, chunks: int) -> tuple[Path, dict[str, str]]:
@@ -162,59 +171,120 @@ def _bare(environ: Mapping[str, str]) -> dict[str, Any]:
     return rows
 
 
-def relevance(trees: Path) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Asked:
+    """A prompt in a repository: its sort, its certainty, and that by tables that have not seen the repositories."""
+
+    repository: str
+    sort: str
+    best: float
+    held_out: float
+
+
+def relevance(trees: Path, repositories: Path | None, keep: Path | None) -> dict[str, Any]:
     """Which prompts of each sort would be answered, at several floors and at the one in force."""
+    rows = list(_asked(trees, repositories, fresh_home(keep or Path(tempfile.mkdtemp(prefix="satchel-hooks-")))))
+    floor = SETTINGS["hooks.min_relevance"].default
+    found = {
+        "repositories": len({row.repository for row in rows}),
+        "floor": floor,
+        "answered": _answered(rows, lambda row, least: row.best >= least, floor),
+    }
+    if repositories is None:
+        return found
+    chosen = {
+        one: _floor([row for row in rows if row.repository != one]) for one in sorted({r.repository for r in rows})
+    }
+    of_others = Counter(row.sort for row in rows if row.held_out >= chosen[row.repository])
+    count = Counter(row.sort for row in rows)
+    return found | {
+        "unseen": _answered(rows, lambda row, least: row.held_out >= least, floor),
+        "leave_one_out": {
+            "floors": chosen,
+            "answered": {sort: round(of_others[sort] / count[sort], 4) for sort in sorted(count)},
+        },
+    }
+
+
+def _answered(rows: list[Asked], is_answered: Callable[[Asked, float], bool], floor: float) -> dict[str, Any]:
+    found = {}
+    for sort in sorted({row.sort for row in rows}):
+        own = [row for row in rows if row.sort == sort]
+        by_floor = {str(other): _share([is_answered(row, other) for row in own]) for other in FLOORS}
+        found[sort] = {"prompts": len(own), "share": _share([is_answered(row, floor) for row in own])} | {
+            "by_floor": by_floor
+        }
+    return found
+
+
+def _floor(rows: list[Asked]) -> float:
+    """The floor with the most room to both targets, at which small talk is not answered."""
+
+    def room(floor: float) -> tuple[bool, float]:
+        share = {
+            sort: _share([row.held_out >= floor for row in rows if row.sort == sort]) for sort in (OWN, FOREIGN, SMALL)
+        }
+        return share[SMALL] == 0, min(share[OWN] - LEAST_OWN, MOST_FOREIGN - share[FOREIGN])
+
+    return max((step / 100 for step in range(30, 80)), key=room)
+
+
+def _asked(trees: Path, bare: Path | None, environ: dict[str, str]) -> Iterator[Asked]:
     rng = random.Random(SEED)
+    environ |= {"SATCHEL_EMBED_PROVIDER": "off"}
+    shares = {one.name: usual_words.shares(one) for one in sorted(bare.iterdir())} if bare else {}
+
+    @cache
+    def unseen(*names: str) -> Mapping[str, float]:
+        tables = [table for name, table in shares.items() if name not in names]
+        return {stem: 0.5**power for power, stems in usual_words.usual(tables).items() for stem in stems}
+
     questions, instances = load(), load_instances()
     people = [row["question"] for row in _lines(evaluation_folder() / "memory_locomo_dev_questions.jsonl")]
     places = [row["question"] for row in _lines(evaluation_folder() / "multihop_dev_questions.jsonl")]
     talk = SMALL_TALK.read_text(encoding="utf-8").split("\n")[:-1]
-    environ = fresh_home(Path(tempfile.mkdtemp(prefix="satchel-hooks-"))) | {"SATCHEL_EMBED_PROVIDER": "off"}
-    found: dict[str, list[float]] = {}
-    repositories = sorted({one.repo for one in questions})
-    for repository in repositories:
+    for repository in sorted({one.repo for one in questions}):
         own = [one for one in questions if one.repo == repository]
         issues = [row for row in instances if row["repo"] == repository]
-        others = [_title(row) for row in instances if row["repo"] != repository]
+        others = [(_title(row), row["repo"]) for row in instances if row["repo"] != repository]
         asked = {
             "question": [one.question for one in own if one.kind != "absent"],
             "question about what is not there": [
                 one.question for one in own if one.kind == "absent" and not one.id.startswith("foreign")
             ],
             "question about another world": [one.question for one in own if one.id.startswith("foreign")],
-            "own title": [_title(row) for row in issues],
+            OWN: [_title(row) for row in issues],
             "own issue": [row["query"] for row in issues],
-            "title of another repository": rng.sample(others, 50),
+            FOREIGN: rng.sample(others, 50),
             "about people": rng.sample(people, 10),
             "about places and facts": rng.sample(places, 10),
-            "small talk": talk,
+            SMALL: talk,
         }
-        tree = trees / repository.replace("/", "+")
-        with Satchel.open(tree, root=tree, environ=environ) as engine:
+        name = repository.replace("/", "+")
+        with Satchel.open(trees / name, root=trees / name, environ=environ) as engine:
             engine.index()
-            for name, prompts in asked.items():
-                found.setdefault(name, []).extend(_best(engine, prompt) for prompt in prompts)
-    floor = SETTINGS["hooks.min_relevance"].default
-    return {
-        "repositories": len(repositories),
-        "floor": floor,
-        "answered": {
-            name: {
-                "prompts": len(rows),
-                "share": _share([best >= floor for best in rows]),
-                "by_floor": {str(other): _share([best >= other for best in rows]) for other in FLOORS},
-            }
-            for name, rows in sorted(found.items())
-        },
-    }
+            for sort, prompts in asked.items():
+                for one in prompts:
+                    prompt, source = one if isinstance(one, tuple) else (one, repository)
+                    table = unseen(*sorted({name, source.replace("/", "+")})) if shares else None
+                    yield Asked(repository, sort, *_best(engine, prompt, table))
+        print(repository, file=sys.stderr, flush=True)
 
 
-def _best(engine: Satchel, prompt: str) -> float:
-    """The certainty that decides whether a prompt is answered, -1 for one that asks nothing."""
+def _best(engine: Satchel, prompt: str, unseen: Mapping[str, float] | None) -> tuple[float, float]:
+    """The certainty that decides about a prompt, with the table in force and another; -1 if it asks nothing."""
     if not asks_something(prompt):
-        return -1.0
+        return -1.0, -1.0
     request = engine.request(prompt[:PROMPT_CHARACTERS], max_tokens=engine.settings.hooks_prompt_tokens)
-    return prompt_certainty(prompt, engine.unrecorded(request), engine)
+    context = engine.unrecorded(request)
+    best = prompt_certainty(prompt, context, engine)
+    if unseen is None:
+        return best, best
+    shipped, subject.usual_shares = subject.usual_shares, lambda: unseen
+    try:
+        return best, prompt_certainty(prompt, context, engine)
+    finally:
+        subject.usual_shares = shipped
 
 
 def _share(answered: list[bool]) -> float:
@@ -236,11 +306,12 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=40, help="events of each kind")
     parser.add_argument("--keep", type=Path, help="folder of the tree; one that is there is used again")
     parser.add_argument("--trees", type=Path, help="folder with work trees of the repositories asked about")
+    parser.add_argument("--repositories", type=Path, help="folder with bare repositories, for held-out figures")
     parser.add_argument("--out", type=Path, help="where to store the result")
     options = parser.parse_args()
     result = json.loads(options.out.read_text(encoding="utf-8")) if options.out and options.out.exists() else {}
     if options.trees:
-        result["relevance"] = relevance(options.trees)
+        result["relevance"] = relevance(options.trees, options.repositories, options.keep)
     else:
         folder = options.keep or Path(tempfile.mkdtemp(prefix="satchel-hooks-"))
         result["processes"] = measure(folder, options.documents, options.runs)

@@ -69,6 +69,7 @@ def views(question: str, name: str) -> dict[str, str]:
     return {
         "start": "ask",
         "ask": f"ask?q={quote(question)}",
+        "greeting": "ask?q=hello+there",
         "weak": "ask?q=kafka+websocket+reconnect+policy",
         "graph": f"graph?node={quote(name, safe='')}",
         "topic": f"graph?node={quote(question)}",
@@ -154,18 +155,22 @@ def main() -> None:
             page = Page(driver, link, given.pictures)
             measured = {} if given.only else figures(page) | {"open_s": round(time.perf_counter() - began, 2)}
             found = shown(page, views(given.question, given.name or given.question), given.only)
-    result = {
+            text = json.dumps(stored(given.tree.resolve().name, measured, found), indent=1) + "\n"
+            if given.out:
+                given.out.write_text(text, encoding="utf-8")
+    print(text)
+
+
+def stored(name: str, measured: dict[str, Any], found: dict[str, dict[str, list[str]]]) -> dict[str, Any]:
+    """Return the result with where it was taken."""
+    return {
         "satchel": satchel.__version__,
-        "repository": given.tree.resolve().name,
+        "repository": name,
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[1]:.0f}",
         "figures": measured,
         "violations": found,
         "total_violations": sum(len(rows) for row in found.values() for rows in row.values()),
     }
-    text = json.dumps(result, indent=1) + "\n"
-    if given.out:
-        given.out.write_text(text, encoding="utf-8")
-    print(text)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import re
 import subprocess
 import tarfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from satchel import text
@@ -58,17 +58,23 @@ def shares(repository: Path) -> dict[str, float]:
     return {term: number / pieces for term, number in count.items() if number > 1}
 
 
-def main() -> None:
-    """Write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repositories", type=Path, required=True)
-    tables = [shares(one) for one in sorted(parser.parse_args().repositories.iterdir())]
+def usual(tables: Sequence[Mapping[str, float]]) -> dict[int, list[str]]:
+    """The words in the shares of several repositories, by power of 1/2."""
     occurs = Counter(term for table in tables for term in table)
     rows: dict[int, list[str]] = {}
     for term in sorted(occurs):
         mean = sum(table.get(term, 0.0) for table in tables) / len(tables)
         if occurs[term] >= FEWEST and mean >= LEAST_SHARE and term.isascii() and term.isalpha() and len(term) > 1:
             rows.setdefault(-round(math.log2(mean)), []).append(term)
+    return rows
+
+
+def main() -> None:
+    """Write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repositories", type=Path, required=True)
+    tables = [shares(one) for one in sorted(parser.parse_args().repositories.iterdir())]
+    rows = usual(tables)
     USUAL_WORDS.write_text("".join(f"{power} {' '.join(row)}\n" for power, row in sorted(rows.items())))
     print(f"{sum(map(len, rows.values()))} words of {len(tables)} repositories")
 

@@ -411,7 +411,7 @@ def _check_store(name: str, path: Path, missing: str, fix: str) -> Check:
     if not path.exists():
         return ok(name, missing)
     faults = damage(path)
-    return fail(name, f"{path} is damaged: {faults[0]}", fix) if faults else ok(name, f"{path} is whole")
+    return fail(name, f"{path} is damaged: {faults[0]}", fix) if faults else ok(name, f"{path} is intact")
 
 
 def check_lock(places: Places) -> Check:

@@ -41,6 +41,17 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 """Query words without meaning. Only queries drop them; their idf makes them harmless in the index."""
 
 
+_GREETINGS = """
+    afternoon alright awesome bye cheers cool excellent evening fine good goodbye great greetings hello hey hi lgtm lol
+    looks lot morning nah nice nope ok okay perfect sorry sure thx today welcome wonderful wow yeah yep yes yup
+"""
+
+GREETINGS = frozenset(_GREETINGS.split())
+"""Words of greetings and replies. A question that has no others asks nothing."""
+
+LONGEST_GREETING = 200
+
+
 @cache
 def _cjk() -> re.Pattern[str]:
     """Chinese, Japanese and Korean characters. Compiled when needed: ranges this long need 3 ms."""
@@ -119,6 +130,13 @@ def is_meaningful(word: str) -> bool:
     if len(word) > 1 or word.isdigit():
         return word.lower() not in STOP_WORDS
     return not word.isascii() and bool(_cjk().match(word))
+
+
+def asks_nothing(text: str) -> bool:
+    """Return whether a question has only stop words and greetings; a name in backquotes or with `()` asks."""
+    if len(text) > LONGEST_GREETING or "`" in text or "()" in text:
+        return False
+    return not any(is_meaningful(word) and word.lower() not in GREETINGS for word in words(text))
 
 
 def is_compound(word: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -86,6 +87,31 @@ def test_more_room_shows_more_of_a_function_and_then_its_imports(satchel: Satche
     assert len(shown) == 3
     assert len(shown[0]) < len(shown[1]) < len(shown[2])
     assert shown[2] >= {1, *range(4, 46)}
+
+
+@pytest.mark.parametrize(
+    ("question", "is_shown"),
+    [
+        pytest.param("the escapement of a chronometer", False, id="imports alone answer nothing"),
+        pytest.param("who imports the escapement of a chronometer", True, id="unless imports are asked for"),
+    ],
+)
+def test_lines_that_only_import_are_shown_with_the_code_that_needs_them(
+    question: str, is_shown: bool, tmp_path: Path
+) -> None:
+    """Named as imports beside the code, and never alone: `from __future__` and its like are noise."""
+    needs = "from clocks import escapement\n\n\ndef wind(chronometer):\n    return escapement(chronometer)\n"
+    only = "from __future__ import annotations\n\nfrom clocks import escapement, chronometer\n\n\n"
+    names = "\n\n".join(f"def run_{number}(day):\n    return day * {number}\n" for number in range(3))
+    repository = TinyRepository(tmp_path / "shop")
+    repository.commit("Write it", {"needs.py": needs, "only.py": only + names})
+    with Satchel.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as opened:
+        opened.index()
+        items = {item.id: item for item in opened.assemble(question, types=["code"], max_tokens=2_000).items}
+    assert ("code:only.py" in items) is is_shown
+    pieces = {piece.name: piece.text for piece in items["code:needs.py"].pieces}
+    assert "escapement(chronometer)" in pieces["wind"]
+    assert is_shown or pieces["imports"].strip() == "from clocks import escapement"
 
 
 def test_the_answer_says_why_it_stopped(satchel: Satchel) -> None:

@@ -150,7 +150,7 @@ def test_doctor_finds_everything_well_and_changes_nothing(satchel: Satchel, shop
     assert not home.exists()
     satchel("index")
     checks = {check["name"]: check for check in satchel("doctor", "--json").json["checks"]}
-    assert "is whole" in checks["index"]["message"]
+    assert "is intact" in checks["index"]["message"]
     assert checks["lock"]["outcome"] == "ok"
 
 

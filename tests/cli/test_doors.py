@@ -70,6 +70,7 @@ def test_a_shell_completes_values(words: list[str], incomplete: str, expected: s
         (["search", "backoff"], "\x1b[36mshop/client.py:"),
         (["status"], "\x1b[1mroot          \x1b[0m"),
         (["context", "backoff"], "\x1b[36m\x1b[1m### shop/client.py\x1b[0m\n"),
+        (["context", "backoff"], "\x1b[33m@@"),
     ],
 )
 def test_colours_change_no_character_and_are_left_out_of_pipes(

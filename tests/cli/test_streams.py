@@ -54,6 +54,15 @@ def test_text_that_was_counted_is_written_byte_for_byte(capfdbinary: pytest.Capt
     assert capfdbinary.readouterr().out == "größe 日本".encode()
 
 
+def test_only_a_terminal_gets_a_line_break_after_the_counted_text(
+    capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "is_terminal", lambda stream: stream is sys.stdout)
+    streams.write_text("one line")
+    streams.write_text("an end of its own\n")
+    assert capfdbinary.readouterr().out == b"one line\nan end of its own\n"
+
+
 def test_an_empty_text_writes_nothing(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     streams.write_text("")
     assert capfdbinary.readouterr().out == b""

@@ -31,6 +31,15 @@ class Example:
     code: str
 
 
+@dataclass(frozen=True)
+class Text:
+    """A block that is read by a program: its language is the name behind the fence."""
+
+    place: str
+    language: str
+    content: str
+
+
 def pages() -> list[Path]:
     """README and every page of docs, without the decisions."""
     return [
@@ -49,6 +58,14 @@ def steps(page: Path) -> Iterator[Command | Example]:
             yield from _commands(token.content, place)
         elif token.info.strip() == "python":
             yield Example(place, token.content)
+
+
+def texts(page: Path) -> Iterator[Text]:
+    """Blocks of a page in languages that are neither commands nor Python."""
+    for token in MarkdownIt().parse(page.read_text(encoding="utf-8")):
+        language = token.info.strip()
+        if token.type == "fence" and token.map is not None and language not in ("console", "python", "text"):
+            yield Text(f"{page.relative_to(REPOSITORY)}:{token.map[0] + 1}", language, token.content)
 
 
 def _commands(block: str, place: str) -> Iterator[Command]:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import configparser
 import contextlib
 import io
+import json
 import os
 import re
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from satchel.cli.application import COMMANDS, run
-from tests.docs.pages import Command, Example, pages, steps
+from satchel.config import Folders, load_settings
+from tests.docs.pages import Command, Example, Text, pages, steps, texts
 from tests.docs.project import make_project, write_experiences, write_transcript
 
 NOT_RUN = ("cd ", "claude ", "code ", "docker ", "gh ", "make ", "pip ", "uv ", "uvx ")
@@ -118,6 +123,45 @@ def _example(example: Example) -> None:
     except Exception as error:
         error.add_note(example.place)
         raise
+
+
+@pytest.mark.parametrize("text", [text for page in pages() for text in texts(page)], ids=lambda text: text.place)
+def test_every_block_of_a_page_is_read_by_its_program(text: Text, tmp_path: Path) -> None:
+    """A file to copy is valid, settings are those of satchel, and a script names commands and options that exist."""
+    CHECKS[text.language](text.content, tmp_path)
+
+
+def _settings(content: str, folder: Path) -> None:
+    (folder / "satchel.toml").write_text(content, encoding="utf-8")
+    assert load_settings(environ={"HOME": str(folder)}, folders=Folders(folder, folder, folder, folder)).notes == ()
+
+
+def _script(content: str, folder: Path) -> None:
+    (folder / "script").write_text(re.sub(r"^\$ ", "", content, flags=re.MULTILINE), encoding="utf-8")
+    subprocess.run(["sh", "-n", str(folder / "script")], check=True)
+    for line in re.findall(r"^(?:\$ |.*\$\()?(satchel [a-z][^)\n]*)", content, re.MULTILINE):
+        words = shlex.split(line, comments=True)
+        options = [word.partition("=")[0] for word in words if word.startswith("--")]
+        shown = _run(f"satchel {words[1]} --help")[1]
+        assert all(option in shown for option in options), (words, options)
+
+
+def _unit(content: str, _folder: Path) -> None:
+    configparser.ConfigParser(strict=False, interpolation=None).read_string(
+        content if "[" in content else f"[x]\n{content}"
+    )
+
+
+CHECKS = {
+    "json": lambda content, _: json.loads(content),
+    "yaml": lambda content, _: yaml.safe_load(content),
+    "toml": _settings,
+    "sh": _script,
+    "ini": _unit,
+    "sql": lambda content, _: [statement.strip() for statement in content.split(";")][-1] == "" or pytest.fail(content),
+    "mermaid": lambda content, _: content.startswith("graph ") or pytest.fail(content),
+}
+"""What reads a block, by its language; a language without an entry is a failure."""
 
 
 def test_every_command_on_a_page_is_run_or_left_out_by_name() -> None:

@@ -43,6 +43,14 @@ def test_paths_symbols_and_frames_are_noted_with_their_form() -> None:
     assert places == {("/usr/lib/site-packages/net/session.py", 42), ("src/net/hops.py", 7)}
 
 
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [("hello there", False), ("ok, good morning!", False), ("say hello", True), ("`hello`", True), ("hello()", True)],
+)
+def test_a_greeting_asks_nothing_but_a_name_of_code_does(text: str, asks: bool) -> None:
+    assert bool(analyse(text).terms) is asks
+
+
 def test_the_title_weighs_more_than_prose() -> None:
     terms = {term.term: term for term in analyse("zebra\n\nyak").terms}
     assert terms["zebra"].weight > terms["yak"].weight

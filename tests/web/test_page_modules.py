@@ -185,6 +185,14 @@ def test_items_add_up_to_no_more_than_what_was_used(page: Page) -> None:
     assert page.module("budget.js", f"return m.measured({exact}).items[0].tokens") == 60
 
 
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [(0, "0 %"), (0.004, "< 1 %"), (0.418, "41 %"), (0.99, "99 %"), (0.9982, "99.8 %"), (1, "100 %")],
+)
+def test_nearly_all_and_hardly_any_are_told_from_all_and_nothing(page: Page, share: float, shown: str) -> None:
+    assert page.module("words.js", f"return m.percent({share})") == shown
+
+
 def test_small_markdown_becomes_blocks(page: Page) -> None:
     text = "# Head\\n\\n- one `code`\\n- **two**\\n\\n1. first\\n\\nwords\\nmore\\n\\n~~~ python\\nx = 1\\n~~~\\nend"
     names = page.module("prose.js", f"return [...m.prose('{text}', 'x').children].map((one) => one.tagName)")

@@ -134,6 +134,15 @@ def test_an_answer_without_a_good_match_looks_weak_and_names_the_missing_words(p
     page.settled()
 
 
+def test_a_greeting_is_answered_in_one_place_without_a_promise_of_places(page: Page) -> None:
+    page.fresh("ask?q=hello+there")
+    page.answered(4000)
+    assert page.items() == []
+    assert page.all("#answer .message.warn") == []
+    assert "Nothing here is relevant to that." in page.find("#answer").text
+    page.settled()
+
+
 def test_places_open_the_editor_that_was_chosen(page: Page) -> None:
     page.fresh(f"{ASKED}&types=code")
     page.answered(4000)

@@ -67,6 +67,11 @@ _COMMENT_LINE = re.compile(r"\s*(?:$|//|#(?!!?\[)|/?\*|--|;|<!--|%)")
 _LICENCE = re.compile(r"copyright|licen[cs]e|spdx", re.IGNORECASE)
 """A line of the comment at the top of a file, and words that mark it as a licence."""
 
+_FRAME_LINE = re.compile(r"package\b|\s*(?:$|if\b.*TYPE_CHECKING\b|['\"]use |[)}]$)")
+"""A line that says nothing without the imports beside it."""
+
+_IMPORT_TERMS = frozenset(words.stem(word) for word in ("import", "include", "require", "dependency"))
+
 _WIDENED = frozenset({Detail.FULL, Detail.SPAN})
 
 DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
@@ -192,7 +197,7 @@ def file_candidates(
     whole, characters = trimmed(lines, start, end)
     size = characters / CHARACTERS_PER_TOKEN
     if shortener is not None or (size <= whole_item_tokens and not hit.partial):
-        if _is_sliver(lines, whole, size, hit.chunk.role, terms):
+        if _is_sliver(lines, whole, size, hit.chunk.role, terms) or _imports_only(hit.chunk, lines, whole, terms):
             return []
         make = partial(_whole_steps, hit, lines, whole_item_tokens, shortener, whole)
         shrink = Narrowing(lines, whole, terms)
@@ -201,7 +206,8 @@ def file_candidates(
     for span in hit.spans:
         shown, characters = trimmed(lines, max(span.start, start), min(span.end, end))
         size = characters / CHARACTERS_PER_TOKEN
-        if shown[0] <= shown[1] and not _is_sliver(lines, shown, size, Role.GAP, terms):
+        is_empty = shown[0] > shown[1] or _imports_only(hit.chunk, lines, shown, terms)
+        if not is_empty and not _is_sliver(lines, shown, size, Role.GAP, terms):
             shrink, steps = Narrowing(lines, shown, terms), partial(_span_steps, hit.chunk, lines, shown, (start, end))
             made.append(Candidate(hit, span.value, size, shown[0], steps, shrink))
     return made
@@ -280,6 +286,20 @@ def _is_sliver(lines: Lines, shown: Range, size: float, role: Role, terms: Abstr
     if role is Role.CLASS and size < BARE_OPENING_TOKENS and text.rstrip().endswith(("{", ":", "(")):
         return True
     return terms.isdisjoint(words.count_terms(words.words(text)))
+
+
+def _imports_only(chunk: Chunk, lines: Lines, shown: Range, terms: AbstractSet[str]) -> bool:
+    """Return whether the lines, outside of definitions, only import, and the question does not ask for imports.
+
+    Imports that shown code needs are shown beside it (docs/decisions/0015).
+    """
+    if not terms or chunk.role is not Role.GAP or not terms.isdisjoint(_IMPORT_TERMS):
+        return False
+    imported = {line for *_, start, end in chunk.fields.get("imports", ()) for line in range(start, end + 1)}
+    rows = [lines.lines[line - 1] for line in range(shown[0], shown[1] + 1) if line not in imported]
+    rest = [row for row in rows if not _FRAME_LINE.match(row)]
+    is_frame = bool(imported) and all(map(_COMMENT_LINE.match, rest))
+    return is_frame and terms.isdisjoint(words.count_terms(words.words("\n".join(rest))))
 
 
 def shortened_steps(

@@ -83,7 +83,7 @@ def binding(lines: Sequence[str], imports: ImportIndex, shown: Sequence[Range]) 
     spoken = subtract(shown, joined(silent, -1))
     needed = []
     for one in imports.used(_words(lines, spoken) - {_UNUSABLE}):
-        if _REEXPORT.match(lines[one.start - 1].strip()):
+        if one.target == "__future__" or _REEXPORT.match(lines[one.start - 1].strip()):
             continue
         home = _home(outline, one)
         if home is not None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from satchel.assemble.candidates import DECLARED, Candidate, is_long_function
 from satchel.assemble.freshness import freshness_of, gravest
+from satchel.assemble.render.labels import IMPORTS
 from satchel.assemble.section import Group, Section, subtract
 from satchel.assemble.source_lines import without_blank_ends
 from satchel.dataclass import dataclass
@@ -96,6 +97,8 @@ def _pieces(group: Group) -> tuple[Piece, ...]:
     """Return the shown ranges, cut where one chunk ends and the next begins."""
     assert group.lines is not None
     pieces: list[Piece] = []
+    companions = (step for candidate, step in group.picks if candidate.leader and step.detail is Detail.LINE)
+    imported = {start for step in companions for start, _ in step.ranges}
     for (start, end), shown in _by_range(group.ranges, _chunks(group)):
         cuts = {start} | {chunk.start for chunk in shown if start < chunk.start <= end}
         cuts |= group.lines.seams(start, end)
@@ -104,8 +107,10 @@ def _pieces(group: Group) -> tuple[Piece, ...]:
         for first, after in zip(ordered, [*ordered[1:], end + 1], strict=True):
             around = [chunk for chunk in shown if chunk.start <= first <= chunk.end]
             owner = min(around, key=lambda chunk: chunk.end - chunk.start, default=None)
-            name = owner.name if owner is not None else ""
-            detail = owner.detail(first, after - 1) if owner is not None else Detail.SPAN
+            is_import = owner is None and first in imported
+            name = owner.name if owner is not None else IMPORTS if is_import else ""
+            whole = Detail.FULL if is_import else Detail.SPAN
+            detail = owner.detail(first, after - 1) if owner is not None else whole
             own = owner.freshness if owner is not None else None
             freshness = group.lines.marks[first - 1] if group.lines.marks else own
             pieces.append(Piece(first, after - 1, name, group.lines.text(first, after - 1)[:-1], detail, freshness))

@@ -231,7 +231,7 @@ def painted(text: str, styles: Styles, color: str) -> str:
 
 
 def context_styles(text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the lines of a context: headings outside of code are bold, fences are dim."""
+    """Yield the lines of a context: headings outside of code are bold, fences are dim, line numbers yellow."""
     fence = ""
     for line in text.splitlines(keepends=True):
         mark = _FENCE.match(line)
@@ -239,7 +239,9 @@ def context_styles(text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
             fence = "" if fence else mark[0]
             yield line, {"dim": True}
         else:
-            yield line, {"bold": True, "fg": "cyan"} if line.startswith("#") and not fence else {}
+            is_place = bool(fence) and line.startswith("@@")
+            heading = {"bold": True, "fg": "cyan"} if line.startswith("#") and not fence else {}
+            yield line, {"fg": "yellow"} if is_place else heading
 
 
 def hit_styles(text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

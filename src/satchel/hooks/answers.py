@@ -18,7 +18,7 @@ from satchel.hooks import background, hosts
 from satchel.hooks.event_context import INDEX_NAME, Answer, EventContext, counted, injected, nothing
 from satchel.hooks.hosts import Start
 from satchel.system import hook_log
-from satchel.text import STOP_WORDS, WORD
+from satchel.text import GREETINGS, STOP_WORDS, WORD
 from satchel.tokens import counter
 from satchel.types import Context
 
@@ -55,17 +55,16 @@ FEWEST_WORDS = 3
 """Significant words that a prompt without names of code needs; a question needs one less."""
 
 _CHATTER = """
-    again agree ahead alright anything apply approve back bad best better bit bye change check cheers commit confirm
-    continue cool correct done easy else enough everything exactly example exit explain far finally fine finish first
-    fix forward good great happy hello help hey hi idea issue keep know last later leave lgtm little long look looks lot
-    love maybe mean minute moment nah need new next nice nope nothing now okay ok old option part perfect point possible
-    problem proceed question quick quickly ready really redo retry revert review right run second simple someone
-    something sorry start step still stop stuff summarise summarize super sure take task tell test tests thing things
-    think thought time today tomorrow try undo understand use wait want weird well wonderful word work works worse write
-    wrong yeah yep yes yesterday yet
+    again agree ahead anything apply approve back bad best better bit change check commit confirm continue correct
+    done easy else enough everything exactly example exit explain far finally finish first fix forward happy help
+    idea issue keep know last later leave little long look love maybe mean minute moment need new next nothing now
+    old option part point possible problem proceed question quick quickly ready really redo retry revert review
+    right run second simple someone something start step still stop stuff summarise summarize super take task tell
+    test tests thing things think thought time tomorrow try undo understand use wait want weird well word work works
+    worse write wrong yesterday yet
 """
 
-CHATTER = STOP_WORDS.union(_CHATTER.split())
+CHATTER = STOP_WORDS.union(GREETINGS, _CHATTER.split())
 """Words that are not significant in a prompt, even if they occur in code."""
 
 _NAMED = re.compile(

@@ -12,7 +12,7 @@ from satchel import __version__
 from satchel.dataclass import dataclass
 from satchel.operations.operation import Spelling
 from satchel.safety.sanitize import clean_field
-from satchel.text import is_meaningful, words
+from satchel.text import asks_nothing
 from satchel.types import Context, Failure, Hit, Location, Omission
 from satchel.vocabulary import Visibility
 
@@ -453,9 +453,8 @@ def no_answer(context: Context, spelling: Spelling) -> tuple[str, ...]:
     """Return why the answer to a question has no items."""
     if context.items:
         return ()
-    if not any(is_meaningful(word) for word in words(context.query)):
-        only = "the question has only words that occur everywhere; name a thing or a behaviour"
-        return (f"nothing to look for: {only}",)
+    if asks_nothing(context.query):
+        return ("nothing to look for: the question has only everyday words; name a thing or a behaviour",)
     if str(context.meta.get("revision")).split("+")[0] == "0" and not context.overflow:
         return ("nothing is indexed here yet: run `satchel index`",)
     nothing = f"nothing here is relevant to the question; {spelling.min_score} shows even weak matches"

@@ -185,7 +185,7 @@ def analyse(text: str) -> Query:
     text = text[:MAX_QUERY_CHARACTERS]
     lines = without_wrappers(_RUN.sub(r"\1 ", _COMMENT.sub(" ", text)).split("\n"))
     trace = read_trace(lines)
-    zones = list(_zones(lines, trace.error))
+    zones = [] if words.asks_nothing(text) else list(_zones(lines, trace.error))
     symbols: dict[tuple[str, str], Mention] = {}
     linked = dict.fromkeys(match[1] for match in _SOURCE_LINK.finditer(text))
     paths: dict[str, Mention] = {path: Mention(path, "path", Zone.PROSE) for path in linked}

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -132,76 +133,7 @@ _SCANNED = (Zone.TITLE, Zone.PROSE)
 
 _INLINE_CODE = re.compile(r"`([^`\n]{1,200})`")
 
-_COMMON = """
-    able accept access across act actual actually add added address adds afaik affect against ago agree ahead allow
-    allowed allows almost alone along already although always among amount angry annoying answer anybody anymore
-    anyone anything anyway anyways apart apparently appear appears apply approach argument arguments around ask
-    asked asking asks assume author automatically avoid aware away back bad bar based basic basically became become
-    becomes began begin behave behaves behavior behaviour behind believe belong best better beyond big bigger
-    biggest bit blame block bottom break breaks bring broke broken brought btw bug bugs build builds built busy bye
-    call called caller calls came care careful case cases catch caught cause caused causes certain chance change
-    changed changes changing check checked checks choose chooses chosen class classes clean clear clearly close
-    closed code codebase codes colleague colleagues come comes coming common compare compared complain complete
-    completely concept confused confusing connect consider contain contains content contribute control convert
-    correct correctly correspond corresponding count counted couple course cover crash crashed crashes crashing
-    create created creates current currently custom data day days deal dear debug decide decided decides decision
-    deep default defaults define defined defines definition depend depends describe described detail details detect
-    determine determined determines develop developer difference different differently difficult direct directly
-    disappear document does doesn doing don draw drop duplicate duplicated earth easier easily easy edge effect
-    eight empty enable end ends engine enough ensure enter entire entirely entry equal error errors especially even
-    event eventually ever every everybody everyone everything exact exactly example examples except exist existing
-    exists expect expected expects explain explained explanation exposed express extra fact fail failed failing
-    fails failure fair fall false far fast faster feature features feel field fields figure file files fill final
-    finally find finds fine finish finished first five fix fixed flaky flow folks follow following follows force
-    form forward found four free freeze freezes fresh frozen full fully function functionality functions further
-    future garbled gave general generally generate generated gone gonna good grab great group grow guess guide guys
-    half hand handle handled handler handles handling hang hangs happen happened happening happens happy hard hardly
-    hear heard heavy held hello help helped helps hey hi hidden hide high higher hint hit hold holds home hope hour
-    hours huge hung idea ideas identify ignore ignored ignores imho immediately impact implement implementation
-    implemented implements important impossible improper improperly improve include included includes including
-    inconsistency inconsistent incorrect incorrectly inner input inputs inside inspect instance instead intend
-    intended interested internal internally introduce introduced invalid involve involved issue issues item items
-    job join keep keeps kept kill kind kinda kinds knew know known knows lack laptop large larger last late later
-    latest lay lead leads learn leave leaves left leftover length less let level library lie light like likely limit
-    line lines linked list listed little live lives load loaded local locate located location logic long longer
-    longest look looked looking looks lose loses lost lot lots low lower machine main mainly major manage manner
-    manually mark marked match matches matter mean meaning means meant meanwhile mechanism meet mention mentioned
-    message method methods middle mind mine minute minutes misleading miss missing mistake mix mode module modules
-    moment month months move moved moves name named names near nearly necessary need needed needs neither never new
-    newest next nice nicely night nine nobody none normal normally note notes nothing notice number numbers object
-    objects observe obviously occasionally occur occurred occurs odd oddly offer often okay old older oldest open
-    opened opens operation opposite option optional options order ordinary original otherwise outer output outputs
-    outside overall package page pages parameter parameters part particular particularly parts party pass passed
-    passes passing path paths people per perfect perform performed perhaps person pick picked picks piece pieces
-    place placed places plain plan play please pls plz point points poor possible possibly prefer present press
-    pretty prevent previous previously print probably problem problems proceed process processed processing produce
-    produced produces producing program project projects promise proper properly provide provided provides purpose
-    push put puts question questions quick quickly quiet quite raise raised raises ran random range rather raw reach
-    reached read reads ready real really reason reasons receive received receives recent recently refer referred
-    refuse refused refuses regression related relevant rely remain remember remove removed removes repeat replace
-    report reported reproduce reproduction request require required requires resolve resolved respect respond
-    responsible rest result results return returned returns review right role room rough round rule run running runs
-    sadly safe said sake saw say saying says scene score scored scores search second seconds section see seeing seen
-    sees select sell send sends sense sent separate separately serious set sets setting setup seven several shall
-    shape share shared short shorter shortest shortly show showed showing shown shows shut side sign signature
-    signatures silent silently similar simple simpler simply simultaneously single sit situation six size slow
-    slower slowly small smaller smallest smart smarter solution solve solved somebody somehow someone something
-    sometimes somewhat somewhere soon sorry sort sorts source sources space speak special specific specifically
-    specified specify spend spent split stage stand stands start started starting starts state stay stays step steps
-    stick still stop stopped stops store stored stores straight strange strict string strings strong structure stuck
-    stuff style subject succeed suddenly suggest suitable support supported supports suppose supposed sure surely
-    surprise switch system take taken takes taking talk task tell tells ten tend term terms test tested testing
-    tests text thanks thing things think third thought three throw thrown throws thx till time times tiny title
-    today together told tomorrow tonight took tool top total touch toward towards treat treated tried tries trigger
-    triggered trouble true truly try trying turn turned turns twice two type types typical typically unable unclear
-    understand understood unexpected unexpectedly unless unlike unnamed unreliable unwanted upon upside use used
-    useful useless user users uses using usual usually utility valid value values various version versions wait
-    waits walk wanna wanted wants watch ways weak week weeks weird weirdly went whatever whenever wherever whichever
-    whoever whole whose wide willing wish wonder wondering word words work worked working works world worse worst
-    worth wrap write writes writing written wrong wrongly wrote year years yes yesterday yet yours zero
-"""
-
-COMMON_WORDS = frozenset(_COMMON.split())
+COMMON_WORDS = frozenset(Path(__file__).with_name("common_words.txt").read_text(encoding="utf-8").split())
 """Words that say little about the subject of a question in any project."""
 
 _ENDINGS = (

@@ -59,6 +59,9 @@ _MISREADABLE = re.compile(
     r"|\A(?:\Z|[\"`\s]|(?:of|signature|line|moved|changed|stale)(?: |\Z))"  # a quote, a code span, a word of ours
     r"|(?:\s|\ #+|\ ?\((?:window|signature|line)\))\Z"  # a closing heading mark, a detail mark
 )
+IMPORTS = "imports"
+"""The name of lines that only say where names of the shown code come from; code that follows them names them both."""
+
 _RELATIONS = {Detail.FULL: "", Detail.SPAN: "of", Detail.SIGNATURE: "signature of", Detail.LINE: "line of"}
 _LONG = frozenset({Detail.FULL, Detail.SPAN})
 
@@ -145,7 +148,7 @@ def _continues(last: Piece, piece: Piece) -> bool:
 
 def _joined(run: Sequence[Piece]) -> Piece:
     first, last = run[0], run[-1]
-    named = [piece for piece in run if piece.name]
+    named = [piece for piece in run if piece.name not in ("", IMPORTS)]
     name, detail = (named[0].name, named[0].detail) if named else ("", Detail.FULL)
     if any(piece.detail is Detail.SPAN for piece in named):
         detail = Detail.SPAN

@@ -20,7 +20,7 @@ export function showAnswer(answer, former, acts) {
   const place = byId("answer");
   const parts = [
     usageLine(answer, rows, former),
-    weakness(answer.meta),
+    weakness(answer.meta, answer.items.length > 0),
     failures(answer.failures),
     element(
       "div",
@@ -54,8 +54,8 @@ function scrollToBest(card) {
 }
 
 /** That nothing answers the question well, and which of its words occur nowhere. */
-function weakness({ weak, missing_terms: missing }) {
-  if (!weak && !missing?.length) {
+function weakness({ weak, missing_terms: missing }, hasItems) {
+  if (!missing?.length && !(weak && hasItems)) {
     return null;
   }
   return element(
@@ -63,7 +63,7 @@ function weakness({ weak, missing_terms: missing }) {
     { class: "message warn" },
     weak ? element("p", { class: "message-head" }, "Weak match: nothing here answers this well.") : null,
     missing?.length ? element("p", {}, "These words occur nowhere here: ", missing.map((word) => [element("code", {}, word), " "])) : null,
-    weak ? element("p", {}, "The few best places follow. Try other words, or names from the code.") : null,
+    weak && hasItems ? element("p", {}, "The few best places follow. Try other words, or names from the code.") : null,
   );
 }
 

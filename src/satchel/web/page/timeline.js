@@ -6,7 +6,7 @@ import { keepDrafts, sentDraft, showText } from "./drafts.js";
 import { empty, failures, present } from "./notice.js";
 import { change, state } from "./state.js";
 import { badge } from "./why.js";
-import { many, minute, short } from "./words.js";
+import { count, many, minute, short } from "./words.js";
 
 const LISTED = 500;
 const SHOWN = 60;
@@ -90,7 +90,7 @@ function page({ history, rows }) {
     ];
   }
   const older = history.total > history.changes.length
-    ? ` The newest ${many(history.changes.length, "commit")} of ${history.total}.`
+    ? ` The newest ${many(history.changes.length, "commit")} of ${count(history.total)}.`
     : "";
   return [
     failures(history.failures),

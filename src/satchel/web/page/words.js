@@ -12,9 +12,11 @@ export function many(number, noun, nouns = `${noun}s`) {
   return `${count(number)} ${number === 1 ? noun : nouns}`;
 }
 
-/** `41 %` of a share between 0 and 1; never more than there is: nearly all is not 100 %. */
+/** `41 %` of a share between 0 and 1; never more than there is: nearly all is `99.8 %`, hardly any is `< 1 %`. */
 export function percent(share) {
-  return `${Math.floor(share * 100)} %`;
+  const tenths = Math.floor(share * 1000) / 10;
+  const shown = share > 0 && share < 0.01 ? "< 1" : tenths > 99 && tenths < 100 ? tenths.toFixed(1) : Math.floor(share * 100);
+  return `${shown} %`;
 }
 
 /** `0.42`; whole numbers without a tail. */
