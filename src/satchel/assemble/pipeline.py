@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import heapq
 import math
 import time
 from collections.abc import Sequence
@@ -15,11 +16,11 @@ from satchel.assemble.fill_policy import fill_policy, is_weak_match, level_of, s
 from satchel.assemble.freshness import Freshener
 from satchel.assemble.gather import Gathered, Workbench, balance, search_plan, section_floor, strength_of
 from satchel.assemble.items import counted_items
-from satchel.assemble.pack import ITEM_SHARE, answer, fit
+from satchel.assemble.pack import ITEM_SHARE, MOST_OMISSIONS, answer, fit
 from satchel.assemble.plans import PlannedSection, role_is_asked
 from satchel.assemble.render.frame import call_site_lines
 from satchel.assemble.request import AssembleRequest
-from satchel.assemble.section import Section, by_priority, find_pins, with_pins
+from satchel.assemble.section import Section, by_priority, find_pins, highest_priority, priority, with_pins
 from satchel.assemble.source_lines import Lines
 from satchel.assemble.truncation import strategy
 from satchel.safety import sanitize
@@ -32,6 +33,9 @@ from satchel.vocabulary import Axis
 PASSAGE_SHARE = 0.5
 """Largest share of the budget for a passage of one of several records: one that does not fit leaves room for others."""
 
+ROUNDING = 1e-6
+"""Values that are below the range of shown ones by less than this may be in it, by the rounding of sums."""
+
 _WILD = frozenset("*?[")
 
 
@@ -40,7 +44,10 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     started = time.monotonic()
     findings = search_plan(request, bench)
     searched = time.monotonic()
-    sections, unreadable = _sections(request, bench, findings.rows, findings.terms)
+    # All candidates are made where they are counted, or where the session may have the best of those that are listed.
+    counts_all = request.show_meta or (bench.account is not None and bool(bench.account.ledger.rows))
+    reach = math.inf if counts_all else value_range(request)
+    sections, unreadable = _sections(request, bench, findings.rows, findings.terms, reach)
     pinned, unpinned = find_pins(request.pins, bench.lines, bench.store)
     has_vectors = any(row.result.with_vectors for row in findings.rows)
     absent = unavailable(request.searches, has_vectors=has_vectors, has_history=Kind.COMMIT in bench.store.kinds())
@@ -99,9 +106,13 @@ def hit_candidates(
 
 
 def _sections(
-    request: AssembleRequest, bench: Workbench, rows: Sequence[Gathered], terms: frozenset[str]
+    request: AssembleRequest,
+    bench: Workbench,
+    rows: Sequence[Gathered],
+    terms: frozenset[str],
+    reach: float = math.inf,
 ) -> tuple[list[Section], list[Failure]]:
-    """Return the section of each kind; `terms` are those of the question."""
+    """Return the section of each kind; `terms` are those of the question, `reach` as for `_candidates`."""
     sections, failures = [], []
     rows, is_free = balance(rows), not (request.roles or request.paths or request.exclude)
     strength = strength_of(rows)
@@ -114,7 +125,7 @@ def _sections(
         hits = [hit for hit in row.result.hits if hit.relevance >= least and (is_free or is_wanted(hit, request))]
         share = request.max_tokens * planned.weight / total
         cap = max(share * ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
-        candidates, lines, problems = _candidates(hits, bench, request, cap, terms, planned.side)
+        candidates, lines, problems = _candidates(hits, bench, request, cap, terms, planned.side, reach)
         failures += problems
         if candidates:
             sections.append(_section(request, bench, planned, candidates, lines, terms, share))
@@ -199,16 +210,24 @@ def _candidates(
     cap: float,
     terms: frozenset[str],
     side: Axis | None,
+    reach: float = math.inf,
 ) -> tuple[list[Candidate], dict[str, Lines], list[Failure]]:
-    """Return the candidates of these hits, the lines of their files by group, and failures to read them."""
+    """Return the candidates of these hits, the lines of their files by group, and failures to read them.
+
+    No candidate is shown whose value is below the best one by more than `reach`, and the first of these by priority
+    are listed. Hits that would be neither are left out, and files with only such hits are not read.
+    """
     candidates: list[Candidate] = []
     lines: dict[str, Lines] = {}
+    best, listed = -math.inf, list[float]()
     freshener = Freshener(bench.store, bench.lines, request.stale, bench.changed_files)
     shortener = strategy(request.strategy)
     passage_cap = request.max_tokens * PASSAGE_SHARE if len(hits) > 1 else math.inf
     for hit in hits:
         if hit.chunk.location is None:
             candidates.append(_record(hit, bench, cap, passage_cap, terms, side))
+            continue
+        if len(listed) == MOST_OMISSIONS and highest_priority(hit) < listed[0]:
             continue
         current = freshener.current(hit)
         if current is None:
@@ -218,7 +237,14 @@ def _candidates(
         if request.context_lines:
             for candidate in parts:
                 candidate.widen(request.context_lines, len(current.lines.lines))
-        candidates += parts if request.change is None else compacted(parts, request.change, current.lines)
+        parts = parts if request.change is None else compacted(parts, request.change, current.lines)
+        candidates += parts
+        for candidate in parts:
+            if not candidate.is_lifted:
+                best = max(best, candidate.value)
+            if candidate.value < best - reach - ROUNDING:
+                keep = heapq.heappush if len(listed) < MOST_OMISSIONS else heapq.heappushpop
+                keep(listed, priority(candidate))
     return candidates, lines, freshener.failures
 
 
