@@ -355,6 +355,9 @@ def threshold(values: FloatArray, count: int) -> float:
 
     The `count`-th largest among the maxima of that many blocks or more is a lower bound, which few values reach.
     """
+    positive = values[values > 0]
+    if len(positive) >= count:  # most chunks and spans match nothing
+        values = positive
     length = len(values) // (4 * count)
     if length >= _LONG:
         blocks = len(values) // length
