@@ -19,6 +19,7 @@ from satchel.assemble.render.frame import DEFAULT_TITLE
 from satchel.assemble.request import DEFAULT_WEIGHTS, AssembleRequest, make_request
 from satchel.dataclass import dataclass
 from satchel.errors import UsageError
+from satchel.pattern import pattern
 from satchel.safety import sanitize
 from satchel.search.filters import NO_FILTERS, Filters, make_filters
 from satchel.search.query import FORM_WEIGHTS, Query, analyse
@@ -99,10 +100,8 @@ is worth reading."""
 
 FAILURE_TITLE = "Brief after a failure"
 
-_WENT_WELL = re.compile(r"\b(?:ok(?:ay)?|all good|pass(?:ed|es)|succe\w+|done|completed?|finished)\b", re.IGNORECASE)
-_WENT_WRONG = re.compile(
-    r"\b(?:fail\w*|errors?|wrong|broken?|not|never|no|crash\w*|hangs?|timed?.?out)\b", re.IGNORECASE
-)
+_WENT_WELL = pattern(r"\b(?:ok(?:ay)?|all good|pass(?:ed|es)|succe\w+|done|completed?|finished)\b", re.IGNORECASE)
+_WENT_WRONG = pattern(r"\b(?:fail\w*|errors?|wrong|broken?|not|never|no|crash\w*|hangs?|timed?.?out)\b", re.IGNORECASE)
 """Words of a log without any error, file or name: then there is nothing to look for."""
 
 FAILURE_CHARACTERS = 20_000
