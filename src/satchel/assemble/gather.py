@@ -243,7 +243,8 @@ def gather(
 ) -> tuple[list[Gathered], list[Failure]]:
     """Return results in the order of the sections, and a failure for every section without one.
 
-    Without an executor, or for a single section, the sections are searched one after the other in this thread.
+    Without an executor, or for a single section, the sections are searched one after the other in this thread, and
+    those that would begin after the deadline are left out.
     """
     started = time.monotonic()
     executor = open_executor() if open_executor is not None and len(sections) > 1 else None
@@ -253,6 +254,8 @@ def gather(
         result = SearchResult(())
         try:
             remaining = max(deadline_seconds - (time.monotonic() - started), 0.0)
+            if not (futures or remaining):
+                raise TimeoutError
             result = futures[index].result(timeout=remaining) if futures else search(section)
         except TimeoutError:
             failures.append(Failure(section.kind.plural, f"no answer within {deadline_seconds:g} s"))
