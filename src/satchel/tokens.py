@@ -7,9 +7,8 @@ is counted as plain text.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from typing import Protocol
 
 from satchel.dataclass import dataclass
@@ -69,13 +68,6 @@ LINE_OVERHEAD = 100
 """Memory of a kept count besides the characters of its line (bytes)."""
 
 
-KEPT_PARAGRAPHS, LONG_PARAGRAPH = 1_024, 4_000
-"""Paragraphs whose counts are kept, and the characters of one that is too long for that."""
-
-_PARAGRAPH_END = re.compile(r"\n\n(?=(?!/)[^\S\n]*\S)")
-"""A blank line before a line that cannot share a token with it (see `_LineTokens`)."""
-
-
 class _LineTokens(dict[str, int]):
     """The tokens of lines, each with its line end, counted on first use.
 
@@ -87,7 +79,6 @@ class _LineTokens(dict[str, int]):
     def __init__(self, count: Callable[[str], int]) -> None:
         self._count = count
         self._room = KEPT_CHARACTERS
-        self._of_paragraph = lru_cache(KEPT_PARAGRAPHS)(self._of_lines)
 
     def __missing__(self, line: str) -> int:
         size = len(line) + LINE_OVERHEAD
@@ -101,17 +92,9 @@ class _LineTokens(dict[str, int]):
         return tokens
 
     def of(self, text: str) -> int:
-        """Return the tokens of a text. Raises UnicodeEncodeError on a lone surrogate.
-
-        The versions of an answer share most paragraphs, so those are looked up as a whole.
-        """
+        """Return the tokens of a text. Raises UnicodeEncodeError on a lone surrogate."""
         if "\r" in text:
             return self._count(text)
-        *paragraphs, last = _PARAGRAPH_END.split(text)
-        counted = (self._of_paragraph if len(one) < LONG_PARAGRAPH else self._of_lines for one in paragraphs)
-        return sum(count(f"{one}\n\n") for count, one in zip(counted, paragraphs, strict=True)) + self._of_lines(last)
-
-    def _of_lines(self, text: str) -> int:
         lines: list[str] = []
         for line in text.split("\n"):
             if not lines or (line and line[0] != "/" and not line.isspace()):

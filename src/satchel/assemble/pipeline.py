@@ -106,11 +106,7 @@ def hit_candidates(
 
 
 def _sections(
-    request: AssembleRequest,
-    bench: Workbench,
-    rows: Sequence[Gathered],
-    terms: frozenset[str],
-    reach: float = math.inf,
+    request: AssembleRequest, bench: Workbench, rows: Sequence[Gathered], terms: frozenset[str], reach: float = math.inf
 ) -> tuple[list[Section], list[Failure]]:
     """Return the section of each kind; `terms` are those of the question, `reach` as for `_candidates`."""
     sections, failures = [], []

@@ -107,12 +107,7 @@ class Zone(StrEnum):
 
 _PASTED = frozenset({Zone.CODE, Zone.TRACE})
 
-_ZONE_WEIGHTS = {
-    Zone.TITLE: TITLE_WEIGHT,
-    Zone.PROSE: PROSE_WEIGHT,
-    Zone.CODE: CODE_WEIGHT,
-    Zone.TRACE: TRACE_WEIGHT,
-}
+_ZONE_WEIGHTS = {Zone.TITLE: TITLE_WEIGHT, Zone.PROSE: PROSE_WEIGHT, Zone.CODE: CODE_WEIGHT, Zone.TRACE: TRACE_WEIGHT}
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,10 +29,7 @@ _SHIPPED_NAMES = frozenset({"testing", "spec", "specs", "example", "sample", "be
 """Names that a shipped package also uses for what it offers: `src/flask/testing/`, `lib/spec/`."""
 
 _FILES = (
-    (
-        pattern(r"conftest\.py|test_[^/]*|[^/]*_test\.[^/]+|[^/]*[.-]tests?\.[^/]+|[^/]*\.(?:spec|e2e)\.[^/]+"),
-        "test",
-    ),
+    (pattern(r"conftest\.py|test_[^/]*|[^/]*_test\.[^/]+|[^/]*[.-]tests?\.[^/]+|[^/]*\.(?:spec|e2e)\.[^/]+"), "test"),
     (pattern(r"[^/]*_spec\.rb|[^/]*_unittest\.[^./]+|(?:test|spec)_?helper\.[^./]+"), "test"),
     (pattern(r"[^/]*(?:_pb2(?:_grpc)?\.pyi?|\.pb\.(?:go|cc|h)|\.g\.dart|\.designer\.cs)"), "generated"),
     (pattern(r"[^/]*(?:[._]generated\.[^./]+|\.min\.(?:js|css))"), "generated"),
