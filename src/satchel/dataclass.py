@@ -67,25 +67,17 @@ class _Initializer:
     def _fill(self, instance: Any, *arguments: Any, **options: Any) -> None:
         """Set the fields of an instance; the compiled method reports arguments that do not fit."""
         fields = dataclasses.fields(self._owner)
-        positional = [one.name for one in fields if one.init and not one.kw_only]
-        values = dict(zip(positional, arguments, strict=False))
-        known = {one.name for one in fields if one.init}
-        required = {one.name for one in fields if one.init and one.default is one.default_factory}
-        if len(arguments) > len(positional) or values.keys() & options.keys() or options.keys() - known:
-            required = {""}
-        values |= options
-        if required - values.keys():
-            self.__get__(None, self._owner)(instance, *arguments, **options)
-            return
-        for one in fields:
-            if one.name in values:
-                object.__setattr__(instance, one.name, values[one.name])
-            elif one.default_factory is not MISSING:
-                object.__setattr__(instance, one.name, one.default_factory())
-            elif one.default is not MISSING:
-                object.__setattr__(instance, one.name, one.default)
-        if hasattr(self._owner, "__post_init__"):
-            instance.__post_init__()
+        accepted = {one.name for one in fields if one.init}
+        given = dict(zip([one.name for one in fields if one.init and not one.kw_only], arguments, strict=False))
+        lacks = [one for one in fields if one.name not in given and one.name not in options]
+        values = {one.name: one.default for one in lacks if one.default is not MISSING} | given | options
+        values |= {one.name: one.default_factory() for one in lacks if one.default_factory is not MISSING}
+        fits = len(given) == len(arguments) and given.keys().isdisjoint(options) and options.keys() <= accepted
+        if not (fits and accepted <= values.keys()):
+            return self.__get__(None, self._owner)(instance, *arguments, **options)
+        for name, value in values.items():
+            object.__setattr__(instance, name, value)
+        return getattr(instance, "__post_init__", lambda: None)()
 
 
 def _initializer(owner: type, frozen: bool) -> Callable[..., None]:

@@ -288,9 +288,7 @@ class OpenRoot:
         try:
             return stack.enter_context(self.memory_snapshot()), self.memory_notes()
         except (LockedError, StoreError) as error:
-            message = str(error).replace(
-                f"{self.places.memory.parent}/", ""
-            )  # an answer names no folder of this machine
+            message = str(error).replace(f"{self.places.memory.parent}/", "")  # no folder of this machine
             return None, (Failure("memory", message, nothing),)
 
     @property

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Protocol
 from satchel import text as words
 from satchel.dataclass import dataclass
 from satchel.errors import UsageError
-from satchel.pattern import pattern
 from satchel.sources.code.languages import comment
+from satchel.text import pattern
 from satchel.types import Range
 
 if TYPE_CHECKING:

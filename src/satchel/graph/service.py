@@ -152,10 +152,7 @@ class Explored:
 
 
 def assemble_graph(
-    request: GraphRequest,
-    bench: Workbench,
-    notes: Sequence[Failure] = (),
-    clock: Callable[[], float] = time.monotonic,
+    request: GraphRequest, bench: Workbench, notes: Sequence[Failure] = (), clock: Callable[[], float] = time.monotonic
 ) -> Context:
     """Return the context around a topic or node. `notes` are failures that happened before."""
     started = time.monotonic()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from satchel.dataclass import dataclass
-from satchel.pattern import pattern
+from satchel.text import pattern
 
 _KEY_BLOCK_LIMIT = 16_000
 """Characters of a private key block; a 16,384 bit RSA key has 12,700."""

@@ -14,10 +14,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from satchel.dataclass import dataclass
-from satchel.pattern import pattern
 from satchel.search.chunks import chunks_of
 from satchel.search.strength import relevance_of
 from satchel.store.records import StoredChunk
+from satchel.text import pattern
 from satchel.types import Hit, Role, ScoredSpan, Signal
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from itertools import groupby
 
 from satchel import text as words
 from satchel.dataclass import dataclass
-from satchel.pattern import pattern
 from satchel.search.trace import NO_TRACE, Trace, read_trace
+from satchel.text import pattern
 
 LONGEST_WRAPPER = 120
 """Most characters of a line that only reports the end of a command."""

@@ -79,7 +79,7 @@ def search_kind(
     strength, matched = max(ranking.evidence.strength, nearest), max(ranking.evidence.spans, nearest)
     hits = tuple(_file_hits(store, lexicon, ranking, candidates, similar, strength, least_share))
     covered, chunks = (similar.count, lexicon.chunk_count) if similar is not None else (None, 0)
-    return SearchResult(hits, ranking.scores.missing, covered, chunks, strength, matched)
+    return SearchResult(hits, covered, chunks, strength, matched)
 
 
 def _ranked(
@@ -138,7 +138,8 @@ def _file_hits(
     least_share: float,
 ) -> list[Hit]:
     columns = lexicon.columns
-    best = _largest(ranking.value, candidates)
+    finite = np.flatnonzero(np.isfinite(ranking.value))
+    best: list[int] = finite[bm25.largest(ranking.value[finite], candidates)].tolist()
     owners, starts, ends, values = (
         column[best].tolist() for column in (columns.span_chunk, columns.span_start, columns.span_end, ranking.value)
     )
@@ -148,9 +149,8 @@ def _file_hits(
     framed = {place.chunk: ranking.frame_strength(place.chunk) for place in ranking.mentions.places}
     shares, learned = rank_files.shares(ranking, lexicon, best).tolist(), ranking.learned[best].tolist()
     relevances: dict[int, float] = {}
-    for (chunk, (first, *_)), place in zip(
-        members.items(), places_of([values[own[0]] for own in members.values()]), strict=True
-    ):
+    places = places_of([values[own[0]] for own in members.values()])
+    for (chunk, (first, *_)), place in zip(members.items(), places, strict=True):
         relevance = relevance_of(strength, shares[first], place)
         relevances[chunk] = max(relevance, relevance_of(framed[chunk])) if chunk in framed else relevance
     least = 0.0 if framed else least_share * max(relevances.values(), default=0.0)
@@ -168,13 +168,6 @@ def _file_hits(
         hits.append(Hit(stored[row][1], relevances[chunk], values[own[0]], spans, signals, file_score))
     hits.sort(key=lambda hit: (-hit.score, hit.chunk.id))
     return hits
-
-
-def _largest(values: bm25.FloatArray, count: int) -> list[int]:
-    """Return the positions of the largest finite values, falling; equal values in order of position."""
-    finite = np.flatnonzero(np.isfinite(values))
-    positions: list[int] = finite[bm25.largest(values[finite], count)].tolist()
-    return positions
 
 
 def _file_signals(ranking: rank_files.Ranking, document: int) -> tuple[Signal, ...]:

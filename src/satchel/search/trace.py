@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from functools import lru_cache
 
 from satchel.dataclass import dataclass
-from satchel.pattern import pattern
+from satchel.text import pattern
 
 LONGEST_LINE = 500
 """Most characters of a line that are compared with the forms. Frames are shorter; some forms try every position."""

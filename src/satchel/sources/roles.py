@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from satchel.pattern import pattern
+from satchel.text import pattern
 
 _ROLES = {
     "benchmark": "bench benches benchmark benchmarks",

@@ -28,7 +28,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from satchel.dataclass import dataclass
-from satchel.pattern import pattern
+from satchel.text import pattern
 
 
 class SkipReason(StrEnum):
@@ -181,7 +181,7 @@ def decode(raw: bytes) -> tuple[str, str, bool] | None:
     return text, encoding, lossy
 
 
-_DECLARED = pattern(
+_DECLARED = re.compile(
     rb"coding[:=]\s*(iso[-_]?8859[-_]\d+|latin[-_]?\d+|(?:cp|windows-)\d{3,4}|koi8[-_][ru]|shift[-_]jis|euc[-_](?:jp|kr)"
     rb"|gbk|gb2312|gb18030|big5)",
     re.IGNORECASE,

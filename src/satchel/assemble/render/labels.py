@@ -32,9 +32,9 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from satchel.dataclass import dataclass
-from satchel.pattern import pattern
 from satchel.safety.sanitize import MOST_NAME_SPACES, plain_name
 from satchel.sources import experiences
+from satchel.text import pattern
 from satchel.types import CONTEXT_TYPES, ContextItem, Detail, Kind, Piece, Trust, View
 
 MARK = "@@"

@@ -32,7 +32,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from satchel.dataclass import dataclass
-from satchel.pattern import pattern
+from satchel.text import pattern
 from satchel.types import Kind
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def grammar(language: str) -> Grammar:
         for index in range(query.pattern_count)
     )
     settings = [query.pattern_settings(index).get("when") for index in range(query.pattern_count)]
-    conditions = tuple(pattern(setting.encode()) if setting else None for setting in settings)
+    conditions = tuple(re.compile(setting.encode()) if setting else None for setting in settings)
     return Grammar(loaded, query, marks, conditions)
 
 
