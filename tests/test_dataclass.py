@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import satchel
-from satchel.dataclass import dataclass
+from satchel.dataclass import FEW, dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,3 +182,42 @@ def test_every_value_class_uses_it() -> None:
     standard = re.compile(r"^\s*from dataclasses import .*\bdataclass\b|@dataclasses\.dataclass", re.MULTILINE)
     files = [file for file in root.rglob("*.py") if standard.search(file.read_text(encoding="utf-8"))]
     assert files == [root / "dataclass.py"]
+
+
+def test_the_first_instances_are_as_those_of_the_compiled_method() -> None:
+    @dataclass(slots=True)
+    class Late:
+        step: int
+        total: int = field(init=False, default=7)
+        seen: list[int] = field(default_factory=list)
+        double: int = field(init=False)
+
+        def __post_init__(self) -> None:
+            self.double = self.step * 2
+
+    made = [Late(3, seen=[1]) if number % 2 else Late(step=3) for number in range(FEW * 2)]
+    assert [(one.step, one.total, one.seen, one.double) for one in made[:2]] == [(3, 7, [], 6), (3, 7, [1], 6)]
+    assert made[::2] == [made[0]] * FEW
+    assert made[1::2] == [made[1]] * FEW
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [((), {}), ((1, 2, 3), {}), ((1,), {"x": 1}), ((1,), {"other": 1})],
+    ids=["too few", "too many", "twice", "unknown"],
+)
+def test_arguments_that_do_not_fit_are_refused_as_by_the_standard_one(
+    arguments: tuple[int, ...], options: dict[str, int]
+) -> None:
+    messages = []
+    for make in (dataclass, dataclasses.dataclass):
+
+        @make(slots=True)
+        class Pair:
+            x: int
+            y: int = 2
+
+        with pytest.raises(TypeError) as raised:
+            Pair(*arguments, **options)
+        messages.append(str(raised.value).partition("__init__")[2])
+    assert messages[0] == messages[1]

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel import text
+from satchel.text import pattern
 
 
 @pytest.mark.parametrize(
@@ -72,3 +75,13 @@ code_like = st.text(st.sampled_from("ab_B3$ .\n(é検"), max_size=60) | st.text(
 @given(code_like)
 def test_the_words_of_all_runs_are_those_of_the_text(sample: str) -> None:
     assert [word for run in text.runs(sample) for word in text.words(run)] == text.words(sample)
+
+
+def test_an_expression_is_compiled_when_it_is_first_used() -> None:
+    impossible = pattern("(")
+    with pytest.raises(re.error):
+        impossible.search("x")
+    upper = pattern("b(c)", re.IGNORECASE)
+    match = upper.search("aBCd")
+    assert match is not None
+    assert (match[1], upper.findall("bc BC"), upper.pattern) == ("C", ["c", "C"], "b(c)")

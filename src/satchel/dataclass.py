@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import MISSING, FrozenInstanceError
+from functools import partial
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -41,19 +42,42 @@ else:
         return decorate
 
 
-class _Initializer:
-    """The `__init__` of a class until something asks for it."""
+FEW = 4
+"""Instances of a class that are made field by field: compiling its `__init__` takes as long as making ten or more."""
 
-    __slots__ = ("_frozen", "_owner")
+
+class _Initializer:
+    """The `__init__` of a class until something asks for it, or for another instance than the first few."""
+
+    __slots__ = ("_few", "_frozen", "_owner")
 
     def __init__(self, owner: type, frozen: bool) -> None:
         self._owner = owner
         self._frozen = frozen
+        self._few = FEW
 
     def __get__(self, instance: object, _owner: type) -> Callable[..., None]:
+        if instance is not None and self._few:
+            self._few -= 1
+            return partial(self._fill, instance)
         made = _initializer(self._owner, self._frozen)
         type.__setattr__(self._owner, "__init__", made)
         return made if instance is None else made.__get__(instance)
+
+    def _fill(self, instance: Any, *arguments: Any, **options: Any) -> None:
+        """Set the fields of an instance; the compiled method reports arguments that do not fit."""
+        fields = dataclasses.fields(self._owner)
+        accepted = {one.name for one in fields if one.init}
+        given = dict(zip([one.name for one in fields if one.init and not one.kw_only], arguments, strict=False))
+        lacks = [one for one in fields if one.name not in given and one.name not in options]
+        values = {one.name: one.default for one in lacks if one.default is not MISSING} | given | options
+        values |= {one.name: one.default_factory() for one in lacks if one.default_factory is not MISSING}
+        fits = len(given) == len(arguments) and given.keys().isdisjoint(options) and options.keys() <= accepted
+        if not (fits and accepted <= values.keys()):
+            return self.__get__(None, self._owner)(instance, *arguments, **options)
+        for name, value in values.items():
+            object.__setattr__(instance, name, value)
+        return getattr(instance, "__post_init__", lambda: None)()
 
 
 def _initializer(owner: type, frozen: bool) -> Callable[..., None]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial, wraps
 from pathlib import Path
@@ -112,15 +111,24 @@ def clean(
     return Removal(places.index, on_server + remove_index(places.index, wait_seconds))
 
 
-def record_handles(context: Context, folder: Path, environ: Mapping[str, str]) -> None:
-    """Record the handles of the files that a context of a folder shows, so that the root around it can expand them."""
+def handle_recorder(folder: Path, environ: Mapping[str, str]) -> Callable[[Context], None]:
+    """Return a function that records the handles of contexts of a folder, so that the root around it can expand them.
+
+    `folder` is absolute and without links. Its root is located once. A folder that is never indexed has no handles.
+    """
     from satchel.receipts.handles import HandleLedger, handles_of
 
-    with suppress(NoIndexError, ValueError):  # a folder that is never indexed has no handles
+    try:
         places = locate(folder, None, config.Folders.from_environment(environ))
-        below = folder.resolve().relative_to(places.root)
-        rows = [replace(row, path=(below / row.path).as_posix()) for row in handles_of(context) if row.path]
-        HandleLedger.of(places).record(rows)
+        below = folder.relative_to(places.root)
+    except (NoIndexError, ValueError):
+        return lambda _context: None
+    ledger = HandleLedger.of(places)
+
+    def record(context: Context) -> None:
+        ledger.record([replace(row, path=(below / row.path).as_posix()) for row in handles_of(context) if row.path])
+
+    return record
 
 
 class Satchel:

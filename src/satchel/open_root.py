@@ -283,11 +283,13 @@ class OpenRoot:
         def answer(store: Store, rebuilt: Sequence[Failure]) -> Answer:
             with ExitStack() as stack:
                 memory, unread = self._memory_or_failure(stack)
+                # Words in local files wait for nothing: threads of one interpreter would only add their own cost.
+                waits = self.embedder is not None or bool(self.settings.store_url)
                 bench = Workbench(
                     store,
                     self.lines,
                     self.key,
-                    self._open_executor,
+                    self._open_executor if waits else None,
                     self.settings.redact_allow,
                     memory,
                     self.line_counts.of,
@@ -307,9 +309,7 @@ class OpenRoot:
         try:
             return stack.enter_context(self.memory_snapshot()), self.memory_notes()
         except (LockedError, StoreError) as error:
-            message = str(error).replace(
-                f"{self.places.memory.parent}/", ""
-            )  # an answer names no folder of this machine
+            message = str(error).replace(f"{self.places.memory.parent}/", "")  # no folder of this machine
             return None, (Failure("memory", message, nothing),)
 
     @property

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
+from typing import Any, cast
 
 EXACT_MARK = "="
 """Prefix of the term of a complete compound. No word contains it, so marked and plain never collide."""
@@ -178,3 +179,17 @@ def may_be_same(first: frozenset[str], second: frozenset[str]) -> bool:
     """Return whether two texts with these samples may be the same; false only if they are far apart."""
     fewest = min(len(first), len(second))
     return fewest < _ENOUGH_SAMPLED or similarity(first, second) >= _SAMPLE_FLOOR
+
+
+class _Pattern:
+    def __init__(self, text: str, flags: int) -> None:
+        self._source = text, flags
+
+    def __getattr__(self, name: str) -> Any:
+        value = self.__dict__[name] = getattr(re.compile(*self._source), name)
+        return value
+
+
+def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
+    """Return an expression that is compiled when it is first used: a process uses half of those that it imports."""
+    return cast("re.Pattern[str]", _Pattern(text, flags))

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from satchel import AssemblyOptions, Context, ContextAssembler, Satchel
+from satchel import AssemblyOptions, Context, ContextAssembler, Satchel, engine
 from satchel.errors import UsageError
+from satchel.system.locations import locate
 from satchel.types import Format, View
 from tests.e2e.sample import CLIENT, ERRORS, GUIDE
 from tests.oracle import o200k
@@ -349,3 +350,17 @@ def test_an_entity_that_is_too_large_is_shortened_by_the_strategy(root: Path) ->
     ends = assembled(root, [entity], max_tokens=400, strategy="bookend").text
     assert "def long(a):" in ends
     assert "return a" in ends
+
+
+def test_the_root_of_the_handles_is_located_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    located: list[Path] = []
+
+    def counted(path: Path, *rest: Any) -> Any:
+        located.append(path)
+        return locate(path, *rest)
+
+    monkeypatch.setattr(engine, "locate", counted)
+    assembler = ContextAssembler(options=AssemblyOptions(project_root=root))
+    for _ in range(3):
+        assembler.assemble_now([result("Client", 1, 9)])
+    assert located == [root.resolve()]

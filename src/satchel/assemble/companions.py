@@ -9,14 +9,7 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from satchel.assemble.blocks import LONG_FUNCTION
-from satchel.assemble.candidates import (
-    Candidate,
-    Step,
-    cut_note,
-    declaration_steps,
-    lines_size,
-    without_trailers,
-)
+from satchel.assemble.candidates import Candidate, Step, cut_note, declaration_steps, lines_size, without_trailers
 from satchel.assemble.section import JOIN_LINES, Group, subtract
 from satchel.assemble.source_lines import Lines, joined, without_blank_ends
 from satchel.assemble.truncation import CHARACTERS_PER_TOKEN, excerpt

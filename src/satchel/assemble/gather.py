@@ -192,8 +192,10 @@ def _section_search(
             from satchel.search.rank_without_query import known_records
 
             return known_records(store, section.kind, section.ranked_by, most=most, filters=filters, now=request.now)
+        has_floor = request.min_score is None and request.change is None and section.kind is not Kind.CODE
         ask = partial(
             search_kind, store, section.kind, candidates=candidates, silent=off, filters=filters,
+            least_share=LEAST_PROSE if has_floor else 0.0,
             likeness=scores(store, section.kind, meaning), now=request.now, weights=request.file_weights,
         )  # fmt: skip
         result = ask(analyse(section.question)) if section.question else ask(query, votes=votes)
@@ -250,7 +252,8 @@ def gather(
 ) -> tuple[list[Gathered], list[Failure]]:
     """Return results in the order of the sections, and a failure for every section without one.
 
-    Without an executor, or for a single section, the sections are searched one after the other in this thread.
+    Without an executor, or for a single section, the sections are searched one after the other in this thread, and
+    those that would begin after the deadline are left out.
     """
     started = time.monotonic()
     executor = open_executor() if open_executor is not None and len(sections) > 1 else None
@@ -260,6 +263,8 @@ def gather(
         result = SearchResult(())
         try:
             remaining = max(deadline_seconds - (time.monotonic() - started), 0.0)
+            if not (futures or remaining):
+                raise TimeoutError
             result = futures[index].result(timeout=remaining) if futures else search(section)
         except TimeoutError:
             failures.append(Failure(section.kind.plural, f"no answer within {deadline_seconds:g} s"))
@@ -330,6 +335,10 @@ conversations, notes and documentation as many needed ones are shown as with .6 
 others (benchmarks/results/calibration.json). Commits are many and short, so the bar is higher for them. What was said
 right before and after the best exchange often has the decision that the exchange itself only names, so the bar is
 lower for conversations. Code is ranked by file instead."""
+
+LEAST_PROSE = 0.08
+"""Least relevance of prose in parts of the best before kinds are balanced: a stronger answer (at most odds of .85)
+lifts nothing below it over `RELATIVE_FLOOR`, because odds are lifted alike and .08 * 1.85 is less than that."""
 
 LEAST_LISTED = 0.005
 """Least relevance of a listed hit: lower ones would be written as 0.00."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import heapq
 import math
 import time
 from collections.abc import Sequence
@@ -15,11 +16,11 @@ from satchel.assemble.fill_policy import fill_policy, is_weak_match, level_of, s
 from satchel.assemble.freshness import Freshener
 from satchel.assemble.gather import Findings, Workbench, balance, search_plan, section_floor, strength_of
 from satchel.assemble.items import counted_items
-from satchel.assemble.pack import ITEM_SHARE, answer, fit
+from satchel.assemble.pack import ITEM_SHARE, MOST_OMISSIONS, answer, fit
 from satchel.assemble.plans import PlannedSection, role_is_asked
 from satchel.assemble.render.frame import call_site_lines
 from satchel.assemble.request import AssembleRequest
-from satchel.assemble.section import Section, by_priority, find_pins, with_pins
+from satchel.assemble.section import Section, by_priority, find_pins, highest_priority, priority, with_pins
 from satchel.assemble.source_lines import Lines
 from satchel.assemble.truncation import strategy
 from satchel.safety import sanitize
@@ -34,6 +35,9 @@ from satchel.vocabulary import Axis
 PASSAGE_SHARE = 0.5
 """Largest share of the budget for a passage of one of several records: one that does not fit leaves room for others."""
 
+ROUNDING = 1e-6
+"""Values that are below the range of shown ones by less than this may be in it, by the rounding of sums."""
+
 _WILD = frozenset("*?[")
 
 
@@ -46,7 +50,10 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     found = [(one, search_plan(request, one)) for one in bench.every]
     first, rows = found[0][1], [row for _, findings in found for row in findings.rows]
     searched = time.monotonic()
-    sections, unreadable = _sections(request, found)
+    # All candidates are made where they are counted, or where the session may have the best of those that are listed.
+    counts_all = request.show_meta or (bench.account is not None and bool(bench.account.ledger.rows))
+    reach = math.inf if counts_all else value_range(request)
+    sections, unreadable = _sections(request, found, reach)
     pinned, unpinned = find_pins(request.pins, [(one.prefix, one.lines, one.store) for one in bench.every])
     has_history = any(Kind.COMMIT in one.store.kinds() for one in bench.every)
     has_vectors = any(row.result.with_vectors for row in rows)
@@ -119,8 +126,8 @@ def _strength_of(found: Found) -> float:
     return max(strength_of(findings.rows) for _, findings in found)
 
 
-def _sections(request: AssembleRequest, found: Found) -> tuple[list[Section], list[Failure]]:
-    """Return the section of each kind, with the candidates of all workspaces."""
+def _sections(request: AssembleRequest, found: Found, reach: float = math.inf) -> tuple[list[Section], list[Failure]]:
+    """Return the section of each kind, with the candidates of all workspaces; `reach` as for `_candidates`."""
     failures: list[Failure] = []
     terms, strength = found[0][1].terms, _strength_of(found)
     is_free = not (request.roles or request.paths or request.exclude)
@@ -138,7 +145,7 @@ def _sections(request: AssembleRequest, found: Found) -> tuple[list[Section], li
         hits = [hit for hit in hits if is_free or is_wanted(hit, request, one.prefix)]
         share = request.max_tokens * planned.weight / total
         cap = max(share * ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
-        candidates, lines, problems = _candidates(hits, one, request, cap, terms, planned.side)
+        candidates, lines, problems = _candidates(hits, one, request, cap, terms, planned.side, reach)
         failures += problems
         if one.prefix:  # what is remembered for all workspaces, and a commit of two clones, is found in each
             candidates = [candidate for candidate in candidates if candidate.chunk.id not in seen]
@@ -250,16 +257,24 @@ def _candidates(
     cap: float,
     terms: frozenset[str],
     side: Axis | None,
+    reach: float = math.inf,
 ) -> tuple[list[Candidate], dict[str, Lines], list[Failure]]:
-    """Return the candidates of these hits, the lines of their files by group, and failures to read them."""
+    """Return the candidates of these hits, the lines of their files by group, and failures to read them.
+
+    No candidate is shown whose value is below the best one by more than `reach`, and the first of these by priority
+    are listed. Hits that would be neither are left out, and files with only such hits are not read.
+    """
     candidates: list[Candidate] = []
     lines: dict[str, Lines] = {}
+    best, listed = -math.inf, list[float]()
     freshener = Freshener(bench.store, bench.lines, request.stale, bench.changed_files)
     shortener = strategy(request.strategy)
     passage_cap = request.max_tokens * PASSAGE_SHARE if len(hits) > 1 else math.inf
     for hit in hits:
         if hit.chunk.location is None:
             candidates.append(_record(in_workspace(hit, bench.prefix), bench, cap, passage_cap, terms, side))
+            continue
+        if len(listed) == MOST_OMISSIONS and highest_priority(hit) < listed[0]:
             continue
         current = freshener.current(hit)
         if current is None:
@@ -270,7 +285,14 @@ def _candidates(
         if request.context_lines:
             for candidate in parts:
                 candidate.widen(request.context_lines, len(current.lines.lines))
-        candidates += parts if request.change is None else compacted(parts, request.change, current.lines)
+        parts = parts if request.change is None else compacted(parts, request.change, current.lines)
+        candidates += parts
+        for candidate in parts:
+            if not candidate.is_lifted:
+                best = max(best, candidate.value)
+            if candidate.value < best - reach - ROUNDING:
+                keep = heapq.heappush if len(listed) < MOST_OMISSIONS else heapq.heappushpop
+                keep(listed, priority(candidate))
     failures = [replace(one, message=f"{bench.prefix}{one.message}") for one in freshener.failures]
     return candidates, lines, failures
 

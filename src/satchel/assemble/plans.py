@@ -24,6 +24,7 @@ from satchel.search.filters import NO_FILTERS, Filters, make_filters
 from satchel.search.query import FORM_WEIGHTS, Query, analyse
 from satchel.search.trace import is_vendored
 from satchel.settings import Settings
+from satchel.text import pattern
 from satchel.types import CONTEXT_TYPES, Kind, Role
 from satchel.vocabulary import Axis, Domain, MemoryCategory, OutcomeStatus, checked_text, parse_choice
 
@@ -115,10 +116,8 @@ is worth reading."""
 
 FAILURE_TITLE = "Brief after a failure"
 
-_WENT_WELL = re.compile(r"\b(?:ok(?:ay)?|all good|pass(?:ed|es)|succe\w+|done|completed?|finished)\b", re.IGNORECASE)
-_WENT_WRONG = re.compile(
-    r"\b(?:fail\w*|errors?|wrong|broken?|not|never|no|crash\w*|hangs?|timed?.?out)\b", re.IGNORECASE
-)
+_WENT_WELL = pattern(r"\b(?:ok(?:ay)?|all good|pass(?:ed|es)|succe\w+|done|completed?|finished)\b", re.IGNORECASE)
+_WENT_WRONG = pattern(r"\b(?:fail\w*|errors?|wrong|broken?|not|never|no|crash\w*|hangs?|timed?.?out)\b", re.IGNORECASE)
 """Words of a log without any error, file or name: then there is nothing to look for."""
 
 FAILURE_CHARACTERS = 20_000

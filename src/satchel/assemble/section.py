@@ -213,6 +213,11 @@ def priority(candidate: Candidate, level: float = 0.0) -> float:
     return level + candidate.value - COST_EXPONENT * math.log(candidate.size + COST_OFFSET)
 
 
+def highest_priority(hit: Hit) -> float:
+    """Return a priority that no candidate of this hit exceeds."""
+    return max([hit.score, *(span.value for span in hit.spans)]) - COST_EXPONENT * math.log(COST_OFFSET)
+
+
 def by_priority(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Candidates of one section in the order in which they are tried."""
     return sorted(candidates, key=lambda one: (not one.pinned, -priority(one), one.chunk.id, one.place))

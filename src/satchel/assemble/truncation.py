@@ -10,7 +10,6 @@ A strategy of your own is an object with a `name` and a `shorten`; `register` ma
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property, lru_cache
@@ -20,6 +19,7 @@ from satchel import text as words
 from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.sources.code.languages import comment
+from satchel.text import pattern
 from satchel.types import Range
 
 if TYPE_CHECKING:
@@ -330,7 +330,7 @@ LONGEST_UNIT = 240
 ELLIPSIS = "…"
 """Marks omitted text in a passage."""
 
-_SENTENCE_END = re.compile(r"(?<=[.!?;。！？])\s+|(?<=[。！？])")  # noqa: RUF001 - full-width marks end sentences too
+_SENTENCE_END = pattern(r"(?<=[.!?;。！？])\s+|(?<=[。！？])")  # noqa: RUF001 - full-width marks end sentences too
 
 
 def units_of(text: str) -> list[str]:

@@ -66,10 +66,7 @@ class Endpoint:
     """An embedder over HTTP. `client` and `pause` can be replaced, for tests and for proxies."""
 
     def __init__(
-        self,
-        options: EndpointOptions,
-        client: httpx.Client | None = None,
-        pause: Callable[[float], None] = time.sleep,
+        self, options: EndpointOptions, client: httpx.Client | None = None, pause: Callable[[float], None] = time.sleep
     ) -> None:
         self._options = options
         self._client = client

@@ -185,10 +185,7 @@ def _faded(rated: Rated, share: float) -> Rated:
 
 
 def assemble_graph(
-    request: GraphRequest,
-    bench: Workbench,
-    notes: Sequence[Failure] = (),
-    clock: Callable[[], float] = time.monotonic,
+    request: GraphRequest, bench: Workbench, notes: Sequence[Failure] = (), clock: Callable[[], float] = time.monotonic
 ) -> Context:
     """Return the context around a topic or node in all workspaces of the bench. `notes` are earlier failures."""
     started = time.monotonic()

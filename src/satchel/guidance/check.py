@@ -136,12 +136,7 @@ class Report:
 
 
 def check(
-    guides: Guides,
-    situation: Situation,
-    store: Store,
-    root: Path,
-    judge_all: JudgeAll,
-    notes: Sequence[Failure],
+    guides: Guides, situation: Situation, store: Store, root: Path, judge_all: JudgeAll, notes: Sequence[Failure]
 ) -> Report:
     """Check every instruction file and the root's context; `store` has the existing files and names."""
     folders, bounded = folders_below(root)

@@ -196,12 +196,7 @@ class Answer:
         ]  # fmt: skip
 
 
-def injected(
-    hook: EventContext,
-    reason: str,
-    pairs: Sequence[tuple[Any, Context]],
-    notice: str = "",
-) -> Answer:
+def injected(hook: EventContext, reason: str, pairs: Sequence[tuple[Any, Context]], notice: str = "") -> Answer:
     """Return an answer of these contexts, each with its request; they are delivered once the text fits."""
     contexts = tuple(context for _, context in pairs)
     return Answer(

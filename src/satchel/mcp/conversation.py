@@ -77,9 +77,7 @@ HANDSHAKE_ONLY: Mapping[str, Mapping[str, Check]] = {
     "initialize": {"protocolVersion": _is_text, "capabilities": _is_object, "clientInfo": _is_client},
     "ping": {},
 }
-ENVELOPE_ONLY: Mapping[str, Mapping[str, Check]] = {
-    "server/discover": {},
-}
+ENVELOPE_ONLY: Mapping[str, Mapping[str, Check]] = {"server/discover": {}}
 
 
 class Conversation:

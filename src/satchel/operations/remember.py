@@ -226,10 +226,7 @@ def _experiences(call: OperationCall) -> Answered:
     limit = options.pop("limit", DEFAULT_ROWS)
     rows, left = _first(journal.listed(**options), limit, call.caller.spelling)
     orphans = journal.orphans(**session)
-    envelope = {
-        "experiences": list(map(json.experience_json, rows)),
-        "orphans": [orphan.id for orphan in orphans],
-    }
+    envelope = {"experiences": list(map(json.experience_json, rows)), "orphans": [orphan.id for orphan in orphans]}
     nothing = () if rows else ("there is no such experience here",)
     notes = (*nothing, *left, *_orphans(orphans, call.caller.spelling))
     return Answered("\n".join(map(experience_line, rows)), envelope, notes)

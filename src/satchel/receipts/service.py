@@ -219,12 +219,7 @@ class ReceiptService:
         return self.account(request.session, request.ledger, pins=request.pins, shows_lines=request.show_code)
 
     def account(
-        self,
-        session: str,
-        state: str = "",
-        *,
-        pins: Sequence[Pin] = (),
-        shows_lines: bool = True,
+        self, session: str, state: str = "", *, pins: Sequence[Pin] = (), shows_lines: bool = True
     ) -> Account | None:
         """Return the account of a session, or of a former `state` of its ledger; None without a session."""
         if not session:

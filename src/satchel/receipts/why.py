@@ -220,12 +220,7 @@ def _shown(target: WhyTarget, best: Hit | None, items: Sequence[ContextItem]) ->
 
 
 def _reason(
-    target: WhyTarget,
-    rank: int,
-    request: AssembleRequest,
-    result: SearchResult,
-    own: Sequence[Hit],
-    context: Context,
+    target: WhyTarget, rank: int, request: AssembleRequest, result: SearchResult, own: Sequence[Hit], context: Context
 ) -> tuple[str, str, int]:
     """Return the first stage that leaves a target out: its name, a sentence, and a sufficient budget."""
     kind = target.kind

@@ -34,7 +34,7 @@ from satchel.assemble.request import AssembleRequest, check_budget, check_limit,
 from satchel.assemble.section import Section, subtract
 from satchel.assemble.shapes import with_related
 from satchel.assemble.source_lines import FileLines, without_blank_ends
-from satchel.engine import Satchel, record_handles
+from satchel.engine import Satchel, handle_recorder
 from satchel.errors import SatchelError, UsageError
 from satchel.results.candidates import EntityCandidates, searched_context, supply
 from satchel.results.entities import SOURCE, read_results
@@ -91,6 +91,7 @@ class ContextAssembler:
         self._searcher = searcher
         self._own: Satchel | None = None
         self._files: dict[Path, FileLines] = {}
+        self._recorders: dict[Path, Callable[[Context], None]] = {}
         self._guard = threading.Lock()
 
     async def assemble_context(
@@ -173,12 +174,15 @@ class ContextAssembler:
         root = Path(chosen.project_root)
         request = chosen.request()
         entities, notes = read_results(rows, self.allow)
-        supplied = supply(entities, request, root, self._files_of(root.resolve()))
+        folder = root.resolve()
+        supplied = supply(entities, request, root, self._files_of(folder))
         with self._index_of(root, is_used=request.related) as store:
             if request.related and store is None:
                 notes.append(Failure(SOURCE, f"nothing related is named: {root} is not the folder of the searcher"))
             context = self._packed(supplied, request, _bounded([*notes, *supplied.notes]), store)
-        record_handles(context, root, self._environ)
+        if folder not in self._recorders:
+            self._recorders[folder] = handle_recorder(folder, self._environ)
+        self._recorders[folder](context)
         meta = {
             "timings": {"assemble_ms": round((time.monotonic() - started) * 1000, 2)},
             "given": {"results": len(rows), "entities": len(entities), "files_read": len(supplied.lines)},

@@ -293,10 +293,7 @@ _FIELDS: Mapping[Kind, tuple[str, ...]] = {
 }  # fmt: skip
 """Fields of each kind besides its text; the metadata of the items."""
 
-_IDS: Mapping[Kind, tuple[str, ...]] = {
-    Kind.COMMIT: ("sha", "id"),
-    Kind.EXPERIENCE: ("id", "ghap_id"),
-}
+_IDS: Mapping[Kind, tuple[str, ...]] = {Kind.COMMIT: ("sha", "id"), Kind.EXPERIENCE: ("id", "ghap_id")}
 
 _TIMES = ("timestamp", "committed_at", "created_at", "created")
 """Names of the time of a result."""

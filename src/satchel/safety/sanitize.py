@@ -88,8 +88,7 @@ def _finds(text: str) -> list[Find]:
     """Return start, end and type of each replacement, in order; they may overlap."""
     finds = []
     for anchor, group in _by_anchor().items():
-        start = _first(anchor, text)
-        if start >= 0:
+        if anchor in text and (start := _first(anchor, text)) >= 0:
             for match in _scanner(anchor).finditer(text, start):
                 number = match.lastindex
                 assert number is not None  # every branch has exactly one group

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from satchel.dataclass import dataclass
+from satchel.text import pattern
 
 _KEY_BLOCK_LIMIT = 16_000
 """Characters of a private key block; a 16,384 bit RSA key has 12,700."""
@@ -62,15 +63,15 @@ class SecretRule:
 
 # --- judging one find -------------------------------------------------------------------------------------------
 
-_FAKE_TOKEN = re.compile(r"(?i)example|x{4}|\*{3}|\.{3}|redacted|your|dummy|fake|placeholder|changeme|0{8}")
-_PLACEHOLDER = re.compile(
+_FAKE_TOKEN = pattern(r"(?i)example|x{4}|\*{3}|\.{3}|redacted|your|dummy|fake|placeholder|changeme|0{8}")
+_PLACEHOLDER = pattern(
     r"(?i)example|sample|change|placeholder|dummy|fake|test|mock|your|insert|replac|redact|removed|hidden|masked|todo"
     r"|foo[_-]|foobar|x{4}|\*{3}|\.{3}|lorem|secret|passw|token|credential|api[_-]?key|access[_-]?key|user.?name|qwerty|abcde"
     r"|12345|a{5}|0{8}|a-z|0-9|localhost|undefined|null|none|[<>]|\$[({\w]|\{\{|\{[\w.:!]*\}|#\{|%[(s]|^%.*%$|://"
     r"|^(?:[/.~]|process\.|env\.|os\.|self\.|this\.)"
 )
-_CHUNK = re.compile(r"[A-Za-z0-9]+")
-_PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_CHUNK = pattern(r"[A-Za-z0-9]+")
+_PIECE = pattern(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _STRONG_SYMBOLS = frozenset("!@#$%^&*?+~")
 
 
@@ -118,10 +119,10 @@ def _after_equals(text: str, start: int, match: re.Match[str]) -> Extent | None:
     return span and (text.index("=", start) + 1, match.end())
 
 
-_BASE64_RUN = re.compile(r"[A-Za-z0-9+/]{32,}")
-_BASE64_LINES = re.compile(r"(?:[^A-Za-z0-9+/]{0,40}[A-Za-z0-9+/]{40,}={0,2})+")
-_KEY_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}$")
-_KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
+_BASE64_RUN = pattern(r"[A-Za-z0-9+/]{32,}")
+_BASE64_LINES = pattern(r"(?:[^A-Za-z0-9+/]{0,40}[A-Za-z0-9+/]{40,}={0,2})+")
+_KEY_BEGIN = pattern(r"-----BEGIN [A-Z0-9 ]{0,40}$")
+_KEY_END = pattern(r"-----END [A-Z0-9 ]{0,40}-----")
 
 
 def _private_key(text: str, start: int, match: re.Match[str]) -> Extent | None:
@@ -140,7 +141,7 @@ def _private_key(text: str, start: int, match: re.Match[str]) -> Extent | None:
 
 
 _CREDENTIALS_IN_URL = r"""//[^\s/:@?#"'`<>\[\](){}|]{0,64}:[^\s/@"'`<>\[\](){}|]{3,128}@"""
-_PLAIN_WORD = re.compile(r"[a-z_-]+|[A-Z_-]+|.*pass.*|\d{1,5}|\*+")
+_PLAIN_WORD = pattern(r"[a-z_-]+|[A-Z_-]+|.*pass.*|\d{1,5}|\*+")
 
 
 def _url_password(_text: str, _start: int, match: re.Match[str]) -> Extent | None:
@@ -151,7 +152,7 @@ def _url_password(_text: str, _start: int, match: re.Match[str]) -> Extent | Non
     return match.end() - 1 - len(password), match.end() - 1
 
 
-_CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/-]{16,2000}={0,2}")
+_CREDENTIAL = pattern(r"[A-Za-z0-9._~+/-]{16,2000}={0,2}")
 
 
 def _authorization(text: str, _start: int, match: re.Match[str]) -> Extent | None:
@@ -162,7 +163,7 @@ def _authorization(text: str, _start: int, match: re.Match[str]) -> Extent | Non
     return value.span()
 
 
-_VALUE = re.compile(
+_VALUE = pattern(
     # `: str = "` after a name that has a type, `=> "`, `== "`, `= (` and a line break, `b"`, `\"` inside a string
     r"""[=>]{0,2}(?:[ \t]{0,4}[\w&'<>\[\]., |]{1,40}=)?[ \t(]{0,8}"""
     r"""(?:(?:\n[ \t]{0,80})?[bBrRuUfF@]{0,2}\\?["'`](?P<quoted>[^"'`\\\s,;{}]{8,256})\\?["'`]"""
@@ -192,10 +193,10 @@ _password = partial(_value, kinds=3)
 _secret = partial(_value, kinds=4)
 """A secret that does not look random needs quotes and all four kinds."""
 
-_ARGUMENT = re.compile(r"""[^\s"'`,;|&<>()]{6,256}""")
+_ARGUMENT = pattern(r"""[^\s"'`,;|&<>()]{6,256}""")
 _ARGUMENT_REACH = 300
 """Characters before a password among which its command, or the login of its line, must be."""
-_LOGIN = re.compile(r"\blogin\s{1,9}\S{1,99}\s{1,9}\Z")
+_LOGIN = pattern(r"\blogin\s{1,9}\S{1,99}\s{1,9}\Z")
 
 
 def _argument(text: str, start: int, match: re.Match[str]) -> Extent | None:
@@ -207,7 +208,7 @@ def _argument(text: str, start: int, match: re.Match[str]) -> Extent | None:
     return value.span() if _looks_random(value[0]) or _looks_like_password(value[0], 2) else None
 
 
-_COOKIES = re.compile(r"""(?:[\w.-]{1,80}=[^\s;"'`]{1,4096}(?:;[ \t]{0,3})?){1,100}""")
+_COOKIES = pattern(r"""(?:[\w.-]{1,80}=[^\s;"'`]{1,4096}(?:;[ \t]{0,3})?){1,100}""")
 
 
 def _cookies(text: str, _start: int, match: re.Match[str]) -> Extent | None:
@@ -218,7 +219,7 @@ def _cookies(text: str, _start: int, match: re.Match[str]) -> Extent | None:
     return cookies.span()
 
 
-_PUTTY_LINES = re.compile(r"(?:\r?\n[A-Za-z0-9+/=]{16,64}(?![^\s])){1,200}")
+_PUTTY_LINES = pattern(r"(?:\r?\n[A-Za-z0-9+/=]{16,64}(?![^\s])){1,200}")
 
 
 def _putty_key(text: str, _start: int, match: re.Match[str]) -> Extent | None:
@@ -227,7 +228,7 @@ def _putty_key(text: str, _start: int, match: re.Match[str]) -> Extent | None:
     return lines and (lines.start() + len(lines[0]) - len(lines[0].lstrip()), lines.end())
 
 
-_PUBLIC_TOKEN = re.compile(
+_PUBLIC_TOKEN = pattern(
     r"(?i)(?:next|prev|public(?:[ _-]?key)?|lock|request|idempotency|continuation|page|pagination|cursor|sync|resume)"
     r"[ _-]?$"
 )
@@ -238,7 +239,7 @@ def _named_token(text: str, start: int, match: re.Match[str]) -> Extent | None:
     return None if _PUBLIC_TOKEN.search(text, max(0, start - 20), start) else _secret(text, start, match)
 
 
-_KEY_OWNER = re.compile(
+_KEY_OWNER = pattern(
     r"(?i)(?:api|access|secret|private|signing|encrypt(?:ion)?|auth|account|master|client|consumer|storage|service|sas"
     r"|subscription|license|session|admin|app|shared|deploy|hmac|jwt|cookie|crypto|server|webhook)[ ._-]?$"
 )

@@ -74,7 +74,6 @@ class Scores:
     chunk_matched: FloatArray
     document_matched: FloatArray
     title_mass: float
-    missing: tuple[str, ...]
     span_occurrences: Occurrences
     chunk_occurrences: Occurrences
 
@@ -148,10 +147,8 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
     chunk_total, document_total = len(lexicon.columns.chunk_row), len(lexicon.columns.document_id)
     weighed_terms = _term_cache(lexicon).weighed(lexicon, [term.term for term in terms], files=files)
     name = np.zeros(document_total)
-    mass, title_mass, missing = 0.0, 0.0, []
+    mass, title_mass = 0.0, 0.0
     for term, weighed in zip(terms, weighed_terms, strict=True):
-        if weighed.chunk is None:
-            missing.append(term.term)
         rarity = idf(lexicon.chunk_count, 0) if weighed.chunk is None else weighed.chunk.idf
         mass += term.weight * rarity
         title_mass += term.title_weight * rarity
@@ -175,7 +172,6 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
         in_chunks.masses(shares, chunk_total) * share,
         in_documents.masses(shares, document_total) * share,
         title_mass,
-        tuple(missing),
         in_spans,
         in_chunks,
     )
@@ -355,6 +351,9 @@ def threshold(values: FloatArray, count: int) -> float:
 
     The `count`-th largest among the maxima of that many blocks or more is a lower bound, which few values reach.
     """
+    positive = values[values > 0]
+    if len(positive) >= count:  # most chunks and spans match nothing
+        values = positive
     length = len(values) // (4 * count)
     if length >= _LONG:
         blocks = len(values) // length

@@ -17,6 +17,7 @@ from satchel.dataclass import dataclass
 from satchel.search.chunks import chunks_of
 from satchel.search.strength import relevance_of
 from satchel.store.records import StoredChunk
+from satchel.text import pattern
 from satchel.types import Hit, Role, ScoredSpan, Signal
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ CALL_DROP, TEST_DROP = 0.7, 1.4
 """How much less (log scale) a call in production code and in a test is worth than the function that is called."""
 
 _ACTS = r"(?:renam|remov|delet|chang|modif|refactor|mov|deprecat|replac|drop|inlin)(?:e|es|ed|ing|y|ies|ied|ping|ped)?"
-_WORDING = re.compile(
+_WORDING = pattern(
     rf"""
     \b(?:what|who|which|anything|something|everything)\b.{{0,60}}\b(?:break|breaks|broken|affected|affects?|impacted|
         depends?|relies|rely|stops?\ working|ha(?:s|ve)\ to\ (?:change|follow|be\ \w+)|must\ (?:change|be\ \w+))\b
@@ -119,11 +120,11 @@ _WORDING = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_NAMES = re.compile(
+_NAMES = pattern(
     r"`([^`\n]{1,200})`|((?:[\w@+-]+/)*[\w@+.-]+\.\w{1,5}::[\w$.#]+|[A-Za-z_$#][\w$]*(?:(?:\.|::|\#)#?[A-Za-z_$][\w$]*)*)"
 )
-_CALLEES = re.compile(r"\bcallees?\b|\bwhat\s(?:does|do|is)\b.{1,60}\bcall(?:ed by)?\b", re.IGNORECASE)
-_PLAIN_BEFORE = re.compile(
+_CALLEES = pattern(r"\bcallees?\b|\bwhat\s(?:does|do|is)\b.{1,60}\bcall(?:ed by)?\b", re.IGNORECASE)
+_PLAIN_BEFORE = pattern(
     rf"(?:\b(?:calls?|uses?|using|of|to|{_ACTS})\s+(?:the\s+)?(?:function|method|class|type|struct)?\s*)$"
     rf"|\b(?:function|method|class|type|struct)\s+$|\b(?:is|are)\s+$",
     re.IGNORECASE,

@@ -21,6 +21,7 @@ from itertools import groupby
 from satchel import text as words
 from satchel.dataclass import dataclass
 from satchel.search.trace import NO_TRACE, Trace, read_trace
+from satchel.text import pattern
 
 LONGEST_WRAPPER = 120
 """Most characters of a line that only reports the end of a command."""
@@ -30,24 +31,24 @@ _WRAPPER_WORDS = frozenset((
     "has", "npm", "of", "process", "program", "returned", "script", "status", "terminated", "the", "with",
 ))  # fmt: skip
 _ENDED = frozenset(("exit", "exited", "code", "status"))
-_WRAPPER = re.compile(
+_WRAPPER = pattern(
     r"error: (?:test failed|could not compile|aborting due|process didn't exit|recipe )|g?make(?:\[\d+\])?: \*\*\*"
     r"|npm (?:err!|error)(?:\s|$)|error command failed|elifecycle",
     re.IGNORECASE,
 )
 """Messages of tools that ran the failing one."""
 
-_SHELL_PROMPT = re.compile(
+_SHELL_PROMPT = pattern(
     r"\s*(?:(?:\(\S{1,40}\) )?[$%\u276f\u279c>]|\S{0,40}[\w.-]{1,40}@[\w.-]{1,60}[:~ ]\S{0,200} ?[$%\u276f\u279c>#]"
     r"|PS [A-Z]:[^>]{0,200}>) \S"
 )
-_LOG = re.compile(
+_LOG = pattern(
     r"[=_*~-]{3,}|Traceback \(|thread '|panic: |goroutine \d|\s*at \S.*:\d|\s*File \"|\s*\u25cf |\s*#\d+\s+0x"
     r"|[.FEsx]{3,}(?:\s|$)|\s*(?:FAIL|PASS|RUN|ok)(?:\s{2}|\t)|--- FAIL: |not ok \d|running \d+ test|collected \d"
     r"|(?:FAIL|FAILED|ERROR|PASS):? \S+(?:::|\.[cm]?[jt]sx?\b| \()|\s+(?:Compiling|Finished|Running|Checking) \S"
     r"|platform \w+ -- |rootdir: "
 )
-_WORD = re.compile(r"[A-Za-z]+")
+_WORD = pattern(r"[A-Za-z]+")
 
 
 def without_wrappers(lines: Sequence[str]) -> Sequence[str]:
@@ -106,12 +107,7 @@ class Zone(StrEnum):
 
 _PASTED = frozenset({Zone.CODE, Zone.TRACE})
 
-_ZONE_WEIGHTS = {
-    Zone.TITLE: TITLE_WEIGHT,
-    Zone.PROSE: PROSE_WEIGHT,
-    Zone.CODE: CODE_WEIGHT,
-    Zone.TRACE: TRACE_WEIGHT,
-}
+_ZONE_WEIGHTS = {Zone.TITLE: TITLE_WEIGHT, Zone.PROSE: PROSE_WEIGHT, Zone.CODE: CODE_WEIGHT, Zone.TRACE: TRACE_WEIGHT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,29 +148,29 @@ class Query:
     zones: tuple[tuple[Zone, str], ...] = field(default=(), repr=False)
 
 
-_RUN = re.compile(rf"(\S{{{LONGEST_RUN}}})(?=\S)")
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_CHECK_BOX = re.compile(r"^\s*[-*+]\s*\[[ xX]?\]")
-_HEADING = re.compile(r"^\s{0,3}(?:#{1,6}\s|\*\*[^*]+\*\*:?\s*$)")
-_ENVIRONMENT = re.compile(
+_RUN = pattern(rf"(\S{{{LONGEST_RUN}}})(?=\S)")
+_COMMENT = pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_CHECK_BOX = pattern(r"^\s*[-*+]\s*\[[ xX]?\]")
+_HEADING = pattern(r"^\s{0,3}(?:#{1,6}\s|\*\*[^*]+\*\*:?\s*$)")
+_ENVIRONMENT = pattern(
     r"^\s*[-*+]?\s*(?:\*\*)?(?:[\w.]+ )?(?:os|version|browser|platform|operating system|time ?zone|environment|device)"
     r"(?: version)?(?:\*\*)?\s*[:=].{0,80}$",
     re.IGNORECASE,
 )
-_IMAGE = re.compile(r"!\[[^\]]{0,500}\]\([^()]*\)|<img\b[^<>]*>", re.IGNORECASE)
-_URL = re.compile(r"(?:https?|ftp)://[^\s)>\]]+")
-_SOURCE_LINK = re.compile(r"/(?:blob|tree|src)/[^/\s]+/([^\s#?)]+)")
-_FENCE = re.compile(r"^\s*(?:```|~~~)")
-_PROMPT = re.compile(r"^\s*(?:>>>|\.\.\. |\$ |In \[\d+\])")
-_TRACE_START = re.compile(r"Traceback \(most recent|^\s*(?:thread '.*' panicked|panic:|goroutine \d+ \[)")
-_ERROR_LINE = re.compile(r"^[\w.]*(?:Error|Exception|Warning|Exit|Interrupt)\b")
-_TRACE_LINE = re.compile(r'^\s*(?:File "|at\s+\S+.*[(:]|\d+:\s+0x|#\d+\s)|^\s*[\w./\\-]+\.\w{1,5}:\d+')
-_INLINE_CODE = re.compile(r"`([^`\n]{1,200})`")
-_PATH = re.compile(r"(?:[\w@+.-]+[/\\])+[\w@+.-]+|\b[\w+-]+(?:\.[\w+-]+)*\.[A-Za-z]{1,5}\b")
-_DOTTED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)+")
-_NAME = re.compile(r"([A-Za-z_$][\w$]*)(\s?\()?")
-_SEPARATORS = re.compile(r"\.|::|#|->")
-_TEST_REQUEST = re.compile(
+_IMAGE = pattern(r"!\[[^\]]{0,500}\]\([^()]*\)|<img\b[^<>]*>", re.IGNORECASE)
+_URL = pattern(r"(?:https?|ftp)://[^\s)>\]]+")
+_SOURCE_LINK = pattern(r"/(?:blob|tree|src)/[^/\s]+/([^\s#?)]+)")
+_FENCE = pattern(r"^\s*(?:```|~~~)")
+_PROMPT = pattern(r"^\s*(?:>>>|\.\.\. |\$ |In \[\d+\])")
+_TRACE_START = pattern(r"Traceback \(most recent|^\s*(?:thread '.*' panicked|panic:|goroutine \d+ \[)")
+_ERROR_LINE = pattern(r"^[\w.]*(?:Error|Exception|Warning|Exit|Interrupt)\b")
+_TRACE_LINE = pattern(r'^\s*(?:File "|at\s+\S+.*[(:]|\d+:\s+0x|#\d+\s)|^\s*[\w./\\-]+\.\w{1,5}:\d+')
+_INLINE_CODE = pattern(r"`([^`\n]{1,200})`")
+_PATH = pattern(r"(?:[\w@+.-]+[/\\])+[\w@+.-]+|\b[\w+-]+(?:\.[\w+-]+)*\.[A-Za-z]{1,5}\b")
+_DOTTED = pattern(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)+")
+_NAME = pattern(r"([A-Za-z_$][\w$]*)(\s?\()?")
+_SEPARATORS = pattern(r"\.|::|#|->")
+_TEST_REQUEST = pattern(
     r"\b(?:add|write|fix|update|improve|find|show|which|what|where|missing|flaky|our|the)\b[^.\n]{0,30}\btests?\b",
     re.IGNORECASE,
 )

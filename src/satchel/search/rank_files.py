@@ -308,11 +308,7 @@ def _calls(store: Store, lexicon: Lexicon, chunk_scores: FloatArray, file_score:
 
 
 def _ranked_spans(
-    lexicon: Lexicon,
-    span_scores: FloatArray,
-    file_score: FloatArray,
-    file_rank: IntArray,
-    similar: FloatArray | None,
+    lexicon: Lexicon, span_scores: FloatArray, file_score: FloatArray, file_rank: IntArray, similar: FloatArray | None
 ) -> IntArray:
     """Return live spans that get a value: all of the best files, the best anywhere, and those of the nearest chunks."""
     least = 0.0

@@ -123,7 +123,7 @@ PORTION_GROWTH = 4
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits of one kind, best first, and the query terms that no chunk of the kind contains.
+    """Hits of one kind, best first.
 
     `strength` is how well the kind answers, 0 to 1, and `matched` the share of the question's idf mass in its best
     spans (`satchel.search.strength`); for records both are the best match. `with_vectors` of `chunks` have a
@@ -131,7 +131,6 @@ class SearchResult:
     """
 
     hits: tuple[Hit, ...]
-    missing_terms: tuple[str, ...] = ()
     with_vectors: int | None = None
     chunks: int = 0
     strength: float = 0.0
@@ -183,14 +182,10 @@ def search_records(
     ranking = _Ranking(lexicon, ranked, matched, signals, several, spans, asks_for_routine(title_of(query)))
     hits = _hits(store, ranking, candidates, filters, now)
     strength = max((hit.relevance for hit in hits), default=0.0)
-    order = places_of([hit.score for hit in hits])
-    return SearchResult(
-        tuple(
-            replace(hit, relevance=relevance_of(strength, hit.relevance / max(strength, 1e-12), place))
-            for hit, place in zip(hits, order, strict=True)
-        ),
-        scores.missing, covered, lexicon.chunk_count, strength, strength,
-    )  # fmt: skip
+    placed = zip(hits, places_of([hit.score for hit in hits]), strict=True)
+    shares = ((hit, hit.relevance / max(strength, 1e-12), place) for hit, place in placed)
+    rated = tuple([replace(hit, relevance=relevance_of(strength, share, place)) for hit, share, place in shares])
+    return SearchResult(rated, covered, lexicon.chunk_count, strength, strength)
 
 
 NEIGHBOUR_WEIGHTS = (0.5, 0.4, 0.3, 0.2)

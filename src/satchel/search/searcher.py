@@ -54,13 +54,15 @@ def search_kind(
     likeness: Likeness | None = None,
     silent: AbstractSet[SearchStrategy] = frozenset(),
     weights: rank_files.FileWeights = (),
+    least_share: float = 0.0,
 ) -> SearchResult:
     """Rank the chunks of one kind. The result is empty for a question without meaningful terms.
 
     `votes` are those of the commits for this question; pass the same object for every kind to compute them once.
     `candidates` counts spans of files; of records there are at most an eighth as many (`SPANS_PER_RECORD`).
     `filters` and `now` (see `search_records`) concern records only, `likeness` all kinds but code. `silent` strategies
-    take no part. `weights` are those of `rank_files.rank`.
+    take no part. `weights` are those of `rank_files.rank`. Chunks of files with less than `least_share` of the best
+    relevance are left out, except where a trace leads to one.
     """
     lexicon = store.lexicon(kind)
     if not lexicon.chunk_count or not query.terms:
@@ -75,9 +77,9 @@ def search_kind(
     ranking, similar = _ranked(query, store, lexicon, kind, votes or Votes(query, store), likeness, silent, weights)
     nearest = _nearest(similar)
     strength, matched = max(ranking.evidence.strength, nearest), max(ranking.evidence.spans, nearest)
-    hits = tuple(_file_hits(store, lexicon, ranking, candidates, similar, strength))
+    hits = tuple(_file_hits(store, lexicon, ranking, candidates, similar, strength, least_share))
     covered, chunks = (similar.count, lexicon.chunk_count) if similar is not None else (None, 0)
-    return SearchResult(hits, ranking.scores.missing, covered, chunks, strength, matched)
+    return SearchResult(hits, covered, chunks, strength, matched)
 
 
 def _ranked(
@@ -133,49 +135,39 @@ def _file_hits(
     candidates: int,
     similar: Similar | None,
     strength: float,
+    least_share: float,
 ) -> list[Hit]:
     columns = lexicon.columns
-    best = _largest(ranking.value, candidates)
+    finite = np.flatnonzero(np.isfinite(ranking.value))
+    best: list[int] = finite[bm25.largest(ranking.value[finite], candidates)].tolist()
     owners, starts, ends, values = (
         column[best].tolist() for column in (columns.span_chunk, columns.span_start, columns.span_end, ranking.value)
     )
-    chunks: dict[int, list[ScoredSpan]] = {}
-    for owner, start, end, value in zip(owners, starts, ends, values, strict=True):
-        chunks.setdefault(owner, []).append(ScoredSpan(start, end, value))
-    owned = list(chunks)
-    rows = columns.chunk_row[owned].tolist()
-    stored = lexicon.stored(chunks_of, owned, partial(chunks_of, store))
-    every = rank_files.shares(ranking, lexicon, best).tolist()
-    shares = dict(zip(reversed(owners), reversed(every), strict=True))  # that of the best span stays
-    place = dict(zip(owned, places_of([spans[0].value for spans in chunks.values()]), strict=True))
-    learned = dict(zip(reversed(owners), reversed(ranking.learned[best].tolist()), strict=True))
-    documents = columns.chunk_document[owned].tolist()
-    file_signals = {document: _file_signals(ranking, document) for document in dict.fromkeys(documents)}
-    file_scores = ranking.file_score[documents].tolist()
-    calls = ranking.calls[owned].tolist()
+    members: dict[int, list[int]] = {}
+    for number, owner in enumerate(owners):
+        members.setdefault(owner, []).append(number)
     framed = {place.chunk: ranking.frame_strength(place.chunk) for place in ranking.mentions.places}
+    shares, learned = rank_files.shares(ranking, lexicon, best).tolist(), ranking.learned[best].tolist()
+    relevances: dict[int, float] = {}
+    places = places_of([values[own[0]] for own in members.values()])
+    for (chunk, (first, *_)), place in zip(members.items(), places, strict=True):
+        relevance = relevance_of(strength, shares[first], place)
+        relevances[chunk] = max(relevance, relevance_of(framed[chunk])) if chunk in framed else relevance
+    least = 0.0 if framed else least_share * max(relevances.values(), default=0.0)
+    owned = [chunk for chunk, relevance in relevances.items() if relevance >= least]
+    rows, documents = columns.chunk_row[owned].tolist(), columns.chunk_document[owned].tolist()
+    stored = lexicon.stored(chunks_of, owned, partial(chunks_of, store))
+    file_signals = {document: _file_signals(ranking, document) for document in dict.fromkeys(documents)}
+    file_scores, calls = ranking.file_score[documents].tolist(), ranking.calls[owned].tolist()
     hits = []
     for chunk, row, document, score, called in zip(owned, rows, documents, file_scores, calls, strict=True):
-        spans, frame = chunks[chunk], framed.get(chunk, 0.0)
-        hits.append(
-            Hit(
-                chunk=stored[row][1],
-                relevance=max(relevance_of(strength, shares[chunk], place[chunk]), relevance_of(frame)),
-                score=spans[0].value,
-                spans=tuple(spans),
-                signals=file_signals[document] + _part_signals(called, chunk, frame, similar, learned[chunk]),
-                file_score=1.0 + FRAMED_FILE * frame if frame else score,
-            )
-        )
+        own, frame = members[chunk], framed.get(chunk, 0.0)
+        signals = file_signals[document] + _part_signals(called, chunk, frame, similar, learned[own[0]])
+        spans = tuple([ScoredSpan(starts[one], ends[one], values[one]) for one in own])
+        file_score = 1.0 + FRAMED_FILE * frame if frame else score
+        hits.append(Hit(stored[row][1], relevances[chunk], values[own[0]], spans, signals, file_score))
     hits.sort(key=lambda hit: (-hit.score, hit.chunk.id))
     return hits
-
-
-def _largest(values: bm25.FloatArray, count: int) -> list[int]:
-    """Return the positions of the largest finite values, falling; equal values in order of position."""
-    finite = np.flatnonzero(np.isfinite(values))
-    positions: list[int] = finite[bm25.largest(values[finite], count)].tolist()
-    return positions
 
 
 def _file_signals(ranking: rank_files.Ranking, document: int) -> tuple[Signal, ...]:
@@ -208,8 +200,8 @@ def _part_signals(
 ) -> tuple[Signal, ...]:
     """Return the signals of a chunk beside those of its file; `framed` is that of the frame that leads to it."""
     rows = [Signal("calls", round(calls, 4), rank_files.VALUE_CALLS)] if calls > 0 else []
-    if round(learned, 4):
-        rows.append(Signal("learned", round(learned, 4), 1.0))
+    if part := round(learned, 4):
+        rows.append(Signal("learned", part, 1.0))
     if framed > 0:
         rows.append(Signal(TRACE_SIGNAL, round(framed, 4), rank_files.VALUE_TRACE))
     if similar is not None and similar.cosine[chunk] > 0:

@@ -13,6 +13,7 @@ from dataclasses import field, replace
 from functools import lru_cache
 
 from satchel.dataclass import dataclass
+from satchel.text import pattern
 
 LONGEST_LINE = 500
 """Most characters of a line that are compared with the forms. Frames are shorter; some forms try every position."""
@@ -64,8 +65,8 @@ NO_TRACE = Trace()
 _AT = r":(?P<line>\d+)"
 _FILE = r"(?P<path>(?:[A-Za-z]:)?[\w@./\\+-]+\.[A-Za-z]{1,5})"
 _FORMS = tuple(
-    (language, re.compile(pattern))
-    for language, pattern in (
+    (language, pattern(form))
+    for language, form in (
         (PYTHON, r'[\s|+]*File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?'),
         (PYTHON, rf"(?P<path>(?:[A-Za-z]:)?[^\s:]+\.pyx?){_AT}:(?: in (?P<function>\S+)| [A-Za-z_][\w.]*)?\s*$"),
         (JAVA, rf"\s*at (?P<function>[\w.$/@<>-]+)\((?P<path>[\w$-]+\.(?:java|kt|scala|groovy)){_AT}\)"),
@@ -86,8 +87,8 @@ _FORMS = tuple(
 """Language and form of the lines of a trace. The first form that matches counts."""
 
 _FUNCTIONS = (
-    re.compile(r"\s*\d+:\s+(?:0x[0-9a-f]+ - )?(?P<function>[<\w{]\S*::\S.*?)\s*$"),
-    re.compile(
+    pattern(r"\s*\d+:\s+(?:0x[0-9a-f]+ - )?(?P<function>[<\w{]\S*::\S.*?)\s*$"),
+    pattern(
         r"(?:created by )?(?P<function>[\w./~@-]+\.(?:\(\*?[\w.\[\]]+\)\.)?[\w.\[\]-]+)(?:\(.*\))?"
         r"(?: in goroutine \d+)?$"
     ),
@@ -98,34 +99,34 @@ _DEFINITION = re.compile(r"[> ]\s+(?:async )?def (\w+)\(")
 """pytest prints the source of a function above the place that failed in it."""
 
 _MENTIONS = (
-    re.compile(r"https?://\S{1,200}?/(?:blob|tree|src)/[^/\s]+/(?P<path>[^\s#?)]+)#L(?P<line>\d{1,6})"),
-    re.compile(rf"{_FILE}(?::|#L|\((?=\d+[,)]))(?P<line>\d{{1,6}})\b"),
+    pattern(r"https?://\S{1,200}?/(?:blob|tree|src)/[^/\s]+/(?P<path>[^\s#?)]+)#L(?P<line>\d{1,6})"),
+    pattern(rf"{_FILE}(?::|#L|\((?=\d+[,)]))(?P<line>\d{{1,6}})\b"),
 )
 _TESTS = (
-    re.compile(r"(?:FAILED|ERROR) (?P<path>[^\s:]+\.py)::(?P<function>\S+)(?: - (?P<error>.*))?"),
-    re.compile(r"_{3,} (?P<function>[\w.]+)(?:\[.*\])? _{3,}$"),
-    re.compile(r"(?:FAIL|ERROR): (?P<function>\w+) \([\w.]+\)$"),
-    re.compile(r"\s*--- FAIL: (?P<function>\S+)"),
-    re.compile(r"(?:---- |test )(?P<function>\S+) (?:stdout ----|\.\.\. FAILED)"),
-    re.compile(r"\s*\u25cf (?:.* \u203a )?(?P<function>.+)"),
-    re.compile(r"\s*(?:FAIL|\u00d7)\s+(?P<path>\S+\.[cm]?[jt]sx?) > (?:.* > )?(?P<function>.+)"),
+    pattern(r"(?:FAILED|ERROR) (?P<path>[^\s:]+\.py)::(?P<function>\S+)(?: - (?P<error>.*))?"),
+    pattern(r"_{3,} (?P<function>[\w.]+)(?:\[.*\])? _{3,}$"),
+    pattern(r"(?:FAIL|ERROR): (?P<function>\w+) \([\w.]+\)$"),
+    pattern(r"\s*--- FAIL: (?P<function>\S+)"),
+    pattern(r"(?:---- |test )(?P<function>\S+) (?:stdout ----|\.\.\. FAILED)"),
+    pattern(r"\s*\u25cf (?:.* \u203a )?(?P<function>.+)"),
+    pattern(r"\s*(?:FAIL|\u00d7)\s+(?P<path>\S+\.[cm]?[jt]sx?) > (?:.* > )?(?P<function>.+)"),
 )
 _ERRORS = (
-    re.compile(
+    pattern(
         r"[\s|]*(?:E\s{2,}|Exception in thread \"[^\"]*\" |Unhandled exception[.:]? *|Uncaught (?:\(in promise\) )?)?"
         r"(?P<error>(?:[A-Za-z_][\w.$]*(?:Error|Exception|Warning|Failure|Panic|Exit|Interrupt|Fault)|Error|Exception)\b"
         r"(?: \[\w+\])?(?::(?: .*)?)?)$"
     ),
-    re.compile(r"(?P<error>(?:panic|fatal error): .*|Program (?:received|terminated with) signal .*)"),
-    re.compile(r".*?(?P<error>\bAssertion .* failed)\.?$"),
-    re.compile(r"(?:fatal )?(?P<error>error(?:\[\w+\])?: .*)"),
+    pattern(r"(?P<error>(?:panic|fatal error): .*|Program (?:received|terminated with) signal .*)"),
+    pattern(r".*?(?P<error>\bAssertion .* failed)\.?$"),
+    pattern(r"(?:fatal )?(?P<error>error(?:\[\w+\])?: .*)"),
 )
-_CAUSED = re.compile(r"\s*Caused by: (?P<error>.*)")
-_EXPLAINED = re.compile(r"E\s{2,}(?P<error>\S.*)")
-_UNNAMED = re.compile(r"(?P<error>[A-Za-z_][\w.]*(?:: .*)?)$")
+_CAUSED = pattern(r"\s*Caused by: (?P<error>.*)")
+_EXPLAINED = pattern(r"E\s{2,}(?P<error>\S.*)")
+_UNNAMED = pattern(r"(?P<error>[A-Za-z_][\w.]*(?:: .*)?)$")
 """The line below a Python traceback is its error, whatever that is called."""
 
-_VENDORED = re.compile(
+_VENDORED = pattern(
     r"(?:^|/)(?:site-packages|dist-packages|node_modules|vendor|go/pkg/mod|lib/python[\d.]+|\.cargo/registry|\.rustup)/"
     r"|(?:^|/)(?:\.m2|\.nuget|\.gradle)/|^(?:/usr/(?:lib|include|share)|/usr/local/(?:lib|go|include)|/lib(?:32|64)?|/rustc)/"
     r"|^(?:<|node:|internal/(?:modules|process|main|timers|streams)/[\w/]+\.js|\$GOROOT/)"
@@ -162,10 +163,10 @@ class _Reader:
     def read(self, line: str) -> None:
         if not line.strip():
             return
-        explained = _EXPLAINED.match(line)
-        if not self._frame(line) and not self._test(line):
+        explained, has_number = _EXPLAINED.match(line), any(map(str.isdigit, line))
+        if not (has_number and self._frame(line)) and not self._test(line):
             self._error(line, explained)
-            self.mentions += _mentioned(line)
+            self.mentions += _mentioned(line) if has_number else ()
             self._function(line)
         self.explains = explained is not None
 

@@ -165,10 +165,7 @@ def _stat_batch(
 
 
 def _stream_commits(
-    repository: Repository,
-    arguments: Sequence[str],
-    boundary: frozenset[str],
-    should_stop: Callable[[], bool] | None,
+    repository: Repository, arguments: Sequence[str], boundary: frozenset[str], should_stop: Callable[[], bool] | None
 ) -> Iterator[Commit]:
     """Yield each commit when the next one begins, and the last one when git has ended well."""
     pending: Commit | None = None

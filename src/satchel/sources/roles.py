@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
+from satchel.text import pattern
+
 _ROLES = {
     "benchmark": "bench benches benchmark benchmarks",
     "doc": "doc docs documentation",
@@ -17,7 +19,7 @@ _ROLES = {
 _FOLDERS = {name: role for role, names in _ROLES.items() for name in names.split()}
 """Folder name -> role of what is inside. The outermost one that applies decides."""
 
-_TEST_FOLDER = re.compile(r"[^/]+[_-]tests?")
+_TEST_FOLDER = pattern(r"[^/]+[_-]tests?")
 """`integration_tests`, `runtime-tests`."""
 
 _PACKAGE_ROOTS = frozenset({"src", "lib"})
@@ -27,15 +29,12 @@ _SHIPPED_NAMES = frozenset({"t", "testing", "spec", "specs", "example", "sample"
 """Names that a shipped package also uses for what it offers: `src/flask/testing/`, `lib/spec/`."""
 
 _FILES = (
-    (
-        re.compile(r"conftest\.py|test_[^/]*|[^/]*_test\.[^/]+|[^/]*[.-]tests?\.[^/]+|[^/]*\.(?:spec|e2e)\.[^/]+"),
-        "test",
-    ),
-    (re.compile(r"[^/]*_spec\.rb|[^/]*_unittest\.[^./]+|(?:test|spec)_?helper\.[^./]+"), "test"),
-    (re.compile(r"[^/]*(?:_pb2(?:_grpc)?\.pyi?|\.pb\.(?:go|cc|h)|\.g\.dart|\.designer\.cs)"), "generated"),
-    (re.compile(r"[^/]*(?:[._]generated\.[^./]+|\.min\.(?:js|css))"), "generated"),
+    (pattern(r"conftest\.py|test_[^/]*|[^/]*_test\.[^/]+|[^/]*[.-]tests?\.[^/]+|[^/]*\.(?:spec|e2e)\.[^/]+"), "test"),
+    (pattern(r"[^/]*_spec\.rb|[^/]*_unittest\.[^./]+|(?:test|spec)_?helper\.[^./]+"), "test"),
+    (pattern(r"[^/]*(?:_pb2(?:_grpc)?\.pyi?|\.pb\.(?:go|cc|h)|\.g\.dart|\.designer\.cs)"), "generated"),
+    (pattern(r"[^/]*(?:[._]generated\.[^./]+|\.min\.(?:js|css))"), "generated"),
 )
-_CAMEL_TEST = re.compile(r"[^/]*[a-z0-9](?:Tests?|TestCase|IT|Spec)\.(?:java|kt|scala|groovy|cs|swift|php)")
+_CAMEL_TEST = pattern(r"[^/]*[a-z0-9](?:Tests?|TestCase|IT|Spec)\.(?:java|kt|scala|groovy|cs|swift|php)")
 
 SECONDARY = frozenset(_ROLES)
 """Roles that rank below sources."""
@@ -54,8 +53,8 @@ def file_role(path: str) -> str:
             return role
     if _CAMEL_TEST.fullmatch(name):
         return "test"
-    for pattern, role in _FILES:
-        if pattern.fullmatch(name.lower()):
+    for form, role in _FILES:
+        if form.fullmatch(name.lower()):
             return role
     return "source"
 
@@ -125,44 +124,42 @@ _BY_NAME = {
 }
 
 _BY_PATTERN = (
-    (re.compile(r".*\.(?:gemspec|podspec|csproj|vbproj|fsproj|props|sln|cabal|nuspec|nimble)"), Peripheral.MANIFEST),
-    (re.compile(r"(?:[\w-]*[-_])?(?:requirements|constraints)(?:[-_.][\w-]*)*\.(?:txt|in)"), Peripheral.MANIFEST),
-    (re.compile(r".+\.lock|.*[-_]lock\.(?:json|ya?ml|toml)"), Peripheral.LOCK),
-    (re.compile(r"[jt]sconfig(?:[.-][\w.-]+)?\.json"), Peripheral.CONFIGURATION),
-    (re.compile(r"\.?[\w.-]+\.config\.(?:[cm]?[jt]sx?|json)|\.[\w-]+rc(?:\.\w+)?"), Peripheral.CONFIGURATION),
-    (re.compile(r"\.(?:eslint|prettier|stylelint|npm|git|docker|vercel)[\w.-]*"), Peripheral.CONFIGURATION),
+    (pattern(r".*\.(?:gemspec|podspec|csproj|vbproj|fsproj|props|sln|cabal|nuspec|nimble)"), Peripheral.MANIFEST),
+    (pattern(r"(?:[\w-]*[-_])?(?:requirements|constraints)(?:[-_.][\w-]*)*\.(?:txt|in)"), Peripheral.MANIFEST),
+    (pattern(r".+\.lock|.*[-_]lock\.(?:json|ya?ml|toml)"), Peripheral.LOCK),
+    (pattern(r"[jt]sconfig(?:[.-][\w.-]+)?\.json"), Peripheral.CONFIGURATION),
+    (pattern(r"\.?[\w.-]+\.config\.(?:[cm]?[jt]sx?|json)|\.[\w-]+rc(?:\.\w+)?"), Peripheral.CONFIGURATION),
+    (pattern(r"\.(?:eslint|prettier|stylelint|npm|git|docker|vercel)[\w.-]*"), Peripheral.CONFIGURATION),
     (
-        re.compile(
+        pattern(
             r"(?:change[-_ ]?logs?|changes|history|news|releases?|release[-_ ]?(?:notes?|history)|whats[-_]?new"
             r"|migrat(?:ing|ion)[-_ ]?guide)(?:[-_.]v?\d[\w.-]*)?(?:\.(?:md|markdown|rst|txt|adoc|asciidoc|org|html))?"
         ),
         Peripheral.CHANGELOG,
     ),
     (
-        re.compile(
-            r"(?:un)?licen[cs]es?(?:[-_.][\w.-]+)?|copying(?:[-_.][\w.-]+)?|copyright(?:\.\w+)?|notice(?:\.\w+)?"
-        ),
+        pattern(r"(?:un)?licen[cs]es?(?:[-_.][\w.-]+)?|copying(?:[-_.][\w.-]+)?|copyright(?:\.\w+)?|notice(?:\.\w+)?"),
         Peripheral.LICENCE,
     ),
     (
-        re.compile(
+        pattern(
             r"(?:code[-_]of[-_]conduct|governance|maintainers|authors|contributors|codeowners|funding|sponsors|backers"
             r"|(?:pull_request|issue)_template|thanks|credits)(?:\.\w+)?"
         ),
         Peripheral.COMMUNITY,
     ),
-    (re.compile(r".+\.(?:snap|snapshot|golden|approved\.\w+|received\.\w+|cassette)"), Peripheral.TEST_DATA),
-    (re.compile(r".+\.(?:po|pot|xliff|xlf)"), Peripheral.TRANSLATION),
+    (pattern(r".+\.(?:snap|snapshot|golden|approved\.\w+|received\.\w+|cassette)"), Peripheral.TEST_DATA),
+    (pattern(r".+\.(?:po|pot|xliff|xlf)"), Peripheral.TRANSLATION),
 )
 """Patterns of lower-case file names, the first that applies decides."""
 
-_COMMUNITY_PAGE = re.compile(r"(?:^|/)(?:SECURITY|SUPPORT)\.\w+$")
+_COMMUNITY_PAGE = pattern(r"(?:^|/)(?:SECURITY|SUPPORT)\.\w+$")
 """In capitals: `docs/security.rst` explains the product."""
 
 _PROSE_ONLY = frozenset({Peripheral.CHANGELOG, Peripheral.LICENCE, Peripheral.COMMUNITY})
 """A file of code with such a name (`history.py`, `license.ts`) is a source."""
 
-_PROSE = re.compile(r".+\.(?:md|mdx|markdown|rst|txt|adoc|asciidoc|html?)")
+_PROSE = pattern(r".+\.(?:md|mdx|markdown|rst|txt|adoc|asciidoc|html?)")
 """What can be a translated page or a release note. Code and data of a language are part of the product."""
 
 _PERIPHERAL_FOLDERS = {
@@ -191,9 +188,10 @@ _LANGUAGES = """
     ta:tamil te th:thai tr:turkish uk:ukrainian ur uz vi:vietnamese zh:chinese
 """
 _LANGUAGE_NAMES = {code: name for code, _, name in (row.partition(":") for row in _LANGUAGES.split())}
-_LANGUAGE = re.compile(rf"({'|'.join(_LANGUAGE_NAMES)})(?:[-_](?:[a-z]{{2,4}}|\d{{3}}))?")
-_SUFFIXED = re.compile(rf"(?:readme|contributing|changelog|[\w-]+)[._-]((?:{_LANGUAGE.pattern}))\.\w+")
-_README_SUFFIX = re.compile(r"(?:readme|contributing|index|getting[-_]started)[._-].*")
+_CODE = rf"({'|'.join(_LANGUAGE_NAMES)})(?:[-_](?:[a-z]{{2,4}}|\d{{3}}))?"
+_LANGUAGE = pattern(_CODE)
+_SUFFIXED = pattern(rf"(?:readme|contributing|changelog|[\w-]+)[._-]((?:{_CODE}))\.\w+")
+_README_SUFFIX = pattern(r"(?:readme|contributing|index|getting[-_]started)[._-].*")
 _TRANSLATED_FOLDERS = frozenset({"i18n", "l10n", "translations", "locale", "locales", "lang"})
 _PAGES = frozenset({"doc", "docs", "documentation", "website", "site", "content", "guide", "book", "pages"})
 
@@ -208,7 +206,7 @@ def peripheral_role(path: str, *, is_prose: bool = False) -> Peripheral | None:
     it is then test data. Code of tests has another role (`file_role`).
     """
     *folders, name = path.lower().split("/")
-    role = _BY_NAME.get(name) or next((role for pattern, role in _BY_PATTERN if pattern.fullmatch(name)), None)
+    role = _BY_NAME.get(name) or next((role for form, role in _BY_PATTERN if form.fullmatch(name)), None)
     if role is not None and (is_prose or role not in _PROSE_ONLY):
         return role
     role = next((_PERIPHERAL_FOLDERS[folder] for folder in folders if folder in _PERIPHERAL_FOLDERS), None)
@@ -252,24 +250,24 @@ _ASKED = {
     Peripheral.TRANSLATION: r"translat\w+|locali[sz]ation|languages?|i18n|l10n",
     Peripheral.TEST_DATA: r"fixtures?|snapshots?|test data|golden|tests?",
 }
-_ASKS = {role: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for role, words in _ASKED.items()}
+_ASKS = {role: pattern(rf"\b(?:{words})\b", re.IGNORECASE) for role, words in _ASKED.items()}
 
 
 def asked_peripherals(title: str) -> frozenset[Peripheral]:
     """Return the peripheral files that the first line of a question asks for by what they are."""
-    named = {role for role, pattern in _ASKS.items() if pattern.search(title)}
+    named = {role for role, form in _ASKS.items() if form.search(title)}
     languages = {name for name in _LANGUAGE_NAMES.values() if name}
     if languages.intersection(re.findall(r"[a-z]+", title.lower())):
         named.add(Peripheral.TRANSLATION)
     return frozenset(named)
 
 
-_BOTS = re.compile(
+_BOTS = pattern(
     r"\[bot\]|dependabot|renovate|greenkeeper|pre-commit-ci|pyup[-_ ]?bot|snyk-bot|github[- ]actions|weblate|"
     r"transifex|release[- ]please|semantic-release",
     re.IGNORECASE,
 )
-_ROUTINE = re.compile(
+_ROUTINE = pattern(
     r"""(?:\w+(?:\([\w./ -]*\))?!?:\s*)?(?:
         bump(?:s|ed)?\b .* | update\ (?:(?:dev(?:elopment)?|test|pinned|project)\ )?
             (?:dependenc(?:y|ies)|requirements|lock\ ?file)\b .*
@@ -280,7 +278,7 @@ _ROUTINE = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
-_ASKS_ROUTINE = re.compile(
+_ASKS_ROUTINE = pattern(
     r"\b(?:bump(?:s|ed)?|upgrad\w+|dependenc(?:y|ies)|releases?|released|version\w*|dependabot|renovate|bots?|merge[sd]?|"
     r"pre-commit)\b",
     re.IGNORECASE,

@@ -498,12 +498,14 @@ def _through(
 ) -> dict[Key, Value]:
     """Return values by key from a bounded table; missing ones are fetched. Two threads may fetch the same one."""
     kept: dict[Key, Value] = tables.setdefault(name, {})
-    missing = [key for key in keys if key not in kept]
-    if missing:
-        if len(kept) + len(missing) > MOST_KEPT:
-            kept, missing = {}, keys  # a new table: other threads may be reading the old one
-            tables[name] = kept
-        kept.update(fetch(missing))
+    try:
+        return dict(zip(keys, map(kept.__getitem__, keys), strict=True))
+    except KeyError:
+        missing = [key for key in keys if key not in kept]
+    if len(kept) + len(missing) > MOST_KEPT:
+        kept, missing = {}, keys  # a new table: other threads may be reading the old one
+        tables[name] = kept
+    kept.update(fetch(missing))
     return {key: kept[key] for key in keys if key in kept}
 
 

@@ -28,6 +28,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from satchel.dataclass import dataclass
+from satchel.text import pattern
 
 
 class SkipReason(StrEnum):
@@ -311,8 +312,8 @@ _SECRET_PATHS = _words("""
     .gem/credentials .composer/auth.json .m2/settings.xml .azure/accesstokens.json gh/hosts.yml
 """)
 _SECRET_FOLDERS = frozenset((".ssh", ".gnupg"))
-_CLIENT_SECRET = re.compile(r"(?:client_secret|service[-_]?account)[^/]*\.json")
-_SAMPLE = re.compile(r"(?:^|[._-])(?:example|sample|template|tmpl|dist|defaults?|schema)(?:$|[._-])")
+_CLIENT_SECRET = pattern(r"(?:client_secret|service[-_]?account)[^/]*\.json")
+_SAMPLE = pattern(r"(?:^|[._-])(?:example|sample|template|tmpl|dist|defaults?|schema)(?:$|[._-])")
 
 
 def is_secret_file(path: str) -> bool:
@@ -335,7 +336,7 @@ def is_secret_file(path: str) -> bool:
     )
 
 
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
+_UNPRINTABLE = pattern("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 
 
 def is_odd_name(name: str) -> bool:
@@ -354,7 +355,7 @@ def _escape_character(match: re.Match[str]) -> str:
     return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else ascii(match[0])[1:-1]
 
 
-WILD = re.compile(r"[*?\[\\]")
+WILD = pattern(r"[*?\[\\]")
 """The characters with a special meaning in a glob."""
 
 _NEVER = "(?!)"  # a pattern that git calls malformed matches nothing
@@ -429,9 +430,9 @@ def _star(glob: str, position: int) -> tuple[str, int]:
     return _STAR, end
 
 
-_CLASS = re.compile(r"\[:([^\]]*):\]")
-_RANGE_END = re.compile(r"-(?:\\(.)|([^\]\\]))", re.DOTALL)
-_MEMBER = re.compile(r"\\(.)|([^\\])", re.DOTALL)
+_CLASS = pattern(r"\[:([^\]]*):\]")
+_RANGE_END = pattern(r"-(?:\\(.)|([^\]\\]))", re.DOTALL)
+_MEMBER = pattern(r"\\(.)|([^\\])", re.DOTALL)
 
 
 def _bracket(glob: str, position: int) -> tuple[str, int]:

@@ -24,7 +24,6 @@ below that they touch, else to the one above.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -35,6 +34,7 @@ from typing import NamedTuple
 from satchel.dataclass import dataclass
 from satchel.safety.sanitize import MOST_NAME_SPACES, plain_name
 from satchel.sources import experiences
+from satchel.text import pattern
 from satchel.types import CONTEXT_TYPES, ContextItem, Detail, Kind, Piece, Trust, View
 
 MARK = "@@"
@@ -53,8 +53,8 @@ _DAY = len("2024-05-01")
 
 # C1 controls and the separators would break lines for some readers, a lone surrogate cannot be written as UTF-8.
 _UNSAFE = "\x7f-\x9f\u2028\u2029\ud800-\udfff"
-_UNSAFE_CHARACTER = re.compile(f"[{_UNSAFE}]")
-_MISREADABLE = re.compile(
+_UNSAFE_CHARACTER = pattern(f"[{_UNSAFE}]")
+_MISREADABLE = pattern(
     f"[\x00-\x1f{_UNSAFE}]"
     r"|\A(?:\Z|[\"`\s]|(?:of|signature|line|moved|changed|stale)(?: |\Z))"  # a quote, a code span, a word of ours
     r"|(?:\s|\ #+|\ ?\((?:window|signature|line)\))\Z"  # a closing heading mark, a detail mark
@@ -267,7 +267,7 @@ _GROUP_OF_TYPE = {
     **dict.fromkeys(("document", "section", "requirement", "feature", "doc", "user-story"), "documentation"),
     **dict.fromkeys(("session", "message", "decision", "question", "conversation", "commit"), "conversation"),
 }
-_ENDING = re.compile(r"[:\"\[]|\)\Z")
+_ENDING = pattern(r"[:\"\[]|\)\Z")
 
 
 class ItemSection(NamedTuple):

@@ -110,10 +110,7 @@ def graph_command(invocation: Invocation, arguments: dict[str, Any], *, strict: 
 
 
 @operation_command(
-    EXPAND,
-    "expand",
-    shows="what was found, with the handles of what did not fit,",
-    positional={"handles": "HANDLE..."},
+    EXPAND, "expand", shows="what was found, with the handles of what did not fit,", positional={"handles": "HANDLE..."}
 )
 def expand_command(invocation: Invocation, arguments: dict[str, Any]) -> int:
     """Show everything behind a handle.
@@ -128,10 +125,7 @@ def expand_command(invocation: Invocation, arguments: dict[str, Any]) -> int:
 
 
 @operation_command(
-    WHY,
-    "why",
-    shows="rank, signals and reason",
-    positional={"target": "PATH|SYMBOL", "question": "QUESTION|-"},
+    WHY, "why", shows="rank, signals and reason", positional={"target": "PATH|SYMBOL", "question": "QUESTION|-"}
 )
 def why_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """Explain how a file or symbol ranks for a question, and why it is in or out.

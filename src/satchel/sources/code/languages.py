@@ -32,6 +32,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from satchel.dataclass import dataclass
+from satchel.text import pattern
 from satchel.types import Kind
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Grammar:
     conditions: tuple[re.Pattern[bytes] | None, ...]
 
 
-_MARK = re.compile(r"@(" + "|".join(sorted((mark.name.lower() for mark in Mark), key=len, reverse=True)) + r")s?\b")
+_MARK = pattern(r"@(" + "|".join(sorted((mark.name.lower() for mark in Mark), key=len, reverse=True)) + r")s?\b")
 
 
 def _mark(pattern: str) -> Mark:
@@ -270,12 +271,12 @@ _BY_EXTENSION = _by_word(_CODE) | _by_word(_TEXT)
 _BY_NAME = _by_word(_NAMES)
 _BY_INTERPRETER = _by_word(_INTERPRETERS)
 
-_SHEBANG = re.compile(r"#![ \t]*(?:\S*/)?([^/\s]+)(?:[ \t]+(?:-\S+[ \t]+)*(?:\w+=\S*[ \t]+)*(\S+))?")
-_CPLUSPLUS = re.compile(
+_SHEBANG = pattern(r"#![ \t]*(?:\S*/)?([^/\s]+)(?:[ \t]+(?:-\S+[ \t]+)*(?:\w+=\S*[ \t]+)*(\S+))?")
+_CPLUSPLUS = pattern(
     r"^\s*(?:class\s+\w|namespace\b|template\s*<|using\s+\w|(?:public|private|protected):)|\bstd::", re.M
 )
-_OBJECTIVE_C = re.compile(r"^\s*(?:@interface|@protocol|@implementation|#import)\b", re.MULTILINE)
-_XML = re.compile(r"\s*<(?:\?xml|!DOCTYPE TS)")
+_OBJECTIVE_C = pattern(r"^\s*(?:@interface|@protocol|@implementation|#import)\b", re.MULTILINE)
+_XML = pattern(r"\s*<(?:\?xml|!DOCTYPE TS)")
 
 
 def language_of(path: str, head: str = "") -> str | None:

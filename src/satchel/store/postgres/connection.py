@@ -14,14 +14,7 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from satchel.errors import (
-    ConfigError,
-    LockedError,
-    ReadOnlyStoreError,
-    SatchelError,
-    StoreError,
-    UnreachableStoreError,
-)
+from satchel.errors import ConfigError, LockedError, ReadOnlyStoreError, SatchelError, StoreError, UnreachableStoreError
 from satchel.store.postgres.schema import STEPS
 
 OLDEST_SERVER = 150_000
