@@ -310,7 +310,7 @@ class Writer:
                 (segment.id, kind, len(columns.span_chunk), encode_columns(columns), dead),
             )
             self._connection.executemany(
-                "INSERT INTO postings VALUES (?, ?, ?)", sorted((term, segment.id, blob) for term, blob in postings)
+                "INSERT INTO postings VALUES (?, ?, ?)", ((term, segment.id, blob) for term, blob in postings)
             )
         self._segments.clear()
 
