@@ -502,7 +502,7 @@ def _edge_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
 
 
 def _all_edge_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
-    first = entry.first_chunk
+    first, contains = entry.first_chunk, EdgeType.CONTAINS
     for item in entry.document.extraction.imports:
         yield (first, EdgeType.IMPORTS, item.target, 1.0)
     for reference in entry.document.references:
@@ -512,7 +512,7 @@ def _all_edge_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
             yield (row, reference.type, reference.target, 1.0)
         owner = part.name.rpartition(".")[0]
         if owner:
-            yield (row, EdgeType.CONTAINS, owner, 1.0)
+            yield (row, contains, owner, 1.0)
 
 
 def _moved(fields: str, workspace: str) -> str:
