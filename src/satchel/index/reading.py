@@ -268,20 +268,19 @@ def _batches(wanted: Sequence[File], sizes: Sequence[int], lanes: int) -> Iterat
 
 
 class _Forked:
-    """A worker that is a fork of this process: it has imported what this one has. Used like a `subprocess.Popen`.
-
-    It touches nothing that it inherits but code: other files are closed, and it ends without any of the parent's ends.
-    """
+    """A worker that is a fork of this process, which has imported everything. Used like a `subprocess.Popen`."""
 
     def __init__(self) -> None:
-        source, target = os.pipe()
-        answers, answer = os.pipe()
-        parent = os.getpid()
+        (source, target), (answers, answer), parent = os.pipe(), os.pipe(), os.getpid()
         self._guard, self._is_over = threading.Lock(), False
         self.pid = os.fork()
         if not self.pid:
             try:
-                _become_worker(parent, source, answer)
+                os.dup2(source, 0)
+                os.dup2(answer, 1)
+                os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # locks, stores, and pipes of other workers
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                _work(os.fdopen(0, "rb"), os.fdopen(1, "wb"), parent)
             except BaseException:  # noqa: BLE001 - the code of the parent must not run on in its fork
                 sys.excepthook(*sys.exc_info())
             finally:
@@ -304,22 +303,7 @@ class _Forked:
             self._is_over = True
 
 
-def _become_worker(parent: int, source: int, answer: int) -> None:
-    """Serve as a fork does: with standard streams of its own, and without the files and handlers of the parent."""
-    os.dup2(source, 0)
-    os.dup2(answer, 1)
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    _die_with_parent()
-    if os.getppid() == parent:
-        _work(os.fdopen(0, "rb"), os.fdopen(1, "wb"))
-
-
 Worker = subprocess.Popen[bytes] | _Forked
-
-
-def _spawned() -> Worker:
-    return subprocess.Popen([sys.executable, *WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
 class _Lane(threading.Thread):
@@ -357,8 +341,10 @@ class _Lane(threading.Thread):
             with self._guard:
                 if self._stopped:
                     return None
-                process, self.forked = self.forked or _spawned(), None
-                self._process = process
+                process = self.forked or subprocess.Popen(
+                    [sys.executable, *WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                )
+                self._process, self.forked = process, None
         except OSError:
             return None
         return process if _ask(process, self._options, str) == READY else None
@@ -472,16 +458,16 @@ def receive(stream: IO[bytes], kind: type[Message]) -> Message | None:
 
 def main() -> int:
     """Serve until the input ends or the output is closed."""
-    _die_with_parent()
-    _work(sys.stdin.buffer, sys.stdout.buffer)
+    _work(sys.stdin.buffer, sys.stdout.buffer, os.getppid())
     return 0
 
 
-def _work(requests: IO[bytes], answers: IO[bytes]) -> None:
+def _work(requests: IO[bytes], answers: IO[bytes], parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _die_with_parent()
     sys.stdout = sys.stderr
     gc.disable()  # this process makes few cycles, and the system frees all its memory
-    options = receive(requests, ReadingOptions)
+    options = receive(requests, ReadingOptions) if os.getppid() == parent else None
     try:
         if options is not None:
             send(answers, READY)

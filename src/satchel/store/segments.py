@@ -40,10 +40,12 @@ MAGIC = b"SSG2"
 _HEADER = struct.Struct("<4sIII")
 HEADER_BYTES = _HEADER.size
 _COUNT = struct.Struct("<I")
+_HEAD = struct.Struct("<BI")
 _CHECK = struct.Struct("<I")
 CHECK_BYTES = _CHECK.size
 _WIDTHS: tuple[tuple[int, np.dtype[Any]], ...] = ((1, np.dtype("<u1")), (2, np.dtype("<u2")), (4, np.dtype("<u4")))
 _DTYPES: dict[int, np.dtype[Any]] = dict(_WIDTHS)
+_ABSENT = b"\0"
 
 
 class DamagedWordsError(ValueError):
@@ -214,65 +216,37 @@ def _path_postings(
 def encode_postings(
     vocabulary: Sequence[str], posted: Sequence[tuple[IntArray, IntArray, IntArray]]
 ) -> Iterator[tuple[str, bytes]]:
-    """Return (term, blob) of each term with postings, in the order of the terms.
+    """Yield (term, blob) of each term with postings, in the order of the terms.
 
-    `posted` has (terms, units, counts) of each field, units ascending by term. All blobs are written as one array.
+    `posted` has (terms, units, counts) of each field, units ascending by term.
     """
-    fields = [_sorted_field(len(vocabulary), *field) for field in posted]
-    sizes = [np.where(field.counts, 1 + _COUNT.size + field.counts * (field.widths + 1), 1) for field in fields]
-    ends = np.cumsum(sum(sizes))
-    content = np.zeros(int(ends[-1]) if len(ends) else 0, dtype=np.uint8)
-    begins = ends - sum(sizes)
-    for field, size in zip(fields, sizes, strict=True):
-        field.write(content, begins)
-        begins += size
-    joined = content.tobytes()
-    bounds = [0, *ends.tolist()]
-    present = np.flatnonzero(sum(field.counts for field in fields)).tolist()
-    present.sort(key=vocabulary.__getitem__)
-    return ((vocabulary[number], _sealed(joined[bounds[number] : bounds[number + 1]])) for number in present)
+    blobs = [_encode_field(len(vocabulary), *field) for field in posted]
+    for number in sorted(set().union(*blobs), key=vocabulary.__getitem__):
+        yield vocabulary[number], _sealed(b"".join([field.get(number, _ABSENT) for field in blobs]))
 
 
-@dataclass(frozen=True, slots=True)
-class _SortedField:
-    """The postings of one field in the order of the terms; `counts` and `widths` of each term of the vocabulary."""
-
-    counts: IntArray
-    widths: IntArray
-    deltas: IntArray
-    tallies: ByteArray
-
-    def write(self, content: ByteArray, begins: IntArray) -> None:
-        """Write the head, the deltas and the counts of each term from these places on."""
-        present = np.flatnonzero(self.counts)
-        counts, widths, places = self.counts[present], self.widths[present], begins[present]
-        content[places] = widths
-        for byte in range(_COUNT.size):
-            content[places + 1 + byte] = (counts >> 8 * byte).astype(np.uint8)
-        places += 1 + _COUNT.size
-        inner = np.arange(len(self.deltas)) - np.repeat(_before(counts), counts)
-        content[np.repeat(places + counts * widths, counts) + inner] = self.tallies
-        width = np.repeat(widths, counts)
-        first = np.repeat(places, counts) + inner * width
-        content[first] = self.deltas.astype(np.uint8)
-        for byte in range(1, 4):
-            wide = np.flatnonzero(width > byte)
-            content[first[wide] + byte] = (self.deltas[wide] >> 8 * byte).astype(np.uint8)
-
-
-def _sorted_field(term_count: int, terms: IntArray, units: IntArray, counts: IntArray) -> _SortedField:
+def _encode_field(term_count: int, terms: IntArray, units: IntArray, counts: IntArray) -> dict[int, bytes]:
+    """Return the encoded postings of one field by term number; terms that the field lacks are absent."""
+    if not len(terms):
+        return {}
     # Term and place are sorted as one value, in a third of the time of a stable sort.
     order = np.sort((terms << 32) | np.arange(len(terms))) & 0xFFFFFFFF
-    units = units[order]
+    terms, units = terms[order], units[order]
     sizes = np.bincount(terms, minlength=term_count)
-    begins = _before(sizes)[sizes > 0]
+    present = np.flatnonzero(sizes)
+    ends = np.cumsum(sizes[present])
+    begins = ends - sizes[present]
     deltas = np.diff(units, prepend=0)
     deltas[begins] = units[begins]
-    largest = np.zeros(term_count, dtype=np.int64)
-    if len(begins):
-        largest[sizes > 0] = np.maximum.reduceat(deltas, begins)
+    largest = np.maximum.reduceat(deltas, begins)
     widths = np.where(largest < 1 << 8, 1, np.where(largest < 1 << 16, 2, 4))
-    return _SortedField(sizes, widths, deltas, counts[order].astype(np.uint8))
+    raw = {width: deltas.astype(kind).tobytes() for width, kind in _WIDTHS}
+    tallies = counts[order].astype(np.uint8).tobytes()
+    columns = present.tolist(), widths.tolist(), begins.tolist(), ends.tolist()
+    return {
+        number: _HEAD.pack(width, end - begin) + raw[width][begin * width : end * width] + tallies[begin:end]
+        for number, width, begin, end in zip(*columns, strict=True)
+    }
 
 
 def decode_postings(blob: bytes) -> list[tuple[IntArray, IntArray] | None]:

@@ -11,7 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from satchel.dataclass import dataclass
-from satchel.sources.code.languages import CLASS, MODULE, Grammar
+from satchel.sources.code.languages import Grammar, Mark
 from satchel.sources.code.syntax import Declaration, SyntaxFindings, collect
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def recover(findings: SyntaxFindings, read: Read) -> None:
 
 def _bad_blocks(findings: SyntaxFindings) -> Iterator[_Block]:
     declarations = sorted(
-        (one for one in findings.declarations.values() if one.mark <= MODULE), key=lambda one: one.first_row
+        (one for one in findings.declarations.values() if one.mark <= Mark.MODULE), key=lambda one: one.first_row
     )
     index, sound_until, broken_until = 0, -1, -1
     for block in _blocks(findings):
@@ -98,12 +98,12 @@ def _bad_blocks(findings: SyntaxFindings) -> Iterator[_Block]:
         while index < len(declarations) and declarations[index].first_row <= block.last:
             one = declarations[index]
             index += 1
-            if one.mark is MODULE or not one.broken or one.last_row <= block.last:
+            if one.mark is Mark.MODULE or not one.broken or one.last_row <= block.last:
                 reached = max(reached, one.last_row)
             else:
-                is_broken = is_broken or block.closed or one.mark is CLASS
+                is_broken = is_broken or block.closed or one.mark is Mark.CLASS
                 broken_until = max(broken_until, one.last_row)
-            if one.mark is not MODULE and not one.broken:
+            if one.mark is not Mark.MODULE and not one.broken:
                 sound_until = max(sound_until, one.last_row)
         if is_broken or reached < block.last:
             yield block
@@ -137,7 +137,7 @@ def _stretch(findings: SyntaxFindings, block: _Block) -> None:
     for one in reversed(findings.declarations.values()):
         if not block.first <= one.name_row <= block.last:
             break
-        is_first = one.mark <= MODULE and one.first_row < block.first + _MAX_HEADER
+        is_first = one.mark <= Mark.MODULE and one.first_row < block.first + _MAX_HEADER
         if is_first and (owner is None or (one.start, -one.end) < (owner.start, -owner.end)):
             owner = one
     if owner is not None:

@@ -9,21 +9,8 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from satchel.dataclass import dataclass
-from satchel.sources.code.languages import (
-    CALL,
-    CAPTURES,
-    COMMENT,
-    CONSTANT,
-    DOC,
-    IMPORT,
-    INHERIT,
-    OUTER,
-    POSSIBLE_CALL,
-    PREFIX,
-    SCOPE,
-    Grammar,
-    Mark,
-)
+from satchel.sources.code import languages as marks
+from satchel.sources.code.languages import Grammar, Mark
 from satchel.types import EdgeType
 
 if TYPE_CHECKING:
@@ -163,10 +150,10 @@ def collect(tree: Tree, grammar: Grammar, findings: SyntaxFindings) -> None:
 
     cursor = QueryCursor(grammar.query)
     cursor.set_max_start_depth(MAX_DEPTH)
-    marks, conditions = grammar.marks, grammar.conditions
-    call, source, references, kind = CALL, findings.source, findings.references, EdgeType.CALLS
+    meanings, conditions = grammar.marks, grammar.conditions
+    call, source, references, kind = marks.CALL, findings.source, findings.references, EdgeType.CALLS
     for pattern, captures in cursor.matches(tree.root_node):
-        mark, condition = marks[pattern], conditions[pattern]
+        mark, condition = meanings[pattern], conditions[pattern]
         if condition is not None:
             word = captures["_word"][0]
             if not condition.search(source[word.start_byte : word.end_byte]):
@@ -175,7 +162,7 @@ def collect(tree: Tree, grammar: Grammar, findings: SyntaxFindings) -> None:
             for node in captures["call"]:
                 start = node.start_byte
                 references.append((start, kind, source[start : node.end_byte]))
-        elif mark <= CONSTANT:
+        elif mark <= marks.CONSTANT:
             _declare(findings, mark, captures)
         else:
             _file(findings, mark, captures)
@@ -183,12 +170,12 @@ def collect(tree: Tree, grammar: Grammar, findings: SyntaxFindings) -> None:
 
 def _declare(findings: SyntaxFindings, mark: Mark, captures: Captures) -> None:
     """Add a declaration, or several constants; of two patterns for the same name the preferred one wins."""
-    if mark is CONSTANT:
+    if mark is marks.CONSTANT:
         nodes = [*captures.get("constant", ()), *map(_innermost, captures.get("declarator", ()))]
         pairs = [(name, name) for name in nodes]
     else:
         names = captures.get("name") or [_innermost(node) for node in captures["declarator"]]
-        pairs = [(names[0], captures[CAPTURES[mark]][0])]
+        pairs = [(names[0], captures[marks.CAPTURES[mark]][0])]
     bodies = captures.get("body")
     body = bodies[0].start_byte if bodies else -1
     for name, node in pairs:
@@ -210,7 +197,7 @@ def _declare(findings: SyntaxFindings, mark: Mark, captures: Captures) -> None:
             last,
             owner,
             start,
-            len(findings.source) if mark is SCOPE else node.end_byte,
+            len(findings.source) if mark is marks.SCOPE else node.end_byte,
             first,
             end_row - 1 if end_column == 0 and end_row > first else end_row,
             name.start_point[0],
@@ -247,25 +234,25 @@ def _own_rows(findings: SyntaxFindings, node: Node) -> range:
 
 def _file(findings: SyntaxFindings, mark: Mark, captures: Captures) -> None:
     """Add a match of any mark but a declaration or a plain call."""
-    if mark is OUTER:
+    if mark is marks.OUTER:
         outer, inner = captures["outer"][0], captures["inner"][0]
         findings.outer_starts[inner.start_byte] = (outer.start_byte, outer.start_point[0])
         return
-    for node in captures[CAPTURES[mark]]:
+    for node in captures[marks.CAPTURES[mark]]:
         start, end = node.start_byte, node.end_byte
-        if mark is INHERIT:
+        if mark is marks.INHERIT:
             findings.references.append((start, EdgeType.INHERITS, findings.source[start:end]))
-        elif mark is POSSIBLE_CALL:
+        elif mark is marks.POSSIBLE_CALL:
             if findings.source[end : end + 1] in {b"(", b"!"}:
                 findings.references.append((start, EdgeType.CALLS, findings.source[start:end]))
-        elif mark is IMPORT:
+        elif mark is marks.IMPORT:
             findings.imports[start] = node
-        elif mark is COMMENT:
+        elif mark is marks.COMMENT:
             findings.comment_rows.update(_own_rows(findings, node))
-        elif mark is DOC:
+        elif mark is marks.DOC:
             findings.doc_rows.update(_own_rows(findings, node))
             findings.doc_ends[start] = end
-        elif mark is PREFIX:
+        elif mark is marks.PREFIX:
             findings.prefix_rows.update(_own_rows(findings, node))
             findings.prefix_ends[start] = end
         else:
