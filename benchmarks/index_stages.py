@@ -40,7 +40,7 @@ STAGES: Mapping[str, tuple[str, ...]] = {
     "extraction": ("satchel.index.reading:extract_files",),
     "other of a file": ("satchel.index.reading:read_files",),
     "rows": ("satchel.store.writer:Writer.put",),
-    "postings": ("satchel.store.writer:Writer._write_segments",),
+    "postings": ("satchel.store.writer:Writer.write_words",),
     "history": ("satchel.index.update:update_history",),
 }
 """Stage -> the functions that it consists of, each as `module:name` where it is called."""

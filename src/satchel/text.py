@@ -23,7 +23,7 @@ ANALYSIS_VERSION = "3"
 
 WORD = re.compile(r"[^\W\d][\w$]*|\$[\w$]+|\d+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
-_BLANKED = "".join(character if WORD.fullmatch("a" + character) else " " for character in map(chr, range(128)))
+_BLANKED = bytes(code if code < 128 and WORD.fullmatch("a" + chr(code)) else 32 for code in range(256))
 _MEMO_LIMIT = 200_000
 _memo: dict[str, tuple[str, ...]] = {}
 
@@ -113,7 +113,9 @@ def runs(text: str) -> list[str]:
 
     A run contains several words (`3px`) or none (`$`). A plain text is cut in a third of the time of `words`.
     """
-    return text.translate(_BLANKED).split() if text.isascii() else WORD.findall(text)
+    if not text.isascii():
+        return WORD.findall(text)
+    return text.encode("ascii").translate(_BLANKED).decode("ascii").split()  # bytes are translated far faster
 
 
 def count_terms(tokens: Iterable[str]) -> dict[str, int]:

@@ -44,7 +44,7 @@ PLACES = {
     "walk": ("satchel.index.walk:_Walker._visit", 2),
     "history": ("satchel.index.commits:NewDocument", 2),
     "reading": ("satchel.index.reading:read_file", 5),
-    "publishing": ("satchel.store.writer:Writer._write_segments", 1),
+    "publishing": ("satchel.store.writer:Writer.write_words", 1),
     "merging": ("satchel.store.writer:_merge_postings", 1),
 }
 

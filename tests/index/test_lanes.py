@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,6 +77,46 @@ reading.read_file = dying
 """
 
 
+def dying_over(paths: set[str]) -> Callable[..., object]:
+    """The same for a fork of this process."""
+    read, parent = lanes.read_file, os.getpid()
+
+    def dying(path: str, *arguments: Any) -> object:
+        if path in paths and os.getpid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return read(path, *arguments)
+
+    return dying
+
+
+@pytest.mark.parametrize(("threads", "forks"), [(1, 2), (2, 0)])
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a fork with its parent")
+def test_workers_are_forks_where_no_other_thread_runs(
+    options: ReadingOptions, monkeypatch: pytest.MonkeyPatch, threads: int, forks: int
+) -> None:
+    made: list[lanes._Forked] = []
+    forked = lanes._Forked
+    monkeypatch.setattr(lanes, "_Forked", lambda: made.append(forked()) or made[-1])
+    monkeypatch.setattr(threading, "active_count", lambda: threads)
+    assert len(read_all(options, 3)) == FILES
+    assert len(made) == forks
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a fork with its parent")
+def test_a_forked_worker_holds_no_file_of_its_parent_and_is_ended_twice_without_harm(options: ReadingOptions) -> None:
+    with open(os.devnull):
+        worker = lanes._Forked()
+    send(worker.stdin, options)
+    assert receive(worker.stdout, str) == "ready"
+    assert {path.name for path in Path(f"/proc/{worker.pid}/fd").iterdir()} == {"0", "1", "2"}
+    for _ in range(2):
+        worker.kill()
+        worker.wait()
+    worker.stdin.close()
+    worker.stdout.close()
+    assert not Path(f"/proc/{worker.pid}").exists()
+
+
 def test_any_number_of_processes_reads_the_same_in_the_same_order(options: ReadingOptions) -> None:
     one, three = (read_all(options, workers) for workers in (1, 3))
     assert [reading.path for reading in one] == [path for path, _ in paths_of(options)]
@@ -94,11 +135,14 @@ def workers_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("workers_only")
+@pytest.mark.parametrize("threads", [1, 2])  # with a second thread nothing is forked
 @pytest.mark.parametrize("dying", [{"f30.py"}, {"f00.py", "f01.py", "f59.py"}])
 def test_a_worker_that_dies_costs_only_the_file_over_which_it_died(
-    options: ReadingOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dying: set[str]
+    options: ReadingOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dying: set[str], threads: int
 ) -> None:
     worker_script(monkeypatch, tmp_path, DIES_OVER.format(dying=dying))
+    monkeypatch.setattr(lanes, "read_file", dying_over(dying))
+    monkeypatch.setattr(threading, "active_count", lambda: threads)
     readings = read_all(options, 3)
     assert len(readings) == FILES
     assert {reading.path for reading in readings if reading.failed} == dying
@@ -193,10 +237,15 @@ reading.read_file = lambda *_: signal.pause()
 """
 
 PARENT = """
-import subprocess, sys, time
+import signal, subprocess, sys
+from satchel.index import reading
 from satchel.index.options import ReadingOptions
 from satchel.index.reading import receive, send
-process = subprocess.Popen([sys.executable, *sys.argv[2:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+if sys.argv[2:]:
+    process = subprocess.Popen([sys.executable, *sys.argv[2:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+else:
+    reading.read_file = lambda *_: signal.pause()
+    process = reading._Forked()
 send(process.stdin, ReadingOptions(sys.argv[1], b"k" * 32, 1000000))
 receive(process.stdout, str)
 send(process.stdin, [("f00.py", "")])
@@ -205,13 +254,15 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.parametrize("is_forked", [False, True])
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux kills children with their parent")
 def test_a_worker_that_is_busy_dies_with_its_parent(
-    options: ReadingOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: ReadingOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_forked: bool
 ) -> None:
     worker_script(monkeypatch, tmp_path, NEVER_READS)
+    worker_command = () if is_forked else lanes.WORKER
     parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT, options.root, *lanes.WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-c", PARENT, options.root, *worker_command], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     assert parent.stdout is not None
     worker = int(parent.stdout.readline())

@@ -136,7 +136,7 @@ class TestCrashing:
         assert limit > 50
 
 
-CALLS = ("put", "remove", "restamp", "hide", "skip", "unskip", "set_meta", "merge", "finish", "_write_segments")
+CALLS = ("put", "remove", "restamp", "hide", "skip", "unskip", "set_meta", "merge", "finish", "write_words")
 
 
 @dataclass

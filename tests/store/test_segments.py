@@ -23,7 +23,7 @@ def blobs_of(found: list[tuple[Postings, ...]]) -> list[bytes]:
         rows = [(term, *row) for term, fields in enumerate(found) for row in sorted(fields[index].items())]
         columns = np.array(rows, dtype=np.int64).reshape(-1, 3)
         posted.append((columns[:, 0], columns[:, 1], columns[:, 2]))
-    return [blob for _, blob in encode_postings([str(number) for number in range(len(found))], posted)]
+    return [blob for _, blob in encode_postings([f"{number:03}" for number in range(len(found))], posted)]
 
 
 @given(terms)

@@ -13,6 +13,7 @@ import threading
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self, TypeVar
@@ -180,6 +181,11 @@ class Lanes:
         self._threads = [_Lane(self._batches, self._results, options, should_stop) for _ in range(extra)]
 
     def __enter__(self) -> Self:
+        # A fork inherits the locks of other threads as they are, and only Linux ends it with its parent.
+        if sys.platform == "linux" and threading.active_count() == 1:
+            for thread in self._threads:
+                with suppress(OSError):  # no room for another process: the lane tries again, or others do its work
+                    thread.forked = _Forked()
         for thread in self._threads:
             thread.start()
         return self
@@ -261,6 +267,45 @@ def _batches(wanted: Sequence[File], sizes: Sequence[int], lanes: int) -> Iterat
         yield batch
 
 
+class _Forked:
+    """A worker that is a fork of this process, which has imported everything. Used like a `subprocess.Popen`."""
+
+    def __init__(self) -> None:
+        (source, target), (answers, answer), parent = os.pipe(), os.pipe(), os.getpid()
+        self._guard, self._is_over = threading.Lock(), False
+        self.pid = os.fork()
+        if not self.pid:
+            try:
+                os.dup2(source, 0)
+                os.dup2(answer, 1)
+                os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # locks, stores, and pipes of other workers
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                _work(os.fdopen(0, "rb"), os.fdopen(1, "wb"), parent)
+            except BaseException:  # noqa: BLE001 - the code of the parent must not run on in its fork
+                sys.excepthook(*sys.exc_info())
+            finally:
+                os._exit(0)
+        os.close(source)
+        os.close(answer)
+        self.stdin, self.stdout = os.fdopen(target, "wb"), os.fdopen(answers, "rb")
+
+    def kill(self) -> None:
+        """End the process, if it was not waited for."""
+        with self._guard:
+            if not self._is_over:
+                os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self) -> None:
+        """Wait for the end of the process that was killed. Safe to call twice."""
+        with self._guard:
+            if not self._is_over:
+                os.waitpid(self.pid, 0)
+            self._is_over = True
+
+
+Worker = subprocess.Popen[bytes] | _Forked
+
+
 class _Lane(threading.Thread):
     """A thread that feeds one worker process and queues its answers, then None."""
 
@@ -276,7 +321,9 @@ class _Lane(threading.Thread):
         self._options = options
         self._guard = threading.Lock()
         self._stopped = False
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Worker | None = None
+        self.forked: _Forked | None = None
+        """The first worker, if it could be forked; those after a crash are started anew."""
 
     def run(self) -> None:
         try:
@@ -287,21 +334,22 @@ class _Lane(threading.Thread):
         finally:
             self._results.put(None)
 
-    def _start(self) -> subprocess.Popen[bytes] | None:
+    def _start(self) -> Worker | None:
         """Return a worker that is ready, or None: the other lanes do its work then."""
         self._end()
         try:
             with self._guard:
                 if self._stopped:
                     return None
-                process = self._process = subprocess.Popen(
+                process = self.forked or subprocess.Popen(
                     [sys.executable, *WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE
                 )
+                self._process, self.forked = process, None
         except OSError:
             return None
         return process if _ask(process, self._options, str) == READY else None
 
-    def _serve(self, process: subprocess.Popen[bytes]) -> bool:
+    def _serve(self, process: Worker) -> bool:
         """Process batches. Returns false after the worker died."""
         while not self._should_stop():
             batch = _take(self._batches)
@@ -330,7 +378,7 @@ class _Lane(threading.Thread):
         """End the worker. Safe to call twice."""
         with self._guard:
             self._stopped = True
-            process = self._process
+            process = self._process = self._process or self.forked
         if process is not None:
             process.kill()
         if self.is_alive():
@@ -370,7 +418,7 @@ def _readings(answer: Shared | None) -> list[Reading] | None:
     return answer.readings
 
 
-def _ask(process: subprocess.Popen[bytes], message: object, kind: type[Message]) -> Message | None:
+def _ask(process: Worker, message: object, kind: type[Message]) -> Message | None:
     """Send one message and wait for the answer, which is of this kind; None if the worker ended."""
     assert process.stdin is not None
     assert process.stdout is not None
@@ -410,26 +458,24 @@ def receive(stream: IO[bytes], kind: type[Message]) -> Message | None:
 
 def main() -> int:
     """Serve until the input ends or the output is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _die_with_parent()
-    requests, answers = sys.stdin.buffer, sys.stdout.buffer
-    sys.stdout = sys.stderr
-    options = receive(requests, ReadingOptions)
-    if options is None:
-        return 0
-    gc.disable()  # this process makes few cycles, and the system frees all its memory
-    try:
-        _serve(options, requests, answers)
-    except BrokenPipeError:
-        # The interpreter flushes again at its end; that must not fail as well.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), answers.fileno())
+    _work(sys.stdin.buffer, sys.stdout.buffer, os.getppid())
     return 0
 
 
-def _serve(options: ReadingOptions, requests: IO[bytes], answers: IO[bytes]) -> None:
-    send(answers, READY)
-    while (wanted := receive(requests, list[File])) is not None:
-        send(answers, _shared(read_files(wanted, options, lambda: False)))
+def _work(requests: IO[bytes], answers: IO[bytes], parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _die_with_parent()
+    sys.stdout = sys.stderr
+    gc.disable()  # this process makes few cycles, and the system frees all its memory
+    options = receive(requests, ReadingOptions) if os.getppid() == parent else None
+    try:
+        if options is not None:
+            send(answers, READY)
+            while (wanted := receive(requests, list[File])) is not None:
+                send(answers, _shared(read_files(wanted, options, lambda: False)))
+    except BrokenPipeError:
+        # The interpreter flushes again at its end; that must not fail as well.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), answers.fileno())
 
 
 def _die_with_parent() -> None:

@@ -138,6 +138,7 @@ def _begin(store: Store, writer: Writer, task: Task) -> list[Failure]:
     if task.history.is_due:
         task.progress.phase("history", 0)
         notes = update_history(store, writer, task.history, task.report, task.progress.advance, task.should_stop)
+        writer.write_words()  # while the workers read: at the end nobody works beside this process
     task.progress.phase("files", len(difference.read))
     return notes
 

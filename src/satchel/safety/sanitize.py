@@ -327,9 +327,10 @@ def counted_texts(raws: Sequence[str], allow: Sequence[str] = ()) -> list[tuple[
     results: list[tuple[str, dict[str, int]]] = []
     for start in range(0, len(raws), TEXTS_TOGETHER):
         some = raws[start : start + TEXTS_TOGETHER]
-        joined = "\n\n".join(some)
+        plain = [raw.replace("\r\n", "\n") for raw in some]  # which is what cleaning does, and does not count
+        joined = "\n\n".join(plain)
         is_safe = counted_text(joined, allow) == (joined, {})
-        results += [(raw, {}) if is_safe else counted_text(raw, allow) for raw in some]
+        results += [(text, {}) for text in plain] if is_safe else [counted_text(raw, allow) for raw in some]
     return results
 
 

@@ -72,7 +72,10 @@ Numbers = npt.NDArray[np.uint32]
 
 
 class _Table(dict[str, int]):
-    """Numbers of runs. `_spans` has, per run, the index of its first term in `_terms`, and its terms and words."""
+    """Numbers of runs. `_spans` has, per run, the index of its first term in `_terms`, and its terms and words.
+
+    Runs of `_new` have a number, and are analysed together.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,30 +83,28 @@ class _Table(dict[str, int]):
         self._numbers: dict[str, int] = {}
         self._terms = array("I")
         self._spans = array("I")
+        self._new: list[str] = []
         self._guard = threading.Lock()
 
     def __missing__(self, run: str) -> int:
         with self._guard:
-            number = self.get(run)
-            if number is not None:
-                return number
-            pieces = [run] if run.isidentifier() else words.words(run)
-            terms = [term for word in pieces for term in words.analysed(word)]
-            self._spans.extend((len(self._terms), len(terms), len(pieces)))
-            numbers = self._numbers
-            for term in terms:
-                if term not in numbers:
-                    numbers[term] = len(numbers)
-                    self.vocabulary.append(term)
-                self._terms.append(numbers[term])
-            number = len(self)
-            self[run] = number
+            number = self.setdefault(run, len(self))
+            if number == len(self._new) + len(self._spans) // 3:
+                self._new.append(run)
             return number
 
     def arrays(self) -> tuple[Numbers, Numbers]:
         """Return the terms of all runs, and a row of spans per run: copies, since another thread may add runs."""
         with self._guard:
-            return np.array(self._terms, dtype=np.uint32), np.array(self._spans, dtype=np.uint32).reshape(-1, 3)
+            every, spans, numbers = self._terms, self._spans, self._numbers
+            for run in self._new:
+                pieces = (run,) if run.isidentifier() else words.words(run)
+                terms = [term for word in pieces for term in words.analysed(word)]
+                spans.extend((len(every), len(terms), len(pieces)))
+                every.extend([numbers.setdefault(term, len(numbers)) for term in terms])
+            self._new.clear()
+            self.vocabulary += [*islice(reversed(numbers), len(numbers) - len(self.vocabulary))][::-1]
+            return np.array(every, dtype=np.uint32), np.array(spans, dtype=np.uint32).reshape(-1, 3)
 
 
 _table = _Table()

@@ -40,6 +40,7 @@ MAGIC = b"SSG2"
 _HEADER = struct.Struct("<4sIII")
 HEADER_BYTES = _HEADER.size
 _COUNT = struct.Struct("<I")
+_HEAD = struct.Struct("<BI")
 _CHECK = struct.Struct("<I")
 CHECK_BYTES = _CHECK.size
 _WIDTHS: tuple[tuple[int, np.dtype[Any]], ...] = ((1, np.dtype("<u1")), (2, np.dtype("<u2")), (4, np.dtype("<u4")))
@@ -215,12 +216,12 @@ def _path_postings(
 def encode_postings(
     vocabulary: Sequence[str], posted: Sequence[tuple[IntArray, IntArray, IntArray]]
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield (term, blob) of each term with postings.
+    """Yield (term, blob) of each term with postings, in the order of the terms.
 
     `posted` has (terms, units, counts) of each field, units ascending by term.
     """
     blobs = [_encode_field(len(vocabulary), *field) for field in posted]
-    for number in sorted(set().union(*blobs)):
+    for number in sorted(set().union(*blobs), key=vocabulary.__getitem__):
         yield vocabulary[number], _sealed(b"".join([field.get(number, _ABSENT) for field in blobs]))
 
 
@@ -241,13 +242,11 @@ def _encode_field(term_count: int, terms: IntArray, units: IntArray, counts: Int
     widths = np.where(largest < 1 << 8, 1, np.where(largest < 1 << 16, 2, 4))
     raw = {width: deltas.astype(kind).tobytes() for width, kind in _WIDTHS}
     tallies = counts[order].astype(np.uint8).tobytes()
-    encoded: dict[int, bytes] = {}
-    for number, width, begin, end in zip(
-        present.tolist(), widths.tolist(), begins.tolist(), ends.tolist(), strict=True
-    ):
-        head = bytes((width,)) + _COUNT.pack(end - begin)
-        encoded[number] = head + raw[width][begin * width : end * width] + tallies[begin:end]
-    return encoded
+    columns = present.tolist(), widths.tolist(), begins.tolist(), ends.tolist()
+    return {
+        number: _HEAD.pack(width, end - begin) + raw[width][begin * width : end * width] + tallies[begin:end]
+        for number, width, begin, end in zip(*columns, strict=True)
+    }
 
 
 def decode_postings(blob: bytes) -> list[tuple[IntArray, IntArray] | None]:

@@ -232,8 +232,8 @@ class _NewSegment:
 class Writer:
     """One transaction: published at once when the block of `Store.write` ends, rolled back when it raises.
 
-    Rows are written at once; the words of all documents of a kind become one segment at the end. A merge that is
-    stopped midway leaves the segments as they were. Rows and segments are numbered from `first` on.
+    Rows are written at once; the words of all documents of a kind become one segment at `write_words`, which `finish`
+    calls. A merge that is stopped midway leaves the segments as they were. Rows and segments are numbered from `first`.
     """
 
     def __init__(self, connection: WriteConnection, first: int = 1) -> None:
@@ -300,8 +300,8 @@ class Writer:
             [self._first, _next_segment(self._connection), *(segment.id + 1 for segment in self._segments.values())]
         )
 
-    def _write_segments(self) -> None:
-        """Write the words of the new documents, one segment for each kind."""
+    def write_words(self) -> None:
+        """Write the words of the new documents, one segment for each kind, which needs their extractions no more."""
         for kind, segment in self._segments.items():
             columns, postings = build_segment(segment.entries)
             dead = np.array(sorted(segment.dead), dtype="<i8").tobytes()
@@ -310,7 +310,7 @@ class Writer:
                 (segment.id, kind, len(columns.span_chunk), encode_columns(columns), dead),
             )
             self._connection.executemany(
-                "INSERT INTO postings VALUES (?, ?, ?)", sorted((term, segment.id, blob) for term, blob in postings)
+                "INSERT INTO postings VALUES (?, ?, ?)", ((term, segment.id, blob) for term, blob in postings)
             )
         self._segments.clear()
 
@@ -378,7 +378,7 @@ class Writer:
 
     def hide(self, kind: Kind, keys: Iterable[str]) -> None:
         """Hide exactly these documents of a kind from search; all others of the kind become visible."""
-        self._write_segments()
+        self.write_words()
         connection = self._connection
         hidden = json.dumps(list(keys))
         connection.execute(
@@ -434,18 +434,18 @@ class Writer:
 
     def merge(self, should_stop: Callable[[], bool]) -> None:
         """Merge small or half-dead segments where that is due, unless stopped."""
-        self._write_segments()
+        self.write_words()
         merge_segments(self._connection, should_stop)
 
     def purge(self) -> None:
         """Rewrite the words without removed documents; the store then writes its file anew."""
-        self._write_segments()
+        self.write_words()
         merge_segments(self._connection, lambda: False, 0.0)
         self.is_purged = True
 
     def finish(self) -> None:
         """Write the new segments and increase the revision, unless nothing changed. Called just before the commit."""
-        self._write_segments()
+        self.write_words()
         if self._connection.total_changes() == self.changes:
             return
         self.set_meta(LAST_SEGMENT, str(_next_segment(self._connection) - 1))
@@ -502,7 +502,7 @@ def _edge_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
 
 
 def _all_edge_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
-    first = entry.first_chunk
+    first, contains = entry.first_chunk, EdgeType.CONTAINS
     for item in entry.document.extraction.imports:
         yield (first, EdgeType.IMPORTS, item.target, 1.0)
     for reference in entry.document.references:
@@ -512,7 +512,7 @@ def _all_edge_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
             yield (row, reference.type, reference.target, 1.0)
         owner = part.name.rpartition(".")[0]
         if owner:
-            yield (row, EdgeType.CONTAINS, owner, 1.0)
+            yield (row, contains, owner, 1.0)
 
 
 def _moved(fields: str, workspace: str) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from itertools import islice
 
 from satchel.dataclass import dataclass
+from satchel.sources.code import languages as marks
 from satchel.sources.code.imports import read_imports
-from satchel.sources.code.languages import Mark, grammar
+from satchel.sources.code.languages import grammar
 from satchel.sources.code.parse import find
 from satchel.sources.code.syntax import Declaration, SyntaxFindings
 from satchel.sources.docs import chunks
@@ -72,22 +73,22 @@ def nesting(findings: SyntaxFindings) -> list[Declaration]:
     for declaration in ordered:
         while stack and stack[-1].end <= declaration.start:
             stack.pop()
-        if declaration.mark is Mark.SCOPE:
-            stack = [one for one in stack if one.mark is not Mark.SCOPE]
+        if declaration.mark is marks.SCOPE:
+            stack = [one for one in stack if one.mark is not marks.SCOPE]
         parent = stack[-1] if stack else None
         if parent is not None:
             declaration.parent = parent
-            declaration.in_function = parent.mark is Mark.FUNCTION or parent.in_function
+            declaration.in_function = parent.mark is marks.FUNCTION or parent.in_function
             names = (parent.qualified[:MAX_OWNER], declaration.owner)
             declaration.owner = ".".join(name for name in names if name)
-        if declaration.in_function and declaration.mark is Mark.CONSTANT:
+        if declaration.in_function and declaration.mark is marks.CONSTANT:
             continue
-        if declaration.mark is Mark.FUNCTION and not declaration.in_function:
+        if declaration.mark is marks.FUNCTION and not declaration.in_function:
             for one in reversed(stack):
                 if one.has_function:
                     break
                 one.has_function = True
-        if declaration.mark <= Mark.SCOPE:
+        if declaration.mark <= marks.SCOPE:
             stack.append(declaration)
         kept.append(declaration)
     return kept
@@ -95,10 +96,10 @@ def nesting(findings: SyntaxFindings) -> list[Declaration]:
 
 def _cuts(declaration: Declaration) -> bool:
     """Return whether the declaration is a part of its own."""
-    if declaration.in_function or declaration.mark > Mark.MODULE:
+    if declaration.in_function or declaration.mark > marks.MODULE:
         return False
-    if declaration.mark is Mark.CLASS and declaration.parent is not None:
-        return declaration.has_function or declaration.parent.mark is not Mark.CLASS
+    if declaration.mark is marks.CLASS and declaration.parent is not None:
+        return declaration.has_function or declaration.parent.mark is not marks.CLASS
     return True
 
 
@@ -113,7 +114,7 @@ def tile(findings: SyntaxFindings, declarations: list[Declaration]) -> list[Stre
     overloads = {
         row: one.name
         for one in declarations
-        if one.mark is Mark.OVERLOAD
+        if one.mark is marks.OVERLOAD
         for row in range(one.first_row, one.last_row + 1)
     }
     open_classes: list[Declaration] = []
@@ -128,7 +129,7 @@ def tile(findings: SyntaxFindings, declarations: list[Declaration]) -> list[Stre
             continue
         tiling.flush(first)
         tiling.declaration = declaration
-        if declaration.mark is Mark.FUNCTION:
+        if declaration.mark is marks.FUNCTION:
             tiling.flush(declaration.last_row + 1)
         else:
             open_classes.append(declaration)
@@ -299,10 +300,10 @@ def _part(
 
 
 def _role(declaration: Declaration) -> Role:
-    if declaration.mark is not Mark.FUNCTION:
+    if declaration.mark is not marks.FUNCTION:
         return Role.CLASS
     parent = declaration.parent
-    in_class = parent is not None and parent.mark is Mark.CLASS
+    in_class = parent is not None and parent.mark is marks.CLASS
     return Role.METHOD if in_class or declaration.attached else Role.FUNCTION
 
 
@@ -319,7 +320,7 @@ def _definitions(declarations: list[Declaration], starts: list[int]) -> list[tup
     """Return the definitions of each part, by line."""
     by_part: list[list[Definition]] = [[] for _ in starts]
     for one in declarations:
-        if one.mark is not Mark.SCOPE:
+        if one.mark is not marks.SCOPE:
             index = bisect_right(starts, one.name_row) - 1
             by_part[index].append(Definition(one.name, one.owner, one.name_row + 1))
     return [tuple(sorted(some, key=lambda one: one.line)) for some in by_part]

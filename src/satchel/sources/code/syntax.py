@@ -9,6 +9,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from satchel.dataclass import dataclass
+from satchel.sources.code import languages as marks
 from satchel.sources.code.languages import Grammar, Mark
 from satchel.types import EdgeType
 
@@ -149,19 +150,19 @@ def collect(tree: Tree, grammar: Grammar, findings: SyntaxFindings) -> None:
 
     cursor = QueryCursor(grammar.query)
     cursor.set_max_start_depth(MAX_DEPTH)
-    marks, conditions = grammar.marks, grammar.conditions
-    calls, source, references = Mark.CALL, findings.source, findings.references
+    meanings, conditions = grammar.marks, grammar.conditions
+    call, source, references, kind = marks.CALL, findings.source, findings.references, EdgeType.CALLS
     for pattern, captures in cursor.matches(tree.root_node):
-        mark, condition = marks[pattern], conditions[pattern]
+        mark, condition = meanings[pattern], conditions[pattern]
         if condition is not None:
             word = captures["_word"][0]
             if not condition.search(source[word.start_byte : word.end_byte]):
                 continue
-        if mark is calls:
+        if mark is call:
             for node in captures["call"]:
                 start = node.start_byte
-                references.append((start, EdgeType.CALLS, source[start : node.end_byte]))
-        elif mark <= Mark.CONSTANT:
+                references.append((start, kind, source[start : node.end_byte]))
+        elif mark <= marks.CONSTANT:
             _declare(findings, mark, captures)
         else:
             _file(findings, mark, captures)
@@ -169,12 +170,12 @@ def collect(tree: Tree, grammar: Grammar, findings: SyntaxFindings) -> None:
 
 def _declare(findings: SyntaxFindings, mark: Mark, captures: Captures) -> None:
     """Add a declaration, or several constants; of two patterns for the same name the preferred one wins."""
-    if mark is Mark.CONSTANT:
+    if mark is marks.CONSTANT:
         nodes = [*captures.get("constant", ()), *map(_innermost, captures.get("declarator", ()))]
         pairs = [(name, name) for name in nodes]
     else:
         names = captures.get("name") or [_innermost(node) for node in captures["declarator"]]
-        pairs = [(names[0], captures[mark.name.lower()][0])]
+        pairs = [(names[0], captures[marks.CAPTURES[mark]][0])]
     bodies = captures.get("body")
     body = bodies[0].start_byte if bodies else -1
     for name, node in pairs:
@@ -196,7 +197,7 @@ def _declare(findings: SyntaxFindings, mark: Mark, captures: Captures) -> None:
             last,
             owner,
             start,
-            len(findings.source) if mark is Mark.SCOPE else node.end_byte,
+            len(findings.source) if mark is marks.SCOPE else node.end_byte,
             first,
             end_row - 1 if end_column == 0 and end_row > first else end_row,
             name.start_point[0],
@@ -233,25 +234,25 @@ def _own_rows(findings: SyntaxFindings, node: Node) -> range:
 
 def _file(findings: SyntaxFindings, mark: Mark, captures: Captures) -> None:
     """Add a match of any mark but a declaration or a plain call."""
-    if mark is Mark.OUTER:
+    if mark is marks.OUTER:
         outer, inner = captures["outer"][0], captures["inner"][0]
         findings.outer_starts[inner.start_byte] = (outer.start_byte, outer.start_point[0])
         return
-    for node in captures[mark.name.lower()]:
+    for node in captures[marks.CAPTURES[mark]]:
         start, end = node.start_byte, node.end_byte
-        if mark is Mark.INHERIT:
+        if mark is marks.INHERIT:
             findings.references.append((start, EdgeType.INHERITS, findings.source[start:end]))
-        elif mark is Mark.POSSIBLE_CALL:
+        elif mark is marks.POSSIBLE_CALL:
             if findings.source[end : end + 1] in {b"(", b"!"}:
                 findings.references.append((start, EdgeType.CALLS, findings.source[start:end]))
-        elif mark is Mark.IMPORT:
+        elif mark is marks.IMPORT:
             findings.imports[start] = node
-        elif mark is Mark.COMMENT:
+        elif mark is marks.COMMENT:
             findings.comment_rows.update(_own_rows(findings, node))
-        elif mark is Mark.DOC:
+        elif mark is marks.DOC:
             findings.doc_rows.update(_own_rows(findings, node))
             findings.doc_ends[start] = end
-        elif mark is Mark.PREFIX:
+        elif mark is marks.PREFIX:
             findings.prefix_rows.update(_own_rows(findings, node))
             findings.prefix_ends[start] = end
         else:
