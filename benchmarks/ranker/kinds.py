@@ -1,26 +1,18 @@
-"""Does a learned order help for kinds other than code? Turns of conversations, notes, and sections of documentation.
+"""The signals of the candidates for questions about kinds other than code, and which of them are needed.
 
-    python -m ranker.kinds extract --repos DIR --data FOLDER
-    python -m ranker.kinds measure --data FOLDER --out benchmarks/results/ranker_kinds.json
+    python -m ranker.kinds --repos DIR --out FOLDER
 
 Needed are: the evidence turns of a question (groups: conversations); the supporting passages, as notes and as pages
 (groups: kinds of questions); the sections that a commit changed together with code, asked by its message (groups:
 repositories); and the section below a hidden heading, of two manuals as documentation and of four as vaults of notes
-that link each other (groups: projects). Features are the engine's own signals, words alone unless a set says vectors.
-
-Trees and a logistic model are measured on groups that they have not seen, `pooled` ones on a kind that they have not
-seen. `table of code` is the table of the package on spans of documentation. `linked` adds a constant share of the
-match of the best note that a note links to or that links to it. The first three orders are means with the formula, as
-for code. Each figure is the mean by the formula, the difference, and half of its 95 % interval; `packed` is the recall
-of an answer of 2,000 tokens. LightGBM is needed for `measure` only.
+that link each other (groups: projects). Words alone are searched unless a set says vectors. `ranker.measure_kinds`
+measures orders of the candidates. Several processes may share the work.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import json
-import math
 import os
 import re
 import subprocess
@@ -41,24 +33,19 @@ import numpy.typing as npt
 import prose
 
 from ranker.extract import LARGEST_FILE
-from ranker.mine import FEWEST_WORDS, question_of
-from ranker.train import PARAMETERS, ROUNDS
+from ranker.mine import FEWEST_WORDS, documented, question_of
 from satchel import Satchel
 from satchel import text as words
-from satchel.assemble.candidates import CHARACTERS_PER_TOKEN
 from satchel.config import Folders
 from satchel.evaluation import fixes
 from satchel.search import bm25, rank_files, rank_records, ranker, searcher
 from satchel.search.dense import Meaning, scores
-from satchel.search.filters import FILE_WEIGHTS
 from satchel.search.query import Query, analyse
 from satchel.search.votes import Votes
-from satchel.sources.code.languages import kind_of, language_of
-from satchel.sources.commits import read_commits
-from satchel.sources.roles import peripheral_role
+from satchel.sources.docs import FINDERS
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
-from satchel.system.git import Repository, find_repository, run
+from satchel.system.git import find_repository
 from satchel.system.locations import Registry, WorkspaceType
 from satchel.types import EdgeType, Kind
 
@@ -75,19 +62,7 @@ REPOSITORIES = (
 VAULTS = {"reduxjs/redux": "docs", "encode/httpx": "docs", "psf/black": "docs", "spf13/cobra": "site"}
 """Projects whose pages link each other, and the folder of the pages."""
 
-COMMITS, MOST_PAGES, MOST_LINES = 40, 3, 100
-"""Commits of a repository, the newest, and the most pages and lines of documentation that one may change."""
-
 CANDIDATES = 100
-BUDGET, FRAME_TOKENS = 2_000, 20
-"""Tokens of an answer, and of the frame of an item in it."""
-
-SEEDS, RIDGE = 2, 30.0
-LINKED = 0.3
-POOLED = ("turns", "passages", "sections")
-KIND_OF = {"headings": "sections", "pages": "sections", "vaults": "passages", "passages": "passages"}
-"""Sets of the same kind as one of those that are trained on for others."""
-
 NEIGHBOURS = 4
 
 ASKED_FOR = {
@@ -116,7 +91,7 @@ def records(store: Store, kind: Kind, query: Query, likeness: Any) -> Ranked | N
         seen.append(ranking)
         return hits(store, ranking, *rest)
 
-    rank_records._hits = noted
+    rank_records._hits = noted  # type: ignore[assignment]
     try:
         searcher.search_kind(store, kind, query, likeness=likeness)
     finally:
@@ -384,7 +359,7 @@ def vaults(repos: Path) -> Iterator[dict[str, Any] | None]:
             for path in sorted((clone / below).rglob("*.md*")):
                 lines = path.read_text(encoding="utf-8").replace(".mdx", ".md").split("\n")
                 target = (root / path.relative_to(clone / below)).with_suffix(".md")
-                for number, heading in enumerate([one for one in prose.FINDERS["markdown"](lines) if one.title], 1):
+                for number, heading in enumerate([one for one in FINDERS["markdown"](lines) if one.title], 1):
                     lines[heading.row] = lines[heading.row].replace(heading.title, f"{prose.HIDDEN} {number}")
                     if len(heading.title.split()) >= prose.QUESTION_WORDS:
                         questions.append((heading.title, str(target.relative_to(root)), heading.row + 1))
@@ -446,36 +421,6 @@ def cloned(repos: Path, repo: str, target: Path, *options: str) -> None:
     subprocess.run(command, check=True, capture_output=True)
 
 
-def mined(repository: Repository) -> Iterator[fixes.Fix]:
-    """The newest commits that changed code and up to three pages that explain the product; `gold` is in the pages."""
-    count, parents = 0, fixes._parents(repository)
-    for commit in read_commits(repository, limit=fixes.COMMITS_READ, merges=True):
-        parent = parents.get(commit.sha, ())
-        if count == COMMITS:
-            return
-        pages = [path for path in commit.files if explains(path)]
-        if len(parent) != 1 or not 1 <= len(pages) <= MOST_PAGES or fixes.unusable(commit) not in ("", "no fix"):
-            continue
-        patch = run(
-            repository, "diff-tree", "-r", "-p", "-U0", "--no-renames", "--end-of-options", parent[0], commit.sha
-        )
-        gold = {path: ranges for path, ranges in fixes.changed_lines(patch)[0].items() if path in pages}
-        if gold and sum(last - first + 1 for rows in gold.values() for first, last in rows) <= MOST_LINES:
-            question = fixes.question_of(commit.message)
-            count += 1
-            yield fixes.Fix(commit.sha, parent[0], commit.time, commit.subject, question, gold)
-
-
-def explains(path: str) -> bool:
-    """Whether a file is documentation, and no list of changes, licence, page for contributors or translation."""
-    suffix = path.rpartition(".")[2]
-    return (
-        suffix in ("md", "rst", "txt")
-        and kind_of(path, language_of(path)) is Kind.DOC
-        and peripheral_role(path, is_prose=True) is None
-    )
-
-
 def changed_sections(repos: Path, repo: str) -> Iterator[dict[str, Any] | None]:
     """The sections that the commits of a repository changed, each asked at its parent, the oldest first."""
     with tempfile.TemporaryDirectory(prefix="satchel-kinds-") as folder:
@@ -484,7 +429,7 @@ def changed_sections(repos: Path, repo: str) -> Iterator[dict[str, Any] | None]:
         repository = find_repository(clone)
         assert repository is not None
         tree = fixes.Snapshot(place, repository, most_bytes=LARGEST_FILE)
-        found = sorted(mined(repository), key=lambda fix: fix.time)
+        found = sorted(documented(repository), key=lambda fix: fix.time)
         tree.move_to(found[0].parent)
         with opened(place, "off") as satchel:
             for fix in found:
@@ -520,7 +465,7 @@ def needed_sections(store: Store, needed: Needed, paths: Iterable[str]) -> int:
 
 def extract(options: argparse.Namespace) -> None:
     """Extract all sets that no other process has taken."""
-    options.data.mkdir(parents=True, exist_ok=True)
+    options.out.mkdir(parents=True, exist_ok=True)
     work: list[tuple[str, str, Callable[[], Iterator[Any]]]] = [
         ("turns", "turns", lambda: turns("off")), ("passages", "passages", lambda: passages("off")),
         *(("sections", repo, lambda repo=repo: changed_sections(options.repos, repo)) for repo in REPOSITORIES),
@@ -531,160 +476,17 @@ def extract(options: argparse.Namespace) -> None:
     ]  # fmt: skip
     for name, part, rows in work:
         with suppress(FileExistsError):
-            os.close(os.open(options.data / f".{part.replace('/', '+')}.taken", os.O_CREAT | os.O_EXCL))
+            os.close(os.open(options.out / f".{part.replace('/', '+')}.taken", os.O_CREAT | os.O_EXCL))
             print(part, file=sys.stderr, flush=True)
-            keep(options.data, name, rows())
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Asked:
-    """One question with its candidates in the order of the formula: signals by name, and which of them are needed."""
-
-    kind: str
-    group: str
-    signals: dict[str, Floats]
-    value: Floats
-    gold: npt.NDArray[np.bool_]
-    total: int
-    tokens: Floats
-    spans: dict[str, Any]
-
-    def rows(self, names: Sequence[str]) -> Floats:
-        """The signals of these names, one column each; 0 for a signal that the kind has not."""
-        nothing = np.zeros(len(self.value))
-        return np.stack([self.signals.get(name, nothing) for name in names], 1)
-
-    def recall(self, values: Floats) -> tuple[float, float, float]:
-        """The share of what is needed among the first 5 and 10, and in an answer, for these values."""
-        order = np.argsort(-values.round(ranker.DIGITS), kind="stable")
-        left, packed = float(BUDGET), 0
-        for tokens, is_needed in zip(self.tokens[order].tolist(), self.gold[order].tolist(), strict=True):
-            if tokens <= left:
-                left, packed = left - tokens, packed + is_needed
-        gold = self.gold[order]
-        return gold[:5].sum() / self.total, gold[:10].sum() / self.total, packed / self.total
-
-
-def load(folder: Path) -> list[Asked]:
-    """The questions of a set for which anything is needed."""
-    rows = []
-    for path in sorted(folder.glob("*.npz")):
-        with np.load(path) as row:
-            names = [*row["names"].tolist(), *row["more_names"].tolist(), ""]
-            signals = dict(zip(names, np.hstack([row["features"], row["more"]]).T.astype(np.float64), strict=True))
-            spans = {name: row[name] for name in row.files if name.startswith("span_")}
-            tokens = row["characters"] / CHARACTERS_PER_TOKEN + FRAME_TOKENS
-            about = (folder.name, str(row["about"][1]))
-            rows.append(Asked(*about, signals, row["value"], row["gold"], int(row["total"][0]), tokens, spans))
-    return [row for row in rows if row.total]
-
-
-Model = Callable[[Asked], Floats]
-
-
-def trees(questions: Sequence[Asked], names: Sequence[str]) -> Model:
-    """Trees with the settings of those of code."""
-    import lightgbm
-
-    data = lightgbm.Dataset(
-        np.vstack([one.rows(names) for one in questions]),
-        np.concatenate([one.gold for one in questions]).astype(np.float32), weight=weights(questions),
-        params={"max_bin": PARAMETERS["max_bin"]},
-    )  # fmt: skip
-    data.construct()
-    boosters = [lightgbm.train(PARAMETERS | {"seed": seed}, data, ROUNDS) for seed in range(SEEDS)]
-    return lambda one: np.mean([booster.predict(one.rows(names), raw_score=True) for booster in boosters], 0)
-
-
-def logistic(questions: Sequence[Asked], names: Sequence[str]) -> Model:
-    """Ridge regression of the log-odds on the standardised signals, by Newton's method."""
-    rows = np.vstack([one.rows(names) for one in questions])
-    needed, weight = np.concatenate([one.gold for one in questions]), weights(questions)
-    mean, deviation = rows.mean(0), rows.std(0)
-    scale = np.where(deviation > 1e-9, 1 / np.maximum(deviation, 1e-9), 0.0)
-    rows = np.hstack([np.ones((len(rows), 1)), (rows - mean) * scale])
-    found, penalty = np.zeros(rows.shape[1]), np.full(rows.shape[1], RIDGE)
-    penalty[0] = 1e-6
-    for _ in range(15):
-        chance = 1 / (1 + np.exp(-rows @ found))
-        curvature = (rows * (weight * chance * (1 - chance))[:, None]).T @ rows + np.diag(penalty)
-        found -= np.linalg.solve(curvature, rows.T @ (weight * (chance - needed)) + penalty * found)
-    return lambda one: found[0] + ((one.rows(names) - mean) * scale) @ found[1:]
-
-
-def weights(questions: Sequence[Asked]) -> Floats:
-    """Weights of all candidates that make the kinds count the same."""
-    counts = Counter(one.kind for one in questions)
-    each = len(questions) / len(counts)
-    return np.concatenate([np.full(len(one.value), each / counts[one.kind]) for one in questions])
-
-
-def mixed(model: Model, trained: Sequence[Asked]) -> Model:
-    """The mean of a model, brought to the spread that the formula has in its training data, and the formula."""
-    spread = np.mean([one.value.std() for one in trained]) / np.mean([model(one).std() for one in trained])
-    part = FILE_WEIGHTS["learned"]
-    return lambda one: part * model(one) * spread + (1 - part) * one.value
-
-
-def by_code(one: Asked) -> Floats:
-    """The values of sections where the table of code orders their spans."""
-    table, names = ranker.package_trees(), one.spans["span_names"].tolist()
-    rows = one.spans["span_features"].astype(np.float64)
-    learned = table.values([rows[:, names.index(name)] for name in table.features])
-    values = np.full(len(one.value) + 1, -np.inf)
-    np.maximum.at(
-        values, one.spans["span_owner"], ranker.reordered(one.spans["span_value"], learned, FILE_WEIGHTS["learned"])
-    )
-    return values[:-1]
-
-
-def compared(pairs: Sequence[tuple[Asked, Floats]]) -> dict[str, list[float]]:
-    """The means by the formula, the differences, and half of their 95 % intervals."""
-    before = np.array([one.recall(one.value) for one, _ in pairs])
-    change = np.array([one.recall(values) for one, values in pairs]) - before
-    half = 1.96 * change.std(axis=0, ddof=1) / math.sqrt(len(pairs))
-    rows = np.round([before.mean(axis=0), change.mean(axis=0), half], 4).T.tolist()
-    return dict(zip(("r@5", "r@10", "packed"), rows, strict=True))
-
-
-def measure(options: argparse.Namespace) -> None:
-    """Compare all orders with that of the formula."""
-    sets = {folder.name: load(folder) for folder in sorted(options.data.iterdir()) if folder.is_dir()}
-    made: dict[str, dict[str, Any]] = {}
-    common = [name for name in sets["turns"][0].signals if name in sets["sections"][0].signals and name]
-    for name, questions in sets.items():
-        own = [signal for signal in questions[0].signals if signal]
-        groups = Counter(one.group for one in questions)
-        row = made[name] = {"questions": len(questions), "groups": len(groups)}
-        for fit in (trees, logistic):
-            pairs = []
-            for group in groups:
-                others = [one for one in questions if one.group != group]
-                values = mixed(fit(others, own), others)
-                pairs += [(one, values(one)) for one in questions if one.group == group]
-            row[fit.__name__] = compared(pairs)
-            kinds = [kind for kind in POOLED if kind != KIND_OF.get(name, name)]
-            if "vectors" not in name:
-                others = [one for kind in kinds for one in sets[kind]]
-                values = mixed(fit(others, common), others)
-                row[f"{fit.__name__}, pooled"] = compared([(one, values(one)) for one in questions])
-        if questions[0].spans:
-            row["table of code"] = compared([(one, by_code(one)) for one in questions])
-        if KIND_OF.get(name.partition(",")[0], name) == "passages":
-            row["linked"] = compared([(one, np.exp(one.value) + LINKED * one.signals["linked"]) for one in questions])
-        print(name, json.dumps(row), flush=True)
-    options.out.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+            keep(options.out, name, rows())
 
 
 def main() -> None:
-    """Extract or measure."""
+    """Extract all sets."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("extract", "measure"))
-    parser.add_argument("--data", type=Path, required=True, help="folder of the extracted questions")
-    parser.add_argument("--repos", type=Path, help="folder of the repositories, named OWNER+NAME")
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
-    {"extract": extract, "measure": measure}[options.step](options)
+    parser.add_argument("--repos", type=Path, required=True, help="folder of the repositories, named OWNER+NAME")
+    parser.add_argument("--out", type=Path, required=True)
+    extract(parser.parse_args())
 
 
 if __name__ == "__main__":
