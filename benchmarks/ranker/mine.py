@@ -25,9 +25,13 @@ from typing import Any
 
 from localization.dataset import load_instances, load_scorer
 
+from satchel.evaluation import fixes
 from satchel.evaluation.fixes import Fix, mine
-from satchel.sources.code.languages import language_of
-from satchel.system.git import find_repository
+from satchel.sources.code.languages import kind_of, language_of
+from satchel.sources.commits import read_commits
+from satchel.sources.roles import peripheral_role
+from satchel.system.git import Repository, find_repository, run
+from satchel.types import Kind
 
 REPOSITORIES = (
     "pydantic/pydantic-ai",
@@ -78,6 +82,9 @@ TELLING_WORDS = 9
 
 FEWEST_WORDS = 4
 
+COMMITS, MOST_PAGES, MOST_LINES = 40, 3, 100
+"""Commits of a repository, the newest, and the most pages and lines of documentation that one may change."""
+
 _PREFIX = re.compile(r"^\s*(?:\[[^\]\n]{1,40}\]\s*)?(?:[A-Za-z]{2,12}(?:\([^)\n]*\))?!?:\s+)?(?:\[[^\]\n]{1,40}\]\s*)?")
 _NUMBER = re.compile(r"\s*\(?(?:[A-Za-z-]+/[\w.-]+)?#\d+\)?|https?://\S+")
 _TRAILER = re.compile(r"^\s*(?:[A-Z][\w-]*-by|Change-Id|PiperOrigin-RevId|Cherry-picked|\(cherry picked)\b.*$", re.M)
@@ -120,6 +127,36 @@ def fixes_of(repos: Path, repo: str, most: int, work: Path) -> Iterator[dict[str
             "gold_functions": [], "path_in_query": any(path.rsplit("/", 1)[-1] in question for path in fix.gold),
             "time": fix.time,
         }  # fmt: skip
+
+
+def documented(repository: Repository) -> Iterator[Fix]:
+    """The newest commits that changed code and up to three pages that explain the product; `gold` is in the pages."""
+    count, parents = 0, fixes._parents(repository)
+    for commit in read_commits(repository, limit=fixes.COMMITS_READ, merges=True):
+        parent = parents.get(commit.sha, ())
+        if count == COMMITS:
+            return
+        pages = [path for path in commit.files if explains(path)]
+        if len(parent) != 1 or not 1 <= len(pages) <= MOST_PAGES or fixes.unusable(commit) not in ("", "no fix"):
+            continue
+        patch = run(
+            repository, "diff-tree", "-r", "-p", "-U0", "--no-renames", "--end-of-options", parent[0], commit.sha
+        )
+        gold = {path: ranges for path, ranges in fixes.changed_lines(patch)[0].items() if path in pages}
+        if gold and sum(last - first + 1 for rows in gold.values() for first, last in rows) <= MOST_LINES:
+            question = fixes.question_of(commit.message)
+            count += 1
+            yield Fix(commit.sha, parent[0], commit.time, commit.subject, question, gold)
+
+
+def explains(path: str) -> bool:
+    """Whether a file is documentation, and no list of changes, licence, page for contributors or translation."""
+    suffix = path.rpartition(".")[2]
+    return (
+        suffix in ("md", "rst", "txt")
+        and kind_of(path, language_of(path)) is Kind.DOC
+        and peripheral_role(path, is_prose=True) is None
+    )
 
 
 def main() -> int:
