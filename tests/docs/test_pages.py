@@ -11,7 +11,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -152,7 +152,7 @@ def _unit(content: str, _folder: Path) -> None:
     )
 
 
-CHECKS = {
+CHECKS: dict[str, Callable[[str, Path], object]] = {
     "json": lambda content, _: json.loads(content),
     "yaml": lambda content, _: yaml.safe_load(content),
     "toml": _settings,

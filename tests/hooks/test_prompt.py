@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from satchel.config import SETTINGS
 from satchel.hooks import answers
 from satchel.hooks.answers import asks_something, prompt_certainty
 from satchel.hooks.subject import USUAL_WORDS, peculiarity, usual_shares
