@@ -74,10 +74,11 @@ class _Initializer:
         values |= {one.name: one.default_factory() for one in lacks if one.default_factory is not MISSING}
         fits = len(given) == len(arguments) and given.keys().isdisjoint(options) and options.keys() <= accepted
         if not (fits and accepted <= values.keys()):
-            return self.__get__(None, self._owner)(instance, *arguments, **options)
+            self.__get__(None, self._owner)(instance, *arguments, **options)
+            return
         for name, value in values.items():
             object.__setattr__(instance, name, value)
-        return getattr(instance, "__post_init__", lambda: None)()
+        getattr(instance, "__post_init__", lambda: None)()
 
 
 def _initializer(owner: type, frozen: bool) -> Callable[..., None]:

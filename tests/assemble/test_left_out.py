@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ QUESTION = "where is the parcel weighed before the order is sent"
 def satchel(tmp_path: Path) -> Satchel:
     """A repository whose files match the question ever less, in code and in prose."""
     words = ["parcel", "weighed", "order", "sent", "before"]
-    files = {}
+    files: dict[str, str] = {}
     for number in range(60):
         page = f"# Page {number}\n\nThe {' '.join(words[: 5 - number // 12])}. {'More of something else. ' * number}\n"
         parts = [
@@ -86,7 +87,7 @@ def test_words_of_local_files_are_searched_without_threads(satchel: Satchel) -> 
 
 def test_sections_in_turn_that_would_begin_after_the_deadline_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([0.0, 0.0, 9.0])
-    monkeypatch.setattr(gathering.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     sections = [PlannedSection(kind, 1.0, 5) for kind in (Kind.CODE, Kind.DOC)]
     rows, failures = gather(sections, lambda _section: SearchResult((), chunks=1), None, 2.0)
     assert [row.result.chunks for row in rows] == [1, 0]
