@@ -44,7 +44,7 @@ PLACES = {
     "walk": ("satchel.index.walk:_Walker._visit", 2),
     "history": ("satchel.index.commits:NewDocument", 2),
     "reading": ("satchel.index.reading:read_file", 5),
-    "publishing": ("satchel.store.writer:Writer.write_words", 1),
+    "publishing": ("satchel.store.writer:Writer.write_words", 2),  # the first time it writes the words of the history
     "merging": ("satchel.store.writer:_merge_postings", 1),
 }
 

@@ -96,7 +96,12 @@ def test_workers_are_forks_where_no_other_thread_runs(
 ) -> None:
     made: list[lanes._Forked] = []
     forked = lanes._Forked
-    monkeypatch.setattr(lanes, "_Forked", lambda: made.append(forked()) or made[-1])
+
+    def noted() -> lanes._Forked:
+        made.append(forked())
+        return made[-1]
+
+    monkeypatch.setattr(lanes, "_Forked", noted)
     monkeypatch.setattr(threading, "active_count", lambda: threads)
     assert len(read_all(options, 3)) == FILES
     assert len(made) == forks
@@ -104,7 +109,7 @@ def test_workers_are_forks_where_no_other_thread_runs(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a fork with its parent")
 def test_a_forked_worker_holds_no_file_of_its_parent_and_is_ended_twice_without_harm(options: ReadingOptions) -> None:
-    with open(os.devnull):
+    with Path(os.devnull).open():
         worker = lanes._Forked()
     send(worker.stdin, options)
     assert receive(worker.stdout, str) == "ready"

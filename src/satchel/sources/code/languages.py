@@ -390,8 +390,9 @@ _SLASH_LANGUAGES = frozenset(
 """JSON has no comments, but its dialects have this mark, and readers recognise it."""
 
 _HASH_LANGUAGES = frozenset(["bash", "python", "ruby"])
-_TAGGED = frozenset(["markdown", "html", "xml", "vue", "svelte", "astro"])
-_BLOCKS = {"css": ("/*", "*/"), "ocaml": ("(*", "*)"), "coq": ("(*", "*)")}
+_BLOCKS = {"css": ("/*", "*/"), "ocaml": ("(*", "*)"), "coq": ("(*", "*)")} | dict.fromkeys(
+    ["markdown", "html", "xml", "vue", "svelte", "astro"], ("<!--", "-->")
+)
 
 
 def comment(language: str, remark: str) -> str:
@@ -399,7 +400,5 @@ def comment(language: str, remark: str) -> str:
     if language in _BLOCKS:
         opening, closing = _BLOCKS[language]
         return f"{opening} {remark} {closing}"
-    if language in _TAGGED:
-        return f"<!-- {remark} -->"
     mark = "//" if language in _SLASH_LANGUAGES else "#" if language in _HASH_LANGUAGES else line_mark(language)
     return f"{mark} {remark}" if mark else f"[{remark}]"
