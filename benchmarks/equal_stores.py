@@ -44,6 +44,7 @@ Answer = tuple[str, int]
 def opened(root: Path, home: Path, url: str) -> Satchel:
     """An engine with an index that is up to date, in files where there is no address."""
     environment = {"PATH": os.environ["PATH"], "HOME": str(home), "SATCHEL_HOME": str(home), "SATCHEL_KEY": "7" * 64}
+    environment["SATCHEL_GRAPH_DEADLINE_S"] = "60"  # on a busy machine a walk would end early, in either store
     server = {"SATCHEL_STORE": url, "SATCHEL_STORE_NAME": str(home)} if url else {}
     engine = Satchel.open(root=root, environ=environment | server, embedder=HashEmbedder())
     engine.index()
