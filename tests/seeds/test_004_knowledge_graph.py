@@ -214,7 +214,7 @@ def test_ac_004_c4_the_command_writes_json_for_programs(vault: Command) -> None:
 
 def test_ac_004_t4_the_tool_takes_the_arguments_of_the_specification(tmp_path: Path, vault: Command) -> None:
     del vault
-    with spoken(tmp_path / "vault", **own_home(tmp_path / "home")) as server:
+    with spoken(tmp_path / "vault", None, **own_home(tmp_path / "home")) as server:
         (tool,) = [tool for tool in server.ask("tools/list")["result"]["tools"] if tool["name"] == "graph_context"]
         result = server.call("graph_context", query="SOC Defender", depth=2, maxTokens=900, lens="coding",
                              includeFields=False, format="json", workspace="main")  # fmt: skip

@@ -25,7 +25,9 @@ _TEST_FOLDER = pattern(r"[^/]+[_-]tests?")
 _PACKAGE_ROOTS = frozenset({"src", "lib"})
 """Folders of the shipped package."""
 
-_SHIPPED_NAMES = frozenset({"t", "testing", "spec", "specs", "example", "sample", "benchmark", "doc", "generated", "demo"})
+_SHIPPED_NAMES = frozenset(
+    {"t", "testing", "spec", "specs", "example", "sample", "benchmark", "doc", "generated", "demo"}
+)
 """Names that a shipped package also uses for what it offers: `src/flask/testing/`, `lib/spec/`."""
 
 _FILES = (
