@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from satchel import Satchel
+from satchel.assemble.render.labels import IMPORTS
 from satchel.assemble.section import JOIN_LINES
 from satchel.safety.sanitize import clean_text, redact
 from satchel.types import ContextItem, Detail, Freshness, Kind, Piece
@@ -173,7 +174,7 @@ class Oracle:
         return count
 
     def _changed_fault(self, path: str, piece: Piece) -> str:
-        if not piece.name:
+        if piece.name in ("", IMPORTS):
             was = self.old.get(path, [])[piece.start - 1 : piece.end]
             closes_gap = (
                 piece.end - piece.start < JOIN_LINES

@@ -84,8 +84,9 @@ def own_environment(store_kind: str, tmp_path_factory: pytest.TempPathFactory) -
         if store_kind == "postgres":
             patch.setenv("SATCHEL_STORE", server_url())
         yield
-    stores = [path for name in ("index.db", "memory.db") for path in tmp_path_factory.getbasetemp().rglob(name)]
-    assert store_kind == "sqlite" or not stores, f"these tests did not use the server: {stores}"
+    if store_kind == "postgres":
+        stores = [path for name in ("index.db", "memory.db") for path in tmp_path_factory.getbasetemp().rglob(name)]
+        assert not stores, f"these tests did not use the server: {stores}"
 
 
 @pytest.fixture(scope="session", autouse=True)

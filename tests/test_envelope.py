@@ -95,7 +95,7 @@ def test_meta_holds_all_that_the_answer_depends_on() -> None:
 
 def test_the_request_is_complete() -> None:
     names = {field.name for field in dataclasses.fields(AssembleRequest)}
-    assert set(request_data(REQUEST)) == names - {"kinds", "pins"} | {"types", "include"}
+    assert set(request_data(REQUEST)) == names - {"kinds", "pins", "workspaces"} | {"types", "include", "workspace"}
 
 
 def test_an_envelope_is_plain_json() -> None:
