@@ -11,6 +11,7 @@ from satchel.memory.memories import Memories
 from satchel.memory.records import memory_document
 from satchel.memory.scope import Notebook
 from satchel.search import rank_records
+from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
 from tests.memory.conftest import ELSEWHERE, HERE, START, MakeNotebook
 
@@ -177,6 +178,7 @@ def test_a_memory_that_is_forgotten_meanwhile_fails_no_search_and_no_addition(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memories = Memories(notebook)
+    monkeypatch.setattr(SqliteStore, "_back_up", lambda *_, **__: None)  # it waits for this reader to end
     real = rank_records._pick
 
     def forgetting(*arguments: Any) -> None:

@@ -72,7 +72,7 @@ def update_history(
     writer.set_meta("history", "")
     writer.set_meta("history_form", plan.form)
     if not store.meta(FIRST_COMMIT):
-        writer.set_meta(FIRST_COMMIT, first_commit(plan.repository))
+        writer.set_meta(FIRST_COMMIT, first_commit(plan.repository, should_stop))
     log = _Log(plan.repository, plan.options.commits, stored)
     notes: list[Failure] = []
     is_complete = False

@@ -89,15 +89,15 @@ def read_commits(
             yield commit
 
 
-def first_commit(repository: Repository | None) -> str:
+def first_commit(repository: Repository | None, should_stop: Callable[[], bool] | None = None) -> str:
     """Return the id of the oldest commit on the first parents of HEAD, which a clone or a move keeps.
 
-    Empty without one, and where the history is cut short or cannot be read.
+    Empty without one, after a stop, and where the history is cut short or cannot be read.
     """
     try:
         if repository is None or repository.shallow or head(repository) is None:
             return ""
-        oldest = run(repository, "rev-list", "--first-parent", "--max-parents=0", "HEAD", "--")
+        oldest = run(repository, "rev-list", "--first-parent", "--max-parents=0", "HEAD", "--", should_stop=should_stop)
     except GitError as error:
         telemetry.warning("first_commit_unknown", reason=str(error))
         return ""
