@@ -30,7 +30,7 @@ from assembly import CASES, write_pool
 from profile_stages import commit
 from resident import ALONE, command
 from speed import MAX_TOKENS, SHORT_QUESTIONS, indexed_once
-from stopwatch import fresh_home, lap, run
+from stopwatch import adopt_orphans, fresh_home, lap, run, wait_for_orphans
 
 import satchel
 from satchel import AssemblyOptions, ContextAssembler, Satchel
@@ -113,7 +113,9 @@ def operations(folder: Path) -> dict[str, Row]:
         words = command(ALONE, "hook", "prompt")
         if not subprocess.run(words, cwd=root, env=home, input=event.encode(), check=True, capture_output=True).stdout:
             raise RuntimeError("the hook says nothing: the benchmark would measure another thing")
+        wait_for_orphans()
 
+    adopt_orphans()
     context = partial(run, command(ALONE, "context", SHORT_QUESTIONS[0], "--types", "code"), root, home)
     return {
         **dict(warm), "question, whole process": fastest(context),

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from speed import cloned
-from stopwatch import fresh_home, lap, run, summary
+from stopwatch import adopt_orphans, fresh_home, lap, run, summary, wait_for_orphans
 
 QUESTION = "how does the packer fill the budget"
 HANDSHAKE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
@@ -58,6 +58,7 @@ class Version:
             [sys.executable, "-m", "satchel", "hook", "prompt"], cwd=self._tree, env=dict(self._environment),
             input=json.dumps(event).encode(), stdout=subprocess.DEVNULL, check=True,
         )  # fmt: skip
+        wait_for_orphans()
 
     def mcp(self, request: Mapping[str, Any]) -> None:
         """Start a server, ask it once, and end it."""
@@ -155,6 +156,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=15, help="processes of each command and version")
     parser.add_argument("--out", type=Path, help="where to store the JSON")
     options = parser.parse_args()
+    adopt_orphans()
     sources = {"old": options.old.resolve(), "new": options.new.resolve()}
     result = measure(options.tree.resolve(), sources, options.runs)
     if options.out:
