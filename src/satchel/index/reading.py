@@ -278,7 +278,9 @@ class _Forked:
             try:
                 os.dup2(source, 0)
                 os.dup2(answer, 1)
-                os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # locks, stores, and pipes of other workers
+                # Locks, stores, and pipes of other workers. The limit of descriptors may be a thousand million.
+                for opened in Path("/proc/self/fd").iterdir():
+                    os.closerange(max(int(opened.name), 3), int(opened.name) + 1)
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)
                 _work(os.fdopen(0, "rb"), os.fdopen(1, "wb"), parent)
             except BaseException:  # noqa: BLE001 - the code of the parent must not run on in its fork
