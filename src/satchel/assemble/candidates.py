@@ -10,7 +10,6 @@ from dataclasses import field, replace
 from functools import partial
 
 from satchel import text as words
-from satchel.assemble import blocks
 from satchel.assemble.source_lines import Lines, around, trimmed, without_blank_ends
 from satchel.assemble.truncation import CHARACTERS_PER_TOKEN as CHARACTERS_PER_TOKEN
 from satchel.assemble.truncation import (
@@ -25,6 +24,10 @@ from satchel.assemble.truncation import (
 from satchel.dataclass import dataclass
 from satchel.search.chunks import ITEM_KEY
 from satchel.types import Chunk, Detail, Hit, Kind, Range, Role, Trust
+
+LONG_FUNCTION = 60
+"""Lines of the longest function that is completed once a passage of it is shown. A longer one has a handle for the
+other lines."""
 
 SIGNATURE_SEARCH_LINES = 40
 """Lines between the start of a chunk and its declaration: decorators and comments come first."""
@@ -87,14 +90,6 @@ class Step:
     remarks: tuple[OmissionRemark, ...] = ()
     """Lines of ours that a truncation strategy puts where it left lines out."""
 
-    headers: tuple[Range, ...] = ()
-    """Those of the ranges that are headers of the blocks around a passage."""
-
-    @property
-    def passages(self) -> tuple[Range, ...]:
-        """The ranges that are not headers."""
-        return tuple(one for one in self.ranges if one not in self.headers)
-
 
 Shrink = Callable[[float], Iterable[Step]]
 """The ways to show a candidate in at most about so many tokens, the best one first."""
@@ -147,16 +142,13 @@ class Candidate:
         return self._steps
 
     def widen(self, count: int, last_line: int) -> None:
-        """Add `count` lines around its lines, within lines 1 to `last_line`; none around a bare declaration.
-
-        Headers of blocks are left out: the caller has chosen what is shown around a passage.
-        """
+        """Add `count` lines around its lines, within lines 1 to `last_line`; none around a bare declaration."""
         make, self._steps = self.make, None
 
         def widened(step: Step) -> Step:
             if step.detail not in _WIDENED or step.remarks:
                 return step
-            return replace(step, ranges=tuple(around(step.passages, count, last_line)), headers=())
+            return replace(step, ranges=tuple(around(step.ranges, count, last_line)))
 
         self.make = lambda: [widened(step) for step in make()]
 
@@ -166,7 +158,7 @@ class Candidate:
 
         def trimmed(steps: Iterable[Step]) -> Iterator[Step]:
             made = (replace(step, ranges=tuple(cut(step.ranges))) for step in steps)
-            return (step for step in made if step.passages)
+            return (step for step in made if step.ranges)
 
         self.make = lambda: list(trimmed(make()))
         if shrink is not None:
@@ -208,7 +200,7 @@ def file_candidates(
         size = characters / CHARACTERS_PER_TOKEN
         is_empty = shown[0] > shown[1] or _imports_only(hit.chunk, lines, shown, terms)
         if not is_empty and not _is_sliver(lines, shown, size, Role.GAP, terms):
-            shrink, steps = Narrowing(lines, shown, terms), partial(_span_steps, hit.chunk, lines, shown, (start, end))
+            shrink, steps = Narrowing(lines, shown, terms), partial(_span_steps, hit.chunk, lines, shown)
             made.append(Candidate(hit, span.value, size, shown[0], steps, shrink))
     return made
 
@@ -310,37 +302,23 @@ def shortened_steps(
     return [Step(Detail.SPAN, short.ranges, remarks=short.remarks) for short in made]
 
 
-def _span_steps(chunk: Chunk, lines: Lines, shown: Range, whole: Range) -> list[Step]:
-    """Return a span with the declaration of its definition above it, in a long function first with block headers.
-
-    They are computed once while the lines are cached.
-    """
-    key = _span_steps, chunk.id, chunk.signature, shown, whole
+def _span_steps(chunk: Chunk, lines: Lines, shown: Range) -> list[Step]:
+    """Return a span with the declaration of its definition above it. It is computed once while the lines are cached."""
+    key = _span_steps, chunk.id, chunk.signature, shown
     steps: list[Step] | None = lines.derived.get(key)
     if steps is None:
-        steps = lines.derived[key] = _made_span_steps(chunk, lines, shown, whole)
+        signature = signature_range(chunk, lines)
+        is_inside = signature is None or (shown[0] <= signature[0] and signature[1] <= shown[1])
+        ranges = (shown,) if signature is None or is_inside else (signature, shown)
+        steps = lines.derived[key] = [Step(Detail.SPAN, ranges)]
     return steps
-
-
-def _made_span_steps(chunk: Chunk, lines: Lines, shown: Range, whole: Range) -> list[Step]:
-    signature = signature_range(chunk, lines)
-    is_inside = signature is None or (shown[0] <= signature[0] and signature[1] <= shown[1])
-    if signature is None or is_inside:
-        return [Step(Detail.SPAN, (shown,))]
-    plain = Step(Detail.SPAN, (signature, shown))
-    if not is_long_function(chunk):
-        return [plain]
-    body = signature[1] + 1, whole[1]
-    passage = blocks.snapped(lines.lines, body, shown)
-    headers = tuple(sorted(blocks.headers(lines.lines, body, passage)))
-    return [Step(Detail.SPAN, (signature, *headers, passage), headers=headers), plain]
 
 
 def is_long_function(chunk: Chunk) -> bool:
     """Return whether a chunk is a function that is not completed once a passage of it is shown."""
     if chunk.role not in (Role.FUNCTION, Role.METHOD) or chunk.location is None:
         return False
-    return chunk.location.end_line - chunk.location.start_line >= blocks.LONG_FUNCTION
+    return chunk.location.end_line - chunk.location.start_line >= LONG_FUNCTION
 
 
 def lines_size(lines: Lines, start: int, end: int) -> float:

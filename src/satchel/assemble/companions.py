@@ -8,8 +8,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
-from satchel.assemble.blocks import LONG_FUNCTION
-from satchel.assemble.candidates import Candidate, Step, cut_note, declaration_steps, lines_size, without_trailers
+from satchel.assemble.candidates import (
+    LONG_FUNCTION,
+    Candidate,
+    Step,
+    cut_note,
+    declaration_steps,
+    lines_size,
+    without_trailers,
+)
 from satchel.assemble.section import JOIN_LINES, Group, subtract
 from satchel.assemble.source_lines import Lines, joined, without_blank_ends
 from satchel.assemble.truncation import CHARACTERS_PER_TOKEN, excerpt
@@ -144,10 +151,9 @@ def import_lines(
         if imports is None:
             imports = ImportIndex(indexed_imports(candidate.chunk, text) or outline_of(text))
             text.derived[key] = imports
-        passages = step.passages
-        ranges = text.derived.get((key, passages))
+        ranges = text.derived.get((key, step.ranges))
         if ranges is None:
-            ranges = text.derived[key, passages] = binding(text.lines, imports, passages)
+            ranges = text.derived[key, step.ranges] = binding(text.lines, imports, step.ranges)
         if not ranges:
             return []
         size = sum(text.characters(*shown) for shown in ranges) / CHARACTERS_PER_TOKEN
@@ -181,7 +187,7 @@ def rest_of_function(candidate: Candidate, step: Step, group: Group) -> list[Can
     missing = subtract([whole], group.ranges)
     if whole[1] - whole[0] >= LONG_FUNCTION:
         own = [picked for one, picked in group.picks if one.chunk.id == candidate.chunk.id]
-        passages = (one for picked in own for one in picked.passages)
+        passages = (one for picked in own for one in picked.ranges)
         shown = joined((one for one in passages if one[0] <= whole[1] and one[1] >= whole[0]), JOIN_LINES)
         gaps = subtract([(shown[0][0], shown[-1][1])], shown)
         missing = subtract([(start, end) for start, end in gaps if end - start < LONG_FUNCTION], group.ranges)
