@@ -37,7 +37,7 @@ from questions.dataset import load as load_questions
 from strength import area, foreign
 
 from satchel import Satchel
-from satchel.assemble.gather import ITEM_FLOOR, RELATIVE_FLOOR
+from satchel.answer.search import ITEM_FLOOR, RELATIVE_FLOOR
 from satchel.memory.model import Memory
 from satchel.memory.records import memory_document
 from satchel.search import rank_records, searcher

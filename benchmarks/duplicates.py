@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from satchel import Satchel, __version__
-from satchel.assemble.section import Marks, is_same_prose, marks_of
+from satchel.answer.section import Marks, is_same_prose, marks_of
 from satchel.text import SAME_PROSE
 
 RECORDS = 200

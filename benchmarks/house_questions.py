@@ -18,7 +18,7 @@ FIRST_FILES = 3
 
 QUESTIONS: Mapping[str, str] = {
     "Where is it decided which files are left out of the index?": "src/satchel/index/",
-    "Where is the token budget of an answer enforced?": "src/satchel/assemble/",
+    "Where is the token budget of an answer enforced?": "src/satchel/answer/",
     "Where are secrets recognised and redacted?": "src/satchel/safety/",
     "Where does a command line option of an operation get its type and help?": "src/satchel/cli/",
     "Where is the BM25 score of a file computed?": "src/satchel/search/",

@@ -15,7 +15,7 @@ import subprocess
 from pathlib import Path
 
 from satchel import Satchel, __version__
-from satchel.assemble import plans
+from satchel.answer import plans
 
 QUESTIONS = (
     ("pallets+flask", "why was the async helper method removed", "2889da67"),

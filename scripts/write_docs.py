@@ -162,7 +162,7 @@ def room_imports() -> dict[str, set[str]]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             rooms |= {name.split(".")[1] for name in names if name.startswith("satchel.")} - {parts[0]}
-    graph["engine"] = {"assemble", "graph", "guidance", "index", "memory", "receipts"}
+    graph["engine"] = {"answer", "graph", "guidance", "index", "memory", "receipts"}
     return {room: targets & graph.keys() for room, targets in graph.items()}
 
 

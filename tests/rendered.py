@@ -19,9 +19,9 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
-from satchel.assemble.render.frame import NO_HANDLE
-from satchel.assemble.render.labels import MARK
-from satchel.assemble.render.plain import NO_NONCE
+from satchel.answer.render.frame import NO_HANDLE
+from satchel.answer.render.labels import MARK
+from satchel.answer.render.plain import NO_NONCE
 from satchel.types import Detail, Format, Freshness, Kind, Piece, View
 
 _STRING = r"\"(?:[^\"\\]|\\.)*\""

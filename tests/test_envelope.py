@@ -4,7 +4,7 @@ import dataclasses
 import json
 
 from satchel import __version__
-from satchel.assemble.request import AssembleRequest, request_data
+from satchel.answer.request import AssembleRequest, request_data
 from satchel.operations.json import context_envelope, search_envelope
 from satchel.types import (
     Chunk,

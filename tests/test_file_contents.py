@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel import Satchel
-from satchel.assemble.render.frame import NOTICE
+from satchel.answer.render.frame import NOTICE
 from satchel.operations.json import context_envelope
 from satchel.sources.outline import is_generated, is_minified, is_saved_answer, unwanted
 from satchel.system.files import Skipped, SkipReason, decode, escape_name, is_odd_name, is_secret_file, read_text

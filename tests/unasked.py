@@ -12,7 +12,7 @@ UNASKED = frozenset({
     "satchel.search.relations", "satchel.sources.outline", "satchel.search.change_impact",
     "satchel.sources.change",
     # situations and records without a question
-    "satchel.assemble.situation", "satchel.guidance.situation", "satchel.search.rank_without_query",
+    "satchel.answer.situation", "satchel.guidance.situation", "satchel.search.rank_without_query",
     # conversations, notes, vectors
     "satchel.index.embedding", "satchel.sources.conversations",
     "satchel.sources.notes", "satchel.store.vectors",

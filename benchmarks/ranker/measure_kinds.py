@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from ranker.packing import Floats
 from ranker.train import PARAMETERS, ROUNDS
-from satchel.assemble.candidates import CHARACTERS_PER_TOKEN
+from satchel.answer.candidates import CHARACTERS_PER_TOKEN
 from satchel.search import ranker
 from satchel.search.filters import FILE_WEIGHTS
 

@@ -13,7 +13,7 @@ TYPE_CHECKING = False  # `typing` takes longer to import than a hook that a resi
 if TYPE_CHECKING:
     from typing import Any
 
-    from satchel.assemble.shapes import as_blocks, as_sources
+    from satchel.answer.shapes import as_blocks, as_sources
     from satchel.engine import Satchel
     from satchel.errors import (
         ConfigError,
@@ -72,8 +72,8 @@ _HOMES = {
     "Hit": "types",
     "Satchel": "engine",
     "Searcher": "results.searcher",
-    "as_blocks": "assemble.shapes",
-    "as_sources": "assemble.shapes",
+    "as_blocks": "answer.shapes",
+    "as_sources": "answer.shapes",
     "create_context_aware_tools": "tools.aware",
     **dict.fromkeys((name for name in __all__ if name.endswith("Error")), "errors"),
 }

@@ -24,8 +24,8 @@ from satchel.safety import trust as trust_marks
 from satchel.system.locations import Places, locate
 
 if TYPE_CHECKING:
-    from satchel.assemble.request import AssembleRequest
-    from satchel.assemble.shapes import QueryResult
+    from satchel.answer.request import AssembleRequest
+    from satchel.answer.shapes import QueryResult
     from satchel.embed import Embedder
     from satchel.graph.service import GraphService
     from satchel.guidance.service import GuidanceService
@@ -330,14 +330,14 @@ class Satchel:
 
     def context_query(self, query: str, *, refresh: bool = True, **options: Any) -> QueryResult:
         """Return the results of `query` as a formatted context with a row for each; options as in `query_options`."""
-        from satchel.assemble.shapes import query_options, query_result
+        from satchel.answer.shapes import query_options, query_result
 
         request = self.request(query, **query_options(**options))
         return query_result(self.answer(request, self.refresh(workspaces=request.workspaces) if refresh else ()))
 
     def premortem_request(self, domain: str, strategy: str | None = None, **options: Any) -> AssembleRequest:
         """Return the checked request of `premortem`. Raises UsageError that lists all domains or strategies."""
-        from satchel.assemble.plans import premortem_request
+        from satchel.answer.plans import premortem_request
 
         return premortem_request(self.settings, domain, strategy, **options)
 
@@ -351,7 +351,7 @@ class Satchel:
 
     def brief_request(self, after_failure: str | None = None, **options: Any) -> AssembleRequest:
         """Return the checked request of `brief`. Raises UsageError for an empty failure."""
-        from satchel.assemble.plans import brief_request
+        from satchel.answer.plans import brief_request
 
         return brief_request(self.settings, after_failure, **options)
 
@@ -387,7 +387,7 @@ class Satchel:
 
     def count_lines(self, hits: Sequence[Hit]) -> tuple[list[Hit], list[Failure]]:
         """Return the hits, commits with `insertions` and `deletions` as fields, and what could not be counted."""
-        from satchel.assemble.items import counted_hits
+        from satchel.answer.items import counted_hits
 
         return counted_hits(hits, self._root.line_counts.of)
 

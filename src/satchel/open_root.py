@@ -29,8 +29,8 @@ from satchel.types import Failure, Kind
 from satchel.vocabulary import MEMORY_KINDS
 
 if TYPE_CHECKING:
-    from satchel.assemble.gather import Workbench
-    from satchel.assemble.source_lines import FileLines
+    from satchel.answer.search import Workbench
+    from satchel.answer.source_lines import FileLines
     from satchel.embed import Embedder
     from satchel.index.build import TreeState
     from satchel.index.options import BuildOptions, IndexReport, Progress
@@ -250,7 +250,7 @@ class OpenRoot:
     @cached_property
     def lines(self) -> FileLines:
         """Lines of files for display, cached between questions."""
-        from satchel.assemble.source_lines import FileLines
+        from satchel.answer.source_lines import FileLines
 
         return FileLines(self.places.root, self.key, self.settings.index_max_file_bytes, self.settings.redact_allow)
 
@@ -276,7 +276,7 @@ class OpenRoot:
         `work` also gets all failures so far, each once: `notes`, those of the session's `account`, and those of
         opening the two stores. A memory file that cannot be read is such a failure, and the rest still answers.
         """
-        from satchel.assemble.gather import Workbench
+        from satchel.answer.search import Workbench
 
         earlier = (*notes, *(account.failures if account is not None else ()))
 

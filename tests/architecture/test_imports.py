@@ -45,7 +45,7 @@ EDGES = ("cli", "mcp", "web", "hooks")
 BELOW = LEAVES | {"embed", "search", "sources", "store"}
 """What the rooms between search and the engine may use."""
 
-STAGES = BELOW | {"assemble", "graph", "guidance", "index", "memory", "receipts"}
+STAGES = BELOW | {"answer", "graph", "guidance", "index", "memory", "receipts"}
 
 SERVICES = "services"
 """The classes that `Satchel` delegates to. Each is in the folder of its subject and above all stages."""
@@ -72,16 +72,16 @@ ROOMS: Mapping[str, frozenset[str]] = {
     "memory": BELOW,
     "guidance": BELOW,
     # A session decides what an answer leaves out, and what an answer showed is kept for it.
-    "assemble": BELOW | {"receipts"},
-    "receipts": BELOW | {"assemble"},
-    "graph": BELOW | {"assemble", "receipts"},
-    "testing": BELOW | {"assemble", "index"},
+    "answer": BELOW | {"receipts"},
+    "receipts": BELOW | {"answer"},
+    "graph": BELOW | {"answer", "receipts"},
+    "testing": BELOW | {"answer", "index"},
     "open_root": STAGES,
     SERVICES: STAGES | {"open_root"},
     "engine": STAGES | {"open_root", SERVICES},
-    "results": BELOW | {"assemble", "engine", "guidance"},
+    "results": BELOW | {"answer", "engine", "guidance"},
     "doctor": LEAVES | {"embed", "engine", "index", "sources", "store"},
-    "operations": LEAVES | {"assemble", "doctor", "engine", "graph", "search"},
+    "operations": LEAVES | {"answer", "doctor", "engine", "graph", "search"},
     "clients": LEAVES,
     "evaluation": LEAVES | {"engine", "index", "search", "sources"},
     "tools": LEAVES,
@@ -155,7 +155,7 @@ def test_index_and_search_meet_only_in_the_engine() -> None:
 
 
 def test_a_source_knows_nothing_of_search_store_or_budget() -> None:
-    assert not ROOMS["sources"] & {"search", "store", "assemble", BUDGET}
+    assert not ROOMS["sources"] & {"search", "store", "answer", BUDGET}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.assemble.plans import MOST_ERRORS, own_files, question_of_failure, reported_errors, written_names
+from satchel.answer.plans import MOST_ERRORS, own_files, question_of_failure, reported_errors, written_names
 from satchel.errors import UsageError
 from satchel.search.query import analyse
 from satchel.types import Format

@@ -20,9 +20,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from satchel import Satchel
-from satchel.assemble import section as dedupe
-from satchel.assemble.render import RenderRequest, render
-from satchel.assemble.render.labels import (
+from satchel.answer import section as dedupe
+from satchel.answer.render import RenderRequest, render
+from satchel.answer.render.labels import (
     file_path,
     heading,
     heading_name,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.assemble.request import AssembleRequest, request_data, request_from
-from satchel.assemble.section import Pin
+from satchel.answer.request import AssembleRequest, request_data, request_from
+from satchel.answer.section import Pin
 from satchel.errors import UsageError
 from satchel.operations.json import context_envelope, replayed_envelope
 from satchel.receipts.service import settings_mark

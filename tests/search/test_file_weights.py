@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.assemble.request import request_data, request_from
+from satchel.answer.request import request_data, request_from
 from satchel.errors import UsageError
 from satchel.search.rank_files import FILE_WEIGHTS
 from satchel.settings import Settings

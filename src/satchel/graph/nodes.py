@@ -18,8 +18,8 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, SHRINK_SHARES, Candidate, Step
-from satchel.assemble.source_lines import FileLines, Lines, Unreadable
+from satchel.answer.candidates import CHARACTERS_PER_TOKEN, SHRINK_SHARES, Candidate, Step
+from satchel.answer.source_lines import FileLines, Lines, Unreadable
 from satchel.dataclass import dataclass
 from satchel.graph.request import Direction, GraphRequest, Lens
 from satchel.graph.walk import GraphWalk, Reached

@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Step
-from satchel.assemble.items import build_items
-from satchel.assemble.pack import LINES_SHARE, within_room
-from satchel.assemble.packer import BUDGET, REFILLS, SMALLEST_PIECE, Fitted, Packer, TextFrame
-from satchel.assemble.render.frame import NOTICE, reference_lines
-from satchel.assemble.render.json import dumped
-from satchel.assemble.render.labels import quote
-from satchel.assemble.render.markdown import fenced
-from satchel.assemble.section import Section
+from satchel.answer.candidates import CHARACTERS_PER_TOKEN, Step
+from satchel.answer.items import build_items
+from satchel.answer.pack import LINES_SHARE, within_room
+from satchel.answer.packer import BUDGET, REFILLS, SMALLEST_PIECE, Fitted, Packer, TextFrame
+from satchel.answer.render.frame import NOTICE, reference_lines
+from satchel.answer.render.json import dumped
+from satchel.answer.render.labels import quote
+from satchel.answer.render.markdown import fenced
+from satchel.answer.section import Section
 from satchel.dataclass import dataclass
 from satchel.graph.nodes import Overflow, field_lines, node_of
 from satchel.graph.request import GraphRequest

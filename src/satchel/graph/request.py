@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any
 
-from satchel.assemble.request import check_budget, check_now, check_session
+from satchel.answer.request import check_budget, check_now, check_session
 from satchel.dataclass import dataclass
 from satchel.errors import ConfigError, UsageError
 from satchel.safety import sanitize

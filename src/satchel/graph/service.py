@@ -12,12 +12,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from satchel import config
-from satchel.assemble.candidates import Candidate
-from satchel.assemble.gather import Workbench
-from satchel.assemble.pack import omissions
-from satchel.assemble.packer import Fitted
-from satchel.assemble.section import Section
-from satchel.assemble.source_lines import Unreadable
+from satchel.answer.candidates import Candidate
+from satchel.answer.pack import omissions
+from satchel.answer.packer import Fitted
+from satchel.answer.search import Workbench
+from satchel.answer.section import Section
+from satchel.answer.source_lines import Unreadable
 from satchel.dataclass import dataclass
 from satchel.graph.nodes import Nodes, Rated, blended, rate
 from satchel.graph.relevance import Relevance, Vectors

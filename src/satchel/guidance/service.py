@@ -8,10 +8,10 @@ from functools import cached_property, partial
 from typing import Any
 
 from satchel import codec
-from satchel.assemble.gather import Workbench
-from satchel.assemble.request import AssembleRequest, make_request
-from satchel.assemble.section import Pin
-from satchel.assemble.situation import Guide, MakeEntries, situation_context, situation_request
+from satchel.answer.request import AssembleRequest, make_request
+from satchel.answer.search import Workbench
+from satchel.answer.section import Pin
+from satchel.answer.situation import Guide, MakeEntries, situation_context, situation_request
 from satchel.errors import ConfigError, UsageError
 from satchel.guidance.check import Report, check, everything
 from satchel.guidance.context_files import file_of

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from satchel.assemble.truncation import strategy_names
+from satchel.answer.truncation import strategy_names
 from satchel.errors import UsageError
 from satchel.graph.request import DEFAULT_DEPTH, DEFAULT_LENS, LEAST_DEPTH, LENSES, MOST_DEPTH
 from satchel.operations import json
@@ -124,7 +124,7 @@ _REQUEST = (
 
 def entity_options(types: Sequence[str]) -> dict[str, Any]:
     """Return the context types of these names, entities included, and the roles of the entities."""
-    from satchel.assemble.shapes import types_of  # here, because help and completion do not need it
+    from satchel.answer.shapes import types_of  # here, because help and completion do not need it
 
     roles = tuple(ENTITY_TYPES[name] for name in types if name in ENTITY_TYPES)
     return {"types": types_of(types)} | ({"roles": roles} if roles else {})

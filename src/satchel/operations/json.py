@@ -17,7 +17,7 @@ from satchel.types import Context, Failure, Hit, Location, Omission
 from satchel.vocabulary import Visibility
 
 if TYPE_CHECKING:
-    from satchel.assemble.request import AssembleRequest
+    from satchel.answer.request import AssembleRequest
     from satchel.graph.request import GraphRequest
     from satchel.index.options import VectorReport
     from satchel.memory.model import Experience, FoundMemory, Memory, Remark, Remembered, Value
@@ -104,7 +104,7 @@ def _omission_place(omission: Omission) -> Json | None:
 
 
 def _hit_metadata(hit: Hit) -> Mapping[str, Any]:
-    from satchel.assemble.items import record_metadata  # here, because memory commands do not need it
+    from satchel.answer.items import record_metadata  # here, because memory commands do not need it
 
     chunk = hit.chunk
     return record_metadata(chunk.id, chunk.fields, chunk.created) if chunk.location is None else {}
@@ -233,7 +233,7 @@ CHECKS = record(checks=many(CHECK))
 
 def context_envelope(context: Context, request: AssembleRequest) -> Json:
     """Return a context and the request that it answers."""
-    from satchel.assemble.request import request_data
+    from satchel.answer.request import request_data
 
     return _answer(context, request.now, request_data(request))
 

@@ -9,9 +9,8 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from satchel.assemble.gather import NOT_SEARCHED, Workbench, admitted, kind_search
-from satchel.assemble.pipeline import assemble
-from satchel.assemble.request import (
+from satchel.answer.pipeline import assemble
+from satchel.answer.request import (
     AssembleRequest,
     check_budget,
     check_file_weights,
@@ -23,6 +22,7 @@ from satchel.assemble.request import (
     parse_format,
     parse_kinds,
 )
+from satchel.answer.search import NOT_SEARCHED, Workbench, admitted, kind_search
 from satchel.errors import UsageError
 from satchel.receipts.handles import HandleLedger, HandleTarget, handles_of, reference_handles
 from satchel.safety import sanitize
@@ -38,7 +38,7 @@ from satchel.types import CONTEXT_TYPES, Context, ContextItem, Failure, Hit, Kin
 from satchel.vocabulary import Moment, checked_text, workspace_names
 
 if TYPE_CHECKING:
-    from satchel.assemble.section import Pin
+    from satchel.answer.section import Pin
     from satchel.open_root import OpenRoot
     from satchel.receipts.session import Account, SessionFile
     from satchel.receipts.why import Standing

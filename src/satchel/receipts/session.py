@@ -18,11 +18,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, SLIVER_TOKENS, Candidate, Step
-from satchel.assemble.items import build_item
-from satchel.assemble.render.labels import listed_title
-from satchel.assemble.section import JOIN_LINES, Group, Pin, Pinned, by_priority, subtract
-from satchel.assemble.source_lines import Lines, joined
+from satchel.answer.candidates import CHARACTERS_PER_TOKEN, SLIVER_TOKENS, Candidate, Step
+from satchel.answer.items import build_item
+from satchel.answer.render.labels import listed_title
+from satchel.answer.section import JOIN_LINES, Group, Pin, Pinned, by_priority, subtract
+from satchel.answer.source_lines import Lines, joined
 from satchel.dataclass import dataclass
 from satchel.safety.trust import handle
 from satchel.system import state_files, telemetry

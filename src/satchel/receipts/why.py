@@ -8,10 +8,10 @@ from difflib import get_close_matches
 from typing import Any
 
 from satchel import __version__
-from satchel.assemble.gather import floor_of
-from satchel.assemble.packer import BUDGET, LIMIT, VALUE
-from satchel.assemble.pipeline import is_wanted
-from satchel.assemble.request import AssembleRequest, request_from
+from satchel.answer.packer import BUDGET, LIMIT, VALUE
+from satchel.answer.pipeline import is_wanted
+from satchel.answer.request import AssembleRequest, request_from
+from satchel.answer.search import floor_of
 from satchel.dataclass import dataclass
 from satchel.embed import Embedder
 from satchel.errors import UsageError
@@ -290,7 +290,7 @@ def saved_request(saved: Mapping[str, Any]) -> AssembleRequest:
 
 def is_of_the_tree(saved: Mapping[str, Any]) -> bool:
     """Return whether a saved answer looked at the tree first; briefs and premortems only look at the memory."""
-    from satchel.assemble.plans import BRIEF, PREMORTEM
+    from satchel.answer.plans import BRIEF, PREMORTEM
 
     meta = saved.get("meta")
     request = meta.get("request") if isinstance(meta, Mapping) else None

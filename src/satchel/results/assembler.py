@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from satchel import config
-from satchel.assemble.candidates import Candidate
-from satchel.assemble.fill_policy import FillPolicy
-from satchel.assemble.gather import Workbench
-from satchel.assemble.items import entity_row
-from satchel.assemble.pack import pack
-from satchel.assemble.plans import (
+from satchel.answer.candidates import Candidate
+from satchel.answer.fill_policy import FillPolicy
+from satchel.answer.items import entity_row
+from satchel.answer.pack import pack
+from satchel.answer.plans import (
     PREMORTEM,
     PREMORTEM_LIMIT,
     PREMORTEM_QUESTIONS,
@@ -29,11 +28,12 @@ from satchel.assemble.plans import (
     make_plan,
     premortem_plan,
 )
-from satchel.assemble.render import RenderRequest, render
-from satchel.assemble.request import AssembleRequest, check_budget, check_limit, parse_format, parse_kinds, parse_view
-from satchel.assemble.section import Section, subtract
-from satchel.assemble.shapes import with_related
-from satchel.assemble.source_lines import FileLines, without_blank_ends
+from satchel.answer.render import RenderRequest, render
+from satchel.answer.request import AssembleRequest, check_budget, check_limit, parse_format, parse_kinds, parse_view
+from satchel.answer.search import Workbench
+from satchel.answer.section import Section, subtract
+from satchel.answer.shapes import with_related
+from satchel.answer.source_lines import FileLines, without_blank_ends
 from satchel.engine import Satchel, handle_recorder
 from satchel.errors import SatchelError, UsageError
 from satchel.results.candidates import EntityCandidates, searched_context, supply

@@ -14,7 +14,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
-from satchel.assemble.candidates import (
+from satchel.answer.candidates import (
     CHARACTERS_PER_TOKEN,
     NOTE_TOKENS,
     SHRINK_SHARES,
@@ -25,15 +25,15 @@ from satchel.assemble.candidates import (
     shortened_steps,
     signature_range,
 )
-from satchel.assemble.companions import ImportIndex, binding
-from satchel.assemble.fill_policy import FillPolicy
-from satchel.assemble.pack import Marking, answer, fit
-from satchel.assemble.plans import Plan, PlannedSection
-from satchel.assemble.render.labels import group_of
-from satchel.assemble.request import AssembleRequest, start_of_day
-from satchel.assemble.section import Group, Section
-from satchel.assemble.source_lines import FileLines, Lines, Unreadable, without_blank_ends
-from satchel.assemble.truncation import LADDER, SIGNATURE_FIRST, TruncationStrategy, excerpt, strategy
+from satchel.answer.companions import ImportIndex, binding
+from satchel.answer.fill_policy import FillPolicy
+from satchel.answer.pack import Marking, answer, fit
+from satchel.answer.plans import Plan, PlannedSection
+from satchel.answer.render.labels import group_of
+from satchel.answer.request import AssembleRequest, start_of_day
+from satchel.answer.section import Group, Section
+from satchel.answer.source_lines import FileLines, Lines, Unreadable, without_blank_ends
+from satchel.answer.truncation import LADDER, SIGNATURE_FIRST, TruncationStrategy, excerpt, strategy
 from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.results.entities import (

@@ -19,7 +19,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from satchel.assemble.source_lines import without_blank_ends
+from satchel.answer.source_lines import without_blank_ends
 from satchel.dataclass import dataclass
 from satchel.safety.sanitize import clean_field, clean_text, redact
 from satchel.types import Failure, Freshness, Outline, Part, Role, Signal

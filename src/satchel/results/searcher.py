@@ -10,9 +10,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from satchel.assemble.items import record_metadata
-from satchel.assemble.request import AssembleRequest, check_budget, check_strategy, parse_format, parse_view
-from satchel.assemble.truncation import LADDER
+from satchel.answer.items import record_metadata
+from satchel.answer.request import AssembleRequest, check_budget, check_strategy, parse_format, parse_view
+from satchel.answer.truncation import LADDER
 from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.safety import sanitize

@@ -1,0 +1,423 @@
+"""From hits to candidates: what could be shown, in which steps of detail, and the value of each."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import field, replace
+from functools import partial
+
+from satchel import text as words
+from satchel.answer.source_lines import Lines, around, trimmed, without_blank_ends
+from satchel.answer.truncation import CHARACTERS_PER_TOKEN as CHARACTERS_PER_TOKEN
+from satchel.answer.truncation import (
+    OmissionRemark,
+    SourceText,
+    TruncationStrategy,
+    best_run,
+    excerpt,
+    matches,
+    shortenings,
+)
+from satchel.dataclass import dataclass
+from satchel.search.chunks import ITEM_KEY
+from satchel.types import Chunk, Detail, Hit, Kind, Range, Role, Trust
+
+LONG_FUNCTION = 60
+"""Lines of the longest function that is completed once a passage of it is shown. A longer one has a handle for the
+other lines."""
+
+SIGNATURE_SEARCH_LINES = 40
+"""Lines between the start of a chunk and its declaration: decorators and comments come first."""
+
+LONGEST_SIGNATURE_LINES = 6
+
+DOC_REACH_LINES = 4
+"""Lines below a declaration that are searched for its doc string; above it the search ends where the unit begins."""
+
+DOC_CHARACTERS = 30
+"""Characters of the first sentence of a doc comment that identify its line; the sentence may continue on the next."""
+
+SHRINK_SHARES = (0.9, 0.6, 0.35)
+"""Shares of the remaining room for which a shortened form is tried: the size in tokens is only an estimate."""
+
+LEAST_EXCERPT = 60
+"""Fewest characters of a cut line that are still useful."""
+
+RECORD_SPREAD = 3.0
+"""Factor on the score of a record (log scale), because scores of records lie close together: a record with half the
+best score is worth an eighth of the best, like a file with half the best score."""
+
+NOTE_TOKENS = 16
+"""Tokens of the note that says where the full record is."""
+
+SLIVER_TOKENS = 16
+"""A candidate below this size is shown only if it contains a word of the question: `T = TypeVar("T")` ranks by the
+text of its file. Larger ones are judged by their value alone."""
+
+BARE_OPENING_TOKENS = 15
+"""A class header below this size that ends by opening its body shows nothing but a name."""
+
+_TRAILER = re.compile(
+    r"(?:[A-Z][\w-]*-by|Change-Id|Reviewed-on|PiperOrigin-RevId|GitOrigin-RevId|git-svn-id|Cr-Commit-Position)\s?: \S",
+    re.IGNORECASE,
+)
+"""Trailers of a commit message: who signed, who reviewed, which number."""
+
+_COMMENT_LINE = re.compile(r"\s*(?:$|//|#(?!!?\[)|/?\*|--|;|<!--|%)")
+_LICENCE = re.compile(r"copyright|licen[cs]e|spdx", re.IGNORECASE)
+"""A line of the comment at the top of a file, and words that mark it as a licence."""
+
+_FRAME_LINE = re.compile(r"package\b|\s*(?:$|if\b.*TYPE_CHECKING\b|['\"]use |[)}]$)")
+"""A line that says nothing without the imports beside it."""
+
+_IMPORT_TERMS = frozenset(words.stem(word) for word in ("import", "include", "require", "dependency"))
+
+_WIDENED = frozenset({Detail.FULL, Detail.SPAN})
+
+DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One way to show a candidate: its line ranges (none for a record) or its record text."""
+
+    detail: Detail
+    ranges: tuple[Range, ...] = ()
+    text: str = ""
+    remarks: tuple[OmissionRemark, ...] = ()
+    """Lines of ours that a truncation strategy puts where it left lines out."""
+
+
+Shrink = Callable[[float], Iterable[Step]]
+"""The ways to show a candidate in at most about so many tokens, the best one first."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Candidate:
+    """Something that may be shown.
+
+    `value` is on a log scale, `size` in estimated tokens, `place` its first line. `group` is the path of a file or
+    the id of a record: what is shown of one group is one item. `steps` are ordered from most to least detail and
+    computed on first use, because most candidates are never tried. `shrink` gives further steps for the remaining
+    room, after the fixed steps. A `pinned` candidate comes before all others, whatever its value. One
+    with a `leader` (the imports that a function needs, the rest of a span's function) is shown only beside it.
+    `twins` have the same text and are therefore not shown. `trust` is data by default. `body` is the full text of a
+    record, where it is available. `make` computes the steps.
+    """
+
+    hit: Hit
+    value: float
+    size: float
+    place: int
+    make: Callable[[], Sequence[Step]]
+    shrink: Shrink | None = None
+    pinned: bool = False
+    leader: Candidate | None = None
+    chunk: Chunk = field(init=False)
+    kind: Kind = field(init=False)
+    group: str = field(init=False)
+    twins: list[Candidate] = field(default_factory=list, init=False)
+    trust: Trust = field(default=Trust.DATA, init=False)
+    body: str = field(default="", init=False)
+    _steps: Sequence[Step] | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.chunk = chunk = self.hit.chunk
+        self.kind, location = chunk.kind, chunk.location
+        self.group = chunk.id if location is None else chunk.fields.get(ITEM_KEY, location.path)
+
+    @property
+    def is_lifted(self) -> bool:
+        """Whether something outside the ranking, such as a frame of a pasted trace, placed it first."""
+        return self.hit.file_score > 1.0
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """The fixed ways to show it, from most to least detail."""
+        if self._steps is None:
+            self._steps = self.make()
+        return self._steps
+
+    def widen(self, count: int, last_line: int) -> None:
+        """Add `count` lines around its lines, within lines 1 to `last_line`; none around a bare declaration."""
+        make, self._steps = self.make, None
+
+        def widened(step: Step) -> Step:
+            if step.detail not in _WIDENED or step.remarks:
+                return step
+            return replace(step, ranges=tuple(around(step.ranges, count, last_line)))
+
+        self.make = lambda: [widened(step) for step in make()]
+
+    def trim(self, cut: Callable[[Sequence[Range]], Sequence[Range]], size: float) -> None:
+        """Keep of each step only the ranges that `cut` returns, about `size` tokens; drop steps without ranges."""
+        make, shrink, self._steps, self.size = self.make, self.shrink, None, size
+
+        def trimmed(steps: Iterable[Step]) -> Iterator[Step]:
+            made = (replace(step, ranges=tuple(cut(step.ranges))) for step in steps)
+            return (step for step in made if step.ranges)
+
+        self.make = lambda: list(trimmed(make()))
+        if shrink is not None:
+            self.shrink = lambda room: trimmed(shrink(room))
+
+    def keep(self, steps: Sequence[Step]) -> None:
+        """Offer only these steps."""
+        self._steps, self.shrink = steps, None
+
+
+def file_candidates(
+    hit: Hit,
+    lines: Lines,
+    whole_item_tokens: int,
+    terms: AbstractSet[str] = frozenset(),
+    shortener: TruncationStrategy | None = None,
+) -> list[Candidate]:
+    """Return a small chunk as one candidate, a larger or partial one as a candidate for each matching span.
+
+    With a `shortener` a larger chunk is one candidate too, shortened if possible. Blank lines at both ends are not
+    shown. With `terms` (those of the question), slivers without any of them and bare headers are left out.
+    """
+    location = hit.chunk.location
+    assert location is not None
+    end = min(location.end_line, len(lines.lines))
+    has_licence = location.start_line == 1 and hit.chunk.kind is Kind.CODE
+    start = min(licence_end(lines) + 1, end) if has_licence else location.start_line
+    whole, characters = trimmed(lines, start, end)
+    size = characters / CHARACTERS_PER_TOKEN
+    if shortener is not None or (size <= whole_item_tokens and not hit.partial):
+        if _is_sliver(lines, whole, size, hit.chunk.role, terms) or _imports_only(hit.chunk, lines, whole, terms):
+            return []
+        make = partial(_whole_steps, hit, lines, whole_item_tokens, shortener, whole)
+        shrink = Narrowing(lines, whole, terms)
+        return [Candidate(hit, hit.score, min(size, whole_item_tokens), whole[0], make, shrink)]
+    made = []
+    for span in hit.spans:
+        shown, characters = trimmed(lines, max(span.start, start), min(span.end, end))
+        size = characters / CHARACTERS_PER_TOKEN
+        is_empty = shown[0] > shown[1] or _imports_only(hit.chunk, lines, shown, terms)
+        if not is_empty and not _is_sliver(lines, shown, size, Role.GAP, terms):
+            shrink, steps = Narrowing(lines, shown, terms), partial(_span_steps, hit.chunk, lines, shown)
+            made.append(Candidate(hit, span.value, size, shown[0], steps, shrink))
+    return made
+
+
+def _whole_steps(
+    hit: Hit, lines: Lines, whole_item_tokens: int, shortener: TruncationStrategy | None, whole: Range
+) -> list[Step]:
+    """Return a chunk in full, then as the truncation strategy shortens it."""
+    size = lines_size(lines, *whole)
+    steps = [Step(Detail.FULL, (whole,))] if size <= whole_item_tokens else []
+    if shortener is None:
+        return steps
+    language = str(hit.chunk.fields.get("language", ""))
+    return steps + shortened_steps(shortener, lines, language, whole, min(size / 2, whole_item_tokens))
+
+
+class Narrowing:
+    """Steps with the best lines of a range, or the best sentences of a line that is longer than the room."""
+
+    __slots__ = ("_costs", "_gains", "_lines", "_rows", "_terms", "_whole")
+
+    def __init__(self, lines: Lines, whole: Range, terms: AbstractSet[str]) -> None:
+        self._lines, self._whole, self._terms = lines, whole, terms
+        self._rows: Sequence[str] = ()
+
+    def __call__(self, room: float) -> Iterator[Step]:
+        """Yield the steps for about so many tokens."""
+        if room <= 0:
+            return
+        first, last = self._whole
+        if not self._rows:
+            rows = self._lines.lines[first - 1 : last]
+            if self._is_too_long(rows, room * SHRINK_SHARES[0] * CHARACTERS_PER_TOKEN):
+                return
+            self._rows, self._gains = rows, matches(rows, self._terms)
+            self._costs = [len(row) + 1 for row in rows]
+        for share in SHRINK_SHARES:
+            characters = room * share * CHARACTERS_PER_TOKEN
+            run = best_run(self._gains, self._costs, characters)
+            if run is not None and any(row.strip() for row in self._rows[run[0] : run[1] + 1]):
+                yield Step(Detail.SPAN, (without_blank_ends(self._lines.lines, first + run[0], first + run[1]),))
+            elif run is None and characters > LEAST_EXCERPT:
+                yield from _cut_line(self._rows, self._gains, first, self._terms, characters)
+
+    def _is_too_long(self, rows: Sequence[str], characters: float) -> bool:
+        """Return whether the best line is certainly longer than so many characters, and they are too few to cut it.
+
+        The short lines are matched alone: they are seldom the best, and most calls are for the last tokens of a budget.
+        """
+        if characters > LEAST_EXCERPT or len(rows[0]) < characters:
+            return False
+        return not any(matches([row for row in rows if len(row) < characters], self._terms))
+
+
+def _cut_line(
+    rows: Sequence[str], gains: Sequence[int], start: int, terms: AbstractSet[str], characters: float
+) -> list[Step]:
+    """Return the best sentences of the best line, as a remark."""
+    best = max(range(len(rows)), key=lambda index: (gains[index], -index))
+    passage = excerpt(rows[best], terms, characters)
+    place = start + best
+    return [Step(Detail.SPAN, remarks=(OmissionRemark(place, place, passage),))] if passage else []
+
+
+def licence_end(lines: Lines) -> int:
+    """Return the last line of the licence comment at the top of a file, 0 if there is none."""
+    end = next((number for number, line in enumerate(lines.lines) if not _COMMENT_LINE.match(line)), len(lines.lines))
+    return end if any(_LICENCE.search(line) for line in lines.lines[:end]) else 0
+
+
+def _is_sliver(lines: Lines, shown: Range, size: float, role: Role, terms: AbstractSet[str]) -> bool:
+    if not terms or size >= SLIVER_TOKENS:
+        return False
+    text = lines.text(*shown)
+    if role is Role.CLASS and size < BARE_OPENING_TOKENS and text.rstrip().endswith(("{", ":", "(")):
+        return True
+    return terms.isdisjoint(words.count_terms(words.words(text)))
+
+
+def _imports_only(chunk: Chunk, lines: Lines, shown: Range, terms: AbstractSet[str]) -> bool:
+    """Return whether the lines, outside of definitions, only import, and the question does not ask for imports.
+
+    Imports that shown code needs are shown beside it (docs/decisions/0015).
+    """
+    if not terms or chunk.role is not Role.GAP or not terms.isdisjoint(_IMPORT_TERMS):
+        return False
+    imported = {line for *_, start, end in chunk.fields.get("imports", ()) for line in range(start, end + 1)}
+    rows = [lines.lines[line - 1] for line in range(shown[0], shown[1] + 1) if line not in imported]
+    rest = [row for row in rows if not _FRAME_LINE.match(row)]
+    is_frame = bool(imported) and all(map(_COMMENT_LINE.match, rest))
+    return is_frame and terms.isdisjoint(words.count_terms(words.words("\n".join(rest))))
+
+
+def shortened_steps(
+    shortener: TruncationStrategy, lines: Lines, language: str, whole: Range, most_tokens: float
+) -> list[Step]:
+    """Return the ways to show these lines that a truncation strategy offers, from most to least detail."""
+    made = shortenings(shortener, SourceText(lines.lines, language), *whole, most_tokens)
+    return [Step(Detail.SPAN, short.ranges, remarks=short.remarks) for short in made]
+
+
+def _span_steps(chunk: Chunk, lines: Lines, shown: Range) -> list[Step]:
+    """Return a span with the declaration of its definition above it. It is computed once while the lines are cached."""
+    key = _span_steps, chunk.id, chunk.signature, shown
+    steps: list[Step] | None = lines.derived.get(key)
+    if steps is None:
+        signature = signature_range(chunk, lines)
+        is_inside = signature is None or (shown[0] <= signature[0] and signature[1] <= shown[1])
+        ranges = (shown,) if signature is None or is_inside else (signature, shown)
+        steps = lines.derived[key] = [Step(Detail.SPAN, ranges)]
+    return steps
+
+
+def is_long_function(chunk: Chunk) -> bool:
+    """Return whether a chunk is a function that is not completed once a passage of it is shown."""
+    if chunk.role not in (Role.FUNCTION, Role.METHOD) or chunk.location is None:
+        return False
+    return chunk.location.end_line - chunk.location.start_line >= LONG_FUNCTION
+
+
+def lines_size(lines: Lines, start: int, end: int) -> float:
+    """Estimated tokens of lines `start`..`end`."""
+    return lines.characters(start, end) / CHARACTERS_PER_TOKEN
+
+
+def declaration_steps(chunk: Chunk, lines: Lines) -> list[Step]:
+    """Return a step with the declaration of a chunk and the first line of its doc comment, if it has a declaration."""
+    signature = signature_range(chunk, lines)
+    if signature is None:
+        return []
+    documented = _doc_line(chunk, lines, signature)
+    return [Step(Detail.SIGNATURE, (signature,) if documented is None else tuple(sorted((signature, documented))))]
+
+
+def _doc_line(chunk: Chunk, lines: Lines, signature: Range) -> Range | None:
+    """Return the line near a declaration where its doc comment begins."""
+    summary = str(chunk.fields.get("summary", ""))[:DOC_CHARACTERS]
+    location = chunk.location
+    if not summary or location is None:
+        return None
+    below = range(signature[1] + 1, min(signature[1] + DOC_REACH_LINES, location.end_line, len(lines.lines)) + 1)
+    for number in (*below, *range(signature[0] - 1, location.start_line - 1, -1)):
+        if summary in lines.lines[number - 1]:
+            return number, number
+    return None
+
+
+def signature_range(chunk: Chunk, lines: Lines) -> Range | None:
+    """Return the lines that declare a chunk, None without a declaration."""
+    location = chunk.location
+    if chunk.role not in DECLARED or not chunk.signature or location is None:
+        return None
+    declared = [line.strip() for line in chunk.signature.split("\n") if line.strip()]
+    last_line = min(location.end_line, len(lines.lines))
+    for number in range(location.start_line, min(location.start_line + SIGNATURE_SEARCH_LINES, last_line + 1)):
+        if not lines.lines[number - 1].strip().startswith(declared[0][:60]):
+            continue
+        end = number
+        for text in declared[1:LONGEST_SIGNATURE_LINES]:
+            if end < last_line and lines.lines[end].strip().startswith(text[:60]):
+                end += 1
+        return number, end
+    return None
+
+
+def record_candidate(
+    hit: Hit,
+    body: str,
+    cap: float,
+    terms: AbstractSet[str] = frozenset(),
+    shorter: str = "",
+    passage_cap: float = math.inf,
+) -> Candidate:
+    """Return a record (commit, memory): its full body if that has at most `cap` tokens, else its best passage.
+
+    A passage has at most `passage_cap` tokens too, so that it leaves room for smaller records.
+
+    A passage ends with a note that says where the full record is. `shorter` is a summary, whose first two lines are
+    joined in little space. The first line is the last resort. The trailers of a commit are not shown, but can be
+    searched.
+    """
+    whole, body = body, without_trailers(body) if hit.chunk.kind is Kind.COMMIT else body
+    size = len(body) / CHARACTERS_PER_TOKEN
+    first, *others = (shorter or body.strip()).split("\n", 2)[:2]
+    told = "; ".join((first, *(line.removeprefix("- ") for line in others)))
+    note = cut_note(hit.chunk)
+
+    def passage(room: float) -> list[Step]:
+        text = excerpt(body, terms, (room - NOTE_TOKENS) * CHARACTERS_PER_TOKEN) if room > NOTE_TOKENS else ""
+        return [Step(Detail.SPAN, text=f"{text}\n{note}")] if text and text != body else []
+
+    def make() -> list[Step]:
+        steps = [Step(Detail.FULL, text=body)] if size <= cap else passage(min(cap, passage_cap))
+        return steps + ([Step(Detail.SPAN, text=shorter)] if shorter and shorter != body else [])
+
+    def shrink(room: float) -> Iterator[Step]:
+        for share in SHRINK_SHARES if not shorter else ():
+            yield from passage(min(room * share, cap * share, passage_cap))
+        if shorter and told != first:
+            yield Step(Detail.LINE, text=told)
+        if first and first != body.strip():
+            yield Step(Detail.LINE, text=first)
+
+    candidate = Candidate(hit, RECORD_SPREAD * hit.score, min(size, cap), 0, make, shrink=shrink)
+    candidate.body = whole
+    return candidate
+
+
+def cut_note(chunk: Chunk) -> str:
+    """Return the reference to the full record of a passage: `(truncated, full memory ID: mem_...)`."""
+    identity = chunk.id.partition("::")[0].partition(":")[2]
+    return f"… (truncated, full {chunk.kind} ID: {identity})"
+
+
+def without_trailers(message: str) -> str:
+    """Return a commit message without trailers, and without the rules and blank lines before them."""
+    kept = [line for line in message.split("\n") if _TRAILER.match(line.strip()) is None]
+    while len(kept) > 1 and not kept[-1].strip(" \t-"):
+        kept.pop()
+    return "\n".join(kept)

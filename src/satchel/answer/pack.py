@@ -1,0 +1,418 @@
+"""The last stage: how the budget is filled, the candidates that fit, the text, and what was left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import Any, Protocol
+
+from satchel.answer.candidates import Candidate
+from satchel.answer.fill_policy import FILL, LEAST_SHORT, FillPolicy
+from satchel.answer.items import build_items, linked, rest_of, shortened
+from satchel.answer.packer import BUDGET, FRAMES, LIMIT, VALUE, Fitted, Packer
+from satchel.answer.plans import Plan
+from satchel.answer.render import RenderRequest, Stop, render, render_with_usage
+from satchel.answer.render.frame import (
+    LIST_SHARE,
+    OMISSIONS_SHOWN,
+    failure_entry,
+    related_entries,
+    shown_before_entry,
+)
+from satchel.answer.request import AssembleRequest
+from satchel.answer.section import Section, priority
+from satchel.safety import sanitize
+from satchel.safety.sanitize import marks
+from satchel.safety.trust import handle
+from satchel.search.chunks import GIVEN_ORIGIN
+from satchel.tokens import TokenCounter, counter
+from satchel.types import Context, ContextItem, Failure, Format, Kind, Omission, Range, ShownBefore, Trust, Usage
+
+ITEM_SHARE = 0.25
+"""Largest share of the budget of a kind for one chunk, where several kinds were named."""
+
+LEAST_NOTED = 300
+"""Smallest budget (tokens) whose footer states the tokens used."""
+
+LEAST_NAMED = 1_000
+"""Smallest budget (tokens) whose footer names the best omission."""
+
+NOTE_TOKENS = 50
+"""Tokens of the footer: the tokens used, and the best omission with its handle."""
+
+LINES_SHARE = 0.1
+"""Share of the budget for references to items that a session has: some twenty in 4,000 tokens; new items come first."""
+
+LINE_TOKENS = 6
+"""`Shown before: ` with its line end in the plainest format; XML and JSON write it a token longer."""
+
+LONGEST_SUMMARY = "999 items shortened, 99,999 candidates left out"
+"""Placeholder of the summary while the budget is filled: the true numbers are known later, and are not larger."""
+
+NOTES_SHARE, FEW_NOTES_SHARE, FEW_NOTES_TOKENS = 0.15, 0.25, 60
+"""Largest share of the budget for notes about failures, and a larger one for at most so many tokens, which shows the
+first note in a small answer, too. The others are counted; all of them are in the result."""
+
+LARGEST_NEEDED = 8_000
+"""Largest budget (tokens) that is tried where nothing fits."""
+
+MOST_OMISSIONS = 20
+"""Candidates that are not shown but listed, for each kind, the best first."""
+
+STOPS = {BUDGET: Stop.FULL, VALUE: Stop.NOT_WORTH_IT, LIMIT: Stop.NOT_WORTH_IT}
+
+UNPLANNED = Plan(())
+
+
+class Marking(Protocol):
+    """The key of nonces, and patterns of texts that look like secrets but are not."""
+
+    @property
+    def key(self) -> bytes:
+        """The user's key."""
+
+    @property
+    def allow(self) -> tuple[str, ...]:
+        """Patterns of texts that look like secrets but are not."""
+
+
+def pack(
+    request: AssembleRequest,
+    sections: Sequence[Section],
+    marking: Marking,
+    failures: Sequence[Failure],
+    meta: Mapping[str, Any],
+    sent: Sequence[ShownBefore] = (),
+    policy: FillPolicy = FILL,
+    relate: Relate | None = None,
+) -> Context:
+    """Return the context of these sections; `sent`, `policy` and `relate` as in `fit`."""
+    fitted = fit(request, marking, sections, failures, sent=sent, policy=policy, relate=relate)
+    return answer(request, sections, fitted, failures, meta, sent)
+
+
+Relate = Callable[[Sequence[ContextItem]], Sequence[ContextItem]]
+"""Returns the items with the neighbours of what they show."""
+
+RELATED_SHARE = 0.1
+"""Share of the budget reserved for the names of neighbours, where they are asked for."""
+
+
+def fit(
+    request: AssembleRequest,
+    marking: Marking,
+    sections: Sequence[Section],
+    failures: Sequence[Failure],
+    plan: Plan = UNPLANNED,
+    sent: Sequence[ShownBefore] = (),
+    policy: FillPolicy = FILL,
+    relate: Relate | None = None,
+) -> Fitted:
+    """Choose candidates and write the text, which is counted exactly and never over the limit.
+
+    `sent` are references to what the session has; the neighbours that `relate` adds are named as far as they fit.
+    """
+    fitted = _filled(request, marking, sections, failures, plan, sent, policy, relate)
+    if fitted.items or sent or request.max_tokens >= LEAST_NAMED:
+        return fitted
+
+    def shows_item(budget: int) -> bool:
+        fresh = [replace(one, shown=set(), groups={}, rejected={}, tokens=0, _ranked=None) for one in sections]
+        limit = LEAST_SHORT if policy.is_weak or policy.not_found else budget
+        own = replace(policy, limit=min(limit, budget) if policy.limit else 0)
+        asked = _filled(replace(request, max_tokens=budget), marking, fresh, failures, plan, (), own)
+        for candidate in (candidate for section in sections for candidate in section.candidates):
+            candidate.twins.clear()
+        return bool(asked.items)
+
+    return replace(fitted, needed=_least_budget(shows_item, request.max_tokens) if sections else 0)
+
+
+def _least_budget(shows_item: Callable[[int], bool], too_small: int) -> int:
+    """Return a budget that shows an item, at most 2 % above the least one; 0 if none of the usual ones does."""
+    enough = too_small * 2
+    while not shows_item(enough):
+        too_small, enough = enough, enough * 2
+        if enough > LARGEST_NEEDED:
+            return 0
+    while enough - too_small > max(enough // 50, 1):
+        middle = (too_small + enough) // 2
+        too_small, enough = (too_small, middle) if shows_item(middle) else (middle, enough)
+    return enough
+
+
+def _filled(
+    request: AssembleRequest,
+    marking: Marking,
+    sections: Sequence[Section],
+    failures: Sequence[Failure],
+    plan: Plan,
+    sent: Sequence[ShownBefore],
+    policy: FillPolicy,
+    relate: Relate | None = None,
+) -> Fitted:
+    tokens = counter(request.tokenizer)
+    alone = _frame(request, marking, sections, failures, plan, policy)
+    frame = alone
+    if sent:
+        frame = _referring(alone, sent, len(within_room(sent, tokens, request.max_tokens * LINES_SHARE)))
+
+    def write(related: int = 0, changed: Sequence[ContextItem] = ()) -> Fitted:
+        items = changed or build_items(sections, marking.key)
+        if not items:
+            return Fitted()
+        stopped = _why_stopped(sections)
+        if not stopped and shortened([one for one in items if not policy.is_strict or one.source == Kind.CONTEXT]):
+            stopped = BUDGET  # given results and guidance are shortened for lack of room only
+        shown = summarised(frame, items, sections) if request.show_meta else frame
+        shown = replace(shown, related=related)
+        if request.max_tokens >= LEAST_NOTED:
+            omitted = list(_listed(sections)) if request.max_tokens >= LEAST_NAMED else []
+            named = tuple(_omission(*row, 0) for row in omitted[:OMISSIONS_SHOWN])
+            stop, more = STOPS.get(stopped, Stop.COMPLETE), len(omitted) - len(named)
+            shown = replace(shown, limit=request.max_tokens, stopped=stop, overflow=named, overflow_more=more)
+        text, used = render_with_usage(shown, items, request.format, tokens.count)
+        return Fitted(text, used, tuple(items), stopped)
+
+    if sections:
+        limit = policy.limit or request.max_tokens
+        noted = NOTE_TOKENS + int(request.max_tokens * LIST_SHARE) if request.max_tokens >= LEAST_NAMED else 0
+        room = limit - tokens.count(render(frame, (), format=request.format)) - noted
+        reserved = int(request.max_tokens * RELATED_SHARE) if relate is not None else 0
+        fitted = _packer(request, sections, tokens, policy).fit(room - reserved, limit - reserved, write)
+        if relate is not None and fitted.items:
+            items = relate(fitted.items)
+            fitted = _most_related(partial(write, changed=items), len(related_entries(items)), request.max_tokens)
+        if fitted.items and fitted.used <= request.max_tokens:
+            return fitted
+    text, used = _without_items(alone, sent, tokens, request.max_tokens, request.format)
+    return Fitted(text, used, (), _why_stopped(sections))
+
+
+def _most_related(write: Callable[[int], Fitted], most: int, limit: int) -> Fitted:
+    """Return the text with the names of as many neighbours as fit."""
+    least, best = 0, write(0)
+    while least < most:
+        middle = (least + most + 1) // 2
+        fitted = write(middle)
+        if fitted.used <= limit:
+            least, best = middle, fitted
+        else:
+            most = middle - 1
+    return best
+
+
+def _packer(request: AssembleRequest, sections: Sequence[Section], tokens: TokenCounter, policy: FillPolicy) -> Packer:
+    return Packer(
+        sections,
+        tokens,
+        FRAMES[request.format],
+        value_range=policy.value_range,
+        most_items=policy.most_items,
+        shares=policy.shares,
+        chunk_share=ITEM_SHARE if policy.shares else 1.0,
+        chunk_tokens=request.whole_item_tokens,
+        shows_lines=request.show_code,
+        is_strict=policy.is_strict,
+    )
+
+
+def _why_stopped(sections: Sequence[Section]) -> str:
+    """Return why nothing more is shown: no room, not worth its tokens, or nothing more matched (empty)."""
+    reasons = {reason for section in sections for reason in section.rejected.values()}
+    return next((reason for reason in (BUDGET, VALUE, LIMIT) if reason in reasons), "")
+
+
+def _frame(
+    request: AssembleRequest,
+    marking: Marking,
+    sections: Sequence[Section],
+    failures: Sequence[Failure],
+    plan: Plan,
+    policy: FillPolicy,
+) -> RenderRequest:
+    """Return the frame of the text."""
+    tokens = counter(request.tokenizer)
+    notes = sanitize.failures(failures, marking.allow)
+    shown = _notes_shown(notes, tokens, request.max_tokens)
+    return RenderRequest(
+        not_found=policy.not_found,
+        weak=policy.is_weak,
+        call_sites=policy.call_sites,
+        query=sanitize.text(request.query, marking.allow),
+        show_sources=request.show_sources,
+        show_handles=request.show_handles,
+        show_code=request.show_code,
+        group_by_type=request.group_by_type,
+        failures=notes[:shown],
+        failures_more=len(notes) - shown,
+        tokenizer=f"{tokens.name}, {'exact' if tokens.exact else 'an estimate'}" if request.show_meta else "",
+        truncated=request.show_meta,
+        summary=LONGEST_SUMMARY if request.show_meta else "",
+        view=request.view,
+        workspaces=request.workspaces,
+        lead=request.lead,
+        title=plan.title,
+        based_on=plan.based_on,
+        has_guidance=any(c.trust is Trust.GUIDANCE for section in sections for c in section.candidates),
+    )
+
+
+def _notes_shown(notes: Sequence[Failure], tokens: TokenCounter, budget: int) -> int:
+    """Return how many of these notes are written."""
+    room = max(budget * NOTES_SHARE, min(budget * FEW_NOTES_SHARE, FEW_NOTES_TOKENS))
+    for count, note in enumerate(notes):
+        room -= tokens.count(failure_entry(note)) + 1
+        if room < 0:
+            return count
+    return len(notes)
+
+
+def _without_items(
+    frame: RenderRequest, sent: Sequence[ShownBefore], tokens: TokenCounter, max_tokens: int, layout: Format
+) -> tuple[str, int]:
+    """Return an answer without items, with references and words that were not found if they fit, and its tokens."""
+    summary = replace(frame, truncated=False, summary="", weak=False)
+    if sent:
+        return references_alone(summary, sent, tokens, max_tokens, layout)
+    if not frame.not_found:
+        return "", 0
+    text = render(summary, (), format=layout)
+    used = tokens.count(text)
+    return (text, used) if used <= max_tokens else ("", 0)
+
+
+def answer(
+    request: AssembleRequest,
+    sections: Sequence[Section],
+    fitted: Fitted,
+    failures: Sequence[Failure],
+    meta: Mapping[str, Any],
+    sent: Sequence[ShownBefore] = (),
+) -> Context:
+    """Return the context of a fitted text, with its omissions, references and failures."""
+    tokens = counter(request.tokenizer)
+    redacted = marks(fitted.text)
+    needed = {"needed_tokens": fitted.needed} if fitted.needed else {}
+    return Context(
+        query=sanitize.text(request.query),
+        text=fitted.text,
+        format=request.format,
+        items=linked(fitted.items),
+        usage=Usage(request.max_tokens, fitted.used, tokens.name, tokens.exact, fitted.stopped),
+        overflow=omissions(sections, fitted.used),
+        sources_used=dict(Counter(Kind(item.source).plural for item in fitted.items)),
+        failures=sanitize.failures(failures),
+        meta={**meta, **({"redacted": redacted} if redacted else {}), **needed},
+        shown_before=tuple(sent),
+    )
+
+
+def summarised(frame: RenderRequest, items: Sequence[ContextItem], sections: Sequence[Section]) -> RenderRequest:
+    """Return the frame with the numbers of this answer in it."""
+    short, omitted = shortened(items), left_out(sections)
+    parts = [_numbered(short, "item", "shortened"), _numbered(omitted, "candidate", "left out")]
+    return replace(frame, truncated=bool(short or omitted), summary=", ".join(filter(None, parts)))
+
+
+def left_out(sections: Sequence[Section]) -> int:
+    """Return how many chunks of these sections are not shown at all."""
+    shown = {candidate.chunk.id for section in sections for candidate in section.shown}
+    return len({c.chunk.id for section in sections for c in section.remaining()} - shown)
+
+
+def _numbered(number: int, noun: str, what: str) -> str:
+    return f"{number:,} {noun if number == 1 else noun + 's'} {what}" if number else ""
+
+
+def omissions(sections: Sequence[Section], used: int) -> tuple[Omission, ...]:
+    """Return the best candidates that are not shown, section by section, best first.
+
+    `budget` is an estimate: the tokens used now, plus those of this candidate and of all tried before it. It is 0 if no
+    budget helps, because the kind has all its items or the candidate is not worth its tokens.
+    """
+    waiting = [(s, c) for s in sections for c in s.remaining() if s.rejected[c] == BUDGET]
+    waiting.sort(key=lambda row: (-priority(row[1], row[0].level), row[1].chunk.id, row[1].place))
+    budgets: dict[Candidate, int] = {}
+    needed = float(used)
+    frame = FRAMES[Format.MARKDOWN]
+    for _, candidate in waiting:
+        needed += candidate.size + frame.range + frame.item
+        budgets[candidate] = int(needed)
+    return tuple(_omission(section, candidate, budgets.get(candidate, 0)) for section, candidate in _listed(sections))
+
+
+def _listed(sections: Sequence[Section]) -> Iterator[tuple[Section, Candidate]]:
+    """Yield the candidates that are listed as omissions, section by section, best first.
+
+    A long function that is shown in part is listed once, because its handle leads to all that is left of it.
+    """
+    for section in sections:
+        continued: set[str] = set()
+        for candidate in islice(section.remaining(), MOST_OMISSIONS):
+            if candidate.chunk.id not in continued:
+                yield section, candidate
+            if _rest(section, candidate):
+                continued.add(candidate.chunk.id)
+
+
+def _rest(section: Section, candidate: Candidate) -> tuple[Range, ...]:
+    """Return what is left of the candidate's function if that is long and shown in part."""
+    group = section.groups.get(candidate.group)
+    is_shown = group is not None and any(one.chunk.id == candidate.chunk.id for one, _ in group.picks)
+    return rest_of(group, candidate.hit) if group is not None and is_shown else ()
+
+
+def _omission(section: Section, candidate: Candidate, budget: int) -> Omission:
+    chunk = candidate.chunk
+    location = chunk.location
+    ranges = candidate.steps[0].ranges if candidate.steps else ()
+    content_hash = location.content_hash if location is not None else ""
+    rest = _rest(section, candidate)
+    return Omission(
+        id=chunk.id,
+        source=candidate.kind.value,
+        title=chunk.title,
+        relevance=candidate.hit.relevance,
+        reason=section.rejected[candidate],
+        budget=budget,
+        path=location.path if location is not None else "",
+        start=ranges[-1][0] if ranges else 0,
+        end=ranges[-1][1] if ranges else 0,
+        handle="" if chunk.origin == GIVEN_ORIGIN else handle(chunk.id, content_hash, rest or ranges[-1:]),
+        content_hash=content_hash,
+        rest=rest,
+    )
+
+
+def within_room(sent: Sequence[ShownBefore], tokens: TokenCounter, room: float) -> Sequence[ShownBefore]:
+    """Return as many of the first references as fit into about `room` tokens."""
+    for count, one in enumerate(sent):
+        room -= tokens.count(shown_before_entry(one)) + LINE_TOKENS
+        if room < 0:
+            return sent[:count]
+    return sent
+
+
+def references_alone(
+    frame: RenderRequest, sent: Sequence[ShownBefore], tokens: TokenCounter, max_tokens: int, layout: Format
+) -> tuple[str, int]:
+    """Return the text of an answer with references only, as many as fit, and its tokens; empty if none fits."""
+    best, used = "", 0
+    least, most = 0, len(sent)
+    while least < most:
+        middle = (least + most + 1) // 2
+        text = render(_referring(frame, sent, middle), (), format=layout)
+        size = tokens.count(text)
+        if size <= max_tokens:
+            least, best, used = middle, text, size
+        else:
+            most = middle - 1
+    return best, used
+
+
+def _referring(frame: RenderRequest, sent: Sequence[ShownBefore], count: int) -> RenderRequest:
+    return replace(frame, shown_before=tuple(sent[:count]), shown_before_more=len(sent) - count)

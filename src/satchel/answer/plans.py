@@ -1,0 +1,321 @@
+"""The plan of a request: the kinds to search, each with its weight. A request names its plan, so it can be replayed.
+
+Without a name every kind is searched for the question. Three plans have sections of their own:
+
+- `premortem`: what failed before in this kind of work. Records are selected by domain, strategy and outcome, and ranked
+  by tier, age, and how well their words match domain and strategy.
+- `brief`: what to know when a session starts, before any question.
+- `failure`: what failed like this log before, and where in the code. A log is mostly noise, so past attempts are
+  searched for its errors, names and files; code is searched for the full text, because its frames lead to lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from satchel.answer.render.frame import DEFAULT_TITLE
+from satchel.answer.request import DEFAULT_WEIGHTS, AssembleRequest, make_request
+from satchel.dataclass import dataclass
+from satchel.errors import UsageError
+from satchel.safety import sanitize
+from satchel.search.filters import NO_FILTERS, Filters, make_filters
+from satchel.search.query import FORM_WEIGHTS, Query, analyse
+from satchel.search.trace import is_vendored
+from satchel.settings import Settings
+from satchel.text import pattern
+from satchel.types import CONTEXT_TYPES, Kind, Role
+from satchel.vocabulary import Axis, Domain, MemoryCategory, OutcomeStatus, checked_text, parse_choice
+
+if TYPE_CHECKING:
+    from satchel.search.rank_without_query import FieldRanking
+
+CHANGE_FACTOR = 3.0
+"""Factor on the weight of code in questions about a change, which look for callers and tests. With an even share
+commits and docs filled two thirds, and callers of a changed function were left out. Read on five changes of flask."""
+
+HISTORY_FACTOR = 8.0
+"""Factor on the weight of commits in questions about why or when something was changed, which a commit message answers:
+11 of 12 such questions show the commit, without it 5, and 44 of 47 files of code (benchmarks/results/why_changed.json).
+With 12 or 20 the code loses a third of its room."""
+
+MOST_HISTORY_WORDS = 40
+"""A longer question is a report, in which such words tell what happened and do not ask about it."""
+
+_ASKS_OF_HISTORY = re.compile(
+    r"(?:^|[.,;:?]\s*|\b(?:and|but|or) )(?:why|when|who|since when|which commit)\b[^?!\n]{0,100}?(?:"
+    r"\b(?:was|were|been|did|had)\b[^?!\n]{0,150}?\b(?:add|chang|delet|deprecat|dropp?|introduc|mov|refactor|remov|renam|"
+    r"replac|revert|rewr|split|start|stop|switch)(?:e?[ds]|ing|itten|ote|en|t|ed)?\b"
+    r"|\b(?:no longer|any ?more)\b|\bused to\b)|\bwhat changed\b",
+    re.IGNORECASE,
+)
+
+ROLE_KINDS: Mapping[Role, tuple[Kind, ...]] = {
+    Role.FUNCTION: (Kind.CODE,),
+    Role.METHOD: (Kind.CODE,),
+    Role.CLASS: (Kind.CODE,),
+    Role.SECTION: (Kind.DOC, Kind.NOTE),
+}
+"""Role that a request can name -> the kinds that have chunks with it."""
+
+PREMORTEM, BRIEF, FAILURE = "premortem", "brief", "failure"
+
+PREMORTEM_TOKENS, PREMORTEM_LIMIT = 1500, 10
+"""Default budget and items per section, as the first specification has them."""
+
+BRIEF_TOKENS, BRIEF_LIMIT = 1000, 8
+"""Every session pays for the brief, whether it is needed or not: two thirds of a premortem."""
+
+FAILURE_TOKENS, FAILURE_LIMIT = 2000, 10
+
+MOST_VALUES = 5
+
+MOST_COMMITS = 5
+"""Recent commits show the latest work; more of them would be the history, which has views of its own."""
+
+PREMORTEM_WEIGHTS = {"tier": 0.4, "recency": 0.3, "match": 0.3}
+"""Confidence comes first; recency and match order equally reliable experiences."""
+
+STRATEGY_WEIGHTS = {"failed": 0.3, "tier": 0.3, "recency": 0.2, "match": 0.2}
+"""Successes of a strategy count too, but a premortem is about failures."""
+
+PRINCIPLE_WEIGHTS = {"domain": 0.5, "strategy": 0.2, "support": 0.2, "recency": 0.1}
+"""A principle counts by the share of its experiences in this kind of work."""
+
+FAILURES, PERFORMANCE, SURPRISES, CAUSES, PRINCIPLES = (
+    "Common Failures",
+    "Strategy Performance",
+    "Unexpected Outcomes",
+    "Root Causes to Watch",
+    "Relevant Principles",
+)
+
+PREMORTEM_QUESTIONS = {
+    FAILURES: "failures and issues in {domain}",
+    PERFORMANCE: "outcomes using {strategy} strategy",
+    SURPRISES: "unexpected outcomes in {domain}",
+    CAUSES: "why hypotheses fail in {domain}",
+    PRINCIPLES: "principles for {domain}",
+}
+"""Questions for a foreign searcher that needs one, as the first specification has them."""
+
+VALUES, EVENTS, MEMORIES, COMMITS = "Top Values", "Recent Events", "Key Memories", "Recent Commits"
+
+VALUE_WEIGHTS = {"support": 0.7, "recency": 0.3}
+EVENT_WEIGHTS = {"recency": 0.8, "importance": 0.2, "tier": 0.2}
+MEMORY_WEIGHTS = {"importance": 0.65, "recency": 0.35}
+COMMIT_WEIGHTS = {"recency": 1.0}
+"""An event counts mainly by its age; a memory by its importance, and a little by its age."""
+
+ATTEMPTS, PLACES = "What failed like this before", "Where in the code"
+
+ATTEMPT_FLOOR = 0.005
+"""Lower than the floor of other questions: a log has a dozen names, and an attempt with its error and one of its files
+is worth reading."""
+
+FAILURE_TITLE = "Brief after a failure"
+
+_WENT_WELL = pattern(r"\b(?:ok(?:ay)?|all good|pass(?:ed|es)|succe\w+|done|completed?|finished)\b", re.IGNORECASE)
+_WENT_WRONG = pattern(r"\b(?:fail\w*|errors?|wrong|broken?|not|never|no|crash\w*|hangs?|timed?.?out)\b", re.IGNORECASE)
+"""Words of a log without any error, file or name: then there is nothing to look for."""
+
+FAILURE_CHARACTERS = 20_000
+"""Characters of a log that are read, from its end, which states the failure."""
+
+MOST_ERRORS = 3
+MOST_NAMES = 12
+MOST_FILES = 6
+"""A log is reduced to this many errors, names and files."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSection:
+    """One kind to search, its share of the budget by weight, and its most items.
+
+    `title` is the heading above its items, empty for the one of the kind. `filters` select its records, None for the
+    filters of the request. With `ranked_by` nothing is searched: records are ranked by their own fields. `question`
+    replaces that of the request. `floor` is the least relevance, None for the calibrated one. With a `side`,
+    experiences show that side, or in less space their root cause.
+    """
+
+    kind: Kind
+    weight: float
+    limit: int
+    title: str = ""
+    filters: Filters | None = None
+    ranked_by: FieldRanking | None = None
+    question: str = ""
+    floor: float | None = None
+    side: Axis | None = None
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether the section is searched for the question of the request."""
+        return self.ranked_by is None and not self.question
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The sections of an answer and its title.
+
+    With `unique`, a record that several sections match is in one of them only. With `based_on` the footer counts only
+    the items of that kind.
+    """
+
+    sections: tuple[PlannedSection, ...]
+    title: str = DEFAULT_TITLE
+    unique: bool = False
+    based_on: Kind | None = None
+
+
+def plan_of(request: AssembleRequest, available: Mapping[Kind, int]) -> Plan:
+    """Return the plan of a request; `available` counts the chunks of each kind. Raises UsageError if it is unknown."""
+    if not request.plan:
+        return Plan(make_plan(request, available))
+    if request.plan not in PLANS:
+        raise UsageError(f"unknown plan {request.plan!r}: choose from {', '.join(PLANS)}")
+    return PLANS[request.plan](request)
+
+
+def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[PlannedSection, ...]:
+    """Return sections in the order of the context: the kinds of the request, else every kind that has chunks.
+
+    Each may have all items of the answer. A kind without weight is not searched.
+    """
+    kinds = request.kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
+    weights = {kind: request.weights.get(kind, DEFAULT_WEIGHTS[kind]) for kind in kinds}
+    if request.change is not None and Kind.CODE in weights:
+        weights[Kind.CODE] *= CHANGE_FACTOR
+    if Kind.COMMIT in weights and len(request.query.split()) <= MOST_HISTORY_WORDS:
+        weights[Kind.COMMIT] *= HISTORY_FACTOR if _ASKS_OF_HISTORY.search(request.query) else 1.0
+    return tuple(PlannedSection(kind, weight, request.limit) for kind, weight in weights.items() if weight > 0)
+
+
+def role_is_asked(kind: Kind, role: Role, roles: Sequence[Role]) -> bool:
+    """Return whether the roles of a request admit a chunk; roles only restrict the kinds that have them."""
+    relevant = [one for one in roles if kind in ROLE_KINDS.get(one, tuple(Kind))]
+    return not relevant or role in relevant
+
+
+def premortem_plan(request: AssembleRequest) -> Plan:
+    """Return the sections of a premortem for the domain and the optional strategy in the filters of the request."""
+    from satchel.search.rank_without_query import FieldRanking  # here, as below: most requests name no plan
+
+    domain, strategy = request.filters.domain or "", request.filters.strategy or ""
+    words = f"{domain} {strategy}".strip()
+    by_match = FieldRanking(PREMORTEM_WEIGHTS, words)
+
+    def experiences(title: str, weight: float, filters: Filters, ranked_by: FieldRanking = by_match) -> PlannedSection:
+        side = Axis(filters.axis or Axis.FULL)
+        return PlannedSection(Kind.EXPERIENCE, weight, request.limit, title, filters, ranked_by, side=side)
+
+    sections = [experiences(FAILURES, 3.0, Filters(domain=domain, outcome=OutcomeStatus.FALSIFIED))]
+    if strategy:
+        of_strategy = Filters(strategy=strategy, axis=Axis.STRATEGY)
+        sections.append(experiences(PERFORMANCE, 2.0, of_strategy, FieldRanking(STRATEGY_WEIGHTS, words)))
+    sections.append(experiences(SURPRISES, 2.0, Filters(domain=domain, axis=Axis.SURPRISE)))
+    sections.append(experiences(CAUSES, 2.0, Filters(domain=domain, axis=Axis.ROOT_CAUSE)))
+    by_kind_of_work = FieldRanking(PRINCIPLE_WEIGHTS, domain=domain, strategy=strategy)
+    limit = min(request.limit, MOST_VALUES)
+    sections.append(PlannedSection(Kind.VALUE, 1.0, limit, PRINCIPLES, Filters(domain=domain), by_kind_of_work))
+    title = f"Premortem: {domain}" + (f" with {strategy}" if strategy else "")
+    return Plan(tuple(sections), title, unique=True, based_on=Kind.EXPERIENCE)
+
+
+def brief_plan(request: AssembleRequest) -> Plan:
+    """Return top values, recent events (memories of that category, and experiences), key memories, and last commits."""
+    from satchel.search.rank_without_query import FieldRanking
+
+    limit = request.limit
+    events = FieldRanking(EVENT_WEIGHTS)
+    commits = FieldRanking(COMMIT_WEIGHTS, last=True)
+    return Plan(
+        (
+            PlannedSection(Kind.VALUE, 1.0, min(limit, MOST_VALUES), VALUES, NO_FILTERS, FieldRanking(VALUE_WEIGHTS)),
+            PlannedSection(Kind.MEMORY, 1.0, limit, EVENTS, Filters(category=MemoryCategory.EVENT), events),
+            PlannedSection(Kind.EXPERIENCE, 1.5, limit, EVENTS, NO_FILTERS, events, side=Axis.STRATEGY),
+            PlannedSection(Kind.MEMORY, 2.0, limit, MEMORIES, NO_FILTERS, FieldRanking(MEMORY_WEIGHTS)),
+            PlannedSection(Kind.COMMIT, 1.0, min(limit, MOST_COMMITS), COMMITS, NO_FILTERS, commits),
+        ),
+        "Brief",
+        unique=True,
+    )
+
+
+def failure_plan(request: AssembleRequest) -> Plan:
+    """Return falsified attempts and remembered errors for the names in a failure, and code for its full text."""
+    query = analyse(request.query)
+    if _reports_success(query):
+        return Plan((), FAILURE_TITLE, unique=True)
+    question = question_of_failure(query)
+    falsified, errors = Filters(outcome=OutcomeStatus.FALSIFIED), Filters(category=MemoryCategory.ERROR)
+    # A log is long, so a file that its trace leads to may contain a small share of its words.
+    floor = 0.0 if query.trace.places or query.paths else None
+    limit = request.limit
+    attempts = PlannedSection(
+        Kind.EXPERIENCE, 3.0, limit, ATTEMPTS, falsified, question=question, floor=ATTEMPT_FLOOR, side=Axis.FULL
+    )
+    memories = PlannedSection(Kind.MEMORY, 1.0, limit, ATTEMPTS, errors, question=question, floor=ATTEMPT_FLOOR)
+    # The first line of a question counts most, but the first line of a log is not telling.
+    text = "\n".join((*reported_errors(query)[:1], request.query))
+    places = PlannedSection(Kind.CODE, 4.0, limit, PLACES, question=text, floor=floor)
+    return Plan((attempts, memories, places), FAILURE_TITLE, unique=True)
+
+
+def _reports_success(query: Query) -> bool:
+    """Return whether a log says that all went well, and names no error, file or symbol."""
+    is_plain = not (query.trace.errors or query.trace.places or query.paths or written_names(query))
+    return is_plain and _WENT_WELL.search(query.text) is not None and _WENT_WRONG.search(query.text) is None
+
+
+def question_of_failure(query: Query) -> str:
+    """Return the question for past attempts: errors, then names and files; the full text if it has none."""
+    lines = [" ".join(part) for part in (reported_errors(query), written_names(query), own_files(query))]
+    return "\n".join(filter(None, lines)) or query.text
+
+
+def reported_errors(query: Query) -> list[str]:
+    """Return the errors that a log reports, the telling one first."""
+    return list(query.trace.errors[:MOST_ERRORS])
+
+
+def written_names(query: Query) -> list[str]:
+    """Return the names that are written as names, the most telling form first, in the order of the text."""
+    telling = [mention for mention in query.symbols if mention.form not in {"plain", "capitalised"}]
+    telling.sort(key=lambda mention: -FORM_WEIGHTS[mention.form])
+    return list(dict.fromkeys(mention.text for mention in telling))[:MOST_NAMES]
+
+
+def own_files(query: Query) -> list[str]:
+    """Return the file names of the trace without those of other people's packages, the innermost frame first."""
+    paths = [*(frame.path for frame in query.trace.places if frame.path), *(mention.text for mention in query.paths)]
+    own = (path.rpartition("/")[2] for path in paths if not is_vendored(path))
+    return list(dict.fromkeys(own))[:MOST_FILES]
+
+
+PLANS: Mapping[str, Callable[[AssembleRequest], Plan]] = {
+    PREMORTEM: premortem_plan,
+    BRIEF: brief_plan,
+    FAILURE: failure_plan,
+}
+"""Name -> the plan of a request."""
+
+
+def premortem_request(settings: Settings, domain: str, strategy: str | None, **options: Any) -> AssembleRequest:
+    """Return the checked request of a premortem. Raises UsageError for an unknown domain or strategy; it lists all."""
+    defaults = {"max_tokens": PREMORTEM_TOKENS, "limit": PREMORTEM_LIMIT}
+    filters = make_filters(domain=str(parse_choice(Domain, domain, "domain")), strategy=strategy)
+    return make_request("", settings, {**defaults, **options, "filters": filters, "plan": PREMORTEM})
+
+
+def brief_request(settings: Settings, after_failure: str | None, **options: Any) -> AssembleRequest:
+    """Return the checked request of a brief. Raises UsageError for an empty failure."""
+    if after_failure is None:
+        defaults = {"max_tokens": BRIEF_TOKENS, "limit": BRIEF_LIMIT}
+        return make_request("", settings, {**defaults, **options, "plan": BRIEF})
+    if not checked_text("the failure", after_failure).strip():
+        raise UsageError("the failure is empty: give the output of the command that failed")
+    text = sanitize.text(after_failure, settings.redact_allow)[-FAILURE_CHARACTERS:]
+    defaults = {"max_tokens": FAILURE_TOKENS, "limit": FAILURE_LIMIT}
+    return make_request(text, settings, {**defaults, **options, "plan": FAILURE})

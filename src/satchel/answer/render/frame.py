@@ -1,0 +1,512 @@
+"""The frame of a context: the notice, call sites and the best files above its items, the footer below."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from itertools import groupby
+from typing import Any
+
+from satchel.answer.render.labels import (
+    SECTION_SEPARATOR,
+    file_path,
+    line_range,
+    listed_title,
+    quote,
+    quoted,
+    quoted_path,
+)
+from satchel.answer.truncation import CHARACTERS_PER_TOKEN
+from satchel.dataclass import dataclass
+from satchel.safety.sanitize import DATA_NOTICE, clean_field, plain_name
+from satchel.tokens import TokenCounter
+from satchel.types import CONTEXT_TYPES, ContextItem, Cut, Detail, Failure, Kind, Omission, ShownBefore, View
+
+DEFAULT_TITLE = "Context"
+
+NOTICE = f"{DATA_NOTICE}."
+
+GUIDED_NOTICE = f"{DATA_NOTICE}, except in records titled Guidance."
+"""The notice of an answer that shows instruction files of a workspace that the user trusts."""
+
+WEAK = "nothing here answers this well; the best few are shown"
+
+LEAST_FILES = 3
+"""Fewest listed files: fewer are seen at a glance, and a list with room for fewer is left out."""
+
+FILES_LISTED = 8
+"""Most files in the list; later ones help little if the best did not."""
+
+LIST_SHARE = 0.01
+"""Largest share of the budget for the list of files: a quarter of what all headings and labels may use in 4,000
+tokens."""
+
+WORD_CHARACTERS = 40
+"""Most characters of a word that is listed as not found."""
+
+SOURCES_SHOWN = 10
+"""Entries of the sources footer, from the first specification; the others are counted."""
+
+OMISSIONS_SHOWN = 1
+"""Omissions that are named with their handles, the best first; the others are counted."""
+
+OMISSIONS_ROOM = 60
+"""Characters of the named omissions: with label, handles and number at most 60 tokens for ordinary paths."""
+
+CONTINUED = "more of"
+"""Marks a place in a long function that is shown in part: its handle leads to what is left of the function."""
+
+OMITTED_LABEL = "Left out"
+HANDLED_LABEL = "Left out (satchel expand HANDLE)"
+
+ALSO_SHOWN = 5
+"""Other places named for one definition: enough to see their pattern; the others are counted."""
+
+QUERY_SHOWN = 200
+"""Most characters of a question that is repeated: a longer one is a report, whose tokens would count twice."""
+
+NO_HANDLE = "-"
+"""Replaces the handle of an item that cannot be expanded, such as a situation that the caller described."""
+
+REASONS_SHOWN = 1
+
+_REASONS: Mapping[str, tuple[str, float]] = {
+    "trace": ("trace", 0.0),
+    "pin": ("pinned", 0.0),
+    "given": ("given", 0.0),
+    "change": ("changed", 0.0),
+    "path mention": ("path named", 0.0),
+    "symbol mention": ("names it", 0.0),
+    "name": ("name", 0.5),
+    "calls": ("calls", 0.5),
+    "history": ("history", 0.5),
+    "likeness": ("meaning", 0.5),
+}
+"""Signal -> its name in the list, and the least value that makes it a reason; the most telling first."""
+
+_USUAL_REASON = "words"
+
+_PLACE_END = re.compile(r":\d+-\d+(?:,\d+-\d+)*\Z", re.ASCII)
+
+
+class Stop(StrEnum):
+    """The reason why an answer has no more items, in the words of its footer."""
+
+    NOT_WORTH_IT = "the rest was not worth it"
+    FULL = "full"
+    COMPLETE = "everything relevant is shown"
+
+
+@dataclass(frozen=True, slots=True)
+class RenderRequest:
+    """The frame of one answer. Every part of it costs tokens and is therefore counted.
+
+    `show_sources` adds the list of the first ten sources; without `show_code` a file is shown as locations and names;
+    `group_by_type` puts the items under the four titles by type instead of one section per kind. With `overview` three
+    or more files are listed first, best first; `limit`, the budget in tokens, bounds that list. The best of `overflow`
+    are named with their handles, the others and `overflow_more` are counted. All `failures` share one line, and
+    `failures_more` others are counted; `summary` is one line. `show_handles` lists the handles of what is shown in
+    part. With a `tokenizer` (its name as the footer
+    shows it) the footer also counts the items of each type. `query` appears in JSON only, and only if it is short.
+    `lead` is the kind whose section comes first; with `has_guidance` the notice says that records titled Guidance are
+    to be followed. With `based_on` the footer counts only items of that kind: `Based on 3 past experiences`.
+    `shown_before` are the references to what a session has already, one line each, and `shown_before_more` the number
+    of those not named. `not_found` are telling words of the question that occur nowhere; `weak` means that nothing
+    shown answers it well; `call_sites` are lines that list the callers of the definition in question. With `used` (the
+    tokens of the text itself, see `render_with_usage`) the footer says how much of `limit` was used and why it
+    `stopped` there. The first `related` shown definitions with neighbours are listed. `workspaces` answer together.
+    """
+
+    query: str = ""
+    show_sources: bool = False
+    show_code: bool = True
+    group_by_type: bool = False
+    overflow: tuple[Omission, ...] = ()
+    overflow_more: int = 0
+    failures: tuple[Failure, ...] = ()
+    failures_more: int = 0
+    truncated: bool = False
+    summary: str = ""
+    tokenizer: str = ""
+    view: View = View.SECTIONS
+    show_handles: bool = False
+    lead: Kind | None = None
+    has_guidance: bool = False
+    title: str = DEFAULT_TITLE
+    based_on: Kind | None = None
+    shown_before: tuple[ShownBefore, ...] = ()
+    shown_before_more: int = 0
+    overview: bool = True
+    not_found: tuple[str, ...] = ()
+    weak: bool = False
+    call_sites: tuple[str, ...] = ()
+    related: int = 0
+    limit: int = 0
+    used: int = 0
+    stopped: str = ""
+    workspaces: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FooterNote:
+    """One line of the frame: its name in structured formats, its label in text, its entries, and how many more.
+
+    With `is_listed` every entry has a line of its own, with `is_single` there is at most one. Without a label only the
+    entries are written.
+    """
+
+    key: str
+    label: str
+    entries: tuple[str, ...]
+    more: int = 0
+    is_listed: bool = False
+    is_single: bool = False
+    separator: str = "; "
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines of text after the label."""
+        entries = (*self.entries, f"and {self.more} more") if self.more else self.entries
+        return entries if self.is_listed else (self.separator.join(entries),)
+
+
+def notice(request: RenderRequest) -> str:
+    """Return the notice that items are data and not instructions."""
+    return GUIDED_NOTICE if request.has_guidance else NOTICE
+
+
+def head_notes(request: RenderRequest) -> list[FooterNote]:
+    """Return the notes after the notice: workspaces, words that occur nowhere, a weak match, and the call sites."""
+    words = tuple(quote(clean_field(word, WORD_CHARACTERS)) for word in request.not_found)
+    every = (
+        FooterNote("workspaces", "Paths begin with their workspace", request.workspaces, separator=", "),
+        FooterNote("not_found", "Not found here", words, separator=", "),
+        FooterNote("weak_match", "Weak match", (WEAK,) if request.weak else (), is_single=True),
+        FooterNote("call_sites", "", request.call_sites, is_listed=True),
+    )
+    return [note for note in every if note.entries]
+
+
+def head_lines(request: RenderRequest, items: Sequence[ContextItem]) -> list[str]:
+    """Return the lines below the title: notice, words that were not found, the call sites, the best files."""
+    noted = [f"{note.label}: {line}." if note.label else line for note in head_notes(request) for line in note.lines]
+    best = overview_lines(request, items)
+    return [notice(request), *noted, *(["Best first:", *best] if best else [])]
+
+
+def overview_lines(request: RenderRequest, items: Sequence[ContextItem]) -> list[str]:
+    """Return the best files, one per line: `1 src/a.py: Reader.read (10-24), name, history`.
+
+    The last line counts the others. Files keep the order of the items. Where the budget is small, later files are named
+    by their paths alone.
+    """
+    files = [item for item in items if file_path(item)]
+    if not request.overview or request.view is not View.SECTIONS or len(files) < LEAST_FILES:
+        return []
+    entries = [_file_entry(rank, item) for rank, item in enumerate(files[:FILES_LISTED], 1)]
+    rows = _fitted(entries, request.limit * LIST_SHARE * CHARACTERS_PER_TOKEN if request.limit else float("inf"))
+    if len(rows) < LEAST_FILES:
+        return []
+    more = len(files) - len(rows)
+    return [*rows, f"and {more} more"] if more else rows
+
+
+def _file_entry(rank: int, item: ContextItem) -> tuple[str, str]:
+    short = f"{rank} {quoted_path(file_path(item))}"
+    best = set(item.metadata.get("names", ())[:1])
+    pieces = [piece for piece in item.pieces if piece.name in best] or item.pieces
+    piece = max(pieces, key=lambda one: one.end - one.start)
+    name = plain_name(piece.name.rpartition(SECTION_SEPARATOR)[2])
+    place = f"{quote(name)} ({line_range(piece)})" if name else line_range(piece)
+    return short, f"{short}: {place}, {_reason(item)}"
+
+
+def _reason(item: ContextItem) -> str:
+    strength = {signal.name: signal.value for signal in item.signals}
+    reasons = [word for name, (word, least) in _REASONS.items() if strength.get(name, -1.0) >= least]
+    return ", ".join(reasons[:REASONS_SHOWN]) or _USUAL_REASON
+
+
+def _fitted(entries: Sequence[tuple[str, str]], room: float) -> list[str]:
+    """Return as many entries (short form, long form) as fit into `room` characters, in long form where possible."""
+    rows: list[str] = []
+    for forms in entries:
+        row = next((form for form in reversed(forms) if len(form) <= room), None)
+        if row is None:
+            break
+        rows.append(row)
+        room -= len(row)
+    return rows
+
+
+def counts_line(request: RenderRequest, items: Sequence[ContextItem]) -> str:
+    """`7 items from 2 sources; 2,310 of 4,000 tokens; full`: a source is a kind.
+
+    `Based on 3 past experiences` where only one kind counts.
+    """
+    if request.based_on is None:
+        line = f"{_counted(len(items), 'item')} from {_counted(len({item.source for item in items}), 'source')}"
+    else:
+        number = sum(item.source == request.based_on for item in items)
+        line = f"Based on {_counted(number, f'past {request.based_on}')}"
+    line = f"{line}, truncated" if request.truncated else line
+    if not request.used:
+        return line
+    line = f"{line}; {request.used:,} of {request.limit:,} tokens"
+    return f"{line}; {request.stopped}" if request.stopped else line
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[FooterNote]:
+    """Return the notes below the counts that have entries."""
+    sources = tuple(entry for item in items for entry in _source_entries(item)) if request.show_sources else ()
+    omitted = _omission_entries(request.overflow)
+    omitted_label = HANDLED_LABEL if any(omission.handle for omission in request.overflow) else OMITTED_LABEL
+    references = reference_lines(request.shown_before, request.shown_before_more)
+    every = (
+        FooterNote("sources", "Sources", sources[:SOURCES_SHOWN], max(len(sources) - SOURCES_SHOWN, 0)),
+        FooterNote("summaries", "Given summary", _summary_entries(request, items), is_listed=True),
+        FooterNote("related", "Related", related_entries(items)[: request.related], is_listed=True),
+        FooterNote("also", "Also at", _also_entries(items)),
+        FooterNote("merged", "Also", tuple(_merged_entry(item) for item in items if item.metadata.get("merged"))),
+        FooterNote("handles", "Handles", _handle_entries(items) if request.show_handles else ()),
+        FooterNote("shown_before", "Shown before", references, is_listed=True),
+        FooterNote("omitted", omitted_label, omitted, len(request.overflow) - len(omitted) + request.overflow_more),
+        FooterNote("failures", "Failed", *_failure_entries(request)),
+        FooterNote("counts", "Items", _type_counts(items) if request.tokenizer else (), separator=", "),
+        FooterNote("tokenizer", "Counted with", (quote(request.tokenizer),) if request.tokenizer else ()),
+        FooterNote("summary", "Summary", (quote(request.summary),) if request.summary else (), is_single=True),
+    )
+    return [note for note in every if note.entries]
+
+
+def note_lines(request: RenderRequest, items: Sequence[ContextItem]) -> str:
+    """Return the notes as lines of text, each with the line break before it."""
+    return "".join(f"\n{note.label}: {line}" for note in notes(request, items) for line in note.lines)
+
+
+def _type_counts(items: Sequence[ContextItem]) -> tuple[str, ...]:
+    """`12 code`, `1 commit`: the items of each context type, in the order of the types."""
+    counts = [(name, kind, sum(item.source == kind for item in items)) for name, kind in CONTEXT_TYPES.items()]
+    return tuple(f"{count} {kind if count == 1 else name}" for name, kind, count in counts if count)
+
+
+def _source_entries(item: ContextItem) -> list[str]:
+    """Return the title of a record, the place of a file, or name and place of each given entity that a file shows."""
+    path = file_path(item)
+    if not path:
+        return [quote(listed_title(item))]
+    if any(signal.name == "given" for signal in item.signals):
+        rows = sorted(item.metadata.get("entities", ()), key=lambda row: -row["score"])
+        return [quote(f"{row['name']} ({path}:{row['start_line']})") for row in rows]
+    start = _entity_line(item)
+    return [quote(f"{path}:{start}" if start else path)]
+
+
+def _entity_line(item: ContextItem) -> int:
+    """Return the first line of the best entity of a file, of nameless lines (imports) only if none has a name."""
+    for row in item.metadata.get("entities", ()):
+        if row["start_line"] and any(piece.name == row.get("title", row["qualified_name"]) for piece in item.pieces):
+            return int(row["start_line"])
+    return next((piece.start for piece in item.pieces if piece.name), item.pieces[0].start)
+
+
+def _summary_entries(request: RenderRequest, items: Sequence[ContextItem]) -> tuple[str, ...]:
+    """Return the summaries that came with results; the other views have them beside each entity."""
+    given = [row for item in items for row in item.metadata.get("entities", ()) if row.get("summary")]
+    rows = [(row["name"], row["summary"]) for row in given]
+    rows += [(item.title, str(item.metadata.get("given_summary", ""))) for item in items]
+    listed = [f"{quote(name)}: {quote(summary)}" for name, summary in rows if summary]
+    return tuple(listed) if request.view is View.SECTIONS else ()
+
+
+_RELATION_WORDS = {
+    "container": "in", "callees": "calls", "implementations": "implemented by", "callers": "called by",
+    "tests": "tested by",
+}  # fmt: skip
+
+
+def related_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
+    """Return the neighbours of each definition: `send: calls backoff (client.py:26); tested by test_send (t.py:3)`."""
+    entries = []
+    for item in items:
+        for name, relations in item.metadata.get("related", {}).items():
+            parts = [
+                f"{_RELATION_WORDS[relation]} "
+                + ", ".join(
+                    quote(f"{one['name']} ({one['path']}{':' if one['line'] else ''}{one['line'] or ''})")
+                    for one in neighbours
+                )
+                for relation, neighbours in relations.items()
+                if neighbours
+            ]
+            entries += [f"{quote(name)}: {'; '.join(parts)}"] if parts else []
+    return tuple(entries)
+
+
+def _also_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
+    """Return other places with the same code: `src/a.js:3 = src/b.js:3-9, src/c.js:4-10`."""
+    return tuple(
+        f"{quote(f'{file_path(item)}:{line}')} = "
+        + _first_few([f"{row['path']}:{row['start_line']}-{row['end_line']}" for row in rows])
+        for item in items
+        for line, rows in groupby(item.metadata.get("also_at", ()), key=lambda row: row["of_line"])
+    )
+
+
+def _merged_entry(item: ContextItem) -> str:
+    """Return the records with the text of a shown one: `memory mem_a = mem_b, note n_1 and 2 more`."""
+    rows: Sequence[Mapping[str, Any]] = item.metadata["merged"]
+    names = [row["id"] if row["source"] == item.source else f"{row['source']} {row['id']}" for row in rows]
+    own = f"{item.source} {item.metadata['id']}"
+    return f"{quote(own)} = {_first_few(names)}"
+
+
+def _first_few(entries: Sequence[str]) -> str:
+    more = len(entries) - ALSO_SHOWN
+    return ", ".join(map(quote, entries[:ALSO_SHOWN])) + (f" and {more} more" if more > 0 else "")
+
+
+def _handle_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
+    """Return the handles of items that are shown in part: `src/a.py:10-40 a2b3c4d5`."""
+    cuts = [f"{_cut_place(item, cut)} {cut.handle}" for item in items for cut in item.cuts]
+    records = [
+        f"{quote(listed_title(item))} {item.handle}"
+        for item in items
+        if not file_path(item) and item.detail is not Detail.FULL and item.handle
+    ]
+    return (*cuts, *records)
+
+
+def _cut_place(item: ContextItem, cut: Cut) -> str:
+    place = f"{file_path(item)}:{cut.start}-{cut.end}"
+    return quote(f"{place} {CONTINUED} {plain_name(cut.name)}" if cut.rest else place)
+
+
+def reference_lines(references: Sequence[ShownBefore], more: int) -> tuple[str, ...]:
+    """Return a line for each reference, and one that counts those that are not named."""
+    return (*map(shown_before_entry, references), *((f"and {more} more",) if more else ()))
+
+
+def shown_before_entry(one: ShownBefore) -> str:
+    """Return a reference to an item that a session has, with its handle: `src/a.py:10-40,60-71 a2b3c4d5`."""
+    if one.path:
+        return f"{quote(one.path)}:{','.join(f'{start}-{end}' for start, end in one.spans)} {one.handle or NO_HANDLE}"
+    # A title in quotes cannot be taken for a place, even if it ends like one.
+    return f"{quoted(one.title) if _PLACE_END.search(one.title) else quote(one.title)} {one.handle or NO_HANDLE}"
+
+
+def _omission_entries(overflow: Sequence[Omission]) -> tuple[str, ...]:
+    """Return the best few with their handles: `src/a.py:10-24 Reader.read a2b3c4d5`, or without the name."""
+    entries = list(map(_omission_entry, overflow[:OMISSIONS_SHOWN]))
+    return tuple(_fitted(entries, OMISSIONS_ROOM) or (entries[0][:1] if entries else ()))
+
+
+def _omission_entry(omission: Omission) -> tuple[str, str]:
+    handle = f" {omission.handle}" if omission.handle else ""
+    title = plain_name(omission.title)
+    if not omission.path:
+        entry = quote(f"{omission.source.capitalize()} {title}".rstrip()) + handle
+        return entry, entry
+    place = f"{omission.path}:{omission.start}-{omission.end}" if omission.start else omission.path
+    if omission.rest:
+        return quote(f"{place} {CONTINUED} this function") + handle, quote(f"{place} {CONTINUED} {title}") + handle
+    has_name = omission.title not in ("", omission.path)
+    return quote(place) + handle, quote(f"{place} {title}" if has_name else place) + handle
+
+
+def _failure_entries(request: RenderRequest) -> tuple[tuple[str, ...], int]:
+    """Return the entries of the failures, and how many more there are; where none has room, their number alone."""
+    if request.failures or not request.failures_more:
+        return tuple(map(failure_entry, request.failures)), request.failures_more
+    return (_counted(request.failures_more, "problem"),), 0
+
+
+def failure_entry(failure: Failure) -> str:
+    """Return `contexts: client/context.yaml:3: ... (the rest of it counts)`."""
+    message = f"{failure.source}: {failure.message}"
+    return quote(f"{message} ({failure.hint})" if failure.hint else message)
+
+
+SITES_SHARE = 0.15
+"""Share of the budget for these lines: some forty files in 4,000 tokens."""
+
+LINES_SHOWN = 10
+"""Lines named for each file; the others are counted, because a long list of calls in a test file does not help."""
+
+FRAME_TOKENS = 4
+"""Tokens of each line besides its text: more in XML, fewer in Markdown."""
+
+Listed = Mapping[str, Any]
+
+
+def call_site_lines(listing: Sequence[Listed], counter: TokenCounter, max_tokens: int) -> tuple[str, ...]:
+    """Return a line with the counts for each definition of a listing (`Impact.listing`), below it one for each file.
+
+    Definitions share the room; files without room are counted: `and 7 more in 3 files`.
+    """
+    room = max_tokens * SITES_SHARE
+    lines: list[str] = []
+    for number, target in enumerate(listing):
+        own = _within(target, counter, room / (len(listing) - number))
+        room -= sum(_size(line, counter) for line in own)
+        lines += own
+    return tuple(lines)
+
+
+def _within(target: Listed, counter: TokenCounter, room: float) -> list[str]:
+    """Return the lines of one definition that fit; none if the counts do not fit."""
+    files: Sequence[Listed] = target["files"]
+    lines = [_counts(target)]
+    room -= _size(lines[0], counter)
+    if room < 0:
+        return []
+    for shown, file in enumerate(files):
+        line = _file_line(file)
+        rest = _more(files[shown:])
+        remaining = room - _size(line, counter)
+        if remaining < (_size(rest, counter) if shown + 1 < len(files) else 0):
+            return [*lines, rest] if _size(rest, counter) <= room else lines
+        lines.append(line)
+        room = remaining
+    return lines
+
+
+def _size(line: str, counter: TokenCounter) -> int:
+    return counter.count(line) + FRAME_TOKENS
+
+
+def _counts(target: Listed) -> str:
+    """`Call sites of Blueprint.register: 12 in 5 files and 3 other uses`."""
+    calls, files = int(target["calls"]), target["files"]
+    uses = sum(len(file["uses"]) for file in files)
+    calling = sum(bool(file["lines"]) for file in files)
+    if calls:
+        counts = f"Call sites of {quote(target['name'])}: {calls} in {_counted(calling, 'file')}"
+        counts += f" and {uses} other use{'s' if uses > 1 else ''}" if uses else ""
+    elif uses:
+        counts = f"Uses of {quote(target['name'])}: {uses} in {_counted(len(files), 'file')}"
+    else:
+        return f"Call sites of {quote(target['name'])}: none that syntax can tell"
+    unread = int(target["unread_files"])
+    return f"{counts}; {_counted(unread, 'file')} not read" if unread else counts
+
+
+def _file_line(file: Listed) -> str:
+    """`- src/a.py: 10, 44; named 3`. The dash keeps a path from looking like a mark of the layout."""
+    calls, uses = _numbers(file["lines"]), _numbers(file["uses"])
+    return f"- {quote(file['path'])}: {'; '.join(filter(None, (calls, uses and f'named {uses}')))}"
+
+
+def _numbers(lines: Sequence[int]) -> str:
+    more = len(lines) - LINES_SHOWN
+    return ", ".join(map(str, lines[:LINES_SHOWN])) + (f" and {more} more" if more > 0 else "")
+
+
+def _more(files: Sequence[Listed]) -> str:
+    count = sum(len(file["lines"]) + len(file["uses"]) for file in files)
+    return f"and {count} more in {_counted(len(files), 'file')}"

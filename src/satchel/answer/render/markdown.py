@@ -1,0 +1,120 @@
+"""Markdown: the canonical layout, one heading and one fence per file, one title and one fence per record.
+
+Inside the fence of a file a label is above each piece: `@@40-52 Reader.read`. Costs in o200k tokens besides paths,
+names and line numbers: 21 for the frame, 3 per section, 14 per file, 2 per further label. A part ends with a blank
+line wherever the next begins with a mark, so the tokens of the parts add up exactly.
+
+A view has a heading per entity, `*path:lines*` and a fence. A block has its type before its name and its score behind,
+and a fence for its imports besides that for its code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from satchel.answer.render.frame import RenderRequest, counts_line, head_lines, note_lines
+from satchel.answer.render.labels import (
+    ShownEntity,
+    colonless,
+    entities,
+    file_path,
+    heading_name,
+    kind_label,
+    labelled,
+    marks_of,
+    place,
+    quote,
+    quoted_path,
+    record_body,
+    touches,
+)
+from satchel.types import ContextItem, Detail, Piece, View
+
+JOIN = ""
+
+GAP_LINE = "…"
+"""Separates two ranges with lines missing between them. One token with its line break; three dots would be valid code
+in some languages."""
+
+_BACKTICKS = re.compile("`{3,}")
+_LANGUAGE = re.compile(r"[A-Za-z][\w+#.-]*", re.ASCII)
+_LEADING_HASH = re.compile(r"\A([0-9a-f]{7,40})(?= |\Z)")
+
+
+def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:
+    """Return title, notice and the list of the best files."""
+    return "\n".join([f"# {request.title}", *head_lines(request, items)]) + "\n\n"
+
+
+def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - the protocol of all formats
+    """Return the heading of a section; nothing closes it."""
+    return f"## {title}\n\n", ""
+
+
+def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True) -> str:
+    """Return a file as heading and fence, a record as title line and fence, then a blank line."""
+    if view is not View.SECTIONS:
+        return "".join(_entity(item, one, view, show_code=show_code) for one in entities(item, view))
+    path = file_path(item)
+    if not path:
+        return f"{_title_line(item)}\n{fenced(item, record_body(item))}\n\n"
+    body = labelled(item.pieces, shown=show_code)
+    return f"### {quoted_path(path)}\n{fenced(item, body) if show_code else body}\n\n"
+
+
+def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
+    """Return the footer: counts, then the notes."""
+    return f"---\n*{counts_line(request, items)}*{note_lines(request, items)}"
+
+
+def _title_line(item: ContextItem) -> str:
+    label = f"**{kind_label(item)}**"
+    # A leading commit hash becomes code; a title that begins with code of its own is quoted and cannot be confused.
+    name = heading_name(item)
+    title = _LEADING_HASH.sub(r"`\1`", quote(name)) if name else ""
+    mark = "" if item.detail is Detail.FULL else f"({item.detail})"
+    return " ".join(part for part in (label, title, mark) if part)
+
+
+def fenced(item: ContextItem, body: str) -> str:
+    """Return the body in a fence longer than any run of backticks in it, marked with the nonce of the item."""
+    longest = max(map(len, _BACKTICKS.findall(body)), default=2) if "```" in body else 2
+    fence = "`" * (longest + 1)
+    language = item.language if _LANGUAGE.fullmatch(item.language) else ""
+    # The nonce alone is a token shorter; digits cannot be taken for a language.
+    mark = item.nonce if not language and item.nonce.isdigit() else f"{language or 'text'} {item.nonce}".rstrip()
+    return f"{fence}{mark}\n{body}\n{fence}"
+
+
+def _entity(item: ContextItem, one: ShownEntity, view: View, *, show_code: bool) -> str:
+    is_block = view is View.BLOCKS
+    title = f"{colonless(one.type)}: {quote(one.name)}" if is_block else quote(one.name)
+    score = f" (score: {one.score:.2f})" if is_block else ""
+    text = f"### {title}\n*{_location(one, show_code=show_code)}*{score}\n\n"
+    text += f"Summary: {quote(one.summary)}\n\n" if one.summary else ""
+    is_shown = show_code or not one.path
+    if one.imports:
+        imports = _gapped(item, one.imports) if is_shown else "\n"
+        text += f"**Imports:** {place(one.imports, shown=show_code)}\n{imports}"
+    if is_shown:
+        text += ("**Code:**\n" if is_block and one.path else "") + _gapped(item, one.pieces)
+    return text
+
+
+def _location(one: ShownEntity, *, show_code: bool) -> str:
+    if one.path:
+        return f"{colonless(one.path)}:{place(one.pieces, shown=show_code)}"
+    marks = marks_of(one.pieces[0])
+    return f"{colonless(one.type)}{f' ({marks})' if marks else ''}"
+
+
+def _gapped(item: ContextItem, pieces: Sequence[Piece]) -> str:
+    """Return the texts of the pieces in a fence, with a gap line wherever lines are missing, and a blank line."""
+    texts = [pieces[0].text]
+    for earlier, later in pairwise(pieces):
+        if not touches(earlier, later):
+            texts.append(GAP_LINE)
+        texts.append(later.text)
+    return fenced(item, "\n".join(texts)) + "\n\n"

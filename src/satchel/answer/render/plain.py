@@ -1,0 +1,87 @@
+"""Plain text: one block per item, from `=== file PATH NONCE` to `=== NONCE`, a label above each piece.
+
+A record opens with its title instead, a file whose lines are not shown with `places`. Authors of content do not
+know the nonce, and a label tells how many lines belong to it, so a line that only looks like a label is content.
+
+A view has a block per entity, titled by its name and place: `--- 15-18:` is above lines that are shown, `--- 15-18`
+means lines that are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from satchel.answer.render.frame import RenderRequest, counts_line, head_lines, note_lines
+from satchel.answer.render.labels import (
+    ShownEntity,
+    colonless,
+    entities,
+    file_path,
+    heading,
+    labelled,
+    line_range,
+    marks_of,
+    quote,
+    quoted_path,
+    record_body,
+    shown_range,
+)
+from satchel.types import ContextItem, Detail, View
+
+JOIN = ""
+
+NO_NONCE = "-"
+"""Replaces a missing nonce in the mark of an item, so that the last word of a mark is never part of a title."""
+
+
+def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:
+    """Return title, notice and the list of the best files."""
+    return "\n".join([request.title, *head_lines(request, items)]) + "\n\n"
+
+
+def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - the protocol of all formats
+    """Return the title of a section; nothing closes it."""
+    return f"=== {title} ===\n\n", ""
+
+
+def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True) -> str:
+    """Return the block of one item, then a blank line."""
+    if view is not View.SECTIONS:
+        return "".join(_entity(item, one, view, show_code=show_code) for one in entities(item, view))
+    path = file_path(item)
+    if path:
+        return _block(
+            item, f"{'file' if show_code else 'places'} {quoted_path(path)}", labelled(item.pieces, shown=show_code)
+        )
+    mark = "" if item.detail is Detail.FULL else f" ({item.detail})"
+    return _block(item, f"{quote(heading(item))}{mark}", record_body(item))
+
+
+def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
+    """Return the footer: counts, then the notes."""
+    return f"{counts_line(request, items)}{note_lines(request, items)}"
+
+
+def _block(item: ContextItem, title: str, body: str) -> str:
+    nonce = item.nonce or NO_NONCE
+    run = "==="
+    # Content may contain the line that ends its block, with the nonce: a longer run is a different line.
+    while f"\n{run} {nonce}\n" in f"\n{body}\n":
+        run += "="
+    return f"{run} {title} {nonce}\n{body}\n{run} {nonce}\n\n"
+
+
+def _entity(item: ContextItem, one: ShownEntity, view: View, *, show_code: bool) -> str:
+    rows: list[str] = []
+    title = f"{quote(one.name)} [{colonless(one.path or one.type)}]"
+    if view is View.BLOCKS:
+        title = f"{colonless(one.type)}: {quote(one.name)}"
+        rows += [f"File: {colonless(one.path)}:{one.start}"] if one.path else []
+        rows.append(f"Score: {one.score:.2f}")
+    rows += [f"Summary: {quote(one.summary)}"] if one.summary else []
+    for piece in (*one.imports, *one.pieces):
+        lines = (shown_range(piece) if show_code else line_range(piece)) if one.path else ""
+        marks = marks_of(piece)
+        place = " ".join(filter(None, ("---", lines, f"({marks})" if marks else "")))
+        rows += [f"{place}:", piece.text] if show_code or not one.path else [place]
+    return _block(item, title, "\n".join(rows))

@@ -1,0 +1,413 @@
+"""A request: one question with everything that shapes its answer, checked once so that the pipeline can trust it.
+
+Each field defines how its option is checked, which setting replaces a missing option, and how the value is saved.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import Field, field, fields
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from satchel.answer.section import Pin, parse_pin
+from satchel.answer.truncation import LADDER
+from satchel.answer.truncation import strategy as find_strategy
+from satchel.dataclass import dataclass
+from satchel.errors import InvalidContextTypeError, UsageError
+from satchel.safety import sanitize
+from satchel.safety.sanitize import clean_field
+from satchel.search.filters import (
+    FILE_WEIGHTS,
+    NO_FILTERS,
+    FileWeights,
+    Filters,
+    SearchStrategy,
+    filters_data,
+    parse_filters,
+    parse_strategies,
+)
+from satchel.settings import Settings
+from satchel.types import CONTEXT_TYPES, Format, Kind, Role, View
+from satchel.vocabulary import (
+    DAY_SECONDS,
+    LARGEST_BUDGET,
+    LARGEST_LIMIT,
+    MOST_CONTEXT_LINES,
+    MOST_PINS,
+    STALE_CHOICES,
+    Moment,
+    checked_names,
+    checked_text,
+    parse_moment,
+    workspace_names,
+)
+
+if TYPE_CHECKING:
+    from satchel.sources.change import Change
+
+DEFAULT_WEIGHTS: Mapping[Kind, float] = {
+    Kind.EXPERIENCE: 3.0,
+    Kind.CODE: 2.0,
+    Kind.COMMIT: 2.0,
+    Kind.DOC: 2.0,
+    Kind.NOTE: 2.0,
+    Kind.VALUE: 1.0,
+    Kind.MEMORY: 1.0,
+    Kind.CONVERSATION: 1.0,
+    Kind.CONTEXT: 1.0,
+}
+"""Shares of the budget by kind: rich records get more than one-line ones."""
+
+WHOLE_ITEM_TOKENS = {"find": 400, "edit": 1200}
+"""A function up to this size is shown in full. Finding wants many places, editing wants full functions."""
+
+TOKENS_PER_ITEM = 200
+"""Tokens of the budget for each item where no limit is set: a large budget has room for more than the usual limit."""
+
+LONGEST_SESSION = 500
+"""Most characters of a session id; hosts use 36."""
+
+
+def parse_kinds(types: Iterable[str] | None) -> tuple[Kind, ...]:
+    """Context types (`code`, `memories`) as kinds, each once, in section order. Raises InvalidContextTypeError.
+
+    One text is a list with commas, and None is no type.
+    """
+    listed = types.split(",") if isinstance(types, str) else checked_names("types", types or ())
+    names = [name.strip() for name in listed if name.strip()]
+    for name in names:
+        if name not in CONTEXT_TYPES:
+            raise InvalidContextTypeError(f"unknown context type {name!r}: choose from {', '.join(CONTEXT_TYPES)}")
+    return tuple(kind for name, kind in CONTEXT_TYPES.items() if name in names)
+
+
+def parse_format(name: str) -> Format:
+    """Return an output format by name. Raises UsageError that lists all."""
+    try:
+        return Format(name)
+    except ValueError:
+        raise UsageError(f"unknown format {name!r}: choose from {', '.join(Format)}") from None
+
+
+def parse_view(name: str) -> View:
+    """Return a layout by name. Raises UsageError that lists all."""
+    try:
+        return View(name)
+    except ValueError:
+        raise UsageError(f"unknown view {name!r}: choose from {', '.join(View)}") from None
+
+
+def _parse_pins(texts: Iterable[str]) -> tuple[Pin, ...]:
+    pins = tuple(map(parse_pin, texts))
+    if len(pins) > MOST_PINS:
+        raise UsageError(f"include names {len(pins):,} places: give at most {MOST_PINS:,}", "include")
+    return pins
+
+
+def parse_reserves(reserves: Mapping[str, int]) -> dict[Kind, int]:
+    """Tokens by context type as tokens by kind. Raises UsageError for an unknown type or an impossible number."""
+    if not isinstance(reserves, Mapping):
+        raise UsageError(f"reserves is {reserves!r:.60}: give tokens by type, as in {{'code': 500}}", "reserves")
+    for name, tokens in reserves.items():
+        if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
+            raise UsageError(f"the reserve of {name} is {tokens!r}: give a whole number of tokens, 0 or more")
+    return {parse_kinds([name])[0]: tokens for name, tokens in reserves.items()}
+
+
+def check_context_lines(count: int) -> int:
+    """Return a usable number of context lines. Raises UsageError below 0 and above `MOST_CONTEXT_LINES`."""
+    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST_CONTEXT_LINES:
+        raise UsageError(f"context_lines is {count!r}: give 0 to {MOST_CONTEXT_LINES} lines", "context_lines")
+    return count
+
+
+def check_strategy(name: str) -> str:
+    """Return the name of a truncation strategy. Raises UsageError that lists all."""
+    find_strategy(name)
+    return name
+
+
+def check_budget(max_tokens: int) -> int:
+    """Return a usable token budget. Raises UsageError for 0, a negative number, or more than any model takes."""
+    if isinstance(max_tokens, bool) or not isinstance(max_tokens, int):
+        raise UsageError(f"max_tokens is {max_tokens!r}: give a whole number of tokens", "max_tokens")
+    if not 0 < max_tokens <= LARGEST_BUDGET:
+        raise UsageError(
+            f"max_tokens is {max_tokens}: give 1 to {LARGEST_BUDGET:,} tokens (4000 is the default)", "max_tokens"
+        )
+    return max_tokens
+
+
+def check_stale(choice: str) -> str:
+    """Return the treatment of stale text. Raises UsageError that lists the choices."""
+    if choice not in STALE_CHOICES:
+        raise UsageError(f"stale is {choice!r}: choose from {', '.join(STALE_CHOICES)}", "stale")
+    return choice
+
+
+def check_session(session: str) -> str:
+    """The id of a session without hidden characters; empty for none. Raises UsageError for one that is too long."""
+    if not isinstance(session, str):
+        raise UsageError(f"session is {session!r}: give the id of a session as text", "session")
+    cleaned = clean_field(session, len(session) + 1)
+    if len(session) > LONGEST_SESSION:
+        raise UsageError(f"the session id has {len(session):,} characters: give at most {LONGEST_SESSION}")
+    if session.strip() and not cleaned:
+        raise UsageError(f"session is {session!r}, which has no visible character: give the id of a session", "session")
+    return cleaned
+
+
+def check_file_weights(weights: Iterable[tuple[str, float]]) -> FileWeights:
+    """Return the weights of signals that differ from the usual ones. Raises ValueError for an unknown signal."""
+    chosen = {str(name): float(weight) for name, weight in weights}
+    unknown = chosen.keys() - FILE_WEIGHTS.keys()
+    if unknown:
+        raise ValueError(f"there is no signal {', '.join(sorted(unknown))}")
+    return tuple((name, chosen[name]) for name, usual in FILE_WEIGHTS.items() if chosen.get(name, usual) != usual)
+
+
+def check_score(min_score: float | None) -> float | None:
+    """Return a usable floor. Raises UsageError for anything but a number from 0 to 1."""
+    if min_score is not None and not (isinstance(min_score, int | float) and 0 <= min_score <= 1):
+        raise UsageError(f"min_score is {min_score!r}: it is a probability, 0 to 1", "min_score")
+    return min_score
+
+
+def check_limit(limit: int) -> int:
+    """Return a usable number of results. Raises UsageError for anything but a whole number from 1."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= LARGEST_LIMIT:
+        raise UsageError(f"limit is {limit!r}: give 1 to {LARGEST_LIMIT:,} results", "limit")
+    return limit
+
+
+def check_now(now: Moment | None) -> float:
+    """Return a time in seconds; nothing is the start of the day. Raises UsageError."""
+    return parse_moment(now or 0) or start_of_day()
+
+
+def start_of_day() -> float:
+    """Return the start of the day (UTC): equal questions of one day get equal answers."""
+    return time.time() // DAY_SECONDS * DAY_SECONDS
+
+
+def _plain(value: Any) -> Any:
+    """Return tuples as lists and enums as their values, so that the data survives a round trip through JSON."""
+    if isinstance(value, Enum):
+        return value.value
+    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
+
+
+def _by_type(amounts: Mapping[Kind, float]) -> dict[str, float]:
+    return {kind.plural: amount for kind, amount in amounts.items()}
+
+
+def _by_kind(amounts: Mapping[str, float]) -> dict[Kind, float]:
+    return {CONTEXT_TYPES[plural]: amount for plural, amount in amounts.items()}
+
+
+def _session_data(session: str) -> str:
+    return sanitize.line(session, len(session) + 1) if session else ""
+
+
+def _check_change(change: Change | None) -> Change | None:
+    from satchel.sources.change import Change  # here, because what reads changes is large, and few answers do
+
+    if change is not None and not isinstance(change, Change):
+        raise UsageError(f"change is {change!r:.60}: give what Satchel.change() returns", "change")
+    return change
+
+
+def _change_data(change: Change | None) -> dict[str, Any] | None:
+    if change is None:
+        return None
+    from satchel.sources.change import change_data  # here, because what reads changes is large, and few answers do
+
+    return change_data(change)
+
+
+def _change_from(data: Any) -> Change | None:
+    from satchel.sources.change import change_from
+
+    return change_from(data) if data is not None else None
+
+
+def _option(check: Callable[[Any], Any] | None = None, **rest: Any) -> dict[str, Any]:
+    """Return how an option sets a field.
+
+    `check` makes the value from that of the option, whose `name` is only needed where it is not the field's. A missing
+    option has the value of a `setting`; with `adds` the option adds to the setting. `dump` and `load` convert the value
+    to plain JSON and back; without `load` it must have the type of the default.
+    """
+    return {"check": check, **rest}
+
+
+@dataclass(frozen=True, slots=True)
+class AssembleRequest:
+    """One question with everything that shapes its answer. Build it with `make_request`, which checks the values.
+
+    `kinds` is empty for "every kind that has chunks". `min_score` is absolute (0 to 1); None takes the calibrated
+    floor. `whole_item_tokens` is the size up to which a function or section is kept whole. `stale` is one of
+    `STALE_CHOICES`. With `fill` the full budget is used, even for items of little value. `context_lines` are shown
+    before and after each match, and with `imports` the import lines that it needs. `reserves` are tokens that a kind
+    gets before the rest is shared. `now` is in seconds. With `related`, shown definitions name their container,
+    callees, callers and tests. `change` is the edit under way: the answer shows the code that it concerns, and the
+    changed code by signatures only. `filters` say which records may answer. `searches` are the ways of searching (all
+    if empty), `roles` the roles of chunks (any if empty), `entity_limit` the most chunks over all kinds. `strategy`
+    names the truncation strategy, `view` the layout; with `show_meta` the footer describes how the answer was made.
+    `lead` is the kind whose section comes first. `plan` names a plan in place of the kinds (`satchel.answer.plans`),
+    empty for the kinds themselves. Items that `session` received before are only named. `ledger` is the state of the
+    session's ledger to answer from, empty for the latest. With `callers` the functions that answer come with the lines
+    that call them. `workspaces` are the names of those that answer together, empty for the root that is asked.
+    `file_weights` are the signals of files whose weight is not the usual one.
+    """
+
+    query: str
+    kinds: tuple[Kind, ...] = field(
+        default=(),
+        metadata=_option(
+            parse_kinds, name="types", dump=lambda kinds: [kind.plural for kind in kinds], load=parse_kinds
+        ),
+    )
+    max_tokens: int = field(
+        default=4000, metadata=_option(check_budget, setting="budget_max_tokens", load=check_budget)
+    )
+    limit: int = 20
+    format: Format = field(default=Format.MARKDOWN, metadata=_option(parse_format, setting="context_format"))
+    tokenizer: str = field(default="o200k_base", metadata=_option(setting="budget_tokenizer"))
+    whole_item_tokens: int = WHOLE_ITEM_TOKENS["find"]
+    min_score: float | None = field(
+        default=None, metadata=_option(check_score, setting="context_min_score", load=check_score)
+    )
+    weights: Mapping[Kind, float] = field(
+        default_factory=lambda: dict(DEFAULT_WEIGHTS),
+        metadata=_option(setting="context_weights", dump=_by_type, load=_by_kind),
+    )
+    searches: tuple[SearchStrategy, ...] = field(default=(), metadata=_option(parse_strategies))
+    roles: tuple[Role, ...] = ()
+    entity_limit: int | None = None
+    strategy: str = field(default=LADDER, metadata=_option(check_strategy))
+    view: View = field(default=View.SECTIONS, metadata=_option(parse_view))
+    show_meta: bool = False
+    show_sources: bool = field(default=False, metadata=_option(setting="context_sources"))
+    show_code: bool = True
+    group_by_type: bool = False
+    exclude: tuple[str, ...] = field(default=(), metadata=_option(setting="context_exclude", adds=True))
+    paths: tuple[str, ...] = ()
+    deadline_seconds: float = field(default=5.0, metadata=_option(setting="context_gather_deadline_s"))
+    now: float = field(default=0.0, metadata=_option(check_now))
+    stale: str = field(default=STALE_CHOICES[0], metadata=_option(check_stale, setting="context_stale"))
+    related: bool = False
+    fill: bool = False
+    context_lines: int = field(default=0, metadata=_option(check_context_lines))
+    imports: bool = True
+    reserves: Mapping[Kind, int] = field(
+        default_factory=dict, metadata=_option(parse_reserves, dump=_by_type, load=_by_kind)
+    )
+    pins: tuple[Pin, ...] = field(
+        default=(),
+        metadata=_option(
+            _parse_pins,
+            name="include",
+            setting="context_include",
+            adds=True,
+            dump=lambda pins: [str(pin) for pin in pins],
+            load=_parse_pins,
+        ),
+    )
+    change: Change | None = field(default=None, metadata=_option(_check_change, dump=_change_data, load=_change_from))
+    show_handles: bool = False
+    filters: Filters = field(default=NO_FILTERS, metadata=_option(parse_filters, dump=filters_data, load=parse_filters))
+    lead: Kind | None = field(
+        default=None, metadata=_option(load=lambda name: Kind(name) if name is not None else None)
+    )
+    plan: str = ""
+    session: str = field(default="", metadata=_option(check_session, dump=_session_data))
+    ledger: str = ""
+    callers: bool = False
+    workspaces: tuple[str, ...] = field(
+        default=(), metadata=_option(workspace_names, name="workspace", dump=",".join, load=workspace_names)
+    )
+    file_weights: FileWeights = field(default=(), metadata=_option(load=check_file_weights))
+
+
+_TEXTS = frozenset({"include", "exclude", "paths"})
+"""Options that are lists of texts without a check of their own."""
+
+
+def make_request(question: str, settings: Settings, options: Mapping[str, Any]) -> AssembleRequest:
+    """Return a checked request from options by name, and settings for missing options. Raises UsageError."""
+    remaining = dict(options)
+    purpose = remaining.pop("purpose", "find")
+    if purpose not in WHOLE_ITEM_TOKENS:
+        raise UsageError(f"unknown purpose {purpose!r}: choose from {', '.join(WHOLE_ITEM_TOKENS)}")
+    whole = {"find": settings.context_item_tokens_find, "edit": settings.context_item_tokens_edit}
+    values: dict[str, Any] = {
+        "query": checked_text("the question", question),
+        "whole_item_tokens": whole[purpose],
+        "callers": purpose == "edit",
+        "file_weights": check_file_weights(settings.search_weights.items()),
+        "now": start_of_day(),
+    }
+    for row in fields(AssembleRequest):
+        option = row.metadata
+        name, check, usual = option.get("name", row.name), option.get("check"), ()
+        if "setting" in option:
+            usual = getattr(settings, option["setting"])
+        elif name not in remaining:
+            continue
+        value = remaining.pop(name, () if "adds" in option else usual)
+        if isinstance(value, str) and isinstance(row.default, tuple):
+            value = (value,)
+        if isinstance(row.default, bool) and not isinstance(value, bool):
+            raise UsageError(f"{name} is {value!r}: give true or false", name)
+        if name in _TEXTS:
+            value = checked_names(name, value)
+        value = (*usual, *value) if "adds" in option else value
+        values[row.name] = check(value) if check is not None else value
+    if remaining:
+        names = sorted({row.metadata.get("name", row.name) for row in fields(AssembleRequest)} | {"purpose"})
+        raise UsageError(f"unknown option {', '.join(sorted(remaining))}: choose from {', '.join(names)}")
+    values.setdefault("limit", max(settings.context_limit, values["max_tokens"] // TOKENS_PER_ITEM))
+    check_limit(values["limit"])
+    return AssembleRequest(**values)
+
+
+def request_data(request: AssembleRequest) -> dict[str, Any]:
+    """Return every field of a request as plain JSON values, named as the options that give them."""
+    return {
+        row.metadata.get("name", row.name): row.metadata.get("dump", _plain)(getattr(request, row.name))
+        for row in fields(request)
+    }
+
+
+def request_from(data: Mapping[str, Any]) -> AssembleRequest:
+    """Return the request of `request_data`. Raises UsageError for fields that this version lacks, and damaged ones."""
+    rows = {row.metadata.get("name", row.name): row for row in fields(AssembleRequest)}
+    if data.get("soft"):
+        raise UsageError("the saved request has a soft budget, which is no longer offered: ask again without it")
+    unknown = sorted(data.keys() - rows.keys() - {"soft"})
+    if unknown:
+        raise UsageError(f"the saved request has {', '.join(map(clean_field, unknown))}, which this version lacks")
+    try:
+        if not isinstance(data["query"], str):
+            raise TypeError("query is not a text")
+        named = {"types": data["types"], **data}
+        return AssembleRequest(**{row.name: _loaded(row, named[name]) for name, row in rows.items() if name in named})
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UsageError(
+            f"the saved request is damaged ({error}): save it again with `satchel context --json`"
+        ) from None
+
+
+def _loaded(row: Field[Any], value: Any) -> Any:
+    if "load" in row.metadata:
+        return row.metadata["load"](value)
+    if isinstance(value, list):
+        return tuple(value)
+    if isinstance(row.default, Enum):
+        return type(row.default)(value)
+    if isinstance(row.default, bool | int | str) and type(value) is not type(row.default):
+        raise TypeError(f"{row.name} is {value!r}")
+    return value

@@ -1,0 +1,397 @@
+"""Search all sections of a plan at once; one that fails or is late becomes a note. The least relevance of hits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from satchel.answer.plans import Plan, PlannedSection, plan_of
+from satchel.dataclass import dataclass
+from satchel.errors import SatchelError, UsageError
+from satchel.safety import sanitize
+from satchel.search.change_relations import Impact, beside_impact, impact_of_question, is_act, with_impact
+from satchel.search.dense import Meaning, scores
+from satchel.search.filters import silent
+from satchel.search.query import Query, analyse
+from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
+from satchel.search.strength import WEAK_FLOOR, absent_words, answer_strength, relevance_of
+from satchel.search.votes import Votes
+from satchel.store.protocol import Store
+from satchel.system import telemetry
+from satchel.types import Failure, Hit, Kind
+from satchel.vocabulary import MEMORY_KINDS
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from satchel.answer.freshness import ListChanged
+    from satchel.answer.items import CountLines
+    from satchel.answer.request import AssembleRequest
+    from satchel.answer.source_lines import FileLines
+    from satchel.embed import Embedder
+    from satchel.receipts.session import Account
+
+SMALL_BUDGET_TOKENS = 10
+FEWEST_SPANS = 100
+"""Below 4,000 tokens there is one candidate for each ten tokens: each is read, cleaned and compared before it turns out
+not to fit, and a useful span has thirty tokens or more."""
+
+SMALL_CANDIDATE_TOKENS = 20
+"""Tokens for each candidate of a large budget, so that there are enough candidates to fill it."""
+
+MOST_SECTIONS_ALIKE = 3
+"""Sections of a plan that may match the same records: each gets enough records to keep some of its own."""
+
+SPARE_RECORDS = 4
+"""Records that a section gets beyond its limit: some turn out too large or have the text of another. Each takes a third
+of a millisecond to prepare."""
+
+OpenExecutor = Callable[[], "Executor"]
+"""Returns the executor to search in; called only if several sections are searched at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workbench:
+    """Stores and services of the pipeline; all else is in the request. `memory` is None while nothing is remembered.
+
+    `count_lines` counts the changed lines of the commits that are shown; without it they are not counted.
+    `changed_files` lists what is new or changed in the tree; without it a renamed file counts as gone.
+    `embedder` turns the question into a vector, to compare with those of records; without it only words count.
+    `account` records what the session has received; without it everything is new. `prefix` is the workspace as it is
+    before paths (`web/`), empty unless several are asked; `others` are the benches of the others.
+    """
+
+    store: Store
+    lines: FileLines
+    key: bytes
+    open_executor: OpenExecutor | None = None
+    allow: tuple[str, ...] = ()
+    memory: Store | None = None
+    count_lines: CountLines | None = None
+    changed_files: ListChanged | None = None
+    embedder: Embedder | None = None
+    account: Account | None = None
+    prefix: str = ""
+    others: tuple[Workbench, ...] = ()
+
+    @property
+    def every(self) -> tuple[Workbench, ...]:
+        """Those of all workspaces of the question, with this one."""
+        return (self, *self.others)
+
+    def store_of(self, kind: Kind) -> Store:
+        """Return the store of a kind: records that cannot be derived again are in the memory file."""
+        return self.memory if kind in MEMORY_KINDS and self.memory is not None else self.store
+
+    def kinds(self) -> dict[Kind, int]:
+        """Return how many chunks there are of each kind."""
+        counts = dict(self.store.kinds())
+        if self.memory is not None:
+            counts |= {kind: count for kind, count in self.memory.kinds().items() if kind in MEMORY_KINDS}
+        return counts
+
+    @property
+    def revision(self) -> str:
+        """A value that changes with every published write to a store."""
+        stores = [store for bench in self.every for store in (bench.store, bench.memory)]
+        return "+".join(store.revision for store in stores if store is not None)
+
+    def meaning(self, question: str) -> Meaning | None:
+        """Return the question as a vector, worked out when first needed; None without an embedder."""
+        return Meaning(self.embedder, question) if self.embedder is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The result of one section; empty where it failed."""
+
+    section: PlannedSection
+    result: SearchResult
+
+
+Search = Callable[[PlannedSection], SearchResult]
+
+NOT_SEARCHED = "contexts and instruction files answer a situation, not a question: use `satchel situation --task ...`"
+"""The reason why the type `contexts` is refused: which of them apply does not depend on the words of a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The results of the search for a question. `embedder_failures` are those of turning it into a vector."""
+
+    query: Query
+    plan: Plan
+    impact: Impact | None
+    rows: Sequence[Gathered]
+    failures: Sequence[Failure]
+    embedder_failures: Sequence[Failure]
+
+    @property
+    def terms(self) -> frozenset[str]:
+        """The stemmed terms of the question."""
+        return frozenset(term.term for term in self.query.terms)
+
+    @property
+    def vector_counts(self) -> dict[str, str]:
+        """Numbers of records of each type that were compared by vector: `{"memories": "12/40"}`."""
+        return {
+            row.section.kind.plural: f"{row.result.with_vectors}/{row.result.chunks}"
+            for row in self.rows
+            if row.result.with_vectors is not None
+        }
+
+    def missing_words(self, bench: Workbench) -> tuple[str, ...]:
+        """Return the telling words of the question that occur nowhere in the searched kinds."""
+        kinds = dict.fromkeys(section.kind for section in self.plan.sections if section.is_searched)
+        if len(kinds) > 1:  # what only a commit message mentions is not here
+            kinds.pop(Kind.COMMIT, None)
+        missing = absent_words(self.query, (bench.store_of(kind).lexicon(kind) for kind in kinds))
+        is_sure = self.impact is not None and self.impact.is_sure
+        return tuple(word for word in missing if not is_act(word)) if is_sure else missing
+
+
+def search_plan(request: AssembleRequest, bench: Workbench, *, with_impact: bool = True) -> Findings:
+    """Search for all sections of the plan of a request.
+
+    `with_impact` adds dependents of the change, or of the definition that the question names.
+    """
+    question = sanitize.text(request.query, bench.allow)
+    query, impact = analyse(question), None
+    if request.change is not None and with_impact:
+        from satchel.search.change_impact import blended, impact_of_change
+
+        query = blended(query, request.change)
+        impact = impact_of_change(request.change, bench.store)
+    elif with_impact:
+        impact = impact_of_question(query, bench.store)
+    plan = plan_of(request, bench.kinds())
+    meaning = bench.meaning(question)
+    search = _section_search(request, bench, query, meaning, impact)
+    rows, failures = gather(plan.sections, search, bench.open_executor, request.deadline_seconds)
+    embedder_failures = [meaning.failure] if meaning is not None and meaning.failure is not None else []
+    return Findings(query, plan, impact, round_robin(rows) if plan.unique else rows, failures, embedder_failures)
+
+
+def _section_search(
+    request: AssembleRequest, bench: Workbench, query: Query, meaning: Meaning | None, impact: Impact | None
+) -> Search:
+    votes = Votes(query, bench.store)
+    candidates = candidate_count(request.max_tokens)
+    off = silent(request.searches)
+
+    def search(section: PlannedSection) -> SearchResult:
+        if section.kind is Kind.CONTEXT:
+            raise UsageError(NOT_SEARCHED)
+        store = bench.store_of(section.kind)
+        filters = request.filters if section.filters is None else section.filters
+        if section.ranked_by is not None:
+            most = request.limit * MOST_SECTIONS_ALIKE
+            from satchel.search.rank_without_query import known_records
+
+            return known_records(store, section.kind, section.ranked_by, most=most, filters=filters, now=request.now)
+        has_floor = request.min_score is None and request.change is None and section.kind is not Kind.CODE
+        ask = partial(
+            search_kind, store, section.kind, candidates=candidates, silent=off, filters=filters,
+            least_share=LEAST_PROSE if has_floor else 0.0,
+            likeness=scores(store, section.kind, meaning), now=request.now, weights=request.file_weights,
+        )  # fmt: skip
+        result = ask(analyse(section.question)) if section.question else ask(query, votes=votes)
+        if request.change is not None and section.kind in MEMORY_KINDS:
+            from satchel.search.change_impact import with_past
+
+            return with_past(result, analyse(request.query), request.change, store, ask)
+        return _with_related(result, section.kind, request, store, impact)
+
+    return search
+
+
+def _with_related(
+    result: SearchResult, kind: Kind, request: AssembleRequest, store: Store, impact: Impact | None
+) -> SearchResult:
+    """Return the result with dependents of the change or definition in question, or with the callers."""
+    if impact is None:
+        if not request.callers or kind is not Kind.CODE:
+            return result
+        from satchel.search.change_relations import with_callers
+
+        return with_callers(result, store)
+    if request.change is not None:
+        from satchel.search.change_impact import with_change
+
+        return with_change(result, request.change, store, kind, impact)
+    if kind is Kind.CODE:
+        return with_impact(result, impact, store)
+    return beside_impact(result) if impact.is_sure and kind in (Kind.DOC, Kind.COMMIT) else result
+
+
+def kind_search(bench: Workbench, query: Query, **options: Any) -> Callable[[Kind], SearchResult]:
+    """Return a search of one kind for one question, by words and, where there are vectors, by meaning.
+
+    `options` (candidates, filters, now) are those of `search_kind`.
+    """
+    meaning = bench.meaning(query.text)
+
+    def search(kind: Kind) -> SearchResult:
+        store = bench.store_of(kind)
+        return search_kind(store, kind, query, likeness=scores(store, kind, meaning), **options)
+
+    return search
+
+
+def candidate_count(max_tokens: int) -> int:
+    """Return the number of spans to search for a budget."""
+    few = min(CANDIDATE_SPANS, max_tokens // SMALL_BUDGET_TOKENS)
+    return max(few, max_tokens // SMALL_CANDIDATE_TOKENS, FEWEST_SPANS)
+
+
+def gather(
+    sections: Sequence[PlannedSection], search: Search, open_executor: OpenExecutor | None, deadline_seconds: float
+) -> tuple[list[Gathered], list[Failure]]:
+    """Return results in the order of the sections, and a failure for every section without one.
+
+    Without an executor, or for a single section, the sections are searched one after the other in this thread, and
+    those that would begin after the deadline are left out.
+    """
+    started = time.monotonic()
+    executor = open_executor() if open_executor is not None and len(sections) > 1 else None
+    futures = [executor.submit(search, section) for section in sections] if executor is not None else []
+    gathered, failures = [], []
+    for index, section in enumerate(sections):
+        result = SearchResult(())
+        try:
+            remaining = max(deadline_seconds - (time.monotonic() - started), 0.0)
+            if not (futures or remaining):
+                raise TimeoutError
+            result = futures[index].result(timeout=remaining) if futures else search(section)
+        except TimeoutError:
+            failures.append(Failure(section.kind.plural, f"no answer within {deadline_seconds:g} s"))
+        except Exception as error:  # noqa: BLE001 - one source must not take the others down; it is noted and logged
+            is_bug = not isinstance(error, SatchelError)
+            telemetry.warning("source failed", source=section.kind.plural, error=repr(error), exc_info=is_bug)
+            name = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
+            failures.append(Failure(section.kind.plural, f"{name}{error}"))
+        gathered.append(Gathered(section, result))
+    return gathered, failures
+
+
+def round_robin(rows: Sequence[Gathered]) -> list[Gathered]:
+    """Return the sections with each record in one of them.
+
+    The sections choose in turn, in their order, each the best remaining hit of its result. So every section gets its
+    best record, and a shared record is in the first section that chooses it. Files stay in their sections.
+    """
+    waiting = [list(reversed(row.result.hits)) for row in rows]
+    chosen: list[list[Hit]] = [[] for _ in rows]
+    taken: set[tuple[str, int]] = set()
+    while any(waiting):
+        for row, hits, own in zip(rows, waiting, chosen, strict=True):
+            if len(own) == row.section.limit + SPARE_RECORDS and own[0].chunk.location is None:
+                hits.clear()
+            while hits:
+                hit = hits.pop()
+                if hit.chunk.location is not None:
+                    own.append(hit)
+                    break
+                identity = (hit.chunk.kind.value, int(hit.chunk.fields["bundle"]))  # equal for all of its sides
+                if identity not in taken:
+                    own.append(hit)
+                    taken.add(identity)
+                    break
+    return [replace(row, result=replace(row.result, hits=tuple(own))) for row, own in zip(rows, chosen, strict=True)]
+
+
+def balance(rows: Sequence[Gathered]) -> list[Gathered]:
+    """Return the rows with code and prose on one scale, where both were searched for the question itself."""
+    searched = {row.section.kind: row.result for row in rows if row.section.is_searched}
+    results = balanced(searched)
+    return [
+        replace(row, result=results[row.section.kind])
+        if row.section.is_searched and row.result is searched[row.section.kind]
+        else row
+        for row in rows
+    ]
+
+
+def strength_of(rows: Sequence[Gathered]) -> float:
+    """Return how well all searched sections together answer the question."""
+    return answer_strength({row.section.kind: row.result.strength for row in rows if row.section.is_searched})
+
+
+KIND_FLOOR = 0.45
+"""A kind whose best item is less relevant than this share of the best of the whole answer does not answer, if it would
+be a weak match alone too."""
+
+ITEM_FLOOR = 0.01
+"""Least relevance of each record and section of prose. Code has only the floor of its kind: its spans are chosen by
+value."""
+
+RELATIVE_FLOOR = 0.15
+RELATIVE_FLOORS: Mapping[Kind, float] = {Kind.CODE: 0.0, Kind.COMMIT: 0.3}
+"""A record or a section of prose is shown only with at least this share of the relevance of the best of its kind: on
+conversations, notes and documentation as many needed ones are shown as with .6 of the match of the best, and fewer
+others (benchmarks/results/calibration.json). Commits are many and short, so the bar is higher for them. What was said
+right before and after the best exchange often has the decision that the exchange itself only names, so the bar is
+lower for conversations. Code is ranked by file instead."""
+
+LEAST_PROSE = 0.08
+"""Least relevance of prose in parts of the best before kinds are balanced: a stronger answer (at most odds of .85)
+lifts nothing below it over `RELATIVE_FLOOR`, because odds are lifted alike and .08 * 1.85 is less than that."""
+
+LEAST_LISTED = 0.005
+"""Least relevance of a listed hit: lower ones would be written as 0.00."""
+
+WEAK_ITEMS = 3
+"""Chunks of an answer that is a weak match: the few best, not to be relied on."""
+
+
+def is_weak(strength: float, min_score: float | None) -> bool:
+    """Return whether an answer is a weak match: by its strength, unless the caller has a floor of their own."""
+    return min_score is None and strength < WEAK_FLOOR
+
+
+def floor_of(kind: Kind, best: float, strength: float, min_score: float | None) -> float | None:
+    """Return the least relevance of a hit of a kind whose best has `best`; None where the kind does not answer.
+
+    `strength` is that of the whole answer (`answer_strength`). A `min_score` is absolute and replaces all other
+    floors. Beside a kind that matches well, one that hardly does is left out. A weak answer shows the hits near its
+    best, so that it is never empty.
+    """
+    if min_score is not None:
+        return min_score
+    of_all = relevance_of(strength)
+    if best <= 0 or (best < min(relevance_of(WEAK_FLOOR), KIND_FLOOR * of_all) and not is_weak(strength, min_score)):
+        return None
+    least = 0.0 if kind is Kind.CODE else min(ITEM_FLOOR, RELATIVE_FLOOR * of_all)
+    return max(least, RELATIVE_FLOORS.get(kind, RELATIVE_FLOOR) * best)
+
+
+def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float | None) -> list[Hit]:
+    """Return the best hits of each kind, at most `limit` each. A weak answer has only the few best.
+
+    A hit is not left out because another is better.
+    """
+    strength = answer_strength({kind: result.strength for kind, result in results.items()})
+    hits: list[Hit] = []
+    for kind, result in results.items():
+        best = max((hit.relevance for hit in result.hits), default=0.0)
+        least = floor_of(kind, best, strength, min_score)
+        if least is not None:
+            lowest = least if min_score is not None else min(least, LEAST_LISTED)
+            hits += [hit for hit in result.hits if hit.relevance >= lowest][:limit]
+    if not is_weak(strength, min_score):
+        return hits
+    kept = sorted(hits, key=lambda hit: -hit.relevance)[:WEAK_ITEMS]
+    return [hit for hit in hits if hit in kept]
+
+
+def section_floor(row: Gathered, min_score: float | None, strength: float) -> float | None:
+    """Return the least relevance of hits of a section: None if it does not answer, 0 if it is not searched."""
+    if row.section.ranked_by is not None:
+        return 0.0
+    best = max((hit.relevance for hit in row.result.hits), default=0.0)
+    if row.section.floor is not None and min_score is None:
+        return max(row.section.floor, RELATIVE_FLOORS.get(row.section.kind, RELATIVE_FLOOR) * best)
+    return floor_of(row.section.kind, best, strength, min_score)

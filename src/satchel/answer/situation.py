@@ -1,0 +1,242 @@
+"""The context of a situation: first its guides, then relevant history.
+
+Guides (contexts, instruction files) come in the order of their priority, each as fully as there is room for: one that
+is too large is shortened entry by entry (rules, paragraphs), the most relevant entries first. It is never dropped while
+its shortest form fits, and smaller ones behind it are still tried. History keeps a share of the budget if there is any.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any
+
+from satchel.answer.candidates import Candidate, Step
+from satchel.answer.pack import pack
+from satchel.answer.packer import FRAMES
+from satchel.answer.pipeline import hit_candidates, searched_sections
+from satchel.answer.request import AssembleRequest
+from satchel.answer.search import Workbench
+from satchel.answer.section import Section, find_pins, with_pins
+from satchel.dataclass import dataclass
+from satchel.tokens import counter
+from satchel.types import CONTEXT_TYPES, Chunk, Context, Detail, Failure, Format, GuideEntry, Hit, Kind, Signal, Trust
+
+if TYPE_CHECKING:
+    from satchel.receipts.session import Account
+
+HISTORY_SHARE = 0.35
+"""Largest share of the budget that guides leave to history: without earlier failures and commits, guidance is only half
+an answer. A judgement, not a measured optimum."""
+
+FRAME_TOKENS = 90
+"""Tokens of the head, section titles and footer with its notes; an upper estimate, the remaining room is filled."""
+
+INJECTED_VALUE = 20.0
+"""Above the value of any search result (at most about 10 on the log scale): records that a rule injects come first in
+their kind, in the order of the rule."""
+
+MOST_GUIDES = 500
+"""Most guides considered for one answer; the others are counted in a note."""
+
+
+LEAD_SHARE = 0.25
+"""Largest share of the room of a guide for its introduction or its goal, so that rules are shown, too."""
+
+LATER_SHARE = 0.5
+"""Largest share of the room that a guide that does not fit in full leaves to those after it."""
+
+NOTE_TOKENS = 14
+"""Tokens of the note about the entries that are left out."""
+
+CHARACTERS_PER_TOKEN = 3.5
+"""A low estimate for prose, for cutting a lead."""
+
+
+MakeEntries = Callable[[], Sequence[GuideEntry]]
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """One guide: its texts from longest to shortest, its entries, and its rank.
+
+    Guides with `must` come before all others. `signals` are the terms of its `priority`. `entries` are made only if the
+    full text does not fit.
+    """
+
+    id: str
+    title: str
+    texts: tuple[str, ...]
+    priority: float
+    signals: tuple[Signal, ...] = ()
+    trust: Trust = Trust.DATA
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    updated: float = 0.0
+    origin: str = ""
+    must: bool = False
+    entries: MakeEntries | None = None
+
+
+class Shortener:
+    """Shortens a guide to a number of tokens."""
+
+    def __init__(self, entries: Sequence[GuideEntry], count: Callable[[str], int]) -> None:
+        self._entries, self._count = entries, count
+        self._costs = [count(entry.text) + 1 for entry in entries]
+        self._order = sorted(
+            (place for place, entry in enumerate(entries) if entry.value is not None),
+            key=lambda place: (-(entries[place].value or 0.0), place),
+        )
+
+    def text(self, room: float) -> str:
+        """Return as many entries as fit, in their order, and how many are left out; empty if none fits."""
+        text = self._text(room)
+        used = self._count(text)
+        more = self._text(room * room / used) if text and used < room else ""  # entries cost less together than alone
+        return more if more and self._count(more) <= room else text
+
+    def _text(self, room: float) -> str:
+        left, most = room - NOTE_TOKENS, max(room - NOTE_TOKENS, 0) * LEAD_SHARE
+        shown: dict[int, str] = {}
+        count = 0
+        for place in self._order:
+            entry, text, cost = self._entries[place], self._entries[place].text, self._costs[place]
+            if entry.value == math.inf and cost > most:
+                text = f"{text[: int(most * CHARACTERS_PER_TOKEN)].rstrip()}…"
+                cost = self._count(text) + 1
+            heads = [head for head in entry.heads if head not in shown]
+            cost += sum(self._costs[head] for head in heads)
+            if cost <= left and len(text) > 1:
+                shown |= {place: text} | {head: self._entries[head].text for head in heads}
+                count, left = count + 1, left - cost
+        rest = len(self._order) - count
+        note = [f"({rest} of {len(self._order)} entries left out)"] if rest else []
+        return "\n".join([*(shown[place] for place in sorted(shown)), *note]) if count else ""
+
+    def steps(self, room: float) -> Iterator[Step]:
+        """Yield ways to show the guide in about so many tokens, the longest first."""
+        for share in (1.0, 0.95, 0.85, 0.6):
+            if text := self.text(room * share):
+                yield Step(Detail.SIGNATURE, text=text)
+
+
+def situation_context(
+    request: AssembleRequest,
+    bench: Workbench,
+    guides: Sequence[Guide],
+    hits: Sequence[Hit],
+    notes: Sequence[Failure],
+    meta: Mapping[str, Any],
+) -> Context:
+    """Pack guides, the `hits` that rules inject, and the history that answers `request.query` (none if it is empty).
+
+    Files that rules inject are pins of the request.
+    """
+    account = bench.account
+    history, failures = searched_sections(request, bench) if request.query.strip() else ([], [])
+    injected, unread = hit_candidates(hits, bench, request)
+    pinned, unpinned = find_pins(request.pins, [("", bench.lines, bench.store)])
+    if account is not None:
+        injected = [candidate for candidate in injected if account.is_new(candidate)]
+        pinned = [rest for pin in pinned if (rest := account.sift_pin(pin)) is not None]
+    sections = with_pins(_with_records(history, injected, request), pinned, request.weights, request.limit)
+    problems = [*notes, *failures, *unread, *unpinned]
+    if len(guides) > MOST_GUIDES:
+        problems.append(Failure("contexts", f"{len(guides)} apply: the first {MOST_GUIDES} count", "use fewer"))
+    others = [candidate for section in sections for candidate in section.candidates]
+    need = sum(candidate.size + FRAMES[Format.MARKDOWN].item for candidate in others)
+    chosen = _guide_section(guides[:MOST_GUIDES], request, need, account)
+    references = account.references() if account is not None else ()
+    sections = [chosen, *sections] if chosen.candidates else sections
+    return pack(request, sections, bench, tuple(problems), meta, references)
+
+
+def _with_records(
+    sections: Sequence[Section], injected: Sequence[Candidate], request: AssembleRequest
+) -> list[Section]:
+    """Return the sections with the injected records first, without the same records and equal texts from history."""
+    by_kind = {section.kind: section for section in sections}
+    distinct = {" ".join(candidate.steps[0].text.split()): candidate for candidate in reversed(injected)}
+    for place, candidate in enumerate(distinct.values()):
+        section = by_kind.setdefault(
+            candidate.kind, Section(candidate.kind, request.weights.get(candidate.kind, 1.0), [], {}, request.limit)
+        )
+        section.candidates = [one for one in section.candidates if one.group != candidate.group]
+        candidate.pinned, candidate.value = True, INJECTED_VALUE + place
+        section.candidates.insert(0, candidate)
+    return [by_kind[kind] for kind in CONTEXT_TYPES.values() if kind in by_kind]
+
+
+def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: float, account: Account | None) -> Section:
+    """Return the guides in order, each with its longest text that fits the room of all guides, and the shorter ones."""
+    count = counter(request.tokenizer).count
+    room = request.max_tokens - FRAME_TOKENS - min(need, request.max_tokens * HISTORY_SHARE)
+    rows: list[tuple[Guide, Candidate, int]] = []
+    for guide in sorted(guides, key=lambda guide: (not guide.must, -guide.priority)):
+        candidate = _candidate(guide, len(rows))
+        if account is None or account.is_new(candidate):
+            candidate.size = count(guide.texts[0])
+            rows.append((guide, candidate, FRAMES[request.format].item + count(guide.title)))
+    later = sum(candidate.size + frame for _, candidate, frame in rows)
+    for guide, candidate, frame in rows:
+        later -= candidate.size + frame
+        if candidate.size + frame > room:
+            _shorten(guide, candidate, room - frame, min(later, room * LATER_SHARE), count)
+        elif guide.entries is not None:
+            _offer(candidate, candidate.steps, guide.entries, count)
+        room -= min(candidate.size + frame, max(room, 0.0))
+    candidates = [candidate for _, candidate, _ in rows]
+    return Section(Kind.CONTEXT, request.weights.get(Kind.CONTEXT, 1.0), candidates, {}, len(candidates) or 1)
+
+
+def _shorten(guide: Guide, candidate: Candidate, room: float, later: float, count: Callable[[str], int]) -> None:
+    """Keep the longest text that fits the room; a text made of entries leaves the room `later` to other guides."""
+    sizes = [count(text) for text in guide.texts]
+    fitting = next((index for index, size in enumerate(sizes) if size <= room), len(sizes) - 1)
+    candidate.size = sizes[fitting]
+    if guide.entries is None:
+        candidate.keep(candidate.steps[fitting:])
+        return
+    text = Shortener(guide.entries(), count).text(room - later)
+    steps = [Step(Detail.SIGNATURE, text=text)] if text else []
+    candidate.size = count(text) if text else candidate.size
+    _offer(candidate, [*steps, candidate.steps[-1]], guide.entries, count)
+
+
+def _offer(candidate: Candidate, steps: Sequence[Step], entries: MakeEntries, count: Callable[[str], int]) -> None:
+    """Offer the first step, and if it does not fit shortened forms and the last step."""
+    most = candidate.size
+
+    def shrink(room: float) -> Iterator[Step]:
+        yield from Shortener(entries(), count).steps(min(room, most))
+        yield steps[-1]
+
+    candidate.keep(steps[:1])
+    candidate.shrink = shrink
+
+
+def _candidate(guide: Guide, place: int) -> Candidate:
+    """Return a guide as a candidate: in full, shortened, and on one line for the last of several texts."""
+    details = [Detail.FULL, *[Detail.SIGNATURE] * (len(guide.texts) - 2), Detail.LINE][: len(guide.texts)]
+    steps = [Step(detail, text=text) for detail, text in zip(details, guide.texts, strict=True)]
+    chunk = Chunk(
+        id=guide.id,
+        kind=Kind.CONTEXT,
+        title=guide.title,
+        body="",
+        fields=guide.fields,
+        created=guide.updated,
+        updated=guide.updated,
+        origin=guide.origin,
+    )
+    # The value only orders what is shown, as the places already do: pins come before all search results.
+    hit = Hit(chunk, 1.0, -float(place), signals=guide.signals)
+    candidate = Candidate(hit, -float(place), 0.0, 0, lambda: steps, pinned=True)
+    candidate.trust, candidate.body = guide.trust, guide.texts[0]
+    return candidate
+
+
+def situation_request(request: AssembleRequest, kinds: Sequence[Kind], pins: Sequence[Any]) -> AssembleRequest:
+    """Return the request about a situation: history of these kinds, contexts first, the footer with its counts."""
+    return replace(request, kinds=tuple(kinds), lead=Kind.CONTEXT, show_meta=True, pins=(*request.pins, *pins))

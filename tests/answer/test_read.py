@@ -1,0 +1,263 @@
+"""Files are read as they are now, remembered within bounds, and never from outside the root."""
+
+from __future__ import annotations
+
+import os
+import random
+import string
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from satchel.answer.source_lines import LINE_OVERHEAD_BYTES, FileLines, Lines, Unreadable, around, outline_of
+from satchel.system import files
+from satchel.types import Freshness, Range
+
+KEY = b"k" * 16
+LIMIT = 1_000
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> FileLines:
+    return FileLines(tmp_path, KEY, LIMIT)
+
+
+def write(root: Path, name: str, text: str) -> str:
+    """Write a file and return the hash of its content."""
+    (root / name).write_text(text, encoding="utf-8")
+    return files.content_hash(text.encode(), KEY)
+
+
+def secret_token() -> str:
+    """What looks like the token of a service, made here so that no file holds one."""
+    return "ghp_" + "".join(random.Random(1).choices(string.ascii_letters + string.digits, k=36))
+
+
+def refuse() -> str:
+    raise AssertionError("the stored text was asked for")
+
+
+def test_the_stored_text_is_taken_where_the_bytes_are_those_that_were_indexed(
+    tmp_path: Path, reader: FileLines
+) -> None:
+    known = write(tmp_path, "a.py", "x = 1\ny = 2")
+    assert reader.read("a.py", known, lambda: "stored\ntext") == Lines("a.py", ("stored", "text"), known)
+    assert reader.read("a.py", known, refuse) == Lines("a.py", ("stored", "text"), known)
+
+
+def test_other_bytes_are_cleaned_and_redacted_like_those_of_the_index(tmp_path: Path, reader: FileLines) -> None:
+    secret = secret_token()
+    now = write(tmp_path, "a.py", f"token = '{secret}'\nx\u200b = 1\r\nend")
+    found = reader.read("a.py", "of another text", refuse)
+    assert isinstance(found, Lines)
+    assert found.content_hash == now
+    assert found.lines[1:] == ("x = 1", "end")
+    assert secret not in found.text(1, 3)
+
+
+def test_an_allowed_secret_stays(tmp_path: Path) -> None:
+    secret = secret_token()
+    write(tmp_path, "a.py", secret)
+    found = FileLines(tmp_path, KEY, LIMIT, ("ghp_.*",)).read("a.py")
+    assert isinstance(found, Lines)
+    assert found.lines == (secret,)
+
+
+def test_what_is_no_readable_text_is_said_to_be_so(tmp_path: Path, reader: FileLines) -> None:
+    (tmp_path / "outside.txt").write_text("secret", encoding="utf-8")
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "binary").write_bytes(b"\0")
+    (root / "large").write_bytes(b"x" * (LIMIT + 1))
+    (root / "link").symlink_to("../outside.txt")
+    (root / "folder").symlink_to("..")
+    (root / ".env").write_text("KEY=1", encoding="utf-8")
+    os.mkfifo(root / "pipe")
+    reader = FileLines(root, KEY, LIMIT)
+    paths = ("binary", "large", "link", "folder/outside.txt", "pipe", "gone", "../outside.txt", "/etc/passwd", ".env")
+    reasons = [found.reason for found in map(reader.read, paths) if isinstance(found, Unreadable)]
+    assert reasons == [
+        "binary", "too-large", "symlink", "symlink", "special-file", "vanished", "outside-root", "outside-root",
+        "secret-file",
+    ]  # fmt: skip
+
+
+def test_the_oldest_files_are_forgotten_first(tmp_path: Path) -> None:
+    reader = FileLines(tmp_path, KEY, LIMIT, most_files=2)
+    hashes = {name: write(tmp_path, name, name) for name in "abc"}
+    reader.read("a")
+    reader.read("b")
+    reader.read("a")
+    reader.read("c")
+    assert [name for name in "abc" if reader.cached(name, hashes[name])] == ["a", "c"]
+
+
+def test_the_bound_in_bytes_holds_and_a_larger_file_is_read_all_the_same(tmp_path: Path) -> None:
+    most = 3 * LINE_OVERHEAD_BYTES
+    reader = FileLines(tmp_path, KEY, LIMIT, most_bytes=most)
+    for name in "abcdef":
+        write(tmp_path, name, name * 30)
+        reader.read(name)
+        assert reader.cache_size[1] <= most
+    assert reader.cache_size[0] == 2
+    write(tmp_path, "large", "line\n" * 20)
+    found = reader.read("large")
+    assert isinstance(found, Lines)
+    assert len(found.lines) == 21
+    assert reader.cache_size[0] == 2
+    reader.clear()
+    assert reader.cache_size == (0, 0)
+
+
+def test_many_threads_read_the_same_files_alike(tmp_path: Path) -> None:
+    reader = FileLines(tmp_path, KEY, LIMIT, most_files=3)
+    names = [f"{number}.py" for number in range(6)]
+    for name in names:
+        write(tmp_path, name, f"def f_{name[0]}():\n    pass\n")
+
+    def read(name: str) -> tuple[str, str]:
+        found = reader.read(name)
+        assert isinstance(found, Lines)
+        return found.lines[0], reader.outline(found).parts[0].name
+
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(read, names * 50))
+    assert results == [(f"def f_{name[0]}():", f"f_{name[0]}") for name in names * 50]
+    assert reader.cache_size[0] == 3
+
+
+def test_threads_that_share_lines_know_the_same_sizes() -> None:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            for _ in range(20):
+                shared = Lines("a.py", ("line",) * 5_000)
+                assert {*pool.map(lambda _, lines=shared: lines.characters(1, 5_000), range(16))} == {25_000}
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def aged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Let five seconds pass since every change so far, and list the files that are opened from now on."""
+    opened: list[str] = []
+    read_bytes, clock = files.read_bytes, time.time_ns
+
+    def noted(root: Path, path: str, *, limit: int) -> files.FileBytes:
+        opened.append(path)
+        return read_bytes(root, path, limit=limit)
+
+    monkeypatch.setattr(files, "read_bytes", noted)
+    monkeypatch.setattr(time, "time_ns", lambda: clock() + 5_000_000_000)
+    return opened
+
+
+def test_a_file_that_rested_is_opened_once(tmp_path: Path, reader: FileLines, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "a.py", "x = 1")
+    opened = aged(monkeypatch)
+    assert reader.read("a.py") is reader.read("a.py")
+    assert opened == ["a.py"]
+    reader.clear()
+    reader.read("a.py")
+    assert opened == ["a.py", "a.py"]
+
+
+def test_a_file_that_changed_a_moment_ago_is_opened_each_time(tmp_path: Path, reader: FileLines) -> None:
+    for text in ("x = 1", "x = 2", "x = 3"):
+        write(tmp_path, "a.py", text)
+        os.utime(tmp_path / "a.py", ns=(1, 1))
+        lines = reader.read("a.py")
+        assert isinstance(lines, Lines)
+        assert lines.lines == (text,)
+
+
+def test_another_text_of_the_same_size_and_time_is_seen(
+    tmp_path: Path, reader: FileLines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aged(monkeypatch)
+    path, moment = tmp_path / "a.py", 0
+    for text in ("x = 1", "x = 2", "x = 3"):
+        while not path.exists() or path.stat().st_ctime_ns == moment:  # the clock of the file system ticks
+            write(tmp_path, "a.py", text)
+            os.utime(path, ns=(1, 1))
+        moment = path.stat().st_ctime_ns
+        lines = reader.read("a.py")
+        assert isinstance(lines, Lines)
+        assert lines.lines == (text,)
+
+
+def test_a_file_that_rested_and_went_away_is_gone(
+    tmp_path: Path, reader: FileLines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "a.py", "x = 1")
+    aged(monkeypatch)
+    assert isinstance(reader.read("a.py"), Lines)
+    (tmp_path / "a.py").unlink()
+    assert isinstance(reader.read("a.py"), Unreadable)
+
+
+def test_an_outline_is_worked_out_once_for_a_remembered_file(tmp_path: Path, reader: FileLines) -> None:
+    write(tmp_path, "a.py", "import os\n")
+    found = reader.read("a.py")
+    assert isinstance(found, Lines)
+    assert reader.outline(found) is reader.outline(found)
+    assert reader.outline(found) == outline_of(found)
+    forgotten = Lines("b.py", ("x = 1",), "")
+    assert reader.outline(forgotten) == outline_of(forgotten)
+
+
+@pytest.mark.parametrize("error", [RecursionError, MemoryError])
+def test_a_file_that_no_parser_can_take_has_no_parts(monkeypatch: pytest.MonkeyPatch, error: type[Exception]) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("satchel.sources.outline.outline_file", fail)
+    assert outline_of(Lines("a.py", ("((((",))).parts == ()
+
+
+def test_seams_are_where_lines_begin_to_differ_in_another_way() -> None:
+    moved, stale = Freshness.MOVED, Freshness.STALE
+    lines = Lines("a.py", ("a", "b", "c", "d", "e"), marks=(None, moved, moved, stale, None))
+    assert lines.seams(1, 5) == {2, 4, 5}
+    assert lines.seams(2, 3) == set()
+    assert Lines("a.py", ("a", "b")).seams(1, 2) == set()
+
+
+def test_a_stamp_tells_whether_a_file_was_touched(tmp_path: Path, reader: FileLines) -> None:
+    write(tmp_path, "a.py", "x = 1")
+    stamp = files.stamp(tmp_path, "a.py")
+    assert stamp is not None
+    assert reader.is_stamped("a.py", *stamp)
+    assert reader.is_stamped("a.py", stamp[0], stamp[1], 0)
+    assert not reader.is_stamped("a.py", stamp[0] + 1, stamp[1], stamp[2])
+    assert not reader.is_stamped("gone.py", *stamp)
+
+
+@pytest.mark.parametrize(
+    ("ranges", "count", "expected"),
+    [
+        pytest.param([(5, 6)], 0, [(5, 6)], id="no lines more"),
+        pytest.param([(5, 6)], 3, [(2, 9)], id="before and after"),
+        pytest.param([(1, 2), (19, 20)], 3, [(1, 5), (16, 20)], id="not beyond the file"),
+        pytest.param([(10, 11), (4, 5)], 3, [(1, 14)], id="no line twice"),
+        pytest.param([(4, 5), (9, 10)], 2, [(2, 12)], id="touching ranges are one"),
+        pytest.param([(30, 31)], 3, [], id="a range beyond the file is none"),
+    ],
+)
+def test_lines_around_a_range(ranges: list[Range], count: int, expected: list[Range]) -> None:
+    assert around(ranges, count, 20) == expected
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 50), st.integers(0, 9)).map(lambda pair: (pair[0], sum(pair))), max_size=8),
+    st.integers(0, 10),
+)
+def test_exactly_the_lines_near_a_range_are_given_once(ranges: list[Range], count: int) -> None:
+    widened = [line for start, end in around(ranges, count, 40) for line in range(start, end + 1)]
+    near = {line for start, end in ranges for line in range(start - count, end + count + 1)}
+    assert widened == sorted(line for line in near if 1 <= line <= 40)
