@@ -119,20 +119,24 @@ def shown(context: Any) -> str:
     return "\n".join([context.text, json.dumps(items), *map(repr, rest)])
 
 
-def answers(folder: Path, home: Path) -> Iterator[tuple[str, Any]]:  # noqa: C901 - a list of ways, one after the other
+def answers(folder: Path, home: Path, every: int = 1) -> Iterator[tuple[str, Any]]:  # noqa: C901 - a list of ways, one after the other
     """Every way of asking, with its name and its answer."""
     from satchel import Satchel
 
     tree, asked, variables = folder / "tree", questions(folder / "tree"), environment(home)
+
+    def some(count: int, first: int = 0, step: int = 1) -> list[tuple[int, str]]:
+        return [*enumerate(asked[first:count:step])][::every]
+
     options: dict[str, Any] = {"refresh": False, "now": MOMENT}
     with Satchel.open(root=tree, environ=variables) as engine:
         engine.index()
-        for number, question in enumerate(asked):
+        for number, question in some(QUESTIONS):
             for form in FORMATS:
                 for budget in BUDGETS:
                     answer = engine.assemble(question, format=form, max_tokens=budget, **options)
                     yield f"question {number} {form} {budget}", answer
-        for number, question in enumerate(asked[:120]):
+        for number, question in some(120):
             given: tuple[dict[str, Any], ...] = (
                 {"types": ["code", "commits"]}, {"purpose": "edit"}, {"related": True, "show_sources": True},
                 {"include": ["README.md:1-20"], "exclude": ["tests/*"]}, {"fill": True, "max_tokens": 8_000},
@@ -140,15 +144,15 @@ def answers(folder: Path, home: Path) -> Iterator[tuple[str, Any]]:  # noqa: C90
             )  # fmt: skip
             chosen = given[number % len(given)]
             yield f"option {number} {[*chosen]}", engine.assemble(question, **{"max_tokens": 2_000} | options | chosen)
-        for number in range(20):
+        for number in range(0, 20, every):
             for step, question in enumerate(asked[number : number + 15 : 3]):
                 answer = engine.assemble(question, session=f"s{number}", max_tokens=1_500, **options)
                 yield f"session {number} {step}", answer
         paths = sorted(path.relative_to(tree).as_posix() for path in (tree / "src").rglob("*.py"))
-        for number, question in enumerate(asked[:60]):
+        for number, question in some(60):
             moment = {"task": question, "files": [paths[number % len(paths)]]}
             yield f"situation {number}", engine.situation(moment, max_tokens=BUDGETS[number % 3], **options)
-        for number, question in enumerate(asked[:100]):
+        for number, question in some(100):
             yield f"graph {number}", engine.graph(question, max_tokens=BUDGETS[number % 3], **options)
         for number in range(6):
             request = engine.request(asked[number], max_tokens=3_000, now=MOMENT)
@@ -158,22 +162,22 @@ def answers(folder: Path, home: Path) -> Iterator[tuple[str, Any]]:  # noqa: C90
             yield f"brief {number}", engine.brief((None, *asked)[number], now=MOMENT, refresh=False)
             domain = ("debugging", "performance")[number % 2]
             yield f"premortem {number}", engine.premortem(domain, now=MOMENT, max_tokens=BUDGETS[number % 3])
-        for number, question in enumerate(asked[:60]):
+        for number, question in some(60):
             answer = engine.assemble(question, workspace="code,notes", format=FORMATS[number % 4], **options)
             yield f"workspaces {number}", answer
     with Satchel.open(root=folder / "notes", environ=variables) as engine:
         engine.index()
-        for number, question in enumerate(asked[1:300:4]):
+        for number, question in some(QUESTIONS, 1, 4):
             yield f"notes {number}", engine.assemble(question, max_tokens=1_500, **options)
             yield f"graph of notes {number}", engine.graph(question, max_tokens=1_500, **options)
 
 
-def ask(folder: Path, out: Path) -> None:
-    """Ask everything with a copy of the home folder, and store a digest of each answer and the text of a few."""
+def ask(folder: Path, out: Path, every: int) -> None:
+    """Ask each `every`-th question with a copy of the home folder; store a digest of each answer, its text beside."""
     with tempfile.TemporaryDirectory(prefix="satchel-equal-") as name:
         home = Path(name) / "home"
         shutil.copytree(folder / "home", home)
-        rows = {name: shown(context) for name, context in answers(folder, home)}
+        rows = {name: shown(context) for name, context in answers(folder, home, every)}
     digests = {name: blake2b(text.encode(), digest_size=12).hexdigest() for name, text in rows.items()}
     out.write_text(json.dumps({"digests": digests, "bytes": sum(map(len, rows.values()))}), encoding="utf-8")
     out.with_suffix(".texts.json").write_text(json.dumps(rows), encoding="utf-8")
@@ -203,11 +207,12 @@ def main() -> int:
     parser.add_argument("first", type=Path)
     parser.add_argument("second", type=Path)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--every", type=int, default=1, help="ask only each n-th question, for a first look")
     options = parser.parse_args()
     if options.step == "prepare":
         prepare(options.first.resolve(), options.second.resolve())
     elif options.step == "ask":
-        ask(options.first.resolve(), options.second)
+        ask(options.first.resolve(), options.second, options.every)
     else:
         return compare(options.first, options.second, options.out)
     return 0

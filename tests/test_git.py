@@ -506,7 +506,7 @@ def test_a_git_bomb_costs_only_the_history(tmp_path: Path, monkeypatch: pytest.M
         assert "def wait_for_lock" in context.text
         assert [failure.source for failure in context.failures] == ["commits"]
         with pytest.raises(GitError, match="wrote more than"):
-            satchel.receipts.change()
+            satchel.answers.change()
         monkeypatch.setattr(commits, "read_commits", None)  # the same HEAD is not tried again at each question
         assert satchel.assemble("what does wait_for_lock return").failures == context.failures
 

@@ -25,6 +25,7 @@ from satchel.system.locations import Places, locate
 
 if TYPE_CHECKING:
     from satchel.answer.request import AssembleRequest
+    from satchel.answer.service import AnswerService
     from satchel.answer.shapes import QueryResult
     from satchel.embed import Embedder
     from satchel.graph.service import GraphService
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from satchel.memory.capture import Captured
     from satchel.memory.service import MemoryService
     from satchel.receipts.service import ReceiptService
-    from satchel.receipts.why import Replay
+    from satchel.receipts.why import Replay, Standing
     from satchel.safety.trust import TrustMark
     from satchel.search.changes import GitViews
     from satchel.types import Context, Failure, Hit
@@ -181,8 +182,15 @@ class Satchel:
         self.close()
 
     @cached_property
+    def answers(self) -> AnswerService:
+        """Answers to requests, `search`, and the change that is under way."""
+        from satchel.answer.service import AnswerService
+
+        return AnswerService(self._root, self.receipts)
+
+    @cached_property
     def receipts(self) -> ReceiptService:
-        """Answers to requests, their handles and sessions, `expand`, `why` and the change that is under way."""
+        """Handles and sessions of answers, `expand` and `why`."""
         from satchel.receipts.service import ReceiptService
 
         return ReceiptService(self._root)
@@ -240,16 +248,15 @@ class Satchel:
     start_embedding = _From(lambda satchel: satchel.vectors.start)
     clear_cache = _From(lambda satchel: satchel._root.lines.clear)
 
-    search = _From(lambda satchel: satchel.receipts.search)
-    request = _From(lambda satchel: satchel.receipts.request)
-    answer = _From(lambda satchel: satchel.receipts.answer)
-    unrecorded = _From(lambda satchel: satchel.receipts.unrecorded)
-    deliver = _From(lambda satchel: satchel.receipts.deliver)
+    search = _From(lambda satchel: satchel.answers.search)
+    request = _From(lambda satchel: satchel.answers.request)
+    answer = _From(lambda satchel: satchel.answers.answer)
+    unrecorded = _From(lambda satchel: satchel.answers.unrecorded)
+    deliver = _From(lambda satchel: satchel.answers.deliver)
     expand = _From(lambda satchel: satchel.receipts.expand)
     document = _From(lambda satchel: satchel.receipts.document)
-    why = _From(lambda satchel: satchel.receipts.why)
-    change = _From(lambda satchel: satchel.receipts.change)
-    about_change = _From(lambda satchel: satchel.receipts.about_change)
+    change = _From(lambda satchel: satchel.answers.change)
+    about_change = _From(lambda satchel: satchel.answers.about_change)
     forget_session = _From(lambda satchel: satchel.receipts.forget_session)
 
     graph = _From(lambda satchel: satchel.graphs.graph)
@@ -327,6 +334,16 @@ class Satchel:
         request = self.request(question, **options)
         updated = partial(self.refresh, progress=progress, should_stop=should_stop, workspaces=request.workspaces)
         return self.answer(request, updated() if refresh else ())
+
+    def why(self, target: str, question: str, *, refresh: bool = True, **options: Any) -> list[Standing]:
+        """Return rank and signals of a path, symbol or chunk id for a question, and why it is shown or not.
+
+        There are several if the name is not unique, best first. Options are those of `assemble`. Raises UsageError for
+        an unknown name.
+        """
+        request = self.request(question, **options)
+        notes = self.refresh() if refresh else []
+        return self.receipts.why(target, request, partial(self.unrecorded, notes=notes))
 
     def context_query(self, query: str, *, refresh: bool = True, **options: Any) -> QueryResult:
         """Return the results of `query` as a formatted context with a row for each; options as in `query_options`."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from satchel import config
 from satchel.errors import LockedError, ReadOnlyStoreError, StoreError, UnreachableStoreError
@@ -263,49 +263,19 @@ class OpenRoot:
 
     def read(self, work: Callable[[Store], Answer]) -> Answer:
         """Run `work` on one published state of the index; a damaged index is built again first."""
-        return self._read(lambda store, _: work(store))
+        for attempt in _Attempts({"": self}, with_memory=False):
+            with attempt as (state,):
+                result = work(state.store)
+        return result
 
-    def with_bench(
-        self,
-        work: Callable[[Workbench, Sequence[Failure]], Answer],
-        notes: Sequence[Failure] = (),
-        account: Account | None = None,
-    ) -> Answer:
-        """Run `work` on one published state of index and memory.
+    def memory_or_failure(self, stack: ExitStack) -> tuple[Store | None, tuple[Failure, ...]]:
+        """Return a snapshot of the memory and its notes; a file that cannot be read is a failure, and the rest answers.
 
-        `work` also gets all failures so far, each once: `notes`, those of the session's `account`, and those of
-        opening the two stores. A memory file that cannot be read is such a failure, and the rest still answers.
+        The snapshot is closed with the stack.
         """
-        from satchel.answer.search import Workbench
-
-        earlier = (*notes, *(account.failures if account is not None else ()))
-
-        def answer(store: Store, rebuilt: Sequence[Failure]) -> Answer:
-            with ExitStack() as stack:
-                memory, unread = self._memory_or_failure(stack)
-                # Words in local files wait for nothing: threads of one interpreter would only add their own cost.
-                waits = self.embedder is not None or bool(self.settings.store_url)
-                bench = Workbench(
-                    store,
-                    self.lines,
-                    self.key,
-                    self._open_executor if waits else None,
-                    self.settings.redact_allow,
-                    memory,
-                    self.line_counts.of,
-                    partial(self._changed_files, store),
-                    self.embedder,
-                    account,
-                )
-                missing = (self.vectors.choice.failure,) if self.vectors.choice.failure else ()
-                return work(bench, tuple(dict.fromkeys((*earlier, *rebuilt, *unread, *missing))))
-
-        return self._read(answer)
-
-    def _memory_or_failure(self, stack: ExitStack) -> tuple[Store | None, tuple[Failure, ...]]:
         nothing = "the answer has nothing that was remembered"
-        if self._memory_damage:
-            return None, (Failure("memory", f"the memory file is damaged: {self._memory_damage}", nothing),)
+        if self.memory_damage:
+            return None, (Failure("memory", f"the memory file is damaged: {self.memory_damage}", nothing),)
         try:
             return stack.enter_context(self.memory_snapshot()), self.memory_notes()
         except (LockedError, StoreError) as error:
@@ -313,7 +283,8 @@ class OpenRoot:
             return None, (Failure("memory", message, nothing),)
 
     @property
-    def _memory_damage(self) -> str:
+    def memory_damage(self) -> str:
+        """What is wrong with the memory file; empty if nothing is known to be."""
         return self._memory_store.damage if self._memory_store is not None else ""
 
     def memory_notes(self) -> tuple[Failure, ...]:
@@ -335,30 +306,6 @@ class OpenRoot:
         keys = ", ".join(clean_field(key, 60) for _, key in [*store.broken.values()][:NAMED_RECORDS])
         message = f"{len(store.broken)} records cannot be read and are left out: {keys}"
         return (Failure("memory", message, "`satchel memory repair` removes them, `satchel memory restore` goes back"),)
-
-    def _read(self, work: Callable[[Store, Sequence[Failure]], Answer]) -> Answer:
-        """Run `work`, and once more if the index turns out to be damaged, with the notes of building it again.
-
-        Also once more after the server of a store was lost.
-        """
-        notes: Sequence[Failure] = ()
-        for is_last in (False, True):
-            try:
-                with self.store.snapshot() as state:
-                    result = work(state, notes)
-                if is_last or not self.store.damage:
-                    break
-            except UnreachableStoreError:  # lost meanwhile: another server of the address may answer
-                if is_last:
-                    raise
-                continue
-            except StoreError:
-                if is_last or not (self.store.damage or self._memory_damage):
-                    raise
-                if not self.store.damage:  # the memory file: the second answer leaves it out
-                    continue
-            notes = self.index().notes
-        return result
 
     def index(
         self,
@@ -439,7 +386,7 @@ class OpenRoot:
             return list(self._notes)
         try:
             found = self._look(should_stop)
-        except UnreachableStoreError:  # as in `_read`
+        except UnreachableStoreError:  # as in `_Attempts`
             found = self._look(should_stop)
         is_published, is_current, seen = found
         if is_current:
@@ -523,3 +470,91 @@ class OpenRoot:
             self._memory_store.close()
         for sibling in self._siblings.values():
             sibling.close()
+
+    def bench(self, store: Store, memory: Store | None, account: Account | None, prefix: str) -> Workbench:
+        """Return what the pipeline works with; `prefix` is before paths where several workspaces answer."""
+        from satchel.answer.search import Workbench
+
+        # Words in local files wait for nothing: threads of one interpreter would only add their own cost.
+        waits = self.embedder is not None or bool(self.settings.store_url)
+        return Workbench(
+            store,
+            self.lines,
+            self.key,
+            self._open_executor if waits else None,
+            self.settings.redact_allow,
+            memory,
+            self.line_counts.of,
+            partial(self._changed_files, store),
+            self.embedder,
+            account,
+            prefix,
+        )
+
+
+class State(NamedTuple):
+    """One published state of a root's index and memory, with the failures to open them."""
+
+    root: OpenRoot
+    prefix: str
+    store: Store
+    memory: Store | None
+    notes: tuple[Failure, ...]
+
+
+class _Attempts:
+    """Tries to read one published state of some roots: one, and another after damage or a lost server."""
+
+    def __init__(self, roots: Mapping[str, OpenRoot], *, with_memory: bool) -> None:
+        self._roots, self._with_memory = roots, with_memory
+        self._rebuilt: dict[OpenRoot, Sequence[Failure]] = {}
+        self._is_last = self._is_done = False
+
+    def __iter__(self) -> Iterator[AbstractContextManager[Sequence[State]]]:
+        for self._is_last in (False, True):
+            yield self._attempt()
+            if self._is_done:
+                return
+
+    @contextmanager
+    def _attempt(self) -> Iterator[Sequence[State]]:
+        """Yield the states; what fails inside for a reason that another try may remove is dropped."""
+        has_failed = False
+        try:
+            with ExitStack() as stack:
+                yield [self._state(name, root, stack) for name, root in self._roots.items()]
+        except UnreachableStoreError:  # lost meanwhile: another server of the address may answer
+            if self._is_last:
+                raise
+            return
+        except StoreError:
+            if self._is_last or not any(root.store.damage or root.memory_damage for root in self._roots.values()):
+                raise
+            has_failed = True  # a damaged memory is left out of the second answer
+        damaged = [root for root in self._roots.values() if root.store.damage]
+        self._is_done = self._is_last or not (has_failed or damaged)
+        for root in () if self._is_done else damaged:
+            self._rebuilt[root] = root.index().notes
+
+    def _state(self, name: str, root: OpenRoot, stack: ExitStack) -> State:
+        store = stack.enter_context(root.store.snapshot())
+        memory, unread = root.memory_or_failure(stack) if self._with_memory else (None, ())
+        failure = root.vectors.choice.failure if self._with_memory else None
+        notes = (*self._rebuilt.get(root, ()), *unread, *((failure,) if failure else ()))
+        return State(root, f"{name}/" if name else "", store, memory, notes)
+
+
+def attempts(root: OpenRoot, workspaces: Sequence[str] = ()) -> Iterable[AbstractContextManager[Sequence[State]]]:
+    """Return the tries to answer from one published state of a root, or of all these workspaces.
+
+    Each is a context manager that gives the states. The loop over them ends with the first that succeeds.
+    """
+    return _Attempts(root.siblings(workspaces) or {"": root}, with_memory=True)
+
+
+def bench_of(states: Sequence[State], notes: Sequence[Failure] = (), account: Account | None = None) -> Workbench:
+    """Return the bench of these states, with all failures so far, each once: `notes`, those of the account, theirs."""
+    every = [*notes, *(account.failures if account is not None else ())]
+    every += [note for state in states for note in state.notes]
+    first, *others = [state.root.bench(state.store, state.memory, account, state.prefix) for state in states]
+    return replace(first, others=tuple(others), notes=tuple(dict.fromkeys(every)))

@@ -52,6 +52,7 @@ SERVICES = "services"
 
 SERVICE_MODULES = frozenset(
     {
+        "satchel.answer.service",
         "satchel.graph.service",
         "satchel.guidance.service",
         "satchel.index.team",

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from satchel.answer.section import Pin
 
 from satchel import Satchel
 from satchel.answer.request import AssembleRequest, request_data, request_from
-from satchel.answer.section import Pin
+from satchel.answer.service import settings_mark
 from satchel.errors import UsageError
 from satchel.operations.json import context_envelope, replayed_envelope
-from satchel.receipts.service import settings_mark
 from satchel.settings import Settings
 from satchel.sources.change import Change, ChangedFile
 from satchel.testing import TinyRepository

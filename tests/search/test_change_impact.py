@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.receipts.service import change_notes
+from satchel.answer.service import change_notes
 from satchel.search.change_impact import blended, impact_of_change
 from satchel.search.query import analyse
 from satchel.sources.change import Change

@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import field, replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 from satchel import text as words
 from satchel.answer.source_lines import Lines, around, trimmed, without_blank_ends
@@ -21,7 +21,6 @@ from satchel.answer.truncation import (
     matches,
     shortenings,
 )
-from satchel.dataclass import dataclass
 from satchel.search.chunks import ITEM_KEY
 from satchel.types import Chunk, Detail, Hit, Kind, Range, Role, Trust
 
@@ -95,17 +94,15 @@ Shrink = Callable[[float], Iterable[Step]]
 """The ways to show a candidate in at most about so many tokens, the best one first."""
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Candidate:
     """Something that may be shown.
 
-    `value` is on a log scale, `size` in estimated tokens, `place` its first line. `group` is the path of a file or
-    the id of a record: what is shown of one group is one item. `steps` are ordered from most to least detail and
-    computed on first use, because most candidates are never tried. `shrink` gives further steps for the remaining
-    room, after the fixed steps. A `pinned` candidate comes before all others, whatever its value. One
-    with a `leader` (the imports that a function needs, the rest of a span's function) is shown only beside it.
-    `twins` have the same text and are therefore not shown. `trust` is data by default. `body` is the full text of a
-    record, where it is available. `make` computes the steps.
+    `value` is on a log scale, in a section on the one of the request; `size` is in estimated tokens, `place` the first
+    line. `make` computes the ways to show it, from most to least detail, and `shrink` gives further ones for the
+    remaining room, after these. A `pinned` candidate comes before all others, whatever its value. One with a `leader`
+    (the imports that a function needs, the rest of a span's function) is shown only beside it. `trust` is data by
+    default. `body` is the full text of a record, where it is available.
     """
 
     hit: Hit
@@ -116,57 +113,59 @@ class Candidate:
     shrink: Shrink | None = None
     pinned: bool = False
     leader: Candidate | None = None
-    chunk: Chunk = field(init=False)
-    kind: Kind = field(init=False)
-    group: str = field(init=False)
-    twins: list[Candidate] = field(default_factory=list, init=False)
-    trust: Trust = field(default=Trust.DATA, init=False)
-    body: str = field(default="", init=False)
-    _steps: Sequence[Step] | None = field(default=None, init=False)
+    trust: Trust = Trust.DATA
+    body: str = ""
 
-    def __post_init__(self) -> None:
-        self.chunk = chunk = self.hit.chunk
-        self.kind, location = chunk.kind, chunk.location
-        self.group = chunk.id if location is None else chunk.fields.get(ITEM_KEY, location.path)
+    @cached_property
+    def chunk(self) -> Chunk:
+        """The chunk that is shown."""
+        return self.hit.chunk
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of its chunk."""
+        return self.chunk.kind
+
+    @cached_property
+    def group(self) -> str:
+        """The path of its file or the id of its record: what is shown of one group is one item."""
+        location = self.chunk.location
+        return self.chunk.id if location is None else str(self.chunk.fields.get(ITEM_KEY, location.path))
 
     @property
     def is_lifted(self) -> bool:
         """Whether something outside the ranking, such as a frame of a pasted trace, placed it first."""
         return self.hit.file_score > 1.0
 
-    @property
+    @cached_property
     def steps(self) -> Sequence[Step]:
-        """The fixed ways to show it, from most to least detail."""
-        if self._steps is None:
-            self._steps = self.make()
-        return self._steps
+        """The fixed ways to show it, made on first use, because most candidates are never tried."""
+        return self.make()
 
-    def widen(self, count: int, last_line: int) -> None:
-        """Add `count` lines around its lines, within lines 1 to `last_line`; none around a bare declaration."""
-        make, self._steps = self.make, None
+    def offering(self, steps: Sequence[Step], shrink: Shrink | None = None) -> Candidate:
+        """Return the candidate with these steps, and `shrink` after them."""
+        return replace(self, make=lambda: steps, shrink=shrink)
 
-        def widened(step: Step) -> Step:
+    def widened(self, count: int, last_line: int) -> Candidate:
+        """Return it with `count` lines around its lines, within lines 1 to `last_line`; none around a declaration."""
+
+        def wide(step: Step) -> Step:
             if step.detail not in _WIDENED or step.remarks:
                 return step
             return replace(step, ranges=tuple(around(step.ranges, count, last_line)))
 
-        self.make = lambda: [widened(step) for step in make()]
+        return replace(self, make=lambda: [wide(step) for step in self.steps])
 
-    def trim(self, cut: Callable[[Sequence[Range]], Sequence[Range]], size: float) -> None:
-        """Keep of each step only the ranges that `cut` returns, about `size` tokens; drop steps without ranges."""
-        make, shrink, self._steps, self.size = self.make, self.shrink, None, size
+    def trimmed(self, cut: Callable[[Sequence[Range]], Sequence[Range]], size: float) -> Candidate:
+        """Return it with the ranges of each step that `cut` returns, about `size` tokens, without empty steps."""
+        shrink = self.shrink
 
-        def trimmed(steps: Iterable[Step]) -> Iterator[Step]:
+        def cut_steps(steps: Iterable[Step]) -> Iterator[Step]:
             made = (replace(step, ranges=tuple(cut(step.ranges))) for step in steps)
             return (step for step in made if step.ranges)
 
-        self.make = lambda: list(trimmed(make()))
-        if shrink is not None:
-            self.shrink = lambda room: trimmed(shrink(room))
-
-    def keep(self, steps: Sequence[Step]) -> None:
-        """Offer only these steps."""
-        self._steps, self.shrink = steps, None
+        shorter = None if shrink is None else lambda room: cut_steps(shrink(room))
+        return replace(self, size=size, make=lambda: list(cut_steps(self.steps)), shrink=shorter)
 
 
 def file_candidates(
@@ -217,42 +216,44 @@ def _whole_steps(
     return steps + shortened_steps(shortener, lines, language, whole, min(size / 2, whole_item_tokens))
 
 
+@dataclass(frozen=True, eq=False)
 class Narrowing:
     """Steps with the best lines of a range, or the best sentences of a line that is longer than the room."""
 
-    __slots__ = ("_costs", "_gains", "_lines", "_rows", "_terms", "_whole")
-
-    def __init__(self, lines: Lines, whole: Range, terms: AbstractSet[str]) -> None:
-        self._lines, self._whole, self._terms = lines, whole, terms
-        self._rows: Sequence[str] = ()
+    lines: Lines
+    whole: Range
+    terms: AbstractSet[str]
 
     def __call__(self, room: float) -> Iterator[Step]:
         """Yield the steps for about so many tokens."""
-        if room <= 0:
+        if room <= 0 or self._is_too_long(room * SHRINK_SHARES[0] * CHARACTERS_PER_TOKEN):
             return
-        first, last = self._whole
-        if not self._rows:
-            rows = self._lines.lines[first - 1 : last]
-            if self._is_too_long(rows, room * SHRINK_SHARES[0] * CHARACTERS_PER_TOKEN):
-                return
-            self._rows, self._gains = rows, matches(rows, self._terms)
-            self._costs = [len(row) + 1 for row in rows]
+        gains, first = self._gains, self.whole[0]
+        costs = [len(text) + 1 for text in self._texts]
         for share in SHRINK_SHARES:
             characters = room * share * CHARACTERS_PER_TOKEN
-            run = best_run(self._gains, self._costs, characters)
-            if run is not None and any(row.strip() for row in self._rows[run[0] : run[1] + 1]):
-                yield Step(Detail.SPAN, (without_blank_ends(self._lines.lines, first + run[0], first + run[1]),))
+            run = best_run(gains, costs, characters)
+            if run is not None and any(text.strip() for text in self._texts[run[0] : run[1] + 1]):
+                yield Step(Detail.SPAN, (without_blank_ends(self.lines.lines, first + run[0], first + run[1]),))
             elif run is None and characters > LEAST_EXCERPT:
-                yield from _cut_line(self._rows, self._gains, first, self._terms, characters)
+                yield from _cut_line(self._texts, gains, first, self.terms, characters)
 
-    def _is_too_long(self, rows: Sequence[str], characters: float) -> bool:
+    @cached_property
+    def _texts(self) -> Sequence[str]:
+        return self.lines.lines[self.whole[0] - 1 : self.whole[1]]
+
+    @cached_property
+    def _gains(self) -> Sequence[int]:
+        return matches(self._texts, self.terms)
+
+    def _is_too_long(self, characters: float) -> bool:
         """Return whether the best line is certainly longer than so many characters, and they are too few to cut it.
 
         The short lines are matched alone: they are seldom the best, and most calls are for the last tokens of a budget.
         """
-        if characters > LEAST_EXCERPT or len(rows[0]) < characters:
+        if "_gains" in self.__dict__ or characters > LEAST_EXCERPT or len(self._texts[0]) < characters:
             return False
-        return not any(matches([row for row in rows if len(row) < characters], self._terms))
+        return not any(matches([text for text in self._texts if len(text) < characters], self.terms))
 
 
 def _cut_line(
@@ -404,9 +405,7 @@ def record_candidate(
         if first and first != body.strip():
             yield Step(Detail.LINE, text=first)
 
-    candidate = Candidate(hit, RECORD_SPREAD * hit.score, min(size, cap), 0, make, shrink=shrink)
-    candidate.body = whole
-    return candidate
+    return Candidate(hit, RECORD_SPREAD * hit.score, min(size, cap), 0, make, shrink=shrink, body=whole)
 
 
 def cut_note(chunk: Chunk) -> str:

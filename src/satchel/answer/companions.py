@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from satchel.answer.candidates import (
@@ -17,7 +18,8 @@ from satchel.answer.candidates import (
     lines_size,
     without_trailers,
 )
-from satchel.answer.section import JOIN_LINES, Group, subtract
+from satchel.answer.groups import JOIN_LINES, Group, subtract
+from satchel.answer.sections import Follow
 from satchel.answer.source_lines import Lines, joined, without_blank_ends
 from satchel.answer.truncation import CHARACTERS_PER_TOKEN, excerpt
 from satchel.types import Chunk, Detail, Freshness, Import, Kind, Outline, Range, Role
@@ -212,13 +214,10 @@ def more_of_record(candidate: Candidate, step: Step, terms: AbstractSet[str]) ->
         return []
     size = (len(made.text) - len(step.text)) / CHARACTERS_PER_TOKEN
     value, leader = candidate.value - RECORD_REST_DROP, candidate.leader or candidate
-    longer = Candidate(candidate.hit, value, size, candidate.place, lambda: (made,), leader=leader)
-    longer.body, longer.trust = candidate.body, candidate.trust
-    return [longer]
+    return [replace(candidate, value=value, size=size, make=lambda: (made,), shrink=None, pinned=False, leader=leader)]
 
 
 Imports = Callable[[Candidate, Step], Sequence[Candidate]]
-Follow = Callable[[Candidate, Step, Group], Sequence[Candidate]]
 
 
 def followers(imports: Imports | None, terms: AbstractSet[str]) -> Follow:
@@ -260,6 +259,4 @@ def compacted(candidates: Sequence[Candidate], change: Change, lines: Lines) -> 
 
 def _signature(candidate: Candidate, step: Step) -> Candidate:
     size = SIGNATURE_CHARACTERS / CHARACTERS_PER_TOKEN
-    made = Candidate(candidate.hit, candidate.value, size, step.ranges[0][0], lambda: (step,))
-    made.group = candidate.group
-    return made
+    return Candidate(candidate.hit, candidate.value, size, step.ranges[0][0], lambda: (step,))

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 
 from satchel.answer.candidates import Candidate
 from satchel.answer.plans import PlannedSection
 from satchel.answer.request import AssembleRequest
 from satchel.answer.search import is_weak
-from satchel.answer.section import Section
-from satchel.dataclass import dataclass
+from satchel.answer.sections import Section
 from satchel.search.strength import strength_at
 from satchel.types import Kind
+
+ITEM_SHARE = 0.25
+"""Largest share of the budget of a kind for one chunk, where several kinds were named."""
 
 ABSENT_SHARE = 0.2
 """Share of the budget for the answer to a short question with a telling word that occurs nowhere."""

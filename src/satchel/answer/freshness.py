@@ -8,16 +8,16 @@ parts of a file tile it. A part without a name is matched by its exact lines alo
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from satchel.answer.candidates import Candidate, Step, declaration_steps, file_candidates, lines_size
 from satchel.answer.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.answer.truncation import TruncationStrategy
-from satchel.dataclass import dataclass
 from satchel.safety.sanitize import plain_name
 from satchel.search.chunks import ITEM_KEY, in_workspace
 from satchel.store.protocol import Store
@@ -80,8 +80,7 @@ class CurrentHit:
         first = candidate.place
         declared = declaration_steps(self.hit.chunk, self.lines) or [Step(Detail.LINE, ((first, first),))]
         if candidate.steps and candidate.steps[0].detail is Detail.FULL:
-            candidate.keep([candidate.steps[0], *declared])
-            return candidate
+            return candidate.offering([candidate.steps[0], *declared])
         size = sum(lines_size(self.lines, *span) for span in declared[0].ranges)
         return Candidate(self.hit, candidate.value, size, first, lambda: declared)
 
@@ -100,7 +99,7 @@ class PartNow:
     signature: str
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _FileNow:
     """One indexed file as it is now. `lines` is None where the file is gone; `parts` is None where it is unchanged."""
 
@@ -109,11 +108,9 @@ class _FileNow:
     lines: Lines | None
     parts: Mapping[tuple[int, int], PartNow] | None = None
     reason: str = ""
-    withheld: int = 0
-    stored: Lines | None = None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True)
 class Freshener:
     """Brings hits in files up to date. One object for one question: each file is read once.
 
@@ -127,7 +124,8 @@ class Freshener:
     _files: dict[str, _FileNow] = field(default_factory=dict)
     _live: dict[str, Lines] = field(default_factory=dict)
     _failures: dict[str, Failure] = field(default_factory=dict)
-    _changed_files: list[tuple[str, int]] | None = None
+    _withheld: Counter[str] = field(default_factory=Counter)
+    _as_indexed: dict[str, Lines] = field(default_factory=dict)
 
     def current(self, hit: Hit) -> CurrentHit | None:
         """Return the hit as it can be shown now, None where it is withheld."""
@@ -147,12 +145,16 @@ class Freshener:
     def failures(self) -> list[Failure]:
         """Notes for the answer: files that cannot be read, and parts that are withheld."""
         notes = dict(self._failures)
-        for path, file in self._files.items():
-            if file.withheld:
-                parts = "1 part" if file.withheld == 1 else f"{file.withheld} parts"
-                message = f"{path}: {parts} withheld, {file.reason}"
-                notes[path] = Failure(file.kind.plural, message, "context.stale = mark shows the stored text")
+        for path, count in self._withheld.items():
+            file, parts = self._files[path], "1 part" if count == 1 else f"{count} parts"
+            message = f"{path}: {parts} withheld, {file.reason}"
+            notes[path] = Failure(file.kind.plural, message, "context.stale = mark shows the stored text")
         return [notes[path] for path in sorted(notes)]
+
+    @cached_property
+    def _changed_files(self) -> list[tuple[str, int]]:
+        """Paths and sizes of the files that are new or changed since the index was built."""
+        return sorted(self.changed()) if self.changed is not None else []
 
     def _read(self, path: str, content_hash: str, document: int) -> Lines | Unreadable:
         return self._live.get(path) or self.lines.read(path, content_hash, lambda: self.store.text(document))
@@ -166,13 +168,13 @@ class Freshener:
                 return _FileNow(location.path, kind, lines)
         stored = self.store.documents([document])[document]
         if not isinstance(lines, Unreadable):
-            self.lines.note_mismatch()
+            self.lines.note_mismatch(location.path)
             return self._look_at_parts(location, kind, lines, stored)
         if lines.is_error:
             note = Failure(kind.plural, f"{plain_name(lines.path)}: {lines.reason}", "the stored text is used")
             self._failures[lines.path] = note
         else:
-            self.lines.note_mismatch()
+            self.lines.note_mismatch(location.path)
         return self._renamed_file(stored) or _FileNow(location.path, kind, None, reason=f"the file is {lines.reason}")
 
     def _look_at_parts(self, location: Location, kind: Kind, lines: Lines, stored: Document) -> _FileNow:
@@ -191,10 +193,6 @@ class Freshener:
 
     def _renamed_file(self, document: Document) -> _FileNow | None:
         """Return the new file with the bytes of a renamed one, except a file that is indexed with the same bytes."""
-        if self.changed is None:
-            return None
-        if self._changed_files is None:
-            self._changed_files = sorted(self.changed())
         same_size = [path for path, size in self._changed_files if size == document.size]
         for path in same_size[:MOST_COMPARED]:
             indexed = self.store.document(document.kind, path)
@@ -213,17 +211,18 @@ class Freshener:
 
     def _stale(self, hit: Hit, location: Location, file: _FileNow) -> CurrentHit | None:
         if self.stale != STALE_CHOICES[0]:
-            file.withheld += 1
+            self._withheld[location.path] += 1
             return None
-        if file.stored is None:
-            document = int(hit.chunk.fields["bundle"])
-            file.stored = _all_marked(self._stored(location, document), Freshness.STALE)
+        stored = self._as_indexed.get(location.path)
+        if stored is None:
+            text = self._stored(location, int(hit.chunk.fields["bundle"]))
+            stored = self._as_indexed[location.path] = _all_marked(text, Freshness.STALE)
         marked = _marked(hit, location, Freshness.STALE)
         if file.lines is None:
-            return CurrentHit(marked, file.stored, location.path)
+            return CurrentHit(marked, stored, location.path)
         group = f"{location.path}{STALE_GROUP}"
         fields = {**marked.chunk.fields, ITEM_KEY: group}
-        return CurrentHit(replace(marked, chunk=replace(marked.chunk, fields=fields)), file.stored, group)
+        return CurrentHit(replace(marked, chunk=replace(marked.chunk, fields=fields)), stored, group)
 
 
 def _all_marked(lines: Lines, mark: Freshness) -> Lines:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from satchel.answer.candidates import DECLARED, Candidate, is_long_function
 from satchel.answer.freshness import freshness_of, gravest
+from satchel.answer.groups import Group, subtract
+from satchel.answer.packing import Packing
 from satchel.answer.render.labels import IMPORTS
-from satchel.answer.section import Group, Section, subtract
 from satchel.answer.source_lines import without_blank_ends
-from satchel.dataclass import dataclass
 from satchel.safety.trust import handle, nonce
 from satchel.search.chunks import ALSO, GIVEN_ORIGIN, REVISION
 from satchel.sources.commits import Counted
@@ -21,18 +21,21 @@ from satchel.types import ContextItem, Cut, Detail, Failure, Freshness, Hit, Kin
 _DETAIL_ORDER = (Detail.LINE, Detail.SIGNATURE, Detail.SPAN, Detail.FULL)
 
 
-def build_items(sections: Sequence[Section], key: bytes) -> list[ContextItem]:
-    """Return items of all sections, section by section, best first; what was said in one session is in its order."""
-    items = []
-    for section in sections:
-        ranked = sorted(section.groups.values(), key=_rank)
+def build_items(packing: Packing, key: bytes, built: dict[Group, ContextItem] | None = None) -> list[ContextItem]:
+    """Return items of all sections, section by section, best first; what was said in one session is in its order.
+
+    Items in `built` are taken from there, and new ones are added.
+    """
+    items, known = [], built if built is not None else {}
+    for section, groups in packing.groups.items():
+        ranked = sorted(groups.values(), key=_rank)
         if section.kind is Kind.CONVERSATION:
             sessions = list(dict.fromkeys(_session(group) for group in ranked))
             ranked.sort(key=lambda group: (sessions.index(_session(group)), group.key))
         for group in ranked:
-            if group.item is None:
-                group.item = build_item(group, key)
-            items.append(group.item)
+            if group not in known:
+                known[group] = build_item(group, key)
+            items.append(known[group])
     return items
 
 
@@ -90,7 +93,8 @@ def _language(candidate: Candidate) -> str:
 def _origins(group: Group) -> tuple[str, ...]:
     """Return the ids of the shown chunks, then those of their twins."""
     own = [candidate.chunk.id for candidate, _ in group.picks]
-    return tuple(dict.fromkeys([*own, *(twin.chunk.id for candidate, _ in group.picks for twin in candidate.twins)]))
+    twins = [twin.chunk.id for candidate, _ in group.picks for twin in group.twins_of(candidate)]
+    return tuple(dict.fromkeys([*own, *twins]))
 
 
 def _pieces(group: Group) -> tuple[Piece, ...]:
@@ -231,7 +235,7 @@ def _file_metadata(group: Group, path: str, pieces: Sequence[Piece]) -> Mapping[
         **({"freshness": freshness.value} if freshness is not None else {}),
         **({"type": first.chunk.fields["type"]} if "type" in first.chunk.fields else {}),
         **{name: fields[name] for name in ("redacted", "cleaned") if name in fields},
-        **({"also_at": also} if (also := also_at(candidate for candidate, _ in group.picks)) else {}),
+        **({"also_at": also} if (also := also_at(group)) else {}),
         "entities": list({c.chunk.id: entity_row(c) for c, _ in group.picks if c.leader is None}.values()),
     }
 
@@ -270,7 +274,7 @@ def _record_item(group: Group, key: bytes) -> ContextItem:
         relevance=candidate.hit.relevance,
         metadata={
             **record_metadata(chunk.id, chunk.fields, chunk.created),
-            **({"merged": merged} if (merged := merged_with(candidate)) else {}),
+            **({"merged": merged} if (merged := merged_with(group)) else {}),
         },
         tokens=group.tokens,
         detail=step.detail,
@@ -279,7 +283,7 @@ def _record_item(group: Group, key: bytes) -> ContextItem:
         handle="" if chunk.origin == GIVEN_ORIGIN else handle(chunk.id, *chunk.fields.get(REVISION, ("", ()))),
         nonce=nonce(key, chunk.id, step.text),
         trust=candidate.trust,
-        origins=(*chunk.fields.get(ALSO, ()), *(twin.chunk.id for twin in candidate.twins)),
+        origins=(*chunk.fields.get(ALSO, ()), *(twin.chunk.id for twin in group.twins_of(candidate))),
     )
 
 
@@ -316,16 +320,16 @@ def _linked(item: ContextItem, paths: set[str], experiences: set[str]) -> Contex
     return replace(item, metadata={**item.metadata, name: targets}) if targets else item
 
 
-def also_at(candidates: Iterable[Candidate]) -> list[dict[str, Any]]:
+def also_at(group: Group) -> list[dict[str, Any]]:
     """Return the other places of code that is shown: whole definitions of several lines.
 
     Equal import lines and one-liners such as `ordinal: n => n` do not count. `of_line` is the first line of the
     repeated code in the shown file.
     """
     places: dict[str, dict[str, Any]] = {}
-    for candidate in candidates:
+    for candidate, _ in group.picks:
         own = candidate.chunk.location
-        for twin in candidate.twins:
+        for twin in group.twins_of(candidate):
             location = twin.chunk.location
             if own is not None and location is not None and location.path != own.path and _is_worth_naming(twin):
                 places[twin.chunk.id] = {
@@ -338,9 +342,10 @@ def also_at(candidates: Iterable[Candidate]) -> list[dict[str, Any]]:
     return list(places.values())
 
 
-def merged_with(candidate: Candidate) -> list[dict[str, str]]:
+def merged_with(group: Group) -> list[dict[str, str]]:
     """Return the records whose bodies equal that of a shown record."""
-    records = [twin.chunk for twin in candidate.twins if twin.chunk.location is None]
+    candidate, _ = group.picks[-1]
+    records = [twin.chunk for twin in group.twins_of(candidate) if twin.chunk.location is None]
     return [{"source": one.kind.value, "id": own_id(one.id)} for one in records if one.id != candidate.chunk.id]
 
 

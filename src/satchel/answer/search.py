@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from satchel.answer.plans import Plan, PlannedSection, plan_of
-from satchel.dataclass import dataclass
 from satchel.errors import SatchelError, UsageError
 from satchel.safety import sanitize
 from satchel.search.change_relations import Impact, beside_impact, impact_of_question, is_act, with_impact
@@ -61,7 +60,8 @@ class Workbench:
     `changed_files` lists what is new or changed in the tree; without it a renamed file counts as gone.
     `embedder` turns the question into a vector, to compare with those of records; without it only words count.
     `account` records what the session has received; without it everything is new. `prefix` is the workspace as it is
-    before paths (`web/`), empty unless several are asked; `others` are the benches of the others.
+    before paths (`web/`), empty unless several are asked; `others` are the benches of the others. `notes` are failures
+    so far, such as files that could not be indexed.
     """
 
     store: Store
@@ -76,6 +76,7 @@ class Workbench:
     account: Account | None = None
     prefix: str = ""
     others: tuple[Workbench, ...] = ()
+    notes: tuple[Failure, ...] = ()
 
     @property
     def every(self) -> tuple[Workbench, ...]:
@@ -151,6 +152,80 @@ class Findings:
         missing = absent_words(self.query, (bench.store_of(kind).lexicon(kind) for kind in kinds))
         is_sure = self.impact is not None and self.impact.is_sure
         return tuple(word for word in missing if not is_act(word)) if is_sure else missing
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What was found for a question on each bench, that of the first workspace first."""
+
+    found: tuple[tuple[Workbench, Findings], ...]
+
+    @property
+    def bench(self) -> Workbench:
+        """The bench of the first workspace, which has those of the others."""
+        return self.found[0][0]
+
+    @property
+    def findings(self) -> Findings:
+        """The findings in the first workspace, with the query and the plan of all."""
+        return self.found[0][1]
+
+    @cached_property
+    def rows(self) -> list[tuple[Workbench, Gathered]]:
+        """The sections of all workspaces, in each with code and prose on one scale."""
+        return [(bench, row) for bench, findings in self.found for row in balance(findings.rows)]
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """The stemmed terms of the question."""
+        return self.findings.terms
+
+    @cached_property
+    def strength(self) -> float:
+        """How well the workspace that answers best answers the question."""
+        return max(strength_of(findings.rows) for _, findings in self.found)
+
+    @cached_property
+    def total_weight(self) -> float:
+        """The weights of all sections with results."""
+        weights = {(row.section.kind, row.section.title): row.section.weight for _, row in self.rows if row.result.hits}
+        return sum(weights.values()) or 1.0
+
+    @property
+    def impacts(self) -> list[tuple[str, Impact]]:
+        """The dependents of the change or definition in question, with the prefix of their workspace."""
+        return [(bench.prefix, findings.impact) for bench, findings in self.found if findings.impact is not None]
+
+    @property
+    def missing_words(self) -> tuple[str, ...]:
+        """The telling words of the question that occur nowhere in any workspace."""
+        first, *others = [findings.missing_words(bench) for bench, findings in self.found]
+        return tuple(word for word in first if all(word in missing for missing in others))
+
+    @property
+    def with_vectors(self) -> bool:
+        """Whether any section was compared by vectors."""
+        return any(row.result.with_vectors for _, findings in self.found for row in findings.rows)
+
+    @property
+    def vector_counts(self) -> dict[str, str]:
+        """Numbers of records that were compared by vector, by workspace and type."""
+        return {
+            f"{bench.prefix}{name}": count
+            for bench, findings in self.found
+            for name, count in findings.vector_counts.items()
+        }
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """What went wrong while searching, each once."""
+        every = (note for _, one in self.found for note in (*one.failures, *one.embedder_failures))
+        return tuple(dict.fromkeys(every))
+
+
+def search(request: AssembleRequest, bench: Workbench, *, with_impact: bool = True) -> Searched:
+    """Search all workspaces of a bench for all sections of the plan of a request; `with_impact` as in `search_plan`."""
+    return Searched(tuple((one, search_plan(request, one, with_impact=with_impact)) for one in bench.every))
 
 
 def search_plan(request: AssembleRequest, bench: Workbench, *, with_impact: bool = True) -> Findings:

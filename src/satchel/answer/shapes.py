@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from satchel.answer.items import shortened
@@ -12,7 +12,6 @@ from satchel.answer.render.labels import file_path, record_body
 from satchel.answer.render.markdown import GAP_LINE
 from satchel.answer.request import check_limit
 from satchel.answer.source_lines import FileLines, Lines, Unreadable
-from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.search.chunks import identity_of
 from satchel.sources.roles import is_secondary
@@ -32,8 +31,8 @@ from satchel.types import (
 )
 
 if TYPE_CHECKING:
+    from satchel.answer.packing import Packing
     from satchel.answer.search import Workbench
-    from satchel.answer.section import Section
     from satchel.search.relations import CallSite
     from satchel.search.resolve.code import CodeDefinition
 
@@ -371,12 +370,10 @@ Neighbours = dict[str, list[Neighbour]]
 `callers` and `tests`, the nearest first."""
 
 
-def with_related(
-    items: Sequence[ContextItem], sections: Iterable[Section], bench: Workbench
-) -> tuple[ContextItem, ...]:
+def with_related(items: Sequence[ContextItem], packing: Packing, bench: Workbench) -> tuple[ContextItem, ...]:
     """Return the items with `metadata["related"]`: the neighbours of each shown definition by its qualified name."""
-    picks = (pick for section in sections for group in section.groups.values() for pick in group.picks)
-    shown = {candidate.chunk.id: candidate.chunk for candidate, _ in picks if candidate.chunk.location is not None}
+    chunks = (candidate.chunk for candidate, _ in packing.picks)
+    shown = {chunk.id: chunk for chunk in chunks if chunk.location is not None}
     neighbours: dict[str, Neighbours] = {}
     for one in bench.every:
         own = [chunk for chunk in shown.values() if _location(chunk).path.startswith(one.prefix)]

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from satchel.answer.candidates import Candidate, Step
-from satchel.answer.pack import pack
-from satchel.answer.packer import FRAMES
-from satchel.answer.pipeline import hit_candidates, searched_sections
+from satchel.answer.inputs import hit_candidates, sections_of
+from satchel.answer.packing import FRAMES
+from satchel.answer.pins import find_pins, with_pins
 from satchel.answer.request import AssembleRequest
-from satchel.answer.search import Workbench
-from satchel.answer.section import Section, find_pins, with_pins
-from satchel.dataclass import dataclass
+from satchel.answer.search import Workbench, search
+from satchel.answer.sections import Section
+from satchel.answer.write import Filling, context_of, fit
 from satchel.tokens import counter
 from satchel.types import CONTEXT_TYPES, Chunk, Context, Detail, Failure, Format, GuideEntry, Hit, Kind, Signal, Trust
 
@@ -126,7 +126,6 @@ def situation_context(
     bench: Workbench,
     guides: Sequence[Guide],
     hits: Sequence[Hit],
-    notes: Sequence[Failure],
     meta: Mapping[str, Any],
 ) -> Context:
     """Pack guides, the `hits` that rules inject, and the history that answers `request.query` (none if it is empty).
@@ -134,14 +133,14 @@ def situation_context(
     Files that rules inject are pins of the request.
     """
     account = bench.account
-    history, failures = searched_sections(request, bench) if request.query.strip() else ([], [])
+    history, failures = _history(request, bench)
     injected, unread = hit_candidates(hits, bench, request)
     pinned, unpinned = find_pins(request.pins, [("", bench.lines, bench.store)])
     if account is not None:
-        injected = [candidate for candidate in injected if account.is_new(candidate)]
-        pinned = [rest for pin in pinned if (rest := account.sift_pin(pin)) is not None]
+        injected = [rest for candidate in injected if (rest := account.new_part(candidate)) is not None]
+        pinned = [new for pin in pinned if (new := account.sift_pin(pin)) is not None]
     sections = with_pins(_with_records(history, injected, request), pinned, request.weights, request.limit)
-    problems = [*notes, *failures, *unread, *unpinned]
+    problems = [*bench.notes, *failures, *unread, *unpinned]
     if len(guides) > MOST_GUIDES:
         problems.append(Failure("contexts", f"{len(guides)} apply: the first {MOST_GUIDES} count", "use fewer"))
     others = [candidate for section in sections for candidate in section.candidates]
@@ -149,7 +148,18 @@ def situation_context(
     chosen = _guide_section(guides[:MOST_GUIDES], request, need, account)
     references = account.references() if account is not None else ()
     sections = [chosen, *sections] if chosen.candidates else sections
-    return pack(request, sections, bench, tuple(problems), meta, references)
+    filling = Filling(request, bench, sections, tuple(problems), sent=references)
+    return context_of(filling, fit(filling), meta)
+
+
+def _history(request: AssembleRequest, bench: Workbench) -> tuple[list[Section], list[Failure]]:
+    """Return the sections of what answers the question, none without a question, and failures."""
+    if not request.query.strip():
+        return [], []
+    searched = search(request, bench, with_impact=False)
+    sections, unreadable = sections_of(request, searched)
+    findings = searched.findings
+    return sections, [*findings.failures, *unreadable, *findings.embedder_failures]
 
 
 def _with_records(
@@ -159,12 +169,11 @@ def _with_records(
     by_kind = {section.kind: section for section in sections}
     distinct = {" ".join(candidate.steps[0].text.split()): candidate for candidate in reversed(injected)}
     for place, candidate in enumerate(distinct.values()):
-        section = by_kind.setdefault(
-            candidate.kind, Section(candidate.kind, request.weights.get(candidate.kind, 1.0), [], {}, request.limit)
-        )
-        section.candidates = [one for one in section.candidates if one.group != candidate.group]
-        candidate.pinned, candidate.value = True, INJECTED_VALUE + place
-        section.candidates.insert(0, candidate)
+        kind = candidate.kind
+        section = by_kind.get(kind) or Section(kind, request.weights.get(kind, 1.0), (), {}, request.limit)
+        others = (one for one in section.candidates if one.group != candidate.group)
+        first = replace(candidate, pinned=True, value=section.level + INJECTED_VALUE + place)
+        by_kind[kind] = replace(section, candidates=(first, *others))
     return [by_kind[kind] for kind in CONTEXT_TYPES.values() if kind in by_kind]
 
 
@@ -174,46 +183,50 @@ def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: floa
     room = request.max_tokens - FRAME_TOKENS - min(need, request.max_tokens * HISTORY_SHARE)
     rows: list[tuple[Guide, Candidate, int]] = []
     for guide in sorted(guides, key=lambda guide: (not guide.must, -guide.priority)):
-        candidate = _candidate(guide, len(rows))
-        if account is None or account.is_new(candidate):
-            candidate.size = count(guide.texts[0])
-            rows.append((guide, candidate, FRAMES[request.format].item + count(guide.title)))
+        made = _candidate(guide, len(rows))
+        candidate = made if account is None else account.new_part(made)
+        if candidate is not None:
+            frame = FRAMES[request.format].item + count(guide.title)
+            rows.append((guide, replace(candidate, size=count(guide.texts[0])), frame))
     later = sum(candidate.size + frame for _, candidate, frame in rows)
-    for guide, candidate, frame in rows:
-        later -= candidate.size + frame
-        if candidate.size + frame > room:
-            _shorten(guide, candidate, room - frame, min(later, room * LATER_SHARE), count)
+    candidates = []
+    for guide, whole, frame in rows:
+        later -= whole.size + frame
+        candidate = whole
+        if whole.size + frame > room:
+            candidate = _shortened(guide, whole, room - frame, min(later, room * LATER_SHARE), count)
         elif guide.entries is not None:
-            _offer(candidate, candidate.steps, guide.entries, count)
+            candidate = _offering(whole, whole.steps, guide.entries, count)
+        candidates.append(candidate)
         room -= min(candidate.size + frame, max(room, 0.0))
-    candidates = [candidate for _, candidate, _ in rows]
-    return Section(Kind.CONTEXT, request.weights.get(Kind.CONTEXT, 1.0), candidates, {}, len(candidates) or 1)
+    return Section(Kind.CONTEXT, request.weights.get(Kind.CONTEXT, 1.0), tuple(candidates), {}, len(candidates) or 1)
 
 
-def _shorten(guide: Guide, candidate: Candidate, room: float, later: float, count: Callable[[str], int]) -> None:
-    """Keep the longest text that fits the room; a text made of entries leaves the room `later` to other guides."""
+def _shortened(guide: Guide, candidate: Candidate, room: float, later: float, count: Callable[[str], int]) -> Candidate:
+    """Return the longest text that fits the room; a text made of entries leaves the room `later` to other guides."""
     sizes = [count(text) for text in guide.texts]
     fitting = next((index for index, size in enumerate(sizes) if size <= room), len(sizes) - 1)
-    candidate.size = sizes[fitting]
+    sized = replace(candidate, size=sizes[fitting])
     if guide.entries is None:
-        candidate.keep(candidate.steps[fitting:])
-        return
+        return sized.offering(candidate.steps[fitting:])
     text = Shortener(guide.entries(), count).text(room - later)
-    steps = [Step(Detail.SIGNATURE, text=text)] if text else []
-    candidate.size = count(text) if text else candidate.size
-    _offer(candidate, [*steps, candidate.steps[-1]], guide.entries, count)
+    if not text:
+        return _offering(sized, [candidate.steps[-1]], guide.entries, count)
+    steps = [Step(Detail.SIGNATURE, text=text), candidate.steps[-1]]
+    return _offering(replace(candidate, size=count(text)), steps, guide.entries, count)
 
 
-def _offer(candidate: Candidate, steps: Sequence[Step], entries: MakeEntries, count: Callable[[str], int]) -> None:
-    """Offer the first step, and if it does not fit shortened forms and the last step."""
+def _offering(
+    candidate: Candidate, steps: Sequence[Step], entries: MakeEntries, count: Callable[[str], int]
+) -> Candidate:
+    """Return the candidate with the first step, and if it does not fit shortened forms and the last step."""
     most = candidate.size
 
     def shrink(room: float) -> Iterator[Step]:
         yield from Shortener(entries(), count).steps(min(room, most))
         yield steps[-1]
 
-    candidate.keep(steps[:1])
-    candidate.shrink = shrink
+    return candidate.offering(steps[:1], shrink)
 
 
 def _candidate(guide: Guide, place: int) -> Candidate:
@@ -231,10 +244,9 @@ def _candidate(guide: Guide, place: int) -> Candidate:
         origin=guide.origin,
     )
     # The value only orders what is shown, as the places already do: pins come before all search results.
-    hit = Hit(chunk, 1.0, -float(place), signals=guide.signals)
-    candidate = Candidate(hit, -float(place), 0.0, 0, lambda: steps, pinned=True)
-    candidate.trust, candidate.body = guide.trust, guide.texts[0]
-    return candidate
+    value = -float(place)
+    hit = Hit(chunk, 1.0, value, signals=guide.signals)
+    return Candidate(hit, value, 0.0, 0, lambda: steps, pinned=True, trust=guide.trust, body=guide.texts[0])
 
 
 def situation_request(request: AssembleRequest, kinds: Sequence[Kind], pins: Sequence[Any]) -> AssembleRequest:

@@ -12,13 +12,12 @@ import time
 from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-from satchel.dataclass import dataclass
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_text, redact
 from satchel.system import files
@@ -104,17 +103,6 @@ _unfit_path = lru_cache(maxsize=4_096)(sanitize.unfit_path)
 """The check of a path, which is the same each time; a question reads some forty files."""
 
 
-class _Entry:
-    """A file in the cache, with its outline once it was needed."""
-
-    __slots__ = ("lines", "outline", "size")
-
-    def __init__(self, lines: Lines) -> None:
-        self.lines = lines
-        self.outline: Outline | None = None
-        self.size = sum(map(len, lines.lines)) + LINE_OVERHEAD_BYTES * len(lines.lines)
-
-
 class FileLines:
     """Reads files of one root for display, with a cache bounded in files and in bytes. Safe to share between threads.
 
@@ -133,11 +121,12 @@ class FileLines:
     ) -> None:
         self._root, self._key, self._limit, self._allow = root, key, limit, tuple(allow)
         self._most_files, self._most_bytes = most_files, most_bytes
-        self._cache: OrderedDict[tuple[str, str], _Entry] = OrderedDict()
-        self._bytes = 0
+        self._cache: OrderedDict[tuple[str, str], Lines] = OrderedDict()
+        self._bytes: dict[tuple[str, str], int] = {}
+        self._outlines: dict[tuple[str, str], Outline] = {}
         self._rested: OrderedDict[str, tuple[tuple[int, int, int], str]] = OrderedDict()
         """Size, times and hash of files that had not changed for `RESTED_NS` when they were read."""
-        self._mismatches = 0
+        self._mismatches: list[str] = []
         self._guard = threading.Lock()
 
     def read(self, path: str, content_hash: str = "", stored: Callable[[], str] | None = None) -> Lines | Unreadable:
@@ -173,32 +162,37 @@ class FileLines:
 
     def keep(self, path: str, content_hash: str, text: str) -> Lines:
         """Return the lines of a cleaned and redacted text, cached under the hash of its original bytes."""
-        entry = _Entry(Lines(path, tuple(text.split("\n")), content_hash))
+        lines, key = Lines(path, tuple(text.split("\n")), content_hash), (path, content_hash)
+        size = sum(map(len, lines.lines)) + LINE_OVERHEAD_BYTES * len(lines.lines)
         with self._guard:
-            self._forget((path, content_hash))
-            if entry.size <= self._most_bytes:
-                self._cache[path, content_hash] = entry
-                self._bytes += entry.size
-            while len(self._cache) > self._most_files or self._bytes > self._most_bytes:
+            self._forget(key)
+            if size <= self._most_bytes:
+                self._cache[key], self._bytes[key] = lines, size
+            while len(self._cache) > self._most_files or sum(self._bytes.values()) > self._most_bytes:
                 self._forget(next(iter(self._cache)))
-        return entry.lines
+        return lines
 
     def cached(self, path: str, content_hash: str) -> Lines | None:
         """Return the cached lines for this state of a file."""
-        entry = self._entry(path, content_hash)
-        return entry.lines if entry is not None else None
+        key = path, content_hash
+        with self._guard:
+            lines = self._cache.get(key)
+            if lines is not None:
+                self._cache.move_to_end(key)
+            return lines
 
     def outline(self, lines: Lines, *, is_note: bool = False) -> Outline:
         """Return parts and imports of a file, by the parser of the index; computed once for a cached file.
 
         A file that cannot be parsed has no parts.
         """
-        entry = self._entry(lines.path, lines.content_hash)
-        if entry is not None and entry.outline is not None:
-            return entry.outline
-        outline = outline_of(lines, is_note=is_note)
-        if entry is not None:
-            entry.outline = outline
+        key = lines.path, lines.content_hash
+        outline = self._outlines.get(key)
+        if outline is None:
+            outline = outline_of(lines, is_note=is_note)
+            with self._guard:
+                if key in self._cache:
+                    self._outlines[key] = outline
         return outline
 
     def is_stamped(self, path: str, size: int, mtime_ns: int, changed_ns: int) -> bool:
@@ -206,29 +200,28 @@ class FileLines:
         stamp = files.stamp(self._root, path)
         return stamp is not None and stamp[:2] == (size, mtime_ns) and changed_ns in (0, stamp[2])
 
-    def note_mismatch(self) -> None:
-        """Count a file that differed from the index."""
-        with self._guard:
-            self._mismatches += 1
+    def note_mismatch(self, path: str) -> None:
+        """Note a file that differed from the index."""
+        self._mismatches.append(path)
 
     def take_mismatches(self) -> int:
         """Return the number of mismatches since the last call."""
         with self._guard:
-            count, self._mismatches = self._mismatches, 0
+            count = len(self._mismatches)
+            self._mismatches.clear()
         return count
 
     def clear(self) -> None:
         """Forget every file."""
         with self._guard:
-            self._cache.clear()
-            self._rested.clear()
-            self._bytes = 0
+            for kept in (self._cache, self._rested, self._bytes, self._outlines):
+                kept.clear()
 
     @property
     def cache_size(self) -> tuple[int, int]:
         """Files and bytes in the cache."""
         with self._guard:
-            return len(self._cache), self._bytes
+            return len(self._cache), sum(self._bytes.values())
 
     def _note_rest(self, path: str, file: files.FileBytes, content_hash: str, now: int) -> None:
         with self._guard:
@@ -238,17 +231,10 @@ class FileLines:
             while len(self._rested) > self._most_files:
                 self._rested.popitem(last=False)
 
-    def _entry(self, path: str, content_hash: str) -> _Entry | None:
-        with self._guard:
-            entry = self._cache.get((path, content_hash))
-            if entry is not None:
-                self._cache.move_to_end((path, content_hash))
-            return entry
-
     def _forget(self, key: tuple[str, str]) -> None:
-        entry = self._cache.pop(key, None)
-        if entry is not None:
-            self._bytes -= entry.size
+        self._cache.pop(key, None)
+        self._bytes.pop(key, None)
+        self._outlines.pop(key, None)
 
 
 def outline_of(lines: Lines, *, is_note: bool = False) -> Outline:

@@ -303,9 +303,8 @@ class Nodes:
         def steps() -> list[Step]:
             return [Step(Detail.FULL, text=body)] if size <= self.cap else []
 
-        candidate = Candidate(hit, RANK_SCALE * total, size, 0, steps, partial(self._shortened, body, shown))
-        candidate.body = body
-        return candidate
+        shrink = partial(self._shortened, body, shown)
+        return Candidate(hit, RANK_SCALE * total, size, 0, steps, shrink, body=body)
 
     def path(self, rated: Rated) -> list[dict[str, Any]]:
         """Return the path to a node as in the answer: one entry for each step, with the node that it leads to."""
@@ -359,7 +358,7 @@ class Nodes:
         now = "" if isinstance(read, Unreadable) else read.content_hash
         self.shown_files[document.key] = now
         if now != document.content_hash:
-            self._lines.note_mismatch()
+            self._lines.note_mismatch(document.key)
             reason = read.reason if isinstance(read, Unreadable) else "changed"
             self.notes.append(
                 Failure("files", f"{self.prefix}{document.key} is not as indexed ({reason})", "it is shown as it was")

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 from satchel.answer.candidates import CHARACTERS_PER_TOKEN, Step
 from satchel.answer.items import build_items
-from satchel.answer.pack import LINES_SHARE, within_room
-from satchel.answer.packer import BUDGET, REFILLS, SMALLEST_PIECE, Fitted, Packer, TextFrame
+from satchel.answer.packing import REFILLS, SMALLEST_PIECE, Inputs, Packing, TextFrame
 from satchel.answer.render.frame import NOTICE, reference_lines
 from satchel.answer.render.json import dumped
 from satchel.answer.render.labels import quote
 from satchel.answer.render.markdown import fenced
-from satchel.answer.section import Section
+from satchel.answer.sections import Section
+from satchel.answer.write import LINES_SHARE, Fitted, within_room
 from satchel.dataclass import dataclass
 from satchel.graph.nodes import Overflow, field_lines, node_of
 from satchel.graph.request import GraphRequest
@@ -227,52 +227,51 @@ def fitted_page(page: GraphPage, section: Section, uncap: Callable[[], None]) ->
     where not even head and foot fit.
     """
     limit = page.request.max_tokens
-    packer = Packer([section], page.counter, NODE_FRAME, merges_twins=False, clearly_less=FARTHER)
+    head = page.counter.count(page.head(Numbers(limit, 0, 0)))
+    inputs = Inputs([section], page.counter, NODE_FRAME, merges_twins=False, clearly_less=FARTHER)
+    packing = Packing(inputs, limit - max(HEADER_RESERVE, head))
     if limit >= SUMMARY_BUDGET:
-        head = page.counter.count(page.head(Numbers(limit, 0, 0)))
-        packer.fill(limit - max(HEADER_RESERVE, head))
-        named = page.overflow(build_items([section], page.key), MOST_OVERFLOW)
-        kept = _overflow_tokens(page, section, named, max(HEADER_RESERVE - head, 0))
+        packing.fit()
+        kept = _overflow_tokens(page, packing, max(HEADER_RESERVE - head, 0))
         for _ in range(REFILLS):
-            spare = limit - kept - page.text(build_items([section], page.key), ())[1]
-            if spare < SMALLEST_PIECE or not packer.refill(spare):
+            spare = limit - kept - page.text(build_items(packing, page.key), ())[1]
+            if spare < SMALLEST_PIECE or not packing.refill(spare):
                 break
         uncap()
-        _grow(page, section, packer, limit - kept)
+        _grow(page, section, packing, limit - kept)
     most = MOST_OVERFLOW if limit >= SUMMARY_BUDGET else SUMMARY_OVERFLOW
     while True:
-        items = build_items([section], page.key)
+        items = build_items(packing, page.key)
         over = page.text(items, ())[1] - limit
         if over <= 0:
-            return _with_overflow(page, items, page.overflow(items, most))
-        if not packer.take_back(over):
-            return Fitted(), []
+            return _with_overflow(page, packing, items, page.overflow(items, most))
+        if not packing.take_back(over):
+            return Fitted(packing), []
 
 
-def _grow(page: GraphPage, section: Section, packer: Packer, limit: int) -> None:
+def _grow(page: GraphPage, section: Section, packing: Packing, limit: int) -> None:
     """Show more of the shortened nodes, the best first, while there is room."""
-    picks = [group.picks[-1] for group in section.groups.values()]
+    picks = [group.picks[-1] for group in packing.groups[section].values()]
     for candidate, step in sorted(picks, key=lambda pick: (-pick[0].value, pick[0].chunk.id)):
         shrink = candidate.shrink
         if shrink is None or step.detail is Detail.FULL:
             continue
         for _ in range(REFILLS):
-            spare = limit - page.text(build_items([section], page.key), ())[1]
+            spare = limit - page.text(build_items(packing, page.key), ())[1]
             if spare < SMALLEST_PIECE:
                 return
-            text = section.groups[candidate.group].picks[-1][1].text
+            text = packing.groups[section][candidate.group].picks[-1][1].text
             characters = len(text) * (1 + spare / max(page.counter.count(text), 1))
             longer = [Step(Detail.FULL, text=candidate.body), *shrink(characters / CHARACTERS_PER_TOKEN)]
-            candidate.keep([one for one in longer if len(one.text) > len(text)])
-            section.rejected[candidate] = BUDGET
-            if not packer.refill(spare):
+            longer = [longest for longest in longer if len(longest.text) > len(text)]
+            if not packing.offer(section, candidate.offering(longer), spare):
                 break
-        section.rejected.pop(candidate, None)
 
 
-def _overflow_tokens(page: GraphPage, section: Section, overflow: Sequence[Overflow], room: int) -> int:
+def _overflow_tokens(page: GraphPage, packing: Packing, room: int) -> int:
     """Return the tokens of as many names of the overflow as fit into the room reserved for them."""
-    items = build_items([section], page.key)
+    items = build_items(packing, page.key)
+    overflow = page.overflow(items, MOST_OVERFLOW)
     bare = page.text(items, ())[1]
     taken = 0
     for count in range(1, len(overflow) + 1):
@@ -284,7 +283,7 @@ def _overflow_tokens(page: GraphPage, section: Section, overflow: Sequence[Overf
 
 
 def _with_overflow(
-    page: GraphPage, items: Sequence[ContextItem], overflow: list[Overflow]
+    page: GraphPage, packing: Packing, items: Sequence[ContextItem], overflow: list[Overflow]
 ) -> tuple[Fitted, list[Overflow]]:
     """Return the text, which fits without them, with as many names of the overflow as fit."""
     least, most = 0, len(overflow)
@@ -296,4 +295,4 @@ def _with_overflow(
             least, text, used, named = middle, longer, count, overflow[:middle]
         else:
             most = middle - 1
-    return Fitted(text, used, tuple(items)), named
+    return Fitted(packing, text, used, tuple(items)), named

@@ -13,18 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 from satchel import config
 from satchel.answer.candidates import Candidate
-from satchel.answer.pack import omissions
-from satchel.answer.packer import Fitted
 from satchel.answer.search import Workbench
-from satchel.answer.section import Section
+from satchel.answer.sections import Section
 from satchel.answer.source_lines import Unreadable
+from satchel.answer.write import omissions
 from satchel.dataclass import dataclass
 from satchel.graph.nodes import Nodes, Rated, blended, rate
 from satchel.graph.relevance import Relevance, Vectors
 from satchel.graph.render import NODE_FRAME, SUMMARY_BUDGET, GraphPage, fitted_page, references
 from satchel.graph.request import GraphRequest, make_graph_request
 from satchel.graph.walk import Bounds, GraphWalk, StartNode, walk
-from satchel.open_root import OpenRoot
+from satchel.open_root import OpenRoot, attempts, bench_of
 from satchel.receipts.handles import HandleTarget
 from satchel.receipts.service import ReceiptService
 from satchel.safety import sanitize
@@ -184,10 +183,8 @@ def _faded(rated: Rated, share: float) -> Rated:
     return replace(rated, rating=replace(rated.rating, total=rated.rating.total * share))
 
 
-def assemble_graph(
-    request: GraphRequest, bench: Workbench, notes: Sequence[Failure] = (), clock: Callable[[], float] = time.monotonic
-) -> Context:
-    """Return the context around a topic or node in all workspaces of the bench. `notes` are earlier failures."""
+def assemble_graph(request: GraphRequest, bench: Workbench, clock: Callable[[], float] = time.monotonic) -> Context:
+    """Return the context around a topic or node in all workspaces of the bench."""
     started = time.monotonic()
     found = [[explore(query, request, one, clock) for query in request.queries] for one in bench.every]
     walked = time.monotonic()
@@ -195,10 +192,9 @@ def assemble_graph(
     rated = _ranked(request, bench, found)
     best = rated[: max(request.max_tokens // CANDIDATE_TOKENS, LEAST_CANDIDATES) + LEAST_CANDIDATES]
     every = list(dict.fromkeys(nodes for _, nodes in best))
-    section = _section(best, every, request)
-    rest, shown_before = _sifted(section, best, found, request, bench)
+    section, rest, shown_before = _sifted(_section(best, every, request), best, found, request, bench)
     seen = [*(one for done in explored for one in done.failures), *(note for nodes in every for note in nodes.notes)]
-    failures = sanitize.failures(list(dict.fromkeys([*notes, *seen])), bench.allow)
+    failures = sanitize.failures(list(dict.fromkeys([*bench.notes, *seen])), bench.allow)
     warnings = [sanitize.line(one, allow=bench.allow) for one in _warnings(request, found, failures, bool(rated))]
     token_counter = counter(request.tokenizer)
     page = GraphPage(
@@ -211,15 +207,16 @@ def assemble_graph(
         warnings=warnings,
         shown_before=references(shown_before, token_counter, request.max_tokens, is_all=not rest),
     )
-    fitted, named = fitted_page(page, section, partial(_uncap, every)) if rated else (Fitted("", 0, ()), [])
+    fitted, named = fitted_page(page, section, partial(_uncap, every)) if rated else (None, [])
+    used, items = (fitted.used, fitted.items) if fitted is not None else (0, ())
     return Context(
         query=request.query,
-        text=fitted.text,
+        text=fitted.text if fitted is not None else "",
         format=request.format,
-        items=fitted.items,
-        usage=Usage(request.max_tokens, fitted.used, token_counter.name, token_counter.exact),
-        overflow=omissions([section], fitted.used) if rated else (),
-        sources_used=dict(Counter(Kind(item.source).plural for item in fitted.items)),
+        items=items,
+        usage=Usage(request.max_tokens, used, token_counter.name, token_counter.exact),
+        overflow=omissions(fitted.packing, used) if fitted is not None else (),
+        sources_used=dict(Counter(Kind(item.source).plural for item in items)),
         failures=failures,
         shown_before=shown_before,
         meta={
@@ -245,7 +242,8 @@ def assemble_graph(
 def _section(best: Sequence[Placed], every: Sequence[Nodes], request: GraphRequest) -> Section:
     for nodes in every:
         nodes.load([one for one, own in best if own is nodes])
-    section = Section(Kind.NOTE, 1.0, [nodes.candidate(one) for one, nodes in best], {}, max(len(best), 1))
+    candidates = tuple(nodes.candidate(node) for node, nodes in best)
+    section = Section(Kind.NOTE, 1.0, candidates, {}, max(len(best), 1))
     if sum(candidate.size + NODE_FRAME.item for candidate in section.candidates) < request.max_tokens:
         _uncap(every)  # there is room for all of them, however long one is
     return section
@@ -262,14 +260,11 @@ def _sifted(
     found: Sequence[Sequence[Explored]],
     request: GraphRequest,
     bench: Workbench,
-) -> tuple[Sequence[Placed], tuple[ShownBefore, ...]]:
-    """Return the nodes that are new to the session or named by id, and references to those it has had.
-
-    The candidates of the section are limited to the former.
-    """
+) -> tuple[Section, Sequence[Placed], tuple[ShownBefore, ...]]:
+    """Return the section and the nodes that are new to the session or named by id, and references to the others."""
     account = bench.account
     if account is None or request.max_tokens < SUMMARY_BUDGET:
-        return best, ()
+        return section, best, ()
     named_rows = {
         (one.prefix, row)
         for one, explored in zip(bench.every, found, strict=True)
@@ -284,10 +279,11 @@ def _sifted(
         spent += candidate.size + NODE_FRAME.item
         is_named = (nodes.prefix, one.row) in named_rows
         is_referred = spent <= request.max_tokens and not is_named
-        if account.sift_node(candidate, nodes.lines(one.row), is_referred=is_referred) or is_named:
-            kept.append(((one, nodes), candidate))
-    section.candidates = [candidate for _, candidate in kept]
-    return [one for one, _ in kept], account.references()
+        rest = account.sift_node(candidate, nodes.lines(one.row), is_referred=is_referred)
+        if rest is not None or is_named:
+            kept.append(((one, nodes), rest or candidate))
+    new = replace(section, candidates=tuple(candidate for _, candidate in kept))
+    return new, [one for one, _ in kept], account.references()
 
 
 def explore(
@@ -446,20 +442,22 @@ class GraphService:
         """Return the context for a checked request from the present index; a kept one while nothing has changed."""
         account = self._receipts.account(request.session, request.ledger)
         with self._receipts.traced() as tell:
-            context = self._receipts.with_benches(partial(self._answer, request), notes, account, request.workspaces)
+            for attempt in attempts(self._root, request.workspaces):
+                with attempt as states:
+                    context = self._answer(request, bench_of(states, notes, account))
             tell(context)
         return self._receipts.keep(context, account, request.session, node_handles(context), request.workspaces)
 
-    def _answer(self, request: GraphRequest, bench: Workbench, notes: Sequence[Failure]) -> Context:
+    def _answer(self, request: GraphRequest, bench: Workbench) -> Context:
         if bench.prefix:  # what is kept is compared with the files of this root
-            return assemble_graph(request, bench, notes)
+            return assemble_graph(request, bench)
         embedder = bench.embedder.id if bench.embedder is not None else ""
         received = bench.account.meta["ledger"] if bench.account is not None else ""
-        key = (request, bench.revision, embedder, received, tuple(notes))
+        key = (request, bench.revision, embedder, received, bench.notes)
         former = self._contexts.get(key, self._is_as_shown)
         if former is not None:
             return replace(former, meta={**former.meta, "cached": True})
-        context = assemble_graph(request, bench, notes)
+        context = assemble_graph(request, bench)
         self._contexts.put(key, context)
         return context
 

@@ -8,9 +8,10 @@ from functools import cached_property, partial
 from typing import Any
 
 from satchel import codec
+from satchel.answer.pins import Pin
 from satchel.answer.request import AssembleRequest, make_request
 from satchel.answer.search import Workbench
-from satchel.answer.section import Pin
+from satchel.answer.service import settings_mark
 from satchel.answer.situation import Guide, MakeEntries, situation_context, situation_request
 from satchel.errors import ConfigError, UsageError
 from satchel.guidance.check import Report, check, everything
@@ -40,9 +41,9 @@ from satchel.guidance.texts import (
     title_of,
     weigher,
 )
-from satchel.open_root import OpenRoot
+from satchel.open_root import OpenRoot, attempts, bench_of
 from satchel.receipts.handles import HandleTarget, with_guide_handles
-from satchel.receipts.service import ReceiptService, settings_mark, with_account
+from satchel.receipts.service import ReceiptService, with_account
 from satchel.receipts.session import Account
 from satchel.receipts.why import saved_request
 from satchel.safety import sanitize
@@ -177,18 +178,18 @@ class GuidanceService:
         named = sanitize.value(context, self._allow)
         meta = {"settings": settings_mark(self._root.settings), "context": named, **_meta(gathered, moment)}
 
-        def pack(bench: Workbench, earlier: Sequence[Failure]) -> tuple[Context, AssembleRequest]:
-            supply = self._supply(gathered, moment, request, bench)
-            kinds = [kind for kind in HISTORY_KINDS if bench.kinds().get(kind)]
-            final = situation_request(request, kinds, [Pin(path) for path in supply.paths])
-            final = final if kinds else replace(final, query="")
-            every = tuple(dict.fromkeys([*earlier, *judging[1], *gathered.notes, *supply.notes]))
-            own = [*guides, *self._own_guides(supply)]
-            revision = {"revision": bench.revision}
-            hits = [*supply.hits, *self._history(moment, final, kinds, bench)]
-            return situation_context(final, bench, own, hits, every, revision | meta), final
-
-        answer, final = self._root.with_bench(pack, notes, account)
+        for attempt in attempts(self._root):
+            with attempt as states:
+                bench = bench_of(states, notes, account)
+                supply = self._supply(gathered, moment, request, bench)
+                kinds = [kind for kind in HISTORY_KINDS if bench.kinds().get(kind)]
+                final = situation_request(request, kinds, [Pin(path) for path in supply.paths])
+                final = final if kinds else replace(final, query="")
+                every = dict.fromkeys([*bench.notes, *judging[1], *gathered.notes, *supply.notes])
+                own = [*guides, *self._own_guides(supply)]
+                hits = [*supply.hits, *self._history(moment, final, kinds, bench)]
+                noted = replace(bench, notes=tuple(every))
+                answer = situation_context(final, noted, own, hits, {"revision": bench.revision} | meta)
         files = {guide.id: guide.fields["file"] for guide in guides if "file" in guide.fields}
         limit = self._root.settings.index_max_file_bytes
         answer, handles = with_guide_handles(answer, files, self._root.places.root, self._root.key, limit)
@@ -239,12 +240,12 @@ class GuidanceService:
         before = [*notes, *(self._root.refresh() if refresh else ())]
         chosen, unusable = self._judging(judge)
         judge_all = partial(self._judged, situation, chosen)
-        return self._root.with_bench(
-            lambda bench, earlier: check(
-                self.guides, situation, bench.store, self._root.places.root, judge_all, [*earlier, *unusable]
-            ),
-            before,
-        )
+        for attempt in attempts(self._root):
+            with attempt as states:
+                bench = bench_of(states, before)
+                notes = [*bench.notes, *unusable]
+                report = check(self.guides, situation, bench.store, self._root.places.root, judge_all, notes)
+        return report
 
     def list_rules(self) -> tuple[list[Applied], list[ActiveContext], list[Failure]]:
         """Return every instruction file and every context of the root, and problems with them. Nothing is applied."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from hashlib import blake2b
@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from satchel.answer.candidates import CHARACTERS_PER_TOKEN, SLIVER_TOKENS, Candidate, Step
+from satchel.answer.groups import JOIN_LINES, Group, subtract
 from satchel.answer.items import build_item
+from satchel.answer.pins import Pin, Pinned
 from satchel.answer.render.labels import listed_title
-from satchel.answer.section import JOIN_LINES, Group, Pin, Pinned, by_priority, subtract
+from satchel.answer.sections import Follow, Section, by_priority
 from satchel.answer.source_lines import Lines, joined
 from satchel.dataclass import dataclass
 from satchel.safety.trust import handle
@@ -220,22 +222,31 @@ class Account:
         for candidate in by_priority(candidates):
             is_referred, spent = spent < room, spent + candidate.size
             if candidate.chunk.location is None:
-                is_new = self._record(candidate, is_referred=is_referred)
+                rest = self._record(candidate, is_referred=is_referred)
             else:
-                is_new = self._part(candidate, history[candidate.group], is_referred=is_referred)
-            if is_new:
-                kept.append(candidate)
+                rest = self._part(candidate, history[candidate.group], is_referred=is_referred)
+            kept += [rest] if rest is not None else []
         sent = {group: replace(one.lines, sent=tuple(one.ranges)) for group, one in history.items() if one.ranges}
         return kept, {**lines, **sent}
 
-    def sift_companions(
-        self, make: Callable[[Candidate, Step], Sequence[Candidate]], lines: Mapping[str, Lines]
-    ) -> Callable[[Candidate, Step], list[Candidate]]:
-        """Return the companions of a candidate, without what the session has; these get no reference."""
+    def filtered(self, section: Section) -> Section:
+        """Return a section without what the session has, and without the imports that it has."""
+        candidates, lines = self.sift(section.candidates, section.lines, section.share)
+        follow = None if section.follow is None else self._unsent(section.follow, lines)
+        return replace(section, candidates=by_priority(candidates), lines=lines, follow=follow)
 
-        def unsent(candidate: Candidate, step: Step) -> list[Candidate]:
-            made = [(one, lines[one.group]) for one in make(candidate, step)]
-            return [one for one, own in made if self._part(one, _History(own, list(own.sent)), is_referred=False)]
+    def _unsent(self, follow: Follow, lines: Mapping[str, Lines]) -> Follow:
+        """Return companions without the imports that the session has; these get no reference."""
+
+        def unsent(candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
+            kept = []
+            for companion in follow(candidate, step, group):
+                rest: Candidate | None = companion
+                if companion.steps[0].detail is Detail.LINE:
+                    text = lines[companion.group]
+                    rest = self._part(companion, _History(text, list(text.sent)), is_referred=False)
+                kept += [rest] if rest is not None else []
+            return kept
 
         return unsent
 
@@ -243,14 +254,16 @@ class Account:
         """Return the rest of a pin, None if the session has all of it."""
         group = pin.candidate.group
         kept, lines = self.sift([pin.candidate], {group: pin.lines}, sys.maxsize)
-        return replace(pin, lines=lines[group]) if kept else None
+        return replace(pin, candidate=kept[0], lines=lines[group]) if kept else None
 
-    def is_new(self, candidate: Candidate) -> bool:
-        """Return whether the session lacks a record, or a part of it; the rest is left out and referred to."""
+    def new_part(self, candidate: Candidate) -> Candidate | None:
+        """Return the part of a record that the session lacks, None if it has all; what it has is referred to."""
         return self._record(candidate, is_referred=True)
 
-    def sift_node(self, candidate: Candidate, place: tuple[Lines, Range] | None, *, is_referred: bool) -> bool:
-        """Return whether the session lacks a node of a graph, which may have a `place` in a file."""
+    def sift_node(
+        self, candidate: Candidate, place: tuple[Lines, Range] | None, *, is_referred: bool
+    ) -> Candidate | None:
+        """Return the part of a node of a graph that the session lacks; the node may have a `place` in a file."""
         if place is not None:
             lines, span = place
             history = self._ranges(f"{candidate.kind}:{lines.path}", lines)
@@ -259,7 +272,7 @@ class Account:
                     self._refer_to_lines(
                         candidate.kind, lines.path, history, subtract([span], subtract([span], history.ranges))
                     )
-                return False
+                return None
         return self._record(candidate, is_referred=is_referred)
 
     def references(self) -> tuple[ShownBefore, ...]:
@@ -357,17 +370,17 @@ class Account:
             numbers.setdefault(line, []).append(number)
         return {self.digest(line, size=FIRST_LINE_BYTES): every for line, every in numbers.items()}
 
-    def _part(self, candidate: Candidate, history: _History, *, is_referred: bool) -> bool:
-        """Leave out the lines of a part that the session has. Return whether any remain."""
+    def _part(self, candidate: Candidate, history: _History, *, is_referred: bool) -> Candidate | None:
+        """Return a part without the lines that the session has, None if nothing remains."""
         location = candidate.chunk.location
         assert location is not None
         if not history.ranges:
-            return True
+            return candidate
         is_led = candidate.leader is not None  # then its lines are not those of its chunk
         own = (location.start_line, location.end_line)
         new = subtract([own], history.ranges)
         if not is_led and new == [own]:
-            return True
+            return candidate
         least = 0 if is_led else SLIVER_TOKENS
         # Where the session has everything that the candidate could show, its steps need not be computed.
         is_sent = not is_led and not any(
@@ -376,33 +389,32 @@ class Account:
         whole = [own] if is_sent else joined(candidate.steps[0].ranges)
         rest = [] if is_sent else _remaining(whole, history, least)
         if rest == whole:
-            return True
+            return candidate
         if is_referred:
             shared = subtract(whole, subtract(whole, history.ranges))
             self._refer_to_lines(candidate.kind, candidate.group, history, shared)
-        if rest:
-            size = min(candidate.size, _tokens(rest, history.lines))
-            candidate.trim(lambda ranges: _remaining(ranges, history, least), size)
-        return bool(rest)
+        if not rest:
+            return None
+        size = min(candidate.size, _tokens(rest, history.lines))
+        return candidate.trimmed(lambda ranges: _remaining(ranges, history, least), size)
 
-    def _record(self, candidate: Candidate, *, is_referred: bool) -> bool:
-        """Leave out the forms of a record that the session has. Return whether any remain."""
+    def _record(self, candidate: Candidate, *, is_referred: bool) -> Candidate | None:
+        """Return a record without the forms that the session has, None if nothing remains."""
         identity = candidate.chunk.id
         digest = self._digests[identity] = self.digest(candidate.body or candidate.steps[0].text)
         length = self._records.get(digest)
         if length is None:
-            return True
+            return candidate
         rest = [
             step
             for step in candidate.steps
             if length >= 0 and (step.detail is Detail.FULL or len(step.text) >= MUCH_MORE * length)
         ]
         if rest:
-            candidate.keep(rest)
-            return True
+            return candidate.offering(rest)
         if is_referred and identity not in self._referrals:
             self._referrals[identity] = _Referral(_record_reference(candidate), [])
-        return False
+        return None
 
     def _refer_to_lines(self, kind: Kind, group: str, history: _History, ranges: Sequence[Range]) -> None:
         """Refer to these lines, and to the few between them that the session has as well."""
@@ -437,9 +449,7 @@ def _handle(one: _Referral) -> str:
 
 
 def _record_reference(candidate: Candidate) -> ShownBefore:
-    group = Group(candidate.kind, candidate.group, None)
-    group.admit(candidate, candidate.steps[0], 0)
-    item = build_item(group, b"")
+    item = build_item(Group(candidate.kind, candidate.group, None).admitted(candidate, candidate.steps[0], 0), b"")
     # Guidance without a file, such as the situation itself, has nothing to expand.
     is_stored = candidate.kind is not Kind.CONTEXT or "file" in candidate.chunk.fields
     return ShownBefore(item.id, item.source, listed_title(item), handle=item.handle if is_stored else "")

@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from typing import Any
 
 from satchel import __version__
-from satchel.answer.packer import BUDGET, LIMIT, VALUE
-from satchel.answer.pipeline import is_wanted
+from satchel.answer.inputs import is_wanted
+from satchel.answer.packing import BUDGET, LIMIT, VALUE
 from satchel.answer.request import AssembleRequest, request_from
 from satchel.answer.search import floor_of
 from satchel.dataclass import dataclass

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from satchel import config
 from satchel.answer.candidates import Candidate
 from satchel.answer.fill_policy import FillPolicy
+from satchel.answer.groups import subtract
 from satchel.answer.items import entity_row
-from satchel.answer.pack import pack
+from satchel.answer.packing import Packing
 from satchel.answer.plans import (
     PREMORTEM,
     PREMORTEM_LIMIT,
@@ -31,9 +32,10 @@ from satchel.answer.plans import (
 from satchel.answer.render import RenderRequest, render
 from satchel.answer.request import AssembleRequest, check_budget, check_limit, parse_format, parse_kinds, parse_view
 from satchel.answer.search import Workbench
-from satchel.answer.section import Section, subtract
+from satchel.answer.sections import Section
 from satchel.answer.shapes import with_related
 from satchel.answer.source_lines import FileLines, without_blank_ends
+from satchel.answer.write import Filling, context_of, fit
 from satchel.engine import Satchel, handle_recorder
 from satchel.errors import SatchelError, UsageError
 from satchel.results.candidates import EntityCandidates, searched_context, supply
@@ -269,16 +271,18 @@ class ContextAssembler:
             sections = [section] if section.candidates else []
             lines = self._files_of(Path(self.options.project_root).resolve())
             bench = Workbench(store, lines, self.key) if store is not None else None
-            relate = partial(with_related, sections=sections, bench=bench) if bench is not None else None
+            relate = partial(with_related, bench=bench) if bench is not None else None
             policy = FillPolicy(is_strict=False)
-            context = pack(request, sections, self, problems, {"view": request.view}, (), policy, relate)
+            filling = Filling(request, self, sections, problems, policy=policy, relate=relate)
+            fitted = fit(filling)
+            context = context_of(filling, fitted, {"view": request.view})
             shown = {item.location.path for item in context.items if item.location is not None}
             waiting = [one for one in supplied.whole_files if one.group not in shown and one not in kept]
             if not waiting:
                 break
             kept += waiting
         dropped = [one for one in supplied.whole_files if one not in kept]
-        covered = {one.chunk.id: one for one in section.candidates if _is_covered(one, section)}
+        covered = {one.chunk.id: one for one in section.candidates if _is_covered(one, section, fitted.packing)}
         overflow = [omission for omission in context.overflow if omission.id not in covered]
         overflow += map(_parts_shown, dropped)
         items = tuple(_with_rows(item, covered.values()) for item in context.items)
@@ -354,11 +358,11 @@ def _bounded(notes: Sequence[Failure]) -> tuple[Failure, ...]:
     return (*notes[:MOST_NOTES], Failure(SOURCE, f"{len(notes) - MOST_NOTES} more notes of this kind"))
 
 
-def _is_covered(candidate: Candidate, section: Section) -> bool:
+def _is_covered(candidate: Candidate, section: Section, packing: Packing) -> bool:
     """Return whether a candidate is not shown itself, but all of its lines are."""
-    group = section.groups.get(candidate.group)
+    group = packing.groups.get(section, {}).get(candidate.group)
     location = candidate.chunk.location
-    if group is None or location is None or candidate in section.shown:
+    if group is None or location is None or candidate in packing.shown:
         return False
     whole = without_blank_ends(section.lines[candidate.group].lines, location.start_line, location.end_line)
     return not subtract([whole], group.ranges)

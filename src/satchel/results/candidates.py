@@ -27,13 +27,14 @@ from satchel.answer.candidates import (
 )
 from satchel.answer.companions import ImportIndex, binding
 from satchel.answer.fill_policy import FillPolicy
-from satchel.answer.pack import Marking, answer, fit
+from satchel.answer.groups import Group
 from satchel.answer.plans import Plan, PlannedSection
 from satchel.answer.render.labels import group_of
 from satchel.answer.request import AssembleRequest, start_of_day
-from satchel.answer.section import Group, Section
+from satchel.answer.sections import Section
 from satchel.answer.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.answer.truncation import LADDER, SIGNATURE_FIRST, TruncationStrategy, excerpt, strategy
+from satchel.answer.write import Filling, Marking, context_of, fit
 from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.results.entities import (
@@ -98,7 +99,7 @@ class EntityCandidates:
 
     def section(self, whole_files: Sequence[Candidate], *, imports: bool) -> Section:
         """Return one section with the candidates and these files, in one order over all types."""
-        every = sorted([*self.candidates, *whole_files], key=lambda candidate: -candidate.value)
+        every = tuple(sorted([*self.candidates, *whole_files], key=lambda candidate: -candidate.value))
         return Section(Kind.CODE, 1.0, every, self.lines, max(len(every), 1), follow=self._imports if imports else None)
 
     def _imports(self, candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
@@ -333,8 +334,8 @@ def searched_context(
             sections.append(
                 replace(whole, kind=planned.kind, weight=planned.weight, item_limit=planned.limit, title=planned.title)
             )
-    fitted = fit(request, marking, sections, notes, plan, policy=FillPolicy(shares=True, is_strict=False))
-    return answer(request, sections, fitted, notes, {"view": request.view})
+    filling = Filling(request, marking, sections, notes, plan, policy=FillPolicy(shares=True, is_strict=False))
+    return context_of(filling, fit(filling), {"view": request.view})
 
 
 def _entities(

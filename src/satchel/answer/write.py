@@ -1,18 +1,18 @@
-"""The last stage: how the budget is filled, the candidates that fit, the text, and what was left out."""
+"""The last stage: the text of what is packed, counted once a round, and what was left out."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Protocol
 
 from satchel.answer.candidates import Candidate
-from satchel.answer.fill_policy import FILL, LEAST_SHORT, FillPolicy
+from satchel.answer.fill_policy import FILL, ITEM_SHARE, LEAST_SHORT, FillPolicy
+from satchel.answer.groups import Group
 from satchel.answer.items import build_items, linked, rest_of, shortened
-from satchel.answer.packer import BUDGET, FRAMES, LIMIT, VALUE, Fitted, Packer
+from satchel.answer.packing import BUDGET, FRAMES, LIMIT, REFILLS, SMALLEST_PIECE, VALUE, Inputs, Packing
 from satchel.answer.plans import Plan
 from satchel.answer.render import RenderRequest, Stop, render, render_with_usage
 from satchel.answer.render.frame import (
@@ -23,16 +23,13 @@ from satchel.answer.render.frame import (
     shown_before_entry,
 )
 from satchel.answer.request import AssembleRequest
-from satchel.answer.section import Section, priority
+from satchel.answer.sections import MOST_OMISSIONS, Section, priority
 from satchel.safety import sanitize
 from satchel.safety.sanitize import marks
 from satchel.safety.trust import handle
 from satchel.search.chunks import GIVEN_ORIGIN
 from satchel.tokens import TokenCounter, counter
 from satchel.types import Context, ContextItem, Failure, Format, Kind, Omission, Range, ShownBefore, Trust, Usage
-
-ITEM_SHARE = 0.25
-"""Largest share of the budget of a kind for one chunk, where several kinds were named."""
 
 LEAST_NOTED = 300
 """Smallest budget (tokens) whose footer states the tokens used."""
@@ -59,9 +56,6 @@ first note in a small answer, too. The others are counted; all of them are in th
 LARGEST_NEEDED = 8_000
 """Largest budget (tokens) that is tried where nothing fits."""
 
-MOST_OMISSIONS = 20
-"""Candidates that are not shown but listed, for each kind, the best first."""
-
 STOPS = {BUDGET: Stop.FULL, VALUE: Stop.NOT_WORTH_IT, LIMIT: Stop.NOT_WORTH_IT}
 
 UNPLANNED = Plan(())
@@ -79,56 +73,82 @@ class Marking(Protocol):
         """Patterns of texts that look like secrets but are not."""
 
 
-def pack(
-    request: AssembleRequest,
-    sections: Sequence[Section],
-    marking: Marking,
-    failures: Sequence[Failure],
-    meta: Mapping[str, Any],
-    sent: Sequence[ShownBefore] = (),
-    policy: FillPolicy = FILL,
-    relate: Relate | None = None,
-) -> Context:
-    """Return the context of these sections; `sent`, `policy` and `relate` as in `fit`."""
-    fitted = fit(request, marking, sections, failures, sent=sent, policy=policy, relate=relate)
-    return answer(request, sections, fitted, failures, meta, sent)
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The outcome of fitting: the text, its tokens, its items, and what is packed; empty when not even the frame fits.
+
+    `stopped` says why nothing more is shown: "budget", "value", "limit", or empty where nothing more was found. Where
+    nothing fits, `needed` is a budget (tokens) that shows an item, close to the least one; 0 if that is unknown.
+    """
+
+    packing: Packing
+    text: str = ""
+    used: int = 0
+    items: tuple[ContextItem, ...] = ()
+    stopped: str = ""
+    needed: int = 0
 
 
-Relate = Callable[[Sequence[ContextItem]], Sequence[ContextItem]]
+Relate = Callable[[Sequence[ContextItem], Packing], Sequence[ContextItem]]
 """Returns the items with the neighbours of what they show."""
 
 RELATED_SHARE = 0.1
 """Share of the budget reserved for the names of neighbours, where they are asked for."""
 
 
-def fit(
-    request: AssembleRequest,
-    marking: Marking,
-    sections: Sequence[Section],
-    failures: Sequence[Failure],
-    plan: Plan = UNPLANNED,
-    sent: Sequence[ShownBefore] = (),
-    policy: FillPolicy = FILL,
-    relate: Relate | None = None,
-) -> Fitted:
-    """Choose candidates and write the text, which is counted exactly and never over the limit.
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """All that decides what an answer shows.
 
     `sent` are references to what the session has; the neighbours that `relate` adds are named as far as they fit.
     """
-    fitted = _filled(request, marking, sections, failures, plan, sent, policy, relate)
-    if fitted.items or sent or request.max_tokens >= LEAST_NAMED:
+
+    request: AssembleRequest
+    marking: Marking
+    sections: Sequence[Section]
+    failures: Sequence[Failure] = ()
+    plan: Plan = UNPLANNED
+    sent: Sequence[ShownBefore] = ()
+    policy: FillPolicy = FILL
+    relate: Relate | None = None
+
+    @property
+    def tokens(self) -> TokenCounter:
+        """The counter of the request."""
+        return counter(self.request.tokenizer)
+
+    @property
+    def inputs(self) -> Inputs:
+        """The candidates, and how they may fill the answer."""
+        request, policy = self.request, self.policy
+        return Inputs(
+            self.sections,
+            self.tokens,
+            FRAMES[request.format],
+            value_range=policy.value_range,
+            most_items=policy.most_items,
+            shares=policy.shares,
+            chunk_share=ITEM_SHARE if policy.shares else 1.0,
+            chunk_tokens=request.whole_item_tokens,
+            shows_lines=request.show_code,
+            is_strict=policy.is_strict,
+        )
+
+
+def fit(filling: Filling) -> Fitted:
+    """Choose candidates and write the text, which is counted exactly and never over the limit."""
+    request, policy = filling.request, filling.policy
+    fitted = _filled(filling)
+    if fitted.items or filling.sent or request.max_tokens >= LEAST_NAMED:
         return fitted
 
     def shows_item(budget: int) -> bool:
-        fresh = [replace(one, shown=set(), groups={}, rejected={}, tokens=0, _ranked=None) for one in sections]
         limit = LEAST_SHORT if policy.is_weak or policy.not_found else budget
-        own = replace(policy, limit=min(limit, budget) if policy.limit else 0)
-        asked = _filled(replace(request, max_tokens=budget), marking, fresh, failures, plan, (), own)
-        for candidate in (candidate for section in sections for candidate in section.candidates):
-            candidate.twins.clear()
-        return bool(asked.items)
+        limited = replace(policy, limit=min(limit, budget) if policy.limit else 0)
+        asked = replace(request, max_tokens=budget)
+        return bool(_filled(replace(filling, request=asked, sent=(), policy=limited, relate=None)).items)
 
-    return replace(fitted, needed=_least_budget(shows_item, request.max_tokens) if sections else 0)
+    return replace(fitted, needed=_least_budget(shows_item, request.max_tokens) if filling.sections else 0)
 
 
 def _least_budget(shows_item: Callable[[int], bool], too_small: int) -> int:
@@ -144,105 +164,108 @@ def _least_budget(shows_item: Callable[[int], bool], too_small: int) -> int:
     return enough
 
 
-def _filled(
-    request: AssembleRequest,
-    marking: Marking,
-    sections: Sequence[Section],
-    failures: Sequence[Failure],
-    plan: Plan,
-    sent: Sequence[ShownBefore],
-    policy: FillPolicy,
-    relate: Relate | None = None,
-) -> Fitted:
-    tokens = counter(request.tokenizer)
-    alone = _frame(request, marking, sections, failures, plan, policy)
-    frame = alone
-    if sent:
-        frame = _referring(alone, sent, len(within_room(sent, tokens, request.max_tokens * LINES_SHARE)))
-
-    def write(related: int = 0, changed: Sequence[ContextItem] = ()) -> Fitted:
-        items = changed or build_items(sections, marking.key)
-        if not items:
-            return Fitted()
-        stopped = _why_stopped(sections)
-        if not stopped and shortened([one for one in items if not policy.is_strict or one.source == Kind.CONTEXT]):
-            stopped = BUDGET  # given results and guidance are shortened for lack of room only
-        shown = summarised(frame, items, sections) if request.show_meta else frame
-        shown = replace(shown, related=related)
-        if request.max_tokens >= LEAST_NOTED:
-            omitted = list(_listed(sections)) if request.max_tokens >= LEAST_NAMED else []
-            named = tuple(_omission(*row, 0) for row in omitted[:OMISSIONS_SHOWN])
-            stop, more = STOPS.get(stopped, Stop.COMPLETE), len(omitted) - len(named)
-            shown = replace(shown, limit=request.max_tokens, stopped=stop, overflow=named, overflow_more=more)
-        text, used = render_with_usage(shown, items, request.format, tokens.count)
-        return Fitted(text, used, tuple(items), stopped)
-
-    if sections:
-        limit = policy.limit or request.max_tokens
+def _filled(filling: Filling) -> Fitted:
+    request, tokens = filling.request, filling.tokens
+    alone = frame = _frame(filling)
+    if filling.sent:
+        within = within_room(filling.sent, tokens, request.max_tokens * LINES_SHARE)
+        frame = _referring(alone, filling.sent, len(within))
+    packing = Packing(filling.inputs, 0)
+    if filling.sections:
+        limit = filling.policy.limit or request.max_tokens
         noted = NOTE_TOKENS + int(request.max_tokens * LIST_SHARE) if request.max_tokens >= LEAST_NAMED else 0
         room = limit - tokens.count(render(frame, (), format=request.format)) - noted
-        reserved = int(request.max_tokens * RELATED_SHARE) if relate is not None else 0
-        fitted = _packer(request, sections, tokens, policy).fit(room - reserved, limit - reserved, write)
-        if relate is not None and fitted.items:
-            items = relate(fitted.items)
-            fitted = _most_related(partial(write, changed=items), len(related_entries(items)), request.max_tokens)
+        reserved = int(request.max_tokens * RELATED_SHARE) if filling.relate is not None else 0
+        packing = Packing(filling.inputs, room - reserved).fit()
+        page = _Page(filling, frame)
+        fitted = page.within(packing, room - reserved, limit - reserved)
+        if filling.relate is not None and fitted.items:
+            fitted = page.most_related(packing, filling.relate(fitted.items, packing))
         if fitted.items and fitted.used <= request.max_tokens:
             return fitted
-    text, used = _without_items(alone, sent, tokens, request.max_tokens, request.format)
-    return Fitted(text, used, (), _why_stopped(sections))
+    text, used = _without_items(alone, filling.sent, tokens, request.max_tokens, request.format)
+    return Fitted(packing, text, used, (), packing.why_stopped)
 
 
-def _most_related(write: Callable[[int], Fitted], most: int, limit: int) -> Fitted:
-    """Return the text with the names of as many neighbours as fit."""
-    least, best = 0, write(0)
-    while least < most:
-        middle = (least + most + 1) // 2
-        fitted = write(middle)
-        if fitted.used <= limit:
-            least, best = middle, fitted
-        else:
-            most = middle - 1
-    return best
+class _Page:
+    """Writes and counts the text of a packing. Items are built once for each group."""
+
+    def __init__(self, filling: Filling, frame: RenderRequest) -> None:
+        self._filling, self._frame = filling, frame
+        self._built: dict[Group, ContextItem] = {}
+
+    def within(self, packing: Packing, room: int, limit: int) -> Fitted:
+        """Return the text of at most `limit` tokens; `room` is what its items may take by estimate.
+
+        The written text is counted; remaining room is filled again, and while the text is over the limit the last
+        admissions are withdrawn.
+        """
+        fitted = self.write(packing)
+        for _ in range(REFILLS):
+            if not packing.is_full or limit - fitted.used < SMALLEST_PIECE or not packing.refill(limit - fitted.used):
+                break
+            fitted = self.write(packing)
+        over = fitted.used - limit
+        fitted = self._cut(packing, fitted, limit)
+        # Sources and summaries of given results are not in the estimates: what was withdrawn may fit shortened.
+        if over > 0 and not packing.inputs.is_strict and packing.refill(limit - fitted.used - over):
+            fitted = self._cut(packing, self.write(packing), limit)
+        for _ in range(REFILLS):  # larger than estimated: try again in less room
+            if fitted.items or room < SMALLEST_PIECE:
+                break
+            room //= 2
+            packing.refill(room)
+            fitted = self._cut(packing, self.write(packing), limit)
+        return fitted
+
+    def most_related(self, packing: Packing, items: Sequence[ContextItem]) -> Fitted:
+        """Return the text with the names of as many neighbours as fit."""
+        least, most = 0, len(related_entries(items))
+        best = self.write(packing, items)
+        while least < most:
+            middle = (least + most + 1) // 2
+            fitted = self.write(packing, items, middle)
+            if fitted.used <= self._filling.request.max_tokens:
+                least, best = middle, fitted
+            else:
+                most = middle - 1
+        return best
+
+    def write(self, packing: Packing, changed: Sequence[ContextItem] = (), related: int = 0) -> Fitted:
+        """Return the text of what is packed; of `changed` items, with the names of so many `related` definitions."""
+        filling, request = self._filling, self._filling.request
+        items = changed or build_items(packing, filling.marking.key, self._built)
+        if not items:
+            return Fitted(packing)
+        stopped, policy = packing.why_stopped, filling.policy
+        if not stopped and shortened([one for one in items if not policy.is_strict or one.source == Kind.CONTEXT]):
+            stopped = BUDGET  # given results and guidance are shortened for lack of room only
+        shown = summarised(self._frame, items, packing) if request.show_meta else self._frame
+        shown = replace(shown, related=related)
+        if request.max_tokens >= LEAST_NOTED:
+            omitted = list(_listed(packing)) if request.max_tokens >= LEAST_NAMED else []
+            named = tuple(_omission(packing, *row, 0) for row in omitted[:OMISSIONS_SHOWN])
+            stop, more = STOPS.get(stopped, Stop.COMPLETE), len(omitted) - len(named)
+            shown = replace(shown, limit=request.max_tokens, stopped=stop, overflow=named, overflow_more=more)
+        text, used = render_with_usage(shown, items, request.format, filling.tokens.count)
+        return Fitted(packing, text, used, tuple(items), stopped)
+
+    def _cut(self, packing: Packing, fitted: Fitted, limit: int) -> Fitted:
+        while fitted.used > limit and packing.take_back(fitted.used - limit):
+            fitted = self.write(packing)
+        return fitted
 
 
-def _packer(request: AssembleRequest, sections: Sequence[Section], tokens: TokenCounter, policy: FillPolicy) -> Packer:
-    return Packer(
-        sections,
-        tokens,
-        FRAMES[request.format],
-        value_range=policy.value_range,
-        most_items=policy.most_items,
-        shares=policy.shares,
-        chunk_share=ITEM_SHARE if policy.shares else 1.0,
-        chunk_tokens=request.whole_item_tokens,
-        shows_lines=request.show_code,
-        is_strict=policy.is_strict,
-    )
-
-
-def _why_stopped(sections: Sequence[Section]) -> str:
-    """Return why nothing more is shown: no room, not worth its tokens, or nothing more matched (empty)."""
-    reasons = {reason for section in sections for reason in section.rejected.values()}
-    return next((reason for reason in (BUDGET, VALUE, LIMIT) if reason in reasons), "")
-
-
-def _frame(
-    request: AssembleRequest,
-    marking: Marking,
-    sections: Sequence[Section],
-    failures: Sequence[Failure],
-    plan: Plan,
-    policy: FillPolicy,
-) -> RenderRequest:
+def _frame(filling: Filling) -> RenderRequest:
     """Return the frame of the text."""
-    tokens = counter(request.tokenizer)
-    notes = sanitize.failures(failures, marking.allow)
+    request, tokens, policy, plan = filling.request, filling.tokens, filling.policy, filling.plan
+    notes = sanitize.failures(filling.failures, filling.marking.allow)
     shown = _notes_shown(notes, tokens, request.max_tokens)
     return RenderRequest(
         not_found=policy.not_found,
         weak=policy.is_weak,
         call_sites=policy.call_sites,
-        query=sanitize.text(request.query, marking.allow),
+        query=sanitize.text(request.query, filling.marking.allow),
         show_sources=request.show_sources,
         show_handles=request.show_handles,
         show_code=request.show_code,
@@ -257,7 +280,7 @@ def _frame(
         lead=request.lead,
         title=plan.title,
         based_on=plan.based_on,
-        has_guidance=any(c.trust is Trust.GUIDANCE for section in sections for c in section.candidates),
+        has_guidance=any(c.trust is Trust.GUIDANCE for section in filling.sections for c in section.candidates),
     )
 
 
@@ -285,16 +308,10 @@ def _without_items(
     return (text, used) if used <= max_tokens else ("", 0)
 
 
-def answer(
-    request: AssembleRequest,
-    sections: Sequence[Section],
-    fitted: Fitted,
-    failures: Sequence[Failure],
-    meta: Mapping[str, Any],
-    sent: Sequence[ShownBefore] = (),
-) -> Context:
+def context_of(filling: Filling, fitted: Fitted, meta: Mapping[str, Any]) -> Context:
     """Return the context of a fitted text, with its omissions, references and failures."""
-    tokens = counter(request.tokenizer)
+    request = filling.request
+    tokens = filling.tokens
     redacted = marks(fitted.text)
     needed = {"needed_tokens": fitted.needed} if fitted.needed else {}
     return Context(
@@ -303,81 +320,88 @@ def answer(
         format=request.format,
         items=linked(fitted.items),
         usage=Usage(request.max_tokens, fitted.used, tokens.name, tokens.exact, fitted.stopped),
-        overflow=omissions(sections, fitted.used),
+        overflow=omissions(fitted.packing, fitted.used),
         sources_used=dict(Counter(Kind(item.source).plural for item in fitted.items)),
-        failures=sanitize.failures(failures),
+        failures=sanitize.failures(filling.failures),
         meta={**meta, **({"redacted": redacted} if redacted else {}), **needed},
-        shown_before=tuple(sent),
+        shown_before=tuple(filling.sent),
     )
 
 
-def summarised(frame: RenderRequest, items: Sequence[ContextItem], sections: Sequence[Section]) -> RenderRequest:
+def summarised(frame: RenderRequest, items: Sequence[ContextItem], packing: Packing) -> RenderRequest:
     """Return the frame with the numbers of this answer in it."""
-    short, omitted = shortened(items), left_out(sections)
+    short, omitted = shortened(items), left_out(packing)
     parts = [_numbered(short, "item", "shortened"), _numbered(omitted, "candidate", "left out")]
     return replace(frame, truncated=bool(short or omitted), summary=", ".join(filter(None, parts)))
 
 
-def left_out(sections: Sequence[Section]) -> int:
-    """Return how many chunks of these sections are not shown at all."""
-    shown = {candidate.chunk.id for section in sections for candidate in section.shown}
-    return len({c.chunk.id for section in sections for c in section.remaining()} - shown)
+def left_out(packing: Packing) -> int:
+    """Return how many chunks are not shown at all."""
+    rejected = {candidate.chunk.id for reasons in packing.rejected.values() for candidate in reasons}
+    return len(rejected - {candidate.chunk.id for candidate in packing.shown})
 
 
 def _numbered(number: int, noun: str, what: str) -> str:
     return f"{number:,} {noun if number == 1 else noun + 's'} {what}" if number else ""
 
 
-def omissions(sections: Sequence[Section], used: int) -> tuple[Omission, ...]:
+def omissions(packing: Packing, used: int) -> tuple[Omission, ...]:
     """Return the best candidates that are not shown, section by section, best first.
 
     `budget` is an estimate: the tokens used now, plus those of this candidate and of all tried before it. It is 0 if no
     budget helps, because the kind has all its items or the candidate is not worth its tokens.
     """
-    waiting = [(s, c) for s in sections for c in s.remaining() if s.rejected[c] == BUDGET]
-    waiting.sort(key=lambda row: (-priority(row[1], row[0].level), row[1].chunk.id, row[1].place))
+    waiting = [
+        candidate
+        for section, reasons in packing.rejected.items()
+        for candidate in packing.remaining(section)
+        if reasons[candidate] == BUDGET
+    ]
+    waiting.sort(key=lambda candidate: (-priority(candidate), candidate.chunk.id, candidate.place))
     budgets: dict[Candidate, int] = {}
     needed = float(used)
     frame = FRAMES[Format.MARKDOWN]
-    for _, candidate in waiting:
+    for candidate in waiting:
         needed += candidate.size + frame.range + frame.item
         budgets[candidate] = int(needed)
-    return tuple(_omission(section, candidate, budgets.get(candidate, 0)) for section, candidate in _listed(sections))
+    return tuple(
+        _omission(packing, section, candidate, budgets.get(candidate, 0)) for section, candidate in _listed(packing)
+    )
 
 
-def _listed(sections: Sequence[Section]) -> Iterator[tuple[Section, Candidate]]:
+def _listed(packing: Packing) -> Iterator[tuple[Section, Candidate]]:
     """Yield the candidates that are listed as omissions, section by section, best first.
 
     A long function that is shown in part is listed once, because its handle leads to all that is left of it.
     """
-    for section in sections:
+    for section in packing.rejected:
         continued: set[str] = set()
-        for candidate in islice(section.remaining(), MOST_OMISSIONS):
+        for candidate in islice(packing.remaining(section), MOST_OMISSIONS):
             if candidate.chunk.id not in continued:
                 yield section, candidate
-            if _rest(section, candidate):
+            if _rest(packing, section, candidate):
                 continued.add(candidate.chunk.id)
 
 
-def _rest(section: Section, candidate: Candidate) -> tuple[Range, ...]:
+def _rest(packing: Packing, section: Section, candidate: Candidate) -> tuple[Range, ...]:
     """Return what is left of the candidate's function if that is long and shown in part."""
-    group = section.groups.get(candidate.group)
+    group = packing.groups[section].get(candidate.group)
     is_shown = group is not None and any(one.chunk.id == candidate.chunk.id for one, _ in group.picks)
     return rest_of(group, candidate.hit) if group is not None and is_shown else ()
 
 
-def _omission(section: Section, candidate: Candidate, budget: int) -> Omission:
+def _omission(packing: Packing, section: Section, candidate: Candidate, budget: int) -> Omission:
     chunk = candidate.chunk
     location = chunk.location
     ranges = candidate.steps[0].ranges if candidate.steps else ()
     content_hash = location.content_hash if location is not None else ""
-    rest = _rest(section, candidate)
+    rest = _rest(packing, section, candidate)
     return Omission(
         id=chunk.id,
         source=candidate.kind.value,
         title=chunk.title,
         relevance=candidate.hit.relevance,
-        reason=section.rejected[candidate],
+        reason=packing.rejected[section][candidate],
         budget=budget,
         path=location.path if location is not None else "",
         start=ranges[-1][0] if ranges else 0,

@@ -1,0 +1,205 @@
+"""From what was searched to sections of candidates: read from files and stores, on one scale for the request."""
+
+from __future__ import annotations
+
+import fnmatch
+import heapq
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from satchel.answer.candidates import Candidate, record_candidate
+from satchel.answer.companions import compacted, followers, import_lines
+from satchel.answer.fill_policy import ITEM_SHARE, level_of, shares_budget
+from satchel.answer.freshness import Freshener
+from satchel.answer.plans import PlannedSection, role_is_asked
+from satchel.answer.request import AssembleRequest
+from satchel.answer.search import Searched, Workbench, section_floor
+from satchel.answer.sections import MOST_OMISSIONS, Section, by_priority, highest_priority, priority
+from satchel.answer.source_lines import Lines
+from satchel.answer.truncation import strategy
+from satchel.safety import sanitize
+from satchel.search.chunks import in_workspace
+from satchel.search.strength import strength_at
+from satchel.sources.experiences import shown_record
+from satchel.types import Failure, Hit, Kind
+from satchel.vocabulary import Axis
+
+PASSAGE_SHARE = 0.5
+"""Largest share of the budget for a passage of one of several records: one that does not fit leaves room for others."""
+
+ROUNDING = 1e-6
+"""Values that are below the range of shown ones by less than this may be in it, by the rounding of sums."""
+
+_WILD = frozenset("*?[")
+
+_Part = tuple[PlannedSection, list[Candidate], dict[str, Lines]]
+"""A section of one workspace: its candidates, and the lines of their files by group."""
+
+
+def sections_of(
+    request: AssembleRequest, searched: Searched, reach: float = math.inf
+) -> tuple[list[Section], list[Failure]]:
+    """Return the section of each kind, with the candidates of all workspaces, and failures.
+
+    `reach` is as in `_candidates`. What the session has is left out (`Account.filtered`).
+    """
+    parts, failures = _parts(request, searched, reach)
+    made = [_section(request, searched, workspaces) for workspaces in parts.values()]
+    account = searched.bench.account
+    return made if account is None else [account.filtered(section) for section in made], failures
+
+
+def hit_candidates(
+    hits: Sequence[Hit], bench: Workbench, request: AssembleRequest
+) -> tuple[list[Candidate], list[Failure]]:
+    """Return records that are always shown as candidates, and failures to read them."""
+    candidates, _, failures = _candidates(hits, bench, request, request.whole_item_tokens, frozenset(), None)
+    return candidates, failures
+
+
+def _parts(
+    request: AssembleRequest, searched: Searched, reach: float
+) -> tuple[dict[tuple[Kind, str], list[_Part]], list[Failure]]:
+    """Return the candidates by section, those of each workspace apart, and failures to read them."""
+    failures: list[Failure] = []
+    parts: dict[tuple[Kind, str], list[_Part]] = {}
+    is_free = not (request.roles or request.paths or request.exclude)
+    seen: set[str] = set()
+    for bench, row in searched.rows:
+        planned = row.section
+        least = section_floor(row, request.min_score, searched.strength)
+        if least is None or not planned.weight:
+            continue
+        hits = [hit for hit in row.result.hits if hit.relevance >= least]
+        hits = [hit for hit in hits if is_free or is_wanted(hit, request, bench.prefix)]
+        share = request.max_tokens * planned.weight / searched.total_weight
+        cap = max(share * ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
+        candidates, lines, problems = _candidates(hits, bench, request, cap, searched.terms, planned.side, reach)
+        failures += problems
+        if bench.prefix:  # what is remembered for all workspaces, and a commit of two clones, is found in each
+            candidates = [candidate for candidate in candidates if candidate.chunk.id not in seen]
+            seen |= {candidate.chunk.id for candidate in candidates if candidate.chunk.location is None}
+        if candidates:
+            parts.setdefault((planned.kind, planned.title), []).append((planned, candidates, lines))
+    return parts, failures
+
+
+def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[_Part]) -> Section:
+    """Return the section of these candidates, their values on the scale of the request."""
+    planned, candidates, _ = workspaces[0]
+    if len(workspaces) > 1:
+        candidates = _on_one_scale([candidates for _, candidates, _ in workspaces], planned)
+    lines = {path: text for *_, texts in workspaces for path, text in texts.items()}
+    imports = import_lines(lines, searched.bench.lines.outline) if request.imports else None
+    level = level_of(planned, candidates)
+    leveled = [replace(candidate, value=level + candidate.value) for candidate in candidates]
+    return Section(
+        planned.kind,
+        planned.weight,
+        by_priority(leveled),
+        lines,
+        planned.limit,
+        reserve=request.reserves.get(planned.kind, 0),
+        follow=followers(imports, searched.terms),
+        title=planned.title,
+        level=level,
+        best=max((candidate.value for candidate in leveled if not candidate.is_lifted), default=-math.inf),
+        share=request.max_tokens * planned.weight / searched.total_weight,
+    )
+
+
+def _on_one_scale(workspaces: Sequence[Sequence[Candidate]], planned: PlannedSection) -> list[Candidate]:
+    """Return the candidates of one kind in several workspaces: the best of each workspace counts by its relevance."""
+    strengths = [strength_at(max(one.hit.relevance for one in candidates)) for candidates in workspaces]
+    made = []
+    for candidates, strength in zip(workspaces, strengths, strict=True):
+        level = level_of(planned, candidates)
+        for candidate in candidates:
+            hit = candidate.hit
+            if not candidate.is_lifted:
+                hit = replace(hit, file_score=hit.file_score * strength / max(strengths))
+            made.append(replace(candidate, value=candidate.value + level, hit=hit))
+    return made
+
+
+def is_wanted(hit: Hit, request: AssembleRequest, prefix: str = "") -> bool:
+    """Return whether a hit matches the globs and roles of the request; `exclude` may name records by their ids.
+
+    `prefix` is before its path.
+    """
+    if not role_is_asked(hit.chunk.kind, hit.chunk.role, request.roles):
+        return False
+    location = hit.chunk.location
+    if location is None:
+        return not request.paths and hit.chunk.id.partition("::")[0] not in request.exclude
+    path = f"{prefix}{location.path}"
+    if request.paths and not _is_among(path, request.paths):
+        return False
+    return not _is_among(path, request.exclude)
+
+
+def _is_among(path: str, globs: Sequence[str]) -> bool:
+    """Return whether one of the globs matches. A plain path is compared, which is faster than a glob."""
+    return any(fnmatch.fnmatchcase(path, glob) if _WILD.intersection(glob) else path == glob for glob in globs)
+
+
+def _candidates(
+    hits: Sequence[Hit],
+    bench: Workbench,
+    request: AssembleRequest,
+    cap: float,
+    terms: frozenset[str],
+    side: Axis | None,
+    reach: float = math.inf,
+) -> tuple[list[Candidate], dict[str, Lines], list[Failure]]:
+    """Return the candidates of these hits, the lines of their files by group, and failures to read them.
+
+    No candidate is shown whose value is below the best one by more than `reach`, and the first of these by priority
+    are listed. Hits that would be neither are left out, and files with only such hits are not read.
+    """
+    candidates: list[Candidate] = []
+    lines: dict[str, Lines] = {}
+    best, listed = -math.inf, list[float]()
+    freshener = Freshener(bench.store, bench.lines, request.stale, bench.changed_files)
+    shortener = strategy(request.strategy)
+    passage_cap = request.max_tokens * PASSAGE_SHARE if len(hits) > 1 else math.inf
+    for hit in hits:
+        if hit.chunk.location is None:
+            candidates.append(_record(in_workspace(hit, bench.prefix), bench, cap, passage_cap, terms, side))
+            continue
+        if len(listed) == MOST_OMISSIONS and highest_priority(hit) < listed[0]:
+            continue
+        current = freshener.current(hit)
+        if current is None:
+            continue
+        current = current.within(bench.prefix)
+        lines[current.group] = current.lines
+        parts = current.candidates(request.whole_item_tokens, terms, shortener)
+        if request.context_lines:
+            parts = [part.widened(request.context_lines, len(current.lines.lines)) for part in parts]
+        parts = parts if request.change is None else compacted(parts, request.change, current.lines)
+        candidates += parts
+        for candidate in parts:
+            if not candidate.is_lifted:
+                best = max(best, candidate.value)
+            if candidate.value < best - reach - ROUNDING:
+                keep = heapq.heappush if len(listed) < MOST_OMISSIONS else heapq.heappushpop
+                keep(listed, priority(candidate))
+    failures = [replace(one, message=f"{bench.prefix}{one.message}") for one in freshener.failures]
+    return candidates, lines, failures
+
+
+def _record(
+    hit: Hit, bench: Workbench, cap: float, passage_cap: float, terms: frozenset[str], side: Axis | None
+) -> Candidate:
+    """Return a record as a candidate; with a `side` that side of an experience, or in less space its root cause."""
+    kind = hit.chunk.kind
+    shown = sanitize.hit(hit, bench.allow)
+    text = bench.store_of(kind).text(int(hit.chunk.fields["bundle"]))
+
+    def body(axis: Axis | None) -> str:
+        return sanitize.text(shown_record(kind, shown.chunk.fields, text, axis), bench.allow) if axis else ""
+
+    shorter = body(side and Axis.ROOT_CAUSE)
+    return record_candidate(shown, body(side or Axis.FULL), cap, terms, shorter, passage_cap)

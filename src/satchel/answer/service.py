@@ -1,0 +1,258 @@
+"""Answers to requests: the door between `Satchel` and the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from satchel.answer.pipeline import assemble
+from satchel.answer.request import (
+    AssembleRequest,
+    check_file_weights,
+    check_limit,
+    check_now,
+    check_score,
+    make_request,
+    parse_kinds,
+)
+from satchel.answer.search import NOT_SEARCHED, Workbench, admitted, kind_search
+from satchel.errors import UsageError
+from satchel.open_root import OpenRoot, attempts, bench_of
+from satchel.receipts.handles import handles_of
+from satchel.receipts.service import ReceiptService, with_account
+from satchel.safety import sanitize
+from satchel.search.chunks import in_workspace
+from satchel.search.filters import parse_filters, parse_strategies, silent
+from satchel.search.query import Query, analyse
+from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, balanced
+from satchel.settings import Settings
+from satchel.system.git import find_repository
+from satchel.types import CONTEXT_TYPES, Context, Failure, Hit, Kind
+from satchel.vocabulary import Moment, checked_text, workspace_names
+
+if TYPE_CHECKING:
+    from satchel.receipts.session import Account
+    from satchel.sources.change import Change
+    from satchel.store.protocol import Store
+
+NAMED = 5
+"""Most files named in a note; the others are counted."""
+
+
+SHAPING_SETTINGS = ("index_", "redact_")
+"""Prefixes of settings that shape answers and are not in a request: the index, and patterns of secrets."""
+
+HARMLESS_SETTINGS = frozenset({"index_workers", "index_lock_wait_s"})
+"""Settings of the index that change its speed but not its content."""
+
+
+ONE_TREE = "a change is one of a single work tree: name one workspace, or leave out diff and staged"
+
+
+def check_question(question: object) -> None:
+    """Raise UsageError for a question without a word, and for one that is not a text."""
+    if not checked_text("the question", question).strip():
+        raise UsageError("the question is empty: say what you look for, as in 'where are retries handled?'")
+
+
+class AnswerService:
+    """Answers of one opened root; `receipts` keeps their handles and sessions."""
+
+    def __init__(self, root: OpenRoot, receipts: ReceiptService) -> None:
+        self._root, self._receipts = root, receipts
+
+    def search(
+        self,
+        question: str,
+        *,
+        types: Iterable[str] = (),
+        limit: int = 10,
+        filters: Mapping[str, Any] | None = None,
+        searches: Iterable[str] = (),
+        now: Moment | None = None,
+        min_score: float | None = None,
+        refresh: bool = True,
+        workspace: str | Sequence[str] = (),
+    ) -> list[Hit]:
+        """Return the best hits of each kind asked for (by default all that have chunks), at most `limit` each.
+
+        Those of several workspaces (`workspace`: `web,api`) are one list by relevance.
+
+        `filters` restrict records, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`);
+        `searches` are the retrievers to use (names: `satchel.search.filters`). Without a `min_score`, weak
+        matches are left out.
+        """
+        check_question(question)
+        kinds, conditions, quiet = parse_kinds(types), parse_filters(filters or {}), silent(parse_strategies(searches))
+        if Kind.CONTEXT in kinds:
+            raise UsageError(NOT_SEARCHED, "types")
+        check_limit(limit)
+        query = analyse(sanitize.text(question, self._root.settings.redact_allow))
+        options = {
+            "candidates": max(CANDIDATE_SPANS, limit * SPANS_PER_RECORD),
+            "filters": conditions,
+            "now": check_now(now),
+            "silent": quiet,
+        }
+
+        def hits(root: OpenRoot) -> list[Hit]:
+            if refresh:
+                root.refresh()
+            return root.read(lambda store: _hits(root, store, query, kinds, limit, check_score(min_score), options))
+
+        if not workspace:
+            return hits(self._root)
+        roots = self._root.siblings(workspace_names(workspace)) or {"": self._root}
+        every = [in_workspace(hit, f"{name}/" if name else "") for name, root in roots.items() for hit in hits(root)]
+        return best_each({hit.chunk.id: hit for hit in every}.values(), limit)
+
+    def request(self, question: str, **options: Any) -> AssembleRequest:
+        """Return a checked request from the settings and these options, named as in `assemble`.
+
+        With a `change` the question may be empty: then the change itself is the question.
+        """
+        change = options.get("change")
+        if change is not None and isinstance(question, str) and not question.strip():
+            question = _question_of(change)
+        check_question(question)
+        settings = self._root.settings
+        request = make_request(sanitize.text(question, settings.redact_allow), settings, options)
+        if not self._root.siblings(request.workspaces):
+            return replace(request, workspaces=())
+        if request.change is not None:
+            raise UsageError(ONE_TREE)
+        return request
+
+    def answer(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
+        """Return the context for a checked request, from the index as it is. `notes` become failures of the answer."""
+        account = self._receipts.account_of(request)
+        with self._receipts.traced(request.limit) as tell:
+            context = self._assembled(request, notes, account)
+            tell(context)
+        return self._receipts.keep(context, account, request.session, handles_of(context), request.workspaces)
+
+    def unrecorded(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
+        """Return an answer without recording it: its handles cannot be expanded. For internal questions."""
+        account = self._receipts.account_of(request)
+        return with_account(self._assembled(request, notes, account), account, ())
+
+    def deliver(self, request: AssembleRequest, context: Context) -> Context:
+        """Record handles and session of an answer of `unrecorded` that is sent after all."""
+        account = self._receipts.account_of(request)
+        return self._receipts.keep(context, account, request.session, handles_of(context), request.workspaces)
+
+    def _assembled(self, request: AssembleRequest, notes: Sequence[Failure], account: Account | None) -> Context:
+        """Return the answer, with a mark of the settings that shaped it."""
+        for attempt in attempts(self._root, request.workspaces):
+            with attempt as states:
+                context = assemble(request, bench_of(states, notes, account))
+        return replace(context, meta={**context.meta, "settings": settings_mark(self._root.settings)})
+
+    def about_change(
+        self, request: AssembleRequest, revision: str = "HEAD", *, staged: bool = False, is_asked: bool = True
+    ) -> tuple[AssembleRequest, list[Failure]]:
+        """Return the request about the change that is under way, and the notes of its answer.
+
+        Without a question (`is_asked` false) the change itself is the question. Raises UsageError as `change`, and if
+        there is neither a question nor a change.
+        """
+        if request.workspaces:
+            raise UsageError(ONE_TREE)
+        change = self.change(revision, staged=staged)
+        if not change.files and not is_asked:
+            since = f"since {revision}" if change.base else "yet"
+            unseen = f" ({len(change.untracked)} untracked files aside)" if change.untracked else ""
+            raise UsageError(
+                f"nothing changed in the {change.target} {since}{unseen}: name another revision, or ask a question"
+            )
+        query = request.query if is_asked else _question_of(change)
+        return replace(request, query=query, change=change), change_notes(change)
+
+    def change(self, revision: str = "HEAD", *, staged: bool = False) -> Change:
+        """Return what differs between a revision and the work tree, or with `staged` the staging area; for `assemble`.
+
+        Raises UsageError outside a git repository and for a revision that does not exist.
+        """
+        from satchel.sources.change import ChangeOptions, read_change
+
+        root, settings = self._root.places.root, self._root.settings
+
+        def changed(store: Store) -> Change:
+            repository = find_repository(root)
+            if repository is None:
+                raise UsageError(f"{root} is in no git repository: there is nothing to compare it with")
+            prefix = root.resolve().relative_to(repository.work_tree.resolve()).as_posix()
+            indexed = frozenset(store.stamps(Kind.CODE)) | frozenset(store.stamps(Kind.DOC))
+            below = "" if prefix == "." else f"{prefix}/"
+            options = ChangeOptions(root, below, indexed, settings.index_max_file_bytes, settings.redact_allow)
+            return read_change(repository, options, revision, staged=staged)
+
+        return self._root.read(changed)
+
+
+def _hits(
+    root: OpenRoot,
+    store: Store,
+    query: Query,
+    kinds: Sequence[Kind],
+    limit: int,
+    min_score: float | None,
+    options: Mapping[str, Any],
+) -> list[Hit]:
+    """Return the best hits of each kind in one root; `options` are those of `search_kind`."""
+    weights = check_file_weights(root.settings.search_weights.items())
+    with root.memory_snapshot() as memory:
+        bench = Workbench(store, root.lines, root.key, memory=memory, embedder=root.embedder)
+        available = bench.kinds()
+        searched = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
+        ask = kind_search(bench, query, weights=weights, **options)
+        best = admitted(balanced({kind: ask(kind) for kind in searched}), limit, min_score)
+        return [sanitize.hit(hit, root.settings.redact_allow) for hit in best]
+
+
+def best_each(hits: Iterable[Hit], limit: int) -> list[Hit]:
+    """Return the `limit` most relevant hits of each kind, kind by kind."""
+    ranked = sorted(hits, key=lambda hit: -hit.relevance)
+    return [hit for kind in CONTEXT_TYPES.values() for hit in [one for one in ranked if one.chunk.kind is kind][:limit]]
+
+
+def settings_mark(settings: Settings) -> dict[str, str]:
+    """Return a short hash of each setting that shapes answers and differs from its default, by name.
+
+    Hashes are enough to name a difference, and do not show patterns of allowed secrets to readers of the answer.
+    """
+    plain = Settings()
+    marks = {}
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        shapes = field.name.startswith(SHAPING_SETTINGS) and field.name not in HARMLESS_SETTINGS
+        if shapes and value != getattr(plain, field.name):
+            marks[field.name.replace("_", ".", 1)] = blake2b(repr(value).encode(), digest_size=4).hexdigest()
+    return marks
+
+
+def _question_of(change: Change) -> str:
+    """Return the question of a change that comes without one: its definitions by name, else its files."""
+    names = [f"`{name}`" for name in change.names]
+    return " ".join(names or [file.path for file in change.files]) or f"no change in the {change.target}"
+
+
+def change_notes(change: Change) -> list[Failure]:
+    """Return notes on the files that an answer about a change does not cover."""
+    notes = []
+    if change.untracked:
+        hint = "`git add` makes them part of it"
+        notes.append(Failure("change", f"{_listed(change.untracked, 'untracked file')} not part of the change", hint))
+    if change.unread:
+        notes.append(
+            Failure("change", f"{_listed(change.unread, 'changed file')} not looked into", "they are not indexed")
+        )
+    return notes
+
+
+def _listed(paths: Sequence[str], noun: str) -> str:
+    shown = ", ".join(paths[:NAMED])
+    more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
+    return f"{len(paths)} {noun}{'s' if len(paths) > 1 else ''} ({shown}{more}) {'are' if len(paths) > 1 else 'is'}"
