@@ -18,6 +18,9 @@ from tests.architecture.tree import ROOT, modules, repository_files
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]+)(?:#[^)]*)?\)")
 FENCE = re.compile(r"^(```+|~~~+).*?^\1\s*$", re.DOTALL | re.MULTILINE)
 DECISION = re.compile(r"docs/decisions/(\d{4})")
+FILE_NAME = re.compile(r"(?<![\w:./-])[\w./-]*\w\.(?:py|js|json|txt|bin|scm)\b")
+GONE = re.compile(r"`([^`]+)` is gone")
+REPLACED = re.compile(r"\b[Rr]eplaces\b[^.]*")
 MAKE_COMMAND = re.compile(r"`make ([a-z]+)")
 
 
@@ -99,6 +102,35 @@ def test_every_decision_that_the_sources_name_is_written_down() -> None:
     notes = {path.rpartition("/")[2][:4] for path in repository_files() if path.startswith("docs/decisions/")}
     named = {number for module in modules("src") for number in DECISION.findall(module.text)}
     assert named <= notes
+
+
+def decisions() -> dict[str, str]:
+    """Path to text of every note on a decision, without the list of them."""
+    notes = (path for path in repository_files() if path.startswith("docs/decisions/0"))
+    return {path: page(path) for path in notes}
+
+
+def test_a_file_that_the_architecture_or_a_decision_names_exists_or_is_said_to_be_gone() -> None:
+    files = tuple(f"/{path}" for path in repository_files())
+    wrong = [
+        f"{path}: {name}"
+        for path, text in {"docs/architecture.md": page("docs/architecture.md"), **decisions()}.items()
+        for name in sorted({*FILE_NAME.findall(text)} - {*GONE.findall(text)})
+        if not any(file.endswith(f"/{name.lstrip('./')}") for file in files)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_decision_that_a_later_one_replaces_names_it() -> None:
+    notes = {path.rpartition("/")[2][:4]: text for path, text in decisions().items()}
+    silent = [
+        f"{earlier} does not name {later}"
+        for later, text in notes.items()
+        for sentence in REPLACED.findall(text)
+        for earlier in re.findall(r"\b0\d{3}\b", sentence)
+        if later not in notes[earlier]
+    ]
+    assert not silent, "\n".join(silent)
 
 
 def test_every_make_command_that_a_page_names_is_a_target() -> None:

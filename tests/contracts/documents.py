@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from satchel import text as words
+from satchel import text as text_module
 from satchel.store.extract import extract
 from satchel.store.records import NewDocument
 from satchel.types import Definition, EdgeType, Import, Kind, Outline, Part, Reference, Role
@@ -40,7 +40,7 @@ def file_document(path: str, text: str = SOURCE, *, content_hash: str = "h1") ->
         key=path,
         text=text,
         extraction=extract(text, outline),
-        path_terms=words.count_terms(words.words(path)),
+        path_terms=text_module.count_terms(text_module.words(path)),
         content_hash=content_hash,
         size=len(text),
         mtime_ns=1,

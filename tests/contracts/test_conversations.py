@@ -14,7 +14,7 @@ from satchel.sources.conversations import Exchange
 from satchel.types import Format, Kind
 from tests.e2e.sample import sample_repository
 from tests.postgres import move_home
-from tests.sources.test_transcripts import call, line, result, said
+from tests.sources.test_conversations_transcripts import call, line, result, said
 
 ANSWER = "The pool closes them after nine minutes, see IDLE_MINUTES."
 

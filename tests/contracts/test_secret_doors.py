@@ -17,9 +17,9 @@ from satchel.operations.operation import Caller, Operation, Shape
 from satchel.operations.registry import OPERATIONS, TOOLS
 from satchel.testing import TinyRepository
 from satchel.web.application import mcp_app
-from tests.mcp.test_http import post, running
+from tests.mcp.test_server_http import post, running
 from tests.postgres import move_home
-from tests.test_redact import TOKENS
+from tests.safety.test_sanitize_redact import TOKENS
 from tests.web.asking import client_of
 
 KEY = TOKENS["github-token"]

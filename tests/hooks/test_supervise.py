@@ -46,7 +46,7 @@ def test_half_an_answer_is_none(new_host: Host, capfd: pytest.CaptureFixture[str
         out, err = capfd.readouterr()
         assert out == ""
         assert reason in err
-    assert [entry["outcome"] for entry in new_host.entries()] == ["failed"] * 4
+    assert [main["outcome"] for main in new_host.entries()] == ["failed"] * 4
 
 
 def test_a_worker_that_takes_too_long_is_ended(
@@ -140,7 +140,7 @@ def test_the_worker_answers_logs_and_takes_the_root_that_is_named(host: Host, mo
         text, out = work(monkeypatch, arguments, sent | {"session_id": f"s{number}"})
         assert text == ""
         assert "def send_order" in json.loads(out)["hookSpecificOutput"]["additionalContext"]
-    assert [entry["tokens"] > 0 for entry in host.entries()] == [True, True]
+    assert [main["tokens"] > 0 for main in host.entries()] == [True, True]
     assert host.entries()[0]["session"] != host.entries()[1]["session"]
 
 
@@ -175,7 +175,7 @@ def test_a_log_that_cannot_be_written_is_said_and_does_not_cost_the_answer(
 
 
 def test_the_command_line_leads_there(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    from satchel.cli import main as entry
+    from satchel.cli import main
 
     ended: list[int] = []
     calls: list[Sequence[str]] = []
@@ -188,10 +188,10 @@ def test_the_command_line_leads_there(monkeypatch: pytest.MonkeyPatch, capfd: py
     monkeypatch.setattr("sys.argv", ["satchel", "hook", "prompt"])
     monkeypatch.setattr(supervise, "main", calls.append)
     with pytest.raises(SystemExit):
-        entry.main()
+        main.main()
     monkeypatch.setattr(supervise, "main", None)
     with pytest.raises(SystemExit):
-        entry.main()
+        main.main()
     assert (ended, calls) == ([0, 0], [["prompt"]])
     assert "TypeError" in capfd.readouterr().err
 

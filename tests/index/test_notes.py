@@ -15,7 +15,7 @@ import pytest
 from satchel import Satchel
 from satchel.config import Folders
 from satchel.errors import NoIndexError, UsageError
-from satchel.index import notes as export_module
+from satchel.index import notes
 from satchel.index.options import BROKEN_LINKS, LINKS_DUE
 from satchel.search.query import analyse
 from satchel.search.rank_records import search_records
@@ -23,7 +23,7 @@ from satchel.system.locations import Registry, WorkspaceType
 from satchel.types import EdgeType, Kind
 from tests.index.indexing import Index, differences, stopping_at
 from tests.index.vaults import RandomVault, VaultIndex, fresh_vault_contents
-from tests.sources.notes.exports import export, field, node, tagged
+from tests.sources.exports import export, field, node, tagged
 
 RANDOM_EDITS = 40
 """The same as `benchmarks/vault_edits.py` does 500 times."""
@@ -187,7 +187,7 @@ def test_an_unchanged_export_is_not_opened_and_a_touched_one_writes_no_note(
     tana.run()
     os.utime(tana.root, (1, 1))
     assert tana.run().unchanged == 5
-    monkeypatch.setattr(export_module, "_read", lambda *_: pytest.fail("the export was opened"))
+    monkeypatch.setattr(notes, "_read", lambda *_: pytest.fail("the export was opened"))
     assert tana.run().is_fresh
 
 
@@ -206,7 +206,7 @@ def test_only_notes_that_differ_are_written(tana: Index, tmp_path: Path) -> None
 
 
 def test_a_stopped_import_is_completed_by_the_next_run(tana: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export_module, "PUBLISH_NOTES", 2)
+    monkeypatch.setattr(notes, "PUBLISH_NOTES", 2)
     assert tana.run(stopping_at(2)).interrupted
     report = tana.run()
     assert not report.interrupted

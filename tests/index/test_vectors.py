@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.index import vectors as module
+from satchel.index import vectors
 from satchel.sources.conversations import Exchange
 from satchel.testing import HashEmbedder, TinyRepository
 from satchel.types import Kind
@@ -143,9 +143,9 @@ def test_what_is_imported_gets_its_vector_at_once_too(satchel: Satchel) -> None:
 def test_an_import_that_vectors_cannot_keep_up_with_leaves_them_for_later(
     satchel: Satchel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "QUICK_SECONDS", -1.0)
+    monkeypatch.setattr(vectors, "QUICK_SECONDS", -1.0)
     satchel.remember_exchanges(exchanges("a", 2), origin="meeting")
-    monkeypatch.setattr(module, "QUICK_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(vectors, "QUICK_SECONDS", PATIENCE_SECONDS)
     satchel.remember_exchanges(exchanges("b", 2), origin="meeting")
     assert satchel.vectors.state().counts.done == 0, "once it did not keep up, the next write does not wait again"
     assert satchel.embed().counts.is_complete

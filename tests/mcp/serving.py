@@ -18,7 +18,7 @@ from typing import Any
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from tests.operations.test_foreseeing import FAILED
+from tests.operations.test_ask_unasked import FAILED
 
 PATIENCE_SECONDS = 30.0
 """Longer than anything here takes on a busy machine."""

@@ -108,7 +108,7 @@ def test_case_8_equal_experiences_are_one_group(root: Path) -> None:
 
 
 def test_case_9_a_value_far_from_its_group_is_refused_through_python_and_import(satchel: Satchel) -> None:
-    """The command line has the same case in tests/cli/test_values.py."""
+    """The command line has the same case in tests/cli/test_remember_values.py."""
     cluster = full(satchel).clusters[0]
     with pytest.raises(UsageError, match=r"too far from its group .*: distance .* at most .*mean .* half of"):
         satchel.values.accept(FAR, cluster.id)

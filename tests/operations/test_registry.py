@@ -12,7 +12,7 @@ from satchel.errors import UsageError
 from satchel.operations.operation import Caller, Operation, Parameter, Shape, StoppedError
 from satchel.operations.registry import OPERATIONS, TOOLS
 from tests.operations.conftest import Ask, stable
-from tests.operations.test_foreseeing import FAILED
+from tests.operations.test_ask_unasked import FAILED
 
 MANY = {
     "context_query": {"question": "backoff"},

@@ -23,7 +23,7 @@ from satchel.hooks.event_input import parse
 from satchel.mcp.stdio import parsed
 from satchel.safety import sanitize
 from satchel.search.trace import LONGEST_LINE, read_trace
-from satchel.sources.code import parse as code_parser
+from satchel.sources.code import parse as parse_module
 from satchel.sources.code.outline import outline
 from satchel.sources.conversations import read_transcript
 from satchel.sources.docs import outline_chunk
@@ -32,7 +32,7 @@ from satchel.sources.vault import read_note
 from satchel.store.sqlite.connection import damage
 from satchel.system.files import decode
 from tests.sources.code.rendering import SAMPLES, assert_tiles
-from tests.sources.code.test_properties import assert_sound
+from tests.sources.code.test_outline_properties import assert_sound
 
 TESTS = Path(__file__).parents[1]
 MEMORY = TESTS / "store" / "released" / "memory-2.sql"
@@ -65,17 +65,17 @@ def damaged(raw: bytes, seed: int) -> bytes:
 
 def code(path: Path, text: str, _raw: bytes) -> None:
     reports = 0
-    original = code_parser._Budget.is_spent
+    original = parse_module._Budget.is_spent
 
-    def counted(self: code_parser._Budget, offset: int, has_error: bool) -> bool:
+    def counted(self: parse_module._Budget, offset: int, has_error: bool) -> bool:
         nonlocal reports
         reports += 1
         return original(self, offset, has_error)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(code_parser._Budget, "is_spent", counted)
+        patch.setattr(parse_module._Budget, "is_spent", counted)
         assert_sound(outline(text, path.stem.partition("-")[0]), text)
-    assert reports <= 2 * (code_parser.TICKS + code_parser.TICKS_PER_KILOBYTE * len(text) // 1_000) + 2_000
+    assert reports <= 2 * (parse_module.TICKS + parse_module.TICKS_PER_KILOBYTE * len(text) // 1_000) + 2_000
 
 
 def doc(path: Path, text: str, _raw: bytes) -> None:

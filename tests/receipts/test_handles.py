@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.receipts import handles as room
+from satchel.receipts import handles as handles_module
 from satchel.receipts.handles import HandleLedger, HandleTarget, handles_of
 from satchel.types import Kind
 from tests.e2e.test_question import QUESTION
@@ -61,8 +61,8 @@ def test_only_the_user_can_read_it(tmp_path: Path) -> None:
 
 
 def test_the_older_half_is_forgotten_when_it_grows_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "MOST_BYTES", 4_000)
-    monkeypatch.setattr(room, "KEPT_BYTES", 2_000)
+    monkeypatch.setattr(handles_module, "MOST_BYTES", 4_000)
+    monkeypatch.setattr(handles_module, "KEPT_BYTES", 2_000)
     path = tmp_path / "shop.jsonl"
     handles = HandleLedger(path)
     for number in range(200):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel import text as words
+from satchel import text as text_module
 from satchel.search import bm25
 from satchel.search.query import QueryTerm
 from satchel.store.extract import extract
@@ -35,7 +35,7 @@ def document(number: int, name: str, parts: Parts) -> NewDocument:
     )
     text = "\n".join(lines)
     path = f"{name}/{number}"
-    terms = words.count_terms(words.words(path))
+    terms = text_module.count_terms(text_module.words(path))
     return NewDocument(Kind.CODE, path, text, extract(text, outline), terms)
 
 
@@ -44,9 +44,9 @@ def expected_chunks(files: list[tuple[str, Parts]], term: QueryTerm) -> list[flo
     frequencies, lengths = [], []
     for name, parts in files:
         for title, body in parts:
-            weighted = float(Counter(words.stem(word) for word in body)[term.term])
-            weighted += (bm25.NAME_WEIGHT + bm25.SIGNATURE_WEIGHT) * (words.stem(title) == term.term)
-            weighted += bm25.PATH_WEIGHT * (words.stem(name) == term.term)
+            weighted = float(Counter(text_module.stem(word) for word in body)[term.term])
+            weighted += (bm25.NAME_WEIGHT + bm25.SIGNATURE_WEIGHT) * (text_module.stem(title) == term.term)
+            weighted += bm25.PATH_WEIGHT * (text_module.stem(name) == term.term)
             frequencies.append(weighted)
             lengths.append(len(body))
     average = max(sum(lengths) / len(lengths), 1.0)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.errors import UsageError
-from satchel.sources import change as room
+from satchel.sources import change as change_module
 from satchel.sources.change import Change, ChangeOptions, change_data, change_from, opcodes, read_change
 from satchel.system.git import find_repository
 from tests.repositories import commit, git, new_repository
@@ -207,7 +207,7 @@ def test_secrets_in_changed_lines_are_redacted(folder: Path) -> None:
 
 
 def test_a_sweep_over_too_many_files_is_cut_and_said_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "MOST_FILES", 1)
+    monkeypatch.setattr(change_module, "MOST_FILES", 1)
     write(folder, BASE.replace("0.1 *", "0.2 *"))
     write(folder, "# Other\n", "docs/guide.md")
     change = changed(folder)
@@ -256,5 +256,5 @@ def test_the_steps_turn_one_text_into_the_other(old: list[str], new: list[str]) 
 
 
 def test_very_long_differences_count_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "MOST_COMPARED_LINES", 3)
+    monkeypatch.setattr(change_module, "MOST_COMPARED_LINES", 3)
     assert opcodes(["x", *"abcd", "y"], ["x", *"efgh", "y"]) == [("replace", 1, 5, 1, 5)]

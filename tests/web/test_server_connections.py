@@ -17,7 +17,7 @@ import pytest
 
 from satchel.engine import Satchel
 from satchel.system.state_files import index_lock
-from satchel.web import server as web_server
+from satchel.web import server
 from satchel.web.access import Access, own_origins
 from satchel.web.server import listening, run
 from tests.e2e.sample import sample_repository
@@ -93,14 +93,14 @@ REFUSED = b"POST /api/search HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: 9
 
 
 def test_a_header_that_does_not_end_is_cut(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(web_server, "HEADER_SECONDS", 0.05)
+    monkeypatch.setattr(server, "HEADER_SECONDS", 0.05)
     assert received(port) == b""
     assert received(port, HALF) == b""
     assert received(port, WHOLE % port, HALF).count(b'"status":"ok"') == 1
 
 
 def test_a_body_that_nobody_reads_is_cut(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(web_server, "BODY_SECONDS", -0.95)
+    monkeypatch.setattr(server, "BODY_SECONDS", -0.95)
     assert received(port, REFUSED % port).startswith(b"HTTP/1.1 401 ")
 
 

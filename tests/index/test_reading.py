@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from satchel.index import reading as lanes
+from satchel.index import reading as reading_module
 from satchel.index.options import ReadingOptions
 from satchel.index.reading import FAILED, Lanes, Reading, Shared, receive, send
 from tests.index.indexing import KEY, never
@@ -38,9 +38,9 @@ def options(tmp_path: Path) -> ReadingOptions:
 @pytest.fixture(autouse=True)
 def cheap_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker for every few kilobytes."""
-    monkeypatch.setattr(lanes, "WORKER_WORTH_BYTES", 1_000)
-    monkeypatch.setattr(lanes, "BATCH_BYTES", 2_000)
-    monkeypatch.setattr(lanes, "LAST_BATCH_BYTES", 2_000)
+    monkeypatch.setattr(reading_module, "WORKER_WORTH_BYTES", 1_000)
+    monkeypatch.setattr(reading_module, "BATCH_BYTES", 2_000)
+    monkeypatch.setattr(reading_module, "LAST_BATCH_BYTES", 2_000)
 
 
 def paths_of(options: ReadingOptions) -> list[tuple[str, int]]:
@@ -62,7 +62,7 @@ def worker_script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str) ->
     script = tmp_path / "worker.py"
     start = "import sys\nfrom satchel.index import reading\nsys.exit(reading.main())\n"
     script.write_text(f"{code}\n{start}")
-    monkeypatch.setattr(lanes, "WORKER", ("-P", str(script)))
+    monkeypatch.setattr(reading_module, "WORKER", ("-P", str(script)))
 
 
 DIES_OVER = """
@@ -79,7 +79,7 @@ reading.read_file = dying
 
 def dying_over(paths: set[str]) -> Callable[..., object]:
     """The same for a fork of this process."""
-    read, parent = lanes.read_file, os.getpid()
+    read, parent = reading_module.read_file, os.getpid()
 
     def dying(path: str, *arguments: Any) -> object:
         if path in paths and os.getpid() != parent:
@@ -94,14 +94,14 @@ def dying_over(paths: set[str]) -> Callable[..., object]:
 def test_workers_are_forks_where_no_other_thread_runs(
     options: ReadingOptions, monkeypatch: pytest.MonkeyPatch, threads: int, forks: int
 ) -> None:
-    made: list[lanes._Forked] = []
-    forked = lanes._Forked
+    made: list[reading_module._Forked] = []
+    forked = reading_module._Forked
 
-    def noted() -> lanes._Forked:
+    def noted() -> reading_module._Forked:
         made.append(forked())
         return made[-1]
 
-    monkeypatch.setattr(lanes, "_Forked", noted)
+    monkeypatch.setattr(reading_module, "_Forked", noted)
     monkeypatch.setattr(threading, "active_count", lambda: threads)
     assert len(read_all(options, 3)) == FILES
     assert len(made) == forks
@@ -110,7 +110,7 @@ def test_workers_are_forks_where_no_other_thread_runs(
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a fork with its parent")
 def test_a_forked_worker_holds_no_file_of_its_parent_and_is_ended_twice_without_harm(options: ReadingOptions) -> None:
     with Path(os.devnull).open():
-        worker = lanes._Forked()
+        worker = reading_module._Forked()
     send(worker.stdin, options)
     assert receive(worker.stdout, str) == "ready"
     assert {path.name for path in Path(f"/proc/{worker.pid}/fd").iterdir()} == {"0", "1", "2"}
@@ -131,12 +131,12 @@ def test_any_number_of_processes_reads_the_same_in_the_same_order(options: Readi
 @pytest.fixture
 def workers_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """This process leaves every batch to the workers."""
-    take = lanes._take
+    take = reading_module._take
 
-    def take_elsewhere(batches: deque[lanes.Batch]) -> lanes.Batch | None:
+    def take_elsewhere(batches: deque[reading_module.Batch]) -> reading_module.Batch | None:
         return None if threading.current_thread() is threading.main_thread() else take(batches)
 
-    monkeypatch.setattr(lanes, "_take", take_elsewhere)
+    monkeypatch.setattr(reading_module, "_take", take_elsewhere)
 
 
 @pytest.mark.usefixtures("workers_only")
@@ -146,7 +146,7 @@ def test_a_worker_that_dies_costs_only_the_file_over_which_it_died(
     options: ReadingOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dying: set[str], threads: int
 ) -> None:
     worker_script(monkeypatch, tmp_path, DIES_OVER.format(dying=dying))
-    monkeypatch.setattr(lanes, "read_file", dying_over(dying))
+    monkeypatch.setattr(reading_module, "read_file", dying_over(dying))
     monkeypatch.setattr(threading, "active_count", lambda: threads)
     readings = read_all(options, 3)
     assert len(readings) == FILES
@@ -157,7 +157,7 @@ def test_a_worker_that_dies_costs_only_the_file_over_which_it_died(
 def test_workers_that_cannot_start_leave_the_work_to_this_process(
     options: ReadingOptions, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(lanes, "WORKER", ("-c", "raise SystemExit('not installed here')"))
+    monkeypatch.setattr(reading_module, "WORKER", ("-c", "raise SystemExit('not installed here')"))
     readings = read_all(options, 3)
     assert len(readings) == FILES
     assert not [reading for reading in readings if reading.failed]
@@ -194,7 +194,7 @@ def test_a_stop_keeps_what_was_read_and_leaves_nobody(options: ReadingOptions) -
 @pytest.fixture
 def worker(options: ReadingOptions) -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen(
-        [sys.executable, *lanes.WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, *reading_module.WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert process.stdin is not None
     assert process.stdout is not None
@@ -265,7 +265,7 @@ def test_a_worker_that_is_busy_dies_with_its_parent(
     options: ReadingOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_forked: bool
 ) -> None:
     worker_script(monkeypatch, tmp_path, NEVER_READS)
-    worker_command = () if is_forked else lanes.WORKER
+    worker_command = () if is_forked else reading_module.WORKER
     parent = subprocess.Popen(
         [sys.executable, "-c", PARENT, options.root, *worker_command], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )

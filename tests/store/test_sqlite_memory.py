@@ -8,7 +8,6 @@ import pytest
 
 from satchel import Satchel
 from satchel.store.sqlite import SqliteStore, connection
-from satchel.store.sqlite import connection as schema
 from satchel.types import Kind
 from tests.contracts.documents import record_document
 from tests.e2e.sample import sample_repository
@@ -32,8 +31,8 @@ def test_a_memory_file_is_copied_before_its_schema_changes(tmp_path: Path, monke
     with store.write() as writer:
         writer.put([record_document("m1", "alpha", kind=Kind.MEMORY)])
     store.close()
-    steps = (*schema.STEPS, "CREATE TABLE later(id INTEGER PRIMARY KEY)")
-    monkeypatch.setattr(schema, "STEPS", steps)
+    steps = (*connection.STEPS, "CREATE TABLE later(id INTEGER PRIMARY KEY)")
+    monkeypatch.setattr(connection, "STEPS", steps)
     monkeypatch.setattr(connection, "STEPS", steps)
     SqliteStore(path, durable=True).close()
     copy = tmp_path / f"memory.schema-{len(steps) - 1}.db"
@@ -46,6 +45,6 @@ def test_a_memory_file_is_copied_before_its_schema_changes(tmp_path: Path, monke
 def test_an_index_is_not_copied_because_it_can_be_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "index.db"
     SqliteStore(path).close()
-    monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, "CREATE TABLE later(id INTEGER PRIMARY KEY)"))
+    monkeypatch.setattr(connection, "STEPS", (*connection.STEPS, "CREATE TABLE later(id INTEGER PRIMARY KEY)"))
     SqliteStore(path).close()
     assert not list(tmp_path.glob("index.schema-*"))

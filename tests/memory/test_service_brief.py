@@ -19,7 +19,7 @@ from tests.e2e.sample import sample_repository
 from tests.memory.attempts import NOW, write_attempts
 from tests.memory.samples import FALSIFIED, STARTED
 from tests.oracle import o200k
-from tests.test_redact import TOKENS
+from tests.safety.test_sanitize_redact import TOKENS
 
 TRACE = """Traceback (most recent call last):
   File "/home/me/shop/client.py", line 21, in send_order

@@ -13,7 +13,7 @@ from satchel.hooks import answers
 from satchel.hooks.answers import asks_something, prompt_certainty
 from satchel.hooks.subject import USUAL_WORDS, peculiarity, usual_shares
 from tests.hooks.conftest import Host
-from tests.test_redact import TOKENS
+from tests.safety.test_sanitize_redact import TOKENS
 
 QUESTION = "where is an order sent again when the connection drops?"
 

@@ -15,7 +15,7 @@ from satchel.memory.scope import EVERYWHERE, Notebook
 from satchel.sources.conversations import Action, Exchange
 from satchel.types import Kind
 from tests.memory.conftest import MakeNotebook
-from tests.sources.test_transcripts import call, line, result, said
+from tests.sources.test_conversations_transcripts import call, line, result, said
 
 PROMPT = line("user", "Why does the cart lose items?", uuid="u1")
 REPLY = line("assistant", [said("A race in add_item."), call("t1", "Bash", command="make test")], uuid="a1")

@@ -6,7 +6,7 @@ import pytest
 
 from satchel.errors import UsageError
 from tests.operations.conftest import Ask
-from tests.operations.test_foreseeing import FAILED, fail_once
+from tests.operations.test_ask_unasked import FAILED, fail_once
 
 
 def test_a_memory_is_stored_listed_and_found(ask: Ask) -> None:

@@ -16,7 +16,7 @@ from satchel.index import commits
 from satchel.index.commits import COMMIT_LANGUAGE
 from satchel.store.extract import extract, extract_record, extract_records
 from satchel.store.records import Extraction
-from satchel.system import git as safe_git
+from satchel.system import git as git_module
 from satchel.testing import TinyRepository
 from satchel.types import Kind, Outline, Part, Role
 from tests.index.indexing import Index, differences, fresh_contents
@@ -38,7 +38,7 @@ def words_of(index: Index, term: str) -> int:
 @pytest.fixture
 def no_git_process(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From the call on, no git may be started."""
-    return lambda: monkeypatch.setattr(safe_git, "_command", None)
+    return lambda: monkeypatch.setattr(git_module, "_command", None)
 
 
 def test_after_head_moved_back_nothing_of_later_commits_shows(repository: TinyRepository, index: Index) -> None:

@@ -17,7 +17,7 @@ from satchel.errors import GitError
 from satchel.index import commits
 from satchel.index.walk import walk
 from satchel.sources.commits import diff_stat, read_commits, visible_commits
-from satchel.system import git as safe_git
+from satchel.system import git as git_module
 from satchel.system.git import Repository, find_repository, head, repository_at, run, shallow_boundary, stream
 from satchel.system.locations import repository_name
 from tests.repositories import commit, git, git_allowing_failure, git_bytes, new_repository
@@ -43,7 +43,7 @@ class TestFinding:
 
     @pytest.fixture(autouse=True)
     def _no_git(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(safe_git, "_command", None)  # whatever would start git fails
+        monkeypatch.setattr(git_module, "_command", None)  # whatever would start git fails
 
     def test_from_the_top_and_from_below(self, tree: Path) -> None:
         expected = Repository(tree.resolve(), tree.resolve() / ".git", tree.resolve() / ".git")
@@ -60,11 +60,11 @@ class TestFinding:
         assert other.common_dir == found(tree).common_dir
         assert other.git_dir == other.common_dir / "worktrees" / "other"
         assert head(other) == head(found(tree))
-        assert safe_git.other_work_trees(other) == [tree.resolve()]
-        assert safe_git.other_work_trees(found(tree)) == [other.work_tree]
+        assert git_module.other_work_trees(other) == [tree.resolve()]
+        assert git_module.other_work_trees(found(tree)) == [other.work_tree]
         foreign = new_repository(tmp_path / "foreign")
         (other.git_dir / "gitdir").write_text(f"{foreign / '.git'}\n")
-        assert safe_git.other_work_trees(found(tree)) == []
+        assert git_module.other_work_trees(found(tree)) == []
 
     def test_a_submodule(self, tree: Path, tmp_path: Path) -> None:
         root = new_repository(tmp_path / "root")
@@ -247,7 +247,7 @@ class TestRunning:
         self, tree: Path, fake_git: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         fake_git("while :; do echo x; done")
-        monkeypatch.setattr(safe_git, "TOTAL_LIMIT", 0.1)
+        monkeypatch.setattr(git_module, "TOTAL_LIMIT", 0.1)
         with pytest.raises(GitError, match=r"git log took more than 0\.1 seconds and was stopped"):
             run(found(tree), "log")
 
@@ -265,7 +265,7 @@ class TestRunning:
     @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="this system cannot bound another process")
     def test_the_memory_of_git_is_bounded(self, tree: Path, fake_git: Callable[[str], None]) -> None:
         fake_git("sleep 0.3; ulimit -v")
-        assert int(run(found(tree), "log")) == safe_git.MEMORY_LIMIT // 1024
+        assert int(run(found(tree), "log")) == git_module.MEMORY_LIMIT // 1024
 
     def test_children_of_git_end_with_it(self, tree: Path, tmp_path: Path, fake_git: Callable[[str], None]) -> None:
         os.mkfifo(tmp_path / "open")
@@ -304,8 +304,8 @@ class TestRunning:
 
     def test_a_repository_of_somebody_else_is_readable(self, tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert git_allowing_failure(tree, "log", GIT_TEST_ASSUME_DIFFERENT_OWNER="1") == 128
-        foreign = {**safe_git._ENVIRONMENT, "GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"}
-        monkeypatch.setattr(safe_git, "_ENVIRONMENT", foreign)
+        foreign = {**git_module._ENVIRONMENT, "GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"}
+        monkeypatch.setattr(git_module, "_ENVIRONMENT", foreign)
         assert len(list(read_commits(found(tree)))) == 2
 
     def test_a_lock_left_behind_is_no_obstacle(self, tree: Path) -> None:
@@ -498,8 +498,8 @@ def tree_bomb(folder: Path) -> Path:
 
 
 def test_a_git_bomb_costs_only_the_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(safe_git, "MEMORY_LIMIT", 96 << 20)
-    monkeypatch.setattr(safe_git, "OUTPUT_LIMIT", 1 << 20)
+    monkeypatch.setattr(git_module, "MEMORY_LIMIT", 96 << 20)
+    monkeypatch.setattr(git_module, "OUTPUT_LIMIT", 1 << 20)
     monkeypatch.setattr(commits, "PATIENCE_SECONDS", 0.0)
     with Satchel.open(tree_bomb(tmp_path / "bomb")) as satchel:
         context = satchel.assemble("what does wait_for_lock return")

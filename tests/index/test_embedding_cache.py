@@ -5,7 +5,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from satchel.index import embedding as module
+from satchel.index import embedding
 from satchel.index.embedding import VectorCache
 
 KEY = b"k" * 32
@@ -31,7 +31,7 @@ def test_a_key_depends_on_the_fingerprint_the_text_and_the_user(tmp_path: Path) 
 
 
 def test_the_oldest_are_dropped_where_there_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_ROWS", 20)
+    monkeypatch.setattr(embedding, "MOST_ROWS", 20)
     cache = VectorCache(tmp_path / "vectors.db", KEY)
     keys = [cache.key("f", str(number)) for number in range(21)]
     for key in keys:

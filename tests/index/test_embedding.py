@@ -12,7 +12,7 @@ import pytest
 
 from satchel.embed import fingerprint
 from satchel.errors import EmbeddingError
-from satchel.index import embedding as module
+from satchel.index import embedding
 from satchel.index.embedding import BATCH_CHUNKS, COMPLETE, VectorCache, counts, fill
 from satchel.store.extract import chunk_texts
 from satchel.store.records import NewDocument
@@ -207,7 +207,7 @@ def test_a_chunk_that_changed_while_it_was_embedded_gets_no_wrong_vector(
 def test_vectors_are_published_now_and_then(
     store: SqliteStore, cache: VectorCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "PUBLISH_CHUNKS", BATCH_CHUNKS)
+    monkeypatch.setattr(embedding, "PUBLISH_CHUNKS", BATCH_CHUNKS)
     put(store, memories(*(f"text number {number}" for number in range(40))))
     before = int(store.revision)
     fill(store, KINDS, HashEmbedder(), cache)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Satchel
-from tests.cli.test_context import QUESTION
+from tests.cli.test_ask_context import QUESTION
 
 pytestmark = pytest.mark.usefixtures("shop")
 

@@ -10,7 +10,7 @@ import pytest
 from satchel.hooks import answers, background
 from satchel.system import hook_log
 from tests.hooks.conftest import Host
-from tests.test_redact import TOKENS
+from tests.safety.test_sanitize_redact import TOKENS
 
 
 def transcript(host: Host, text: str = "why is the order sent twice?") -> Path:

@@ -11,7 +11,7 @@ import pytest
 
 from satchel.testing import TinyRepository
 from tests.cli.conftest import FILES, Satchel
-from tests.cli.test_context import QUESTION, lines
+from tests.cli.test_ask_context import QUESTION, lines
 from tests.oracle import o200k
 
 pytestmark = pytest.mark.usefixtures("shop")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel import text as words
+from satchel import text
 from satchel.store import extract
 from satchel.store.extract import LARGEST_COUNT, TermCounts, count
 
@@ -23,20 +23,20 @@ def counts_of(counted: TermCounts, number: int) -> dict[str, int]:
 
 
 def expected(piece: str) -> Counter[str]:
-    return Counter(term for word in words.words(piece) for term in words.terms_of(word))
+    return Counter(term for word in text.words(piece) for term in text.terms_of(word))
 
 
 @given(pieces, pieces)
 def test_every_piece_has_the_terms_of_its_words(wanted: list[str], measured: list[str]) -> None:
     counted = count(wanted, measured)
     assert [counts_of(counted, number) for number in range(len(wanted))] == [expected(piece) for piece in wanted]
-    assert counted.word_totals.tolist() == [len(words.words(piece)) for piece in (*wanted, *measured)]
+    assert counted.word_totals.tolist() == [len(text.words(piece)) for piece in (*wanted, *measured)]
     assert counted.term_totals.tolist() == [expected(piece).total() for piece in (*wanted, *measured)]
 
 
 @given(pieces)
 def test_the_vocabulary_holds_each_term_once_in_the_order_of_the_text(wanted: list[str]) -> None:
-    found = [term for piece in wanted for word in words.words(piece) for term in words.terms_of(word)]
+    found = [term for piece in wanted for word in text.words(piece) for term in text.terms_of(word)]
     assert count(wanted).vocabulary == list(dict.fromkeys(found))
 
 

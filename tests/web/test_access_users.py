@@ -22,7 +22,7 @@ from satchel.operations.registry import OPERATIONS
 from satchel.web.access import Access, Rights, UserTokens
 from tests.web.asking import PORT, TOKEN, client_of, environment
 from tests.web.process import Server, serving
-from tests.web.test_mcp import ERAS, connected, running, text_of
+from tests.web.test_application_mcp import ERAS, connected, running, text_of
 
 STARTED = {
     "action": "start", "domain": "debugging", "strategy": "read-the-error", "goal": "a goal", "hypothesis": "a cause",

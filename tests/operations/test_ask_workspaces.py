@@ -14,7 +14,7 @@ from satchel.system.locations import Registry
 from satchel.testing import TinyRepository
 from satchel.types import Context
 from tests.operations.conftest import Ask
-from tests.sources.notes.exports import export, node
+from tests.sources.exports import export, node
 
 API = {
     "src/client.py": '''def fetch_orders(page: int) -> list[str]:

@@ -17,7 +17,7 @@ from satchel.web.server import MOST_RESTARTS
 from tests.e2e.sample import sample_repository
 from tests.web.asking import TOKEN
 from tests.web.process import PATIENCE_SECONDS, Server, serving
-from tests.web.test_mcp import ERAS, NOW, connected, text_of
+from tests.web.test_application_mcp import ERAS, NOW, connected, text_of
 from tests.web.test_server import without_timings
 
 WORKERS = ("--workers", "2")

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from satchel.sources import commits
-from satchel.sources import commits as line_counts
 from satchel.sources.commits import Counted, LineCounts, diff_stat
-from satchel.system import git as safe_git
+from satchel.system import git as git_module
 from tests.repositories import commit, git, new_repository
 
 
@@ -35,7 +34,7 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     asked: list[list[str]] = []
 
     def noted(
-        repository: safe_git.Repository, shas: Iterable[str], *, should_stop: Callable[[], bool] | None = None
+        repository: git_module.Repository, shas: Iterable[str], *, should_stop: Callable[[], bool] | None = None
     ) -> dict[str, tuple[int, int] | None]:
         asked.append(list(shas))
         return diff_stat(repository, asked[-1], should_stop=should_stop)
@@ -55,7 +54,7 @@ def test_one_process_counts_all_that_are_new_and_none_what_is_known(tree: Path, 
 
 
 def test_what_is_remembered_is_bounded(tree: Path, processes: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line_counts, "REMEMBERED_COMMITS", 1)
+    monkeypatch.setattr(commits, "REMEMBERED_COMMITS", 1)
     shas = [commit(tree, "more", {"a.py": "x\n" * number}) for number in (1, 2)]
     counts = LineCounts(tree)
     for sha in (*shas, shas[0], shas[0]):

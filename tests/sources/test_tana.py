@@ -14,7 +14,7 @@ from satchel.sources.notes import field_lines
 from satchel.sources.tana import UNTITLED, TanaWorkspace, read_nodes
 from satchel.types import EdgeType
 from tests.eval_data import data_file
-from tests.sources.notes.exports import export, field, node, notes_of, tagged
+from tests.sources.exports import export, field, node, notes_of, tagged
 
 CHILD, PARENT, REFERENCE, FIELD = EdgeType.CHILD, EdgeType.PARENT, EdgeType.REFERENCE, EdgeType.FIELD
 

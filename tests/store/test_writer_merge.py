@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 import pytest
 
-from satchel.store import writer as merge
+from satchel.store import writer as writer_module
 from satchel.store.records import DamagedStoreError
 from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
@@ -21,7 +21,7 @@ from tests.soundness import contents, faults
 def store(tmp_path: Path) -> Iterator[SqliteStore]:
     """A store of many segments of two kinds: documents are gone, hidden, or gone with their segment."""
     opened = SqliteStore(tmp_path / "index.db")
-    for number in range(merge.MOST_SEGMENTS + 4):
+    for number in range(writer_module.MOST_SEGMENTS + 4):
         with opened.write() as writer:
             words = " ".join(f"word{number * 7 + step}" for step in range(20))
             writer.put([record_document(f"c{number}", f"alpha {words}"), record_document(f"d{number}", "alpha beta")])
@@ -46,7 +46,7 @@ def look(store: SqliteStore) -> tuple[list[str], dict[str, Any], int]:
 def test_merging_in_ranges_of_any_size_changes_nothing_that_can_be_seen(
     store: SqliteStore, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(merge, "RANGE_TERMS", step)
+    monkeypatch.setattr(writer_module, "RANGE_TERMS", step)
     _, before, _ = look(store)
     with store.write() as writer:
         writer.merge(lambda: False)
@@ -63,7 +63,7 @@ def test_merging_in_ranges_of_any_size_changes_nothing_that_can_be_seen(
 def test_a_merge_that_is_stopped_midway_leaves_the_store_as_it_was(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(merge, "RANGE_TERMS", 3)
+    monkeypatch.setattr(writer_module, "RANGE_TERMS", 3)
     before = look(store)
     asked = iter([False] * 4)
     with store.write() as writer:

@@ -16,7 +16,7 @@ from satchel.system import locations
 from satchel.system.locations import Registry, Workspace, WorkspaceType
 from satchel.testing import TinyRepository
 from tests.cli.conftest import Satchel
-from tests.sources.notes.exports import export, node
+from tests.sources.exports import export, node
 
 
 @pytest.fixture

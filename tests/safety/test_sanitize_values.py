@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from satchel.safety import sanitize
 from satchel.system.files import SkipReason
 from satchel.types import Chunk, Kind
-
-from .test_redact import TOKENS
+from tests.safety.test_sanitize_redact import TOKENS
 
 KEY = TOKENS["github-token"]
 MARK = "[REDACTED:github-token]"
