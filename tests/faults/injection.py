@@ -80,7 +80,7 @@ def _aged(bench: Bench) -> None:
 def _old_schema(bench: Bench) -> None:
     run_all(FIRST, SECOND)(bench)
     connection = apsw.Connection(str(bench.memory))
-    connection.execute("ALTER TABLE bundles DROP COLUMN workspace; PRAGMA user_version = 1")
+    connection.execute("ALTER TABLE documents DROP COLUMN workspace; PRAGMA user_version = 1")
     connection.close()
 
 
@@ -94,7 +94,7 @@ def _junk(bench: Bench) -> None:
 def _one_broken(bench: Bench) -> None:
     run_all(FIRST, SECOND)(bench)
     connection = apsw.Connection(str(bench.memory))
-    connection.execute("UPDATE texts SET body = x'00' WHERE bundle = (SELECT max(bundle) FROM texts)")
+    connection.execute("UPDATE texts SET body = x'00' WHERE document = (SELECT max(document) FROM texts)")
     connection.close()
 
 

@@ -19,30 +19,30 @@ _TYPES = {"int": "integer NOT NULL", "long": "bigint NOT NULL", "text": 'text CO
 
 TABLES: Mapping[str, tuple[str, ...]] = {
     "meta": ("key text, value text", "PRIMARY KEY(root, key)"),
-    "bundles": (
+    "documents": (
         ("id int, kind text, key text, name text, stem text, language text, content_hash text, size long, "
         "mtime_ns long, changed_ns long, line_count int, secondary bool, title text, tags text, fields text, "
-        "created real, updated real, importance maybe, origin text, first_document int, last_document int, "
+        "created real, updated real, importance maybe, origin text, first_chunk int, last_chunk int, "
         "hidden bool, segment int, position int, workspace text"),
         "PRIMARY KEY(root, id)", "UNIQUE(root, kind, key)", "INDEX(root, name)", "INDEX(root, stem)",
         "INDEX(root, segment)",
     ),
-    "texts": ("bundle int, body bytes", "PRIMARY KEY(root, bundle)"),
-    "documents": (
-        "row int, bundle int, role text, name text, twin int, start int, end int, signature text, summary text",
+    "texts": ("document int, body bytes", "PRIMARY KEY(root, document)"),
+    "chunks": (
+        "row int, document int, role text, name text, twin int, start int, end int, signature text, summary text",
         "PRIMARY KEY(root, row)",
     ),
     "definitions": (
-        "document int, name text, owner text, line int", "INDEX(root, name)", "INDEX(root, document)",
+        "chunk int, name text, owner text, line int", "INDEX(root, name)", "INDEX(root, chunk)",
     ),
     "edges": (
         "source int, type text, target text, weight real", "PRIMARY KEY(root, source, type, target)",
         "INDEX(root, target, type)",
     ),
-    "segments": ("id int, kind text, windows int, columns bytes, dead bytes", "PRIMARY KEY(root, id)"),
+    "segments": ("id int, kind text, spans int, columns bytes, dead bytes", "PRIMARY KEY(root, id)"),
     "postings": ("term text, segment int, body bytes", "PRIMARY KEY(root, segment, term)"),
     "skipped": ("path text, reason text, size long, mtime_ns long, changed_ns long", "PRIMARY KEY(root, path)"),
-    "vectors": ("document int, fingerprint text, vector bytes", "PRIMARY KEY(root, fingerprint, document)"),
+    "vectors": ("chunk int, fingerprint text, vector bytes", "PRIMARY KEY(root, fingerprint, chunk)"),
 }  # fmt: skip
 """The tables of the first step: columns with their types, then keys and indexes. Later steps alter them."""
 
@@ -104,7 +104,7 @@ STEPS = (
         *(statement for name in TABLES for statement in _secured(name, _VISIBLE)),
         *(f"ALTER VIEW satchel_root.{name} SET (security_invoker)" for name in TABLES),
         "CREATE SCHEMA satchel_both",
-        *map(_both, ("bundles", "texts", "documents", "definitions", "edges", "segments", "postings", "vectors")),
+        *map(_both, ("documents", "texts", "chunks", "definitions", "edges", "segments", "postings", "vectors")),
         ("CREATE VIEW satchel_both.meta WITH (security_invoker) AS "
         "SELECT key, value FROM satchel_root.meta WHERE key <> 'revision' UNION ALL "
         f"SELECT 'revision', sum(value::bigint)::text FROM satchel.meta WHERE key = 'revision' AND root IN {_CHOSEN} "
