@@ -52,6 +52,14 @@ SPAN_COLUMNS = 7
 PUBLISHED = "published"
 """`meta` key of an index for the name of the team whose published index it was copied from."""
 
+RENAMES = (
+    "documents RENAME TO chunks", "chunks RENAME bundle TO document", "bundles RENAME TO documents",
+    "documents RENAME first_document TO first_chunk", "documents RENAME last_document TO last_chunk",
+    "texts RENAME bundle TO document", "definitions RENAME document TO chunk", "vectors RENAME document TO chunk",
+    "segments RENAME windows TO spans",
+)  # fmt: skip
+"""Statements after `ALTER TABLE` that give the tables and columns of schema 2 the names of schema 3."""
+
 IN_LIST = "IN (SELECT value FROM json_each(?))"
 """SQL condition whose binding is a list as JSON."""
 

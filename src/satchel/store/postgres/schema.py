@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from satchel.store.records import RENAMES
+
 _ROOT = "current_setting('satchel.root')::integer"
 _TYPES = {"int": "integer NOT NULL", "long": "bigint NOT NULL", "text": 'text COLLATE "C" NOT NULL',
           "real": "double precision NOT NULL", "bool": "boolean NOT NULL", "bytes": "bytea NOT NULL",
@@ -44,11 +46,11 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "skipped": ("path text, reason text, size long, mtime_ns long, changed_ns long", "PRIMARY KEY(root, path)"),
     "vectors": ("chunk int, fingerprint text, vector bytes", "PRIMARY KEY(root, fingerprint, chunk)"),
 }  # fmt: skip
-"""The tables of the first step: columns with their types, then keys and indexes. Later steps alter them."""
+"""The tables: columns with their types, then keys and indexes."""
 
 
 def columns_of(table: str) -> list[str]:
-    """Return the names of the columns of a table of the first step, quoted."""
+    """Return the names of the columns of a table, quoted."""
     return [f'"{column.split()[0]}"' for column in TABLES[table][0].split(", ")]
 
 
@@ -84,6 +86,12 @@ def _both(name: str) -> str:
     )
 
 
+def _renamed(*schemas: str) -> str:
+    """Rename the tables and views of these schemas, unless they were created with the names of today."""
+    statements = "; ".join(f"ALTER TABLE {schema}.{rename}" for schema in schemas for rename in RENAMES)
+    return f"DO $$ BEGIN IF to_regclass('satchel.bundles') IS NOT NULL THEN {statements}; END IF; END $$"
+
+
 STEPS = (
     "; ".join((
         "CREATE SCHEMA satchel",
@@ -97,6 +105,7 @@ STEPS = (
         *map(_table, TABLES),
     )),
     "; ".join((
+        _renamed("satchel", "satchel_root"),
         'ALTER TABLE satchel.roots ADD COLUMN owner text COLLATE "C" NOT NULL DEFAULT \'\'',
         "ALTER TABLE satchel.roots DROP CONSTRAINT roots_name_key",
         "ALTER TABLE satchel.roots ADD UNIQUE (name, owner)",
@@ -110,5 +119,6 @@ STEPS = (
         f"SELECT 'revision', sum(value::bigint)::text FROM satchel.meta WHERE key = 'revision' AND root IN {_CHOSEN} "
         "HAVING count(*) > 0"),
     )),
+    _renamed("satchel", "satchel_root", "satchel_both"),
 )  # fmt: skip
-"""The numbered migrations: each runs once, in a transaction of its own."""
+"""The numbered migrations: each runs once, in a transaction of its own. Rights on tables and views stay."""
