@@ -33,7 +33,7 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 
 def said(store: SqliteStore, question: str) -> list[str]:
     """What was said in the hits, best first."""
-    return [store.text(hit.chunk.fields["bundle"]) for hit in ask(store, Kind.CONVERSATION, question).hits]
+    return [store.text(hit.chunk.document) for hit in ask(store, Kind.CONVERSATION, question).hits]
 
 
 def test_the_answer_to_a_question_is_found_though_it_shares_no_word_with_it(store: SqliteStore) -> None:

@@ -43,4 +43,4 @@ def unpacked(path: Path, version: int) -> Path:
 def answers(store: Store) -> list[tuple[str, float, str]]:
     """The hits of a question for each kind, with their texts."""
     hits = [hit for kind, question in QUESTIONS.items() for hit in ask(store, kind, question).hits]
-    return [(hit.chunk.id, hit.score, store.text(int(hit.chunk.fields["bundle"]))) for hit in hits]
+    return [(hit.chunk.id, hit.score, store.text(hit.chunk.document)) for hit in hits]

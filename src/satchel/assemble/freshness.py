@@ -158,7 +158,7 @@ class Freshener:
         return self._live.get(path) or self.lines.read(path, content_hash, lambda: self.store.text(document))
 
     def _look(self, hit: Hit, location: Location) -> _FileNow:
-        document, kind = int(hit.chunk.fields["bundle"]), hit.chunk.kind
+        document, kind = hit.chunk.document, hit.chunk.kind
         lines = self._read(location.path, location.content_hash, document)
         if isinstance(lines, Lines):
             self._live[location.path] = lines
@@ -216,7 +216,7 @@ class Freshener:
             file.withheld += 1
             return None
         if file.stored is None:
-            document = int(hit.chunk.fields["bundle"])
+            document = hit.chunk.document
             file.stored = _all_marked(self._stored(location, document), Freshness.STALE)
         marked = _marked(hit, location, Freshness.STALE)
         if file.lines is None:

@@ -118,7 +118,7 @@ def with_past(
     for file in change.files[:MOST_NAMED_FILES]:
         name = file.path.rpartition("/")[2]
         for hit in ask(analyse(name)).hits:
-            if name in store.text(int(hit.chunk.fields["bundle"])):
+            if name in store.text(hit.chunk.document):
                 # The name alone asks for little, so what it finds has no relevance of its own.
                 hit = best.get(hit.chunk.id, replace(hit, relevance=0.0))
                 score, signal = max(hit.score, ceiling + math.log(PAST)), Signal(SIGNAL, PAST, 1.0)
