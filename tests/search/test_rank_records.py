@@ -29,7 +29,7 @@ def likeness(store: SqliteStore, kind: Kind, values: Mapping[str, float]) -> Lik
         (row, value)
         for key, value in values.items()
         if (document := store.document(kind, key)) is not None
-        for row in range(document.first_chunk, document.last_chunk + 1)
+        for row in document.rows
     ]
     rows.reverse()
     return Likeness(np.array([row for row, _ in rows], dtype=np.int64), np.array([value for _, value in rows]))

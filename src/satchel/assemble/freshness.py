@@ -181,7 +181,7 @@ class Freshener:
         reason = unwanted(lines.path, lines.text(1, len(lines.lines)))
         if reason is not None:
             return _FileNow(location.path, kind, None, reason=f"the file is {reason}")
-        old = self.store.parts(range(stored.first_chunk, stored.last_chunk + 1))
+        old = self.store.chunks(stored.rows)
         parts = [old[row] for row in sorted(old)]
         before = self._stored(location, stored.id).lines
         now = relocate(parts, before, self.lines.outline(lines, is_note=kind is Kind.NOTE).parts, lines.lines)

@@ -88,7 +88,7 @@ def _row(store: Store, kind: Kind, rest: str) -> int | None:
 
 
 def _row_in(store: Store, document: Document, identity: str) -> int | None:
-    parts = store.parts(range(document.first_chunk, document.last_chunk + 1)).values()
+    parts = store.chunks(document.rows).values()
     return next((one.row for one in parts if identity_of(document, one) == identity), None)
 
 

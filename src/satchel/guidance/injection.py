@@ -413,7 +413,7 @@ def _newest(store: Store, kind: Kind, filters: Filters, limit: int, sources: Sou
     for document in sorted(
         store.documents(ids.values()).values(), key=lambda document: (-document.created, document.key)
     ):
-        part = store.parts([document.first_chunk])[document.first_chunk]
+        part = store.chunks([document.first_chunk])[document.first_chunk]
         if len(hits) < limit and filters.admits(document, part.name):
             hits.append(Hit(chunk_of(document, part), 1.0, 0.0, signals=(_INJECTED,)))
     return hits

@@ -147,7 +147,7 @@ def _changed_rows(change: Change, store: Store) -> dict[int, float]:
     for file in change.files:
         document = store.document(Kind.CODE, file.path) if file.names else None
         if document is not None:
-            parts = store.parts(range(document.first_chunk, document.last_chunk + 1))
+            parts = store.chunks(document.rows)
             weight = CHANGED_TEST if document.secondary else CHANGED
             rows |= {row: weight for row, part in parts.items() if part.name in file.names}
     return rows
@@ -159,7 +159,7 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
     touched: dict[int, set[str]] = defaultdict(set)
     for row, _, path in store.edges_to(with_former_names(paths, store), [EdgeType.TOUCHES]):
         touched[row].add(path)
-    parts = store.parts(touched)
+    parts = store.chunks(touched)
     documents = store.documents({part.document for part in parts.values()})
     visible = set(store.iterate_keys(Kind.COMMIT)) if parts else set()
     by_id = {hit.chunk.id: hit for hit in searched}

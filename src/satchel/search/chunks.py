@@ -75,7 +75,7 @@ def in_workspace(hit: Hit, prefix: str) -> Hit:
 def stored_rows(store: Store, rows: Iterable[int]) -> dict[int, tuple[Document, StoredChunk]]:
     """Return stored chunks by row, each with its document, in the order of the rows; unknown rows are left out."""
     listed = list(rows)
-    parts = store.parts(listed)
+    parts = store.chunks(listed)
     documents = store.documents({part.document for part in parts.values()})
     return {row: (documents[parts[row].document], parts[row]) for row in listed if row in parts}
 

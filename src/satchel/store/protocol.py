@@ -72,7 +72,7 @@ _DOCUMENT_COLUMNS = (
     "id, kind, key, language, content_hash, size, mtime_ns, changed_ns, line_count, secondary, title, tags, fields, "
     "created, updated, importance, origin, first_chunk, last_chunk, workspace"
 )
-_PART_COLUMNS = 'row, document, role, name, twin, start, "end", signature, summary'
+_CHUNK_COLUMNS = 'row, document, role, name, twin, start, "end", signature, summary'
 _EDGE_TYPES: Mapping[str, EdgeType] = {str(one): one for one in EdgeType}  # a third of the time of `EdgeType(name)`
 _UNREADABLE = (ValueError, IndexError, struct.error, zlib.error)
 
@@ -268,9 +268,9 @@ class Store(ABC):
         with self._decoding():
             return {document: zlib.decompress(body).decode() for document, body in self._rows_in(sql, documents)}
 
-    def parts(self, rows: Iterable[int]) -> dict[int, StoredChunk]:
+    def chunks(self, rows: Iterable[int]) -> dict[int, StoredChunk]:
         """Return chunks by row number; unknown rows are left out."""
-        sql = f"SELECT {_PART_COLUMNS} FROM chunks WHERE row {IN_LIST}"
+        sql = f"SELECT {_CHUNK_COLUMNS} FROM chunks WHERE row {IN_LIST}"
         return {row[0]: StoredChunk(*row) for row in self._rows_in(sql, rows)}
 
     def definitions(self, names: Sequence[str], *, most: int | None = None) -> list[DefinitionRow]:

@@ -104,7 +104,7 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A stored document without its text. `first_chunk`..`last_chunk` are the row numbers of its chunks."""
+    """A stored document without its text."""
 
     id: int
     kind: Kind
@@ -126,6 +126,11 @@ class Document:
     first_chunk: int
     last_chunk: int
     workspace: str = ""
+
+    @property
+    def rows(self) -> range:
+        """The row numbers of its chunks."""
+        return range(self.first_chunk, self.last_chunk + 1)
 
 
 @dataclass(frozen=True, slots=True)
