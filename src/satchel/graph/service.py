@@ -88,8 +88,8 @@ def _row(store: Store, kind: Kind, rest: str) -> int | None:
 
 
 def _row_in(store: Store, document: Document, identity: str) -> int | None:
-    parts = store.chunks(document.rows).values()
-    return next((one.row for one in parts if identity_of(document, one) == identity), None)
+    chunks = store.chunks(document.rows)
+    return next((row for row, chunk in chunks.items() if identity_of(document, chunk) == identity), None)
 
 
 def code_named(store: Store, query: str) -> list[int]:

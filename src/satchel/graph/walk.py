@@ -117,10 +117,9 @@ def _members(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterat
     if not sides or not files:
         return
     documents = store.documents({place.document for place in files})
-    ranges = {one.id: one.rows for one in documents.values()}
-    parts = store.chunks(row for rows in ranges.values() for row in rows)
+    parts = store.chunks(row for one in documents.values() for row in one.rows)
     for place in files:
-        inside = [parts[row] for row in ranges[place.document] if row in parts]
+        inside = [parts[row] for row in documents[place.document].rows if row in parts]
         if Direction.OUT in sides:
             for part in inside:
                 if _owner(part, inside) == place.row:

@@ -258,9 +258,7 @@ class Store(ABC):
 
     def text(self, document: int) -> str:
         """Return the redacted text of a document."""
-        rows = self._rows("SELECT body FROM texts WHERE document = ?", (document,))
-        with self._decoding():
-            return zlib.decompress(rows[0][0]).decode() if rows else ""
+        return self.texts((document,)).get(document, "")
 
     def texts(self, documents: Iterable[int]) -> dict[int, str]:
         """Return the redacted texts of these documents; unknown ids are left out."""

@@ -274,7 +274,8 @@ class Writer:
         connection.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _each(entries, _chunk_rows))
         connection.executemany("INSERT INTO definitions VALUES (?, ?, ?, ?)", _each(entries, _definition_rows))
         connection.executemany(
-            "INSERT INTO edges VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", _each(entries, _edge_rows)
+            "INSERT INTO edges VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (edge for edge in _each(entries, _edge_rows) if _is_name(edge[2])),
         )
         segment.entries += entries
 
@@ -497,11 +498,7 @@ def _is_name(text: str) -> bool:
 
 
 def _edge_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
-    """Yield the edges to names, of each part and as edges of the first chunk those of the whole document."""
-    return (edge for edge in _all_edge_rows(entry) if _is_name(edge[2]))
-
-
-def _all_edge_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
+    """Yield the edges of each part, and as edges of the first chunk those of the whole document."""
     first, contains = entry.first_chunk, EdgeType.CONTAINS
     for item in entry.document.extraction.imports:
         yield (first, EdgeType.IMPORTS, item.target, 1.0)

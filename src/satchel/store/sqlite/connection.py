@@ -362,12 +362,8 @@ def damage(path: Path) -> list[str]:
             is_new = version == 0 and not rows(connection, "SELECT 1 FROM sqlite_master LIMIT 1")
             if version == len(STEPS):
                 faults += [f"{kind} {key} cannot be read" for kind, key in broken_records(connection).values()]
-            else:
-                faults += (
-                    []
-                    if is_new or 0 < version < len(STEPS)
-                    else [f"schema {version}, though this satchel has {len(STEPS)}"]
-                )
+            elif not is_new and not 0 < version < len(STEPS):
+                faults.append(f"schema {version}, though this satchel has {len(STEPS)}")
         finally:
             connection.close()
     except apsw.BusyError as error:
