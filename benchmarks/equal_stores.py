@@ -35,7 +35,6 @@ from tests.memory.lessons import STORIES
 MOMENT, DAY = 1_790_000_000.0, 86_400.0
 SUBJECTS = 60
 BUDGETS = 500, 1_500, 4_000
-OF_THE_STORE = "bundle", "author"
 
 Answer = tuple[str, int]
 """What was answered, and how many items it has."""
@@ -124,10 +123,9 @@ def ways(paths: Sequence[str]) -> dict[str, Callable[[Satchel, str, int], Answer
     def search(engine: Satchel, question: str, _: int) -> Answer:
         hits = engine.search(question, refresh=False, now=MOMENT)
         # A server has other numbers for private records, and an author, who is the role.
-        fields = [
-            {name: hit.chunk.fields[name] for name in hit.chunk.fields if name not in OF_THE_STORE} for hit in hits
-        ]
-        shown = [f"{replace(hit.chunk, fields=own)} {hit.score}" for hit, own in zip(hits, fields, strict=True)]
+        fields = [{name: value for name, value in hit.chunk.fields.items() if name != "author"} for hit in hits]
+        plain = [replace(hit.chunk, fields=own, document=0) for hit, own in zip(hits, fields, strict=True)]
+        shown = [f"{chunk} {hit.score}" for chunk, hit in zip(plain, hits, strict=True)]
         return "\n".join(shown), len(hits)
 
     types = [name for name in CONTEXT_TYPES if name != Kind.CONTEXT.plural]  # they answer a situation

@@ -109,7 +109,7 @@ class Oracle:
                 lines = live_lines(root / path)
                 assert document is not None
                 assert lines is not None
-                rows = store.parts(range(document.first_chunk, document.last_chunk + 1))
+                rows = store.chunks(document.rows)
                 self.old[path] = lines
                 self.parts[path] = [OldPart(rows[row].name, rows[row].start, rows[row].end) for row in sorted(rows)]
 

@@ -55,7 +55,7 @@ def change(satchel: Satchel, root: Path, commit: str) -> dict[str, Any]:
     context = satchel.assemble("", change=found, max_tokens=CHANGE_TOKENS)
     with satchel.store.snapshot() as store:
         related = impact_of_change(found, store).related
-        parts = store.parts(related)
+        parts = store.chunks(related)
         documents = store.documents({part.document for part in parts.values()})
     spans = {item.location.path: item.spans for item in context.items if item.location is not None}
     near = [parts[row] for row, relation in related.items() if TEST <= relation.weight < 1]

@@ -20,28 +20,28 @@ MOST_FAULTS = 20
 
 # Each finds rows that point at nothing, or that nothing points at.
 _BROKEN_LINKS: Mapping[str, str] = {
-    "a bundle without text": "SELECT key FROM bundles WHERE id NOT IN (SELECT bundle FROM texts)",
-    "a text without bundle": "SELECT bundle FROM texts WHERE bundle NOT IN (SELECT id FROM bundles)",
-    "a document without bundle": "SELECT row FROM documents WHERE bundle NOT IN (SELECT id FROM bundles)",
-    "a bundle without all of its documents": (
-        "SELECT key FROM bundles WHERE last_document - first_document + 1 != "
-        "(SELECT count(*) FROM documents WHERE bundle = bundles.id AND row BETWEEN first_document AND last_document)"
+    "a document without text": "SELECT key FROM documents WHERE id NOT IN (SELECT document FROM texts)",
+    "a text without document": "SELECT document FROM texts WHERE document NOT IN (SELECT id FROM documents)",
+    "a chunk without document": "SELECT row FROM chunks WHERE document NOT IN (SELECT id FROM documents)",
+    "a document without all of its chunks": (
+        "SELECT key FROM documents WHERE last_chunk - first_chunk + 1 != "
+        "(SELECT count(*) FROM chunks WHERE document = documents.id AND row BETWEEN first_chunk AND last_chunk)"
     ),
-    "a document outside its bundle": (
-        "SELECT row FROM documents JOIN bundles ON bundle = id WHERE row NOT BETWEEN first_document AND last_document"
+    "a chunk outside its document": (
+        "SELECT row FROM chunks JOIN documents ON document = id WHERE row NOT BETWEEN first_chunk AND last_chunk"
     ),
-    "a definition without document": ("SELECT name FROM definitions WHERE document NOT IN (SELECT row FROM documents)"),
+    "a definition without chunk": ("SELECT name FROM definitions WHERE chunk NOT IN (SELECT row FROM chunks)"),
     "an edge without source": (
-        "SELECT target FROM edges WHERE source NOT IN (SELECT row FROM documents) "
-        "AND source NOT IN (SELECT first_document FROM bundles)"
+        "SELECT target FROM edges WHERE source NOT IN (SELECT row FROM chunks) "
+        "AND source NOT IN (SELECT first_chunk FROM documents)"
     ),
-    "a bundle without segment": "SELECT key FROM bundles WHERE segment NOT IN (SELECT id FROM segments)",
-    "a bundle in a segment of another kind": (
-        "SELECT key FROM bundles JOIN segments ON segments.id = segment WHERE segments.kind != bundles.kind"
+    "a document without segment": "SELECT key FROM documents WHERE segment NOT IN (SELECT id FROM segments)",
+    "a document in a segment of another kind": (
+        "SELECT key FROM documents JOIN segments ON segments.id = segment WHERE segments.kind != documents.kind"
     ),
     "postings without segment": "SELECT DISTINCT segment FROM postings WHERE segment NOT IN (SELECT id FROM segments)",
     "a file both indexed and skipped": (
-        "SELECT path FROM skipped WHERE path IN (SELECT key FROM bundles WHERE kind IN ('code', 'doc'))"
+        "SELECT path FROM skipped WHERE path IN (SELECT key FROM documents WHERE kind IN ('code', 'doc'))"
     ),
 }
 
@@ -66,26 +66,26 @@ def _kinds(connection: apsw.Connection) -> list[str]:
 def _wrong_words(connection: apsw.Connection, kind: str) -> Iterator[str]:
     """Where the words of one kind do not agree with its rows."""
     lexicon, positions = _lexicon(connection, kind)
-    hidden: dict[int, int] = dict(rows(connection, "SELECT id, hidden FROM bundles WHERE kind = ?", (kind,)))
+    hidden: dict[int, int] = dict(rows(connection, "SELECT id, hidden FROM documents WHERE kind = ?", (kind,)))
     yield from (f"{kind} {document} has no words" for document in sorted(hidden.keys() - positions.keys()))
     wrong = [
         document for document, place in positions.items() if lexicon.live_document[place] == bool(hidden[document])
     ]
     yield from (f"{kind} {document} is found though hidden, or the other way round" for document in wrong)
-    count = "SELECT count(*), coalesce(sum(last_document - first_document + 1), 0) FROM bundles WHERE NOT hidden"
+    count = "SELECT count(*), coalesce(sum(last_chunk - first_chunk + 1), 0) FROM documents WHERE NOT hidden"
     ((documents, chunks),) = rows(connection, f"{count} AND kind = ?", (kind,))
     if (documents, chunks) != (lexicon.document_count, lexicon.chunk_count):
-        found = f"{lexicon.document_count} bundles with {lexicon.chunk_count} documents"
+        found = f"{lexicon.document_count} documents with {lexicon.chunk_count} chunks"
         yield f"{kind} has words of {found}, but rows of {documents} with {chunks}"
 
 
 def _wrong_segments(connection: apsw.Connection, kind: str) -> Iterator[str]:
     """Where a segment does not agree with itself."""
-    for segment, spans, blob in rows(connection, "SELECT id, windows, columns FROM segments WHERE kind = ?", (kind,)):
+    for segment, spans, blob in rows(connection, "SELECT id, spans, columns FROM segments WHERE kind = ?", (kind,)):
         columns = decode_columns(blob)
         sizes = (len(columns.span_chunk), len(columns.chunk_row), len(columns.document_id))
         if spans != sizes[0]:
-            yield f"segment {segment} says that it has {spans} windows, but it has {sizes[0]}"
+            yield f"segment {segment} says that it has {spans} spans, but it has {sizes[0]}"
         for term, body in rows(connection, "SELECT term, body FROM postings WHERE segment = ?", (segment,)):
             fields = zip(decode_postings(body), (sizes[0], sizes[1], sizes[1], sizes[2]), strict=True)
             if any(field is not None and _is_wrong(field[0], size) for field, size in fields):
@@ -106,7 +106,7 @@ def _lexicon(connection: apsw.Connection, kind: str) -> tuple[Lexicon, dict[int,
         columns = decode_columns(blob)
         segments.append(Segment(segment, columns, np.frombuffer(dead, dtype="<i8")))
         ids = columns.document_id.tolist()
-        placed = rows(connection, "SELECT id, position FROM bundles WHERE segment = ?", (segment,))
+        placed = rows(connection, "SELECT id, position FROM documents WHERE segment = ?", (segment,))
         positions |= {document: base + place for document, place in placed if ids[place : place + 1] == [document]}
         base += len(ids)
     return Lexicon(segments, lambda terms: _postings(connection, kind, terms)), positions
@@ -130,19 +130,19 @@ def contents(connection: apsw.Connection) -> dict[str, Any]:
     with connection:
         keys: dict[int, _Key] = {
             document: (kind, key)
-            for document, kind, key in rows(connection, "SELECT id, kind, key FROM bundles WHERE NOT hidden")
+            for document, kind, key in rows(connection, "SELECT id, kind, key FROM documents WHERE NOT hidden")
         }
         chunks: dict[int, _Chunk] = {
             row: (*keys[document], *rest)
-            for row, document, *rest in rows(connection, "SELECT * FROM documents")
+            for row, document, *rest in rows(connection, "SELECT * FROM chunks")
             if document in keys
         }
-        said["bundles"] = {keys[document]: rest for document, *rest in rows(connection, _DOCUMENTS)}
-        texts = rows(connection, "SELECT bundle, body FROM texts")
+        said["documents"] = {keys[document]: rest for document, *rest in rows(connection, _DOCUMENTS)}
+        texts = rows(connection, "SELECT document, body FROM texts")
         said["texts"] = {keys[document]: zlib.decompress(body).decode() for document, body in texts if document in keys}
-        said["documents"] = sorted(chunks.values())
-        said["definitions"] = _named(rows(connection, "SELECT document, name, owner, line FROM definitions"), chunks)
-        first = rows(connection, "SELECT first_document, id FROM bundles WHERE NOT hidden")
+        said["chunks"] = sorted(chunks.values())
+        said["definitions"] = _named(rows(connection, "SELECT chunk, name, owner, line FROM definitions"), chunks)
+        first = rows(connection, "SELECT first_chunk, id FROM documents WHERE NOT hidden")
         # The edges of an empty file start from a chunk that it does not have.
         sources = {row: keys[document] for row, document in first} | chunks
         said["edges"] = _named(rows(connection, "SELECT source, type, target, weight FROM edges"), sources)
@@ -155,7 +155,7 @@ _Key = tuple[str, str]
 _Chunk = tuple[Any, ...]
 _DOCUMENTS = """
 SELECT id, language, content_hash, size, line_count, secondary, title, tags, fields, created, importance, origin
-FROM bundles WHERE NOT hidden
+FROM documents WHERE NOT hidden
 """
 
 

@@ -270,7 +270,7 @@ def asked(
         return None
     columns = lexicon.columns
     rows = columns.chunk_row[ranked.chunks].tolist()
-    parts, ids = store.parts(rows), columns.document_id[columns.chunk_document[ranked.chunks]].tolist()
+    parts, ids = store.chunks(rows), columns.document_id[columns.chunk_document[ranked.chunks]].tolist()
     documents, bodies = store.documents(ids), store.texts(set(ids))
     lines = {one: bodies[one].split("\n") for one in bodies}
     texts = [
@@ -456,7 +456,7 @@ def needed_sections(store: Store, needed: Needed, paths: Iterable[str]) -> int:
         if one >= 0
     ]
     rows = [int(lexicon.columns.chunk_row[at]) for first, count in firsts for at in range(first, first + count)]
-    places = store.parts(rows)
+    places = store.chunks(rows)
     names = {
         one: document.key for one, document in store.documents({part.document for part in places.values()}).items()
     }

@@ -213,7 +213,7 @@ class Chunk:
     """One stored unit of knowledge.
 
     `importance` is 0 to 1 or None where the kind has none. `fields` are the values that the kind defines (author,
-    category, language ...), as plain JSON.
+    category, language ...), as plain JSON. `document` is the number of its document in the store, 0 for none.
     """
 
     id: str
@@ -229,6 +229,7 @@ class Chunk:
     updated: float = 0.0
     importance: float | None = None
     origin: str = ""
+    document: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +258,7 @@ class Hit:
     (`satchel.search.strength.relevance_of`); without a query a mean of the record's own signals, 0 to 1. `score` ranks
     within one request and kind only. `spans` are the spans that matched, best first. `file_score` ranks the file of the
     chunk among the files, 0 to 1 (0 for records), more than 1 for files in a pasted trace. In a `partial` hit only the
-    spans answer the query: a call, not the function around it.
+    spans answer the query: a call, not the function around it. `also` are ids of other matching chunks of its record.
     """
 
     chunk: Chunk
@@ -267,6 +268,7 @@ class Hit:
     signals: tuple[Signal, ...] = ()
     file_score: float = 0.0
     partial: bool = False
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,10 +105,11 @@ def test_status_counts_what_is_indexed(satchel: Satchel, shop: TinyRepository) -
     state = satchel("status", "--json").json
     assert state["root"] == str(shop.root)
     assert state["languages"] == {"python": 2, "markdown": 1}
-    assert state["bundles"] == {"code": 2, "commit": 1, "doc": 1}
-    assert state["documents"]["commit"] == 1
+    assert state["documents"] == {"code": 2, "commit": 1, "doc": 1}
+    assert state["chunks"]["commit"] == 1
+    assert state["chunks"]["code"] > 2
     assert state["edges"]["touches"] >= 3
-    assert set(state["windows"]) == {"code", "commit", "doc"}
+    assert set(state["spans"]) == {"code", "commit", "doc"}
     assert state["skipped"] == {"binary": 1}
     assert state["sizes"]["index"] > 0
     assert state["freshness"]["is_fresh"] is True

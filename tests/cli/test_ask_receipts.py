@@ -88,7 +88,7 @@ def test_why_as_json_has_every_field(satchel: Satchel) -> None:
     assert row["is_shown"]
     assert {signal["name"] for signal in row["signals"]} >= {"best part", "file score"}
     assert list(row) == [
-        "id", "source", "path", "rank", "of", "place", "documents", "relevance", "signals", "is_shown", "shown",
+        "id", "source", "path", "rank", "of", "place", "chunks", "relevance", "signals", "is_shown", "shown",
         "reason", "detail", "budget",
     ]  # fmt: skip
 

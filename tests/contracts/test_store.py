@@ -51,7 +51,7 @@ def test_what_was_put_is_read_back(store: Store) -> None:
     assert document is not None
     assert store.text(document.id) == SOURCE
     assert (document.language, document.line_count, document.content_hash) == ("python", SOURCE.count("\n") + 1, "h1")
-    parts = store.parts(range(document.first_chunk, document.last_chunk + 1))
+    parts = store.chunks(document.rows)
     assert [part.name for part in parts.values()] == ["", "read_config", "parse"]
     commit = store.document(Kind.COMMIT, "c1")
     assert commit is not None
@@ -125,7 +125,7 @@ def test_a_name_of_any_length_is_no_fault(store: Store) -> None:
     with store.write() as writer:
         writer.put([replace(document, extraction=extract(text, outline))])
         writer.relate({1: [(EdgeType.FIELD, name), (EdgeType.FIELD, "short")]})
-    assert store.parts([1])[1].name == name
+    assert store.chunks([1])[1].name == name
     assert store.definitions([name]) == []
     assert store.edges_to([name], list(EdgeType)) == []
     assert len(store.edges_to(["short"], list(EdgeType))) == 1
@@ -157,7 +157,7 @@ def test_a_walk_learns_names_tags_and_texts_of_many_chunks_at_once(store: Store)
     assert (place.updated, place.is_first) == (1_700_000_000.0, True)
     file = store.document(Kind.CODE, "src/a.py")
     assert file is not None
-    places = store.places(range(file.first_chunk, file.last_chunk + 1))
+    places = store.places(file.rows)
     assert [place.natural_key for place in places.values()] == [
         "src/a.py", "src/a.py::read_config", "src/a.py::parse",
     ]  # fmt: skip

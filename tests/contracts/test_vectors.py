@@ -45,7 +45,7 @@ def store(
 def rows(store: Store, key: str, kind: Kind = Kind.MEMORY) -> list[int]:
     document = store.document(kind, key)
     assert document is not None
-    return list(range(document.first_chunk, document.last_chunk + 1))
+    return list(document.rows)
 
 
 def put(store: Store, fingerprint: str, *chunks: int) -> None:

@@ -42,8 +42,8 @@ def database(root: Path) -> Path:
 def foreign(path: Path) -> None:
     path.unlink()
     connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE bundles(whatever)")
-    connection.execute("INSERT INTO bundles VALUES ('the data of somebody else')")
+    connection.execute("CREATE TABLE documents(whatever)")
+    connection.execute("INSERT INTO documents VALUES ('the data of somebody else')")
     connection.commit()
     connection.close()
 

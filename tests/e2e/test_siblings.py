@@ -99,7 +99,7 @@ def test_only_other_files_are_parsed_and_the_index_is_that_from_nothing(second: 
 def test_files_have_the_dates_of_their_own_tree(second: Satchel) -> None:
     assert indexed(second).code == 0
     with sqlite3.connect(second.index) as connection:
-        rows = connection.execute("SELECT key, updated, mtime_ns FROM bundles WHERE origin = 'file'").fetchall()
+        rows = connection.execute("SELECT key, updated, mtime_ns FROM documents WHERE origin = 'file'").fetchall()
     assert {key: updated for key, updated, _ in rows} == {
         key: (second.root / key).stat().st_mtime_ns / 1e9 for key, _, _ in rows
     }
@@ -152,6 +152,6 @@ def test_a_tree_that_only_claims_to_be_one_of_the_repository_is_not_used(first: 
 def test_a_run_that_is_stopped_publishes_nothing_and_the_next_one_starts_again(second: Satchel) -> None:
     assert indexed(second, program=STOPPED).code == 130
     with sqlite3.connect(second.index) as connection:
-        assert connection.execute("SELECT count(*) FROM bundles").fetchone() == (0,)
+        assert connection.execute("SELECT count(*) FROM documents").fetchone() == (0,)
     assert parsed(indexed(second)) == ["own.py", "src/part0.py", "src/part3.py"]
     assert second.contents() == fresh(second)

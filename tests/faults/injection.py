@@ -28,6 +28,7 @@ import apsw
 from satchel.store.sqlite.connection import MOST_BACKUPS, backups, damage
 from tests.faults.bench import QUESTION, Bench, Fork, Ran, environment, inside, load_modules, set_up
 from tests.soundness import contents, faults
+from tests.store.older import unpacked
 
 HERE = Path(__file__).parent
 ADDS, CHANGES, LOCKS = 1, 2, 4
@@ -50,7 +51,7 @@ class Writer:
     """Commands that write, what is there before them, whether they repair something, and whether they index first."""
 
     commands: Sequence[Sequence[str]]
-    before: Callable[[Bench], None] = lambda _: None
+    before: Callable[[Bench], object] = lambda _: None
     repairs: bool = False
     is_first: bool = False
 
@@ -77,13 +78,6 @@ def _aged(bench: Bench) -> None:
         os.utime(copy, (1, 1))
 
 
-def _old_schema(bench: Bench) -> None:
-    run_all(FIRST, SECOND)(bench)
-    connection = apsw.Connection(str(bench.memory))
-    connection.execute("ALTER TABLE bundles DROP COLUMN workspace; PRAGMA user_version = 1")
-    connection.close()
-
-
 def _junk(bench: Bench) -> None:
     run_all(FIRST, SECOND)(bench)
     for path in bench.memory.parent.glob("memory.db*"):
@@ -94,7 +88,7 @@ def _junk(bench: Bench) -> None:
 def _one_broken(bench: Bench) -> None:
     run_all(FIRST, SECOND)(bench)
     connection = apsw.Connection(str(bench.memory))
-    connection.execute("UPDATE texts SET body = x'00' WHERE bundle = (SELECT max(bundle) FROM texts)")
+    connection.execute("UPDATE texts SET body = x'00' WHERE document = (SELECT max(document) FROM texts)")
     connection.close()
 
 
@@ -133,7 +127,7 @@ WRITERS: Mapping[str, Writer] = {
     "memory": Writer([THIRD, ("memory", "forget", "--origin", "notes", "--yes")], run_all(FIRST, SECOND)),
     "experiences": Writer([START, RESOLVE], run_all(FIRST)),
     "memory, daily backup": Writer([THIRD], _aged),
-    "memory, migration": Writer([THIRD], _old_schema),
+    "memory, migration": Writer([THIRD], lambda bench: unpacked(bench.memory, 1)),
     "memory, export": Writer([("export", "../out.jsonl", "--force")], _exported),
     "memory, import": Writer([("import", "../in.jsonl")], _to_import),
     "memory, repair": Writer([("memory", "repair"), THIRD], _one_broken, repairs=True),

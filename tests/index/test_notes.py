@@ -55,7 +55,7 @@ def vault(tmp_path: Path) -> Iterator[VaultIndex]:
 
 def edges_of(index: Index, kind: EdgeType) -> set[tuple[str, str]]:
     """(chunk, target) of the edges of one type; chunks are named by key and section."""
-    rows = {(row[1], row[2], row[3]): row for row in index.contents()["documents"]}
+    rows = {(row[1], row[2], row[3]): row for row in index.contents()["chunks"]}
     assert rows
     return {
         (f"{row[1]}::{row[3]}" if row[3] else row[1], row[-2]) for row in index.contents()["edges"] if row[-3] == kind

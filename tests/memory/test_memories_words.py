@@ -16,8 +16,8 @@ from satchel.store.protocol import WORDS_VERSION
 from satchel.store.sqlite import SqliteStore
 from satchel.testing import HashEmbedder
 
-TABLES = ("bundles", "texts", "documents", "edges", "vectors")
-WHERE = ("bundles", "segment", "position")
+TABLES = ("documents", "texts", "chunks", "edges", "vectors")
+WHERE = ("documents", "segment", "position")
 STARTED = {"domain": "debugging", "strategy": "research-first", "goal": "show zombies once", "hypothesis": "a hoodie"}
 
 
@@ -28,8 +28,8 @@ def _earlier_stem(word: str) -> str:
 
 def _rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-    columns = {row[1]: row[1] not in WHERE for row in connection.execute("PRAGMA table_info(bundles)")}
-    shown = {"bundles": ", ".join(name for name, is_kept in columns.items() if is_kept)}
+    columns = {row[1]: row[1] not in WHERE for row in connection.execute("PRAGMA table_info(documents)")}
+    shown = {"documents": ", ".join(name for name, is_kept in columns.items() if is_kept)}
     tables = {
         name: list(connection.execute(f"SELECT {shown.get(name, '*')} FROM {name} ORDER BY 1")) for name in TABLES
     }

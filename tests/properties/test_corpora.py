@@ -157,5 +157,5 @@ def test_a_damaged_store_is_named_or_can_be_read(tmp_path: Path, seed: int) -> N
     assert faults == [] or seed != AS_IT_IS
     if not faults:
         read = sqlite3.connect(path)
-        assert all(isinstance(json.loads(row[0]), dict) for row in read.execute("SELECT fields FROM bundles"))
+        assert all(isinstance(json.loads(row[0]), dict) for row in read.execute("SELECT fields FROM documents"))
         read.close()

@@ -13,6 +13,7 @@ from satchel.search.filters import make_filters
 from satchel.search.query import analyse
 from satchel.search.searcher import SearchResult, search_kind
 from satchel.sources.conversations import Exchange
+from satchel.store.protocol import Store
 from satchel.store.sqlite import SqliteStore
 from satchel.types import Hit, Kind
 from satchel.vocabulary import ConfidenceTier, Domain, OutcomeStatus, RootCauseCategory, Strategy
@@ -70,7 +71,7 @@ def talk(store: SqliteStore, session: str, *turns: tuple[str, str]) -> None:
     put_exchanges(exchanges, Notebook(store, ""), origin="test")
 
 
-def ask(store: SqliteStore, kind: Kind, question: str, **options: Any) -> SearchResult:
+def ask(store: Store, kind: Kind, question: str, **options: Any) -> SearchResult:
     """The answer of the search; filters by name."""
     names = ("candidates", "now", "likeness")
     other = {name: options.pop(name) for name in names if name in options}

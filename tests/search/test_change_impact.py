@@ -63,7 +63,7 @@ def nearness(satchel: Satchel, change: Change) -> dict[str, float]:
     """Name of a definition -> how near it is to the change."""
     with satchel.store.snapshot() as store:
         weights = impact_of_change(change, store).related
-        parts = store.parts(weights)
+        parts = store.chunks(weights)
         return {parts[row].name: related.weight for row, related in weights.items()}
 
 

@@ -137,7 +137,7 @@ def test_what_a_function_calls_is_shown_where_that_is_asked(satchel: Satchel) ->
     result = impact(satchel, "what does Client.send call")
     assert result is not None
     with satchel.store.snapshot() as store:
-        weights = {part.name: result.related[row].weight for row, part in store.parts(result.related).items()}
+        weights = {part.name: result.related[row].weight for row, part in store.chunks(result.related).items()}
     assert weights["backoff"] == 0.9
 
 

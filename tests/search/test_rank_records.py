@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from satchel.search.chunks import ALSO
 from satchel.search.dense import VECTOR_FLOOR, Likeness
 from satchel.search.rank_records import VECTOR_WEIGHT
 from satchel.search.searcher import SPANS_PER_RECORD
@@ -30,7 +29,7 @@ def likeness(store: SqliteStore, kind: Kind, values: Mapping[str, float]) -> Lik
         (row, value)
         for key, value in values.items()
         if (document := store.document(kind, key)) is not None
-        for row in range(document.first_chunk, document.last_chunk + 1)
+        for row in document.rows
     ]
     rows.reverse()
     return Likeness(np.array([row for row, _ in rows], dtype=np.int64), np.array([value for _, value in rows]))
@@ -40,8 +39,8 @@ def test_an_experience_is_found_once_through_its_best_side_and_names_the_others(
     put(store, experience("e1"), confirmed("e2"))
     hits = ask(store, Kind.EXPERIENCE, "the proxy has a limit of a minute").hits
     assert keys(hits)[0] == "e1::root_cause"
-    assert len({hit.chunk.fields["bundle"] for hit in hits}) == len(hits)
-    also = set(hits[0].chunk.fields[ALSO])
+    assert len({hit.chunk.document for hit in hits}) == len(hits)
+    also = set(hits[0].also)
     assert {"experience:e1::full", "experience:e1::surprise"} <= also
     assert hits[0].chunk.id not in also
 

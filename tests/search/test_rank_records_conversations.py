@@ -33,7 +33,7 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 
 def said(store: SqliteStore, question: str) -> list[str]:
     """What was said in the hits, best first."""
-    return [store.text(hit.chunk.fields["bundle"]) for hit in ask(store, Kind.CONVERSATION, question).hits]
+    return [store.text(hit.chunk.document) for hit in ask(store, Kind.CONVERSATION, question).hits]
 
 
 def test_the_answer_to_a_question_is_found_though_it_shares_no_word_with_it(store: SqliteStore) -> None:
@@ -82,7 +82,7 @@ def test_what_is_added_later_and_in_between_stands_in_its_place(store: SqliteSto
     order = order_of(store, Kind.CONVERSATION, lexicon)
     live = [chunk for chunk in order.place.argsort() if order.place[chunk] < order.size - 1]
     rows = lexicon.columns.chunk_row[live].tolist()
-    parts = store.parts(rows)
+    parts = store.chunks(rows)
     documents = store.documents(part.document for part in parts.values())
     assert [documents[parts[row].document].key.split("/")[0] for row in rows] == ["s0"] + ["s1"] * len(TALK)
     assert [documents[parts[row].document].fields["exchange"] for row in rows[1:]] == [

@@ -42,8 +42,8 @@ def test_values_of_a_chunk_are_kept_until_it_is_deleted(tmp_path: Path) -> None:
 
     def keys(rows: list[int]) -> dict[int, str]:
         asked.extend(rows)
-        documents = store.documents(part.document for part in store.parts(rows).values())
-        return {row: documents[part.document].key for row, part in store.parts(rows).items()}
+        documents = store.documents(part.document for part in store.chunks(rows).values())
+        return {row: documents[part.document].key for row, part in store.chunks(rows).items()}
 
     def stored(kind: Kind) -> list[str]:
         lexicon = store.lexicon(kind)

@@ -67,7 +67,7 @@ def answers(engine: Satchel) -> list[str]:
         texts.append(engine.graph(question, now=NOW).text)
         hits = engine.search(question, now=NOW)
         # But for the number of the row: a server has those of private records above all others.
-        texts += [f"{replace(hit.chunk, fields={**hit.chunk.fields, 'bundle': 0})} {hit.score}" for hit in hits]
+        texts += [f"{replace(hit.chunk, document=0)} {hit.score}" for hit in hits]
     return texts
 
 

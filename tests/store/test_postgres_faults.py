@@ -399,7 +399,7 @@ def test_what_was_cached_from_a_lost_server_is_read_again(tmp_path: Path) -> Non
         assert store.keys(Kind.COMMIT) == {"c1"}
         # Another server may have the same revision with other rows, if it never got the last write.
         root = f"(SELECT id FROM satchel.roots WHERE name = '{tmp_path}')"
-        sql(f"UPDATE satchel.bundles SET key = 'c2' WHERE root = {root}")
+        sql(f"UPDATE satchel.documents SET key = 'c2' WHERE root = {root}")
         assert store.keys(Kind.COMMIT) == {"c1"}
         sql(LOSE)
         assert store.keys(Kind.COMMIT) == {"c2"}

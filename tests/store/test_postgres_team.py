@@ -155,7 +155,7 @@ def test_no_door_leads_another_role_to_a_private_record(team: Callable[..., Satc
     # The server itself refuses: rows are not shown to another role, whatever it sets, and it writes none there.
     ((root,),) = sql("SELECT id FROM satchel.roots WHERE owner = 'ada'")
     chosen = f"SET satchel.root = '{root}'; SET satchel.shared = '{root}'; SET search_path = satchel_both, satchel_root"
-    for table in ("bundles", "texts", "documents", "postings", "segments", "vectors", "meta"):
+    for table in ("documents", "texts", "chunks", "postings", "segments", "vectors", "meta"):
         assert sql(f"SELECT count(*) FROM satchel.{table} WHERE root = {root}")[0][0]  # as the superuser
         for place in (f"satchel.{table}", table):
             assert sql(f"{chosen}; SELECT count(*) FROM {place}", "grace") == [(0,)]
@@ -313,7 +313,7 @@ def test_check_names_what_is_broken_in_both_stores(run: Callable[..., str], tmp_
     (file,) = (tmp_path / "ci").rglob("index.db")
     with closing(apsw.Connection(str(file))) as connection:
         connection.execute("DELETE FROM segments WHERE kind = 'doc'")
-    sql(f"DELETE FROM satchel.documents WHERE root IN (SELECT id FROM satchel.roots WHERE name = 'memory/{tmp_path}')")
+    sql(f"DELETE FROM satchel.chunks WHERE root IN (SELECT id FROM satchel.roots WHERE name = 'memory/{tmp_path}')")
     sql("UPDATE satchel.postings SET body = '\\x00' WHERE root IN (SELECT id FROM satchel.roots WHERE name LIKE "
         f"'index/{tmp_path}%')")  # fmt: skip
     faults = run("store", "check", code=3)

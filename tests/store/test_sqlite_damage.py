@@ -46,14 +46,14 @@ def change(path: Path, sql: str) -> None:
     opened.close()
 
 
-NEWEST = "(SELECT max(id) FROM bundles)"
+NEWEST = "(SELECT max(id) FROM documents)"
 DAMAGE = {
     "a flipped bit": f"UPDATE texts SET body = CAST(substr(body, 1, 9) || x'ff' || substr(body, 11) AS BLOB) "
-    f"WHERE bundle = {NEWEST}",
-    "no text": f"DELETE FROM texts WHERE bundle = {NEWEST}",
-    "no chunk": f"DELETE FROM documents WHERE bundle = {NEWEST}",
-    "no fields": f"UPDATE bundles SET fields = '{{' WHERE id = {NEWEST}",
-    "no text in a column": f"UPDATE bundles SET title = CAST(x'ff41' AS TEXT) WHERE id = {NEWEST}",
+    f"WHERE document = {NEWEST}",
+    "no text": f"DELETE FROM texts WHERE document = {NEWEST}",
+    "no chunk": f"DELETE FROM chunks WHERE document = {NEWEST}",
+    "no fields": f"UPDATE documents SET fields = '{{' WHERE id = {NEWEST}",
+    "no text in a column": f"UPDATE documents SET title = CAST(x'ff41' AS TEXT) WHERE id = {NEWEST}",
 }
 
 

@@ -1,36 +1,48 @@
-"""Memory files as each released schema left them: opened, brought up to date, and put back when an upgrade is undone.
-
-`released/memory-N.sql` is the dump of a file of schema N with records of every kind. A file that users have is never
-made again: a new schema adds a fixture.
-"""
+"""Memory files of each released schema: opened, brought up to date, and put back when an upgrade is undone."""
 
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
 from satchel import Satchel
 from satchel.errors import StoreError
 from satchel.store.sqlite import SqliteStore, connection
-from satchel.types import Kind
-
-FIXTURES = sorted(Path(__file__).with_name("released").glob("memory-*.sql"))
-EXPORT = (Path(__file__).parents[1] / "memory" / "export.jsonl").read_text(encoding="utf-8").splitlines()
+from tests.soundness import faults
+from tests.store import older
 
 
-@pytest.fixture(params=FIXTURES, ids=lambda path: path.stem)
-def memory(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(params=sorted(older.DUMPS))
+def version(request: pytest.FixtureRequest) -> int:
+    """The schema of a file."""
+    return int(request.param)
+
+
+@pytest.fixture
+def memory(version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The memory file of a user who has not upgraded yet."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     with Satchel.open(tmp_path) as satchel:
-        path = satchel.places.memory
-    path.parent.mkdir(parents=True)
-    database = sqlite3.connect(path)
-    database.executescript(request.param.read_text(encoding="utf-8"))
-    database.close()
-    return path
+        return older.unpacked(satchel.places.memory, version)
+
+
+def dumped(path: Path) -> list[str]:
+    with closing(sqlite3.connect(path)) as database:
+        return [*database.iterdump()]
+
+
+def shape(path: Path) -> dict[str, tuple[object, ...]]:
+    """The columns of each table, and the names of its indexes."""
+    with closing(sqlite3.connect(path)) as database:
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        columns = {name: database.execute(f"PRAGMA table_info({name})").fetchall() for name in tables}
+        return {
+            name: (columns[name], {row[1] for row in database.execute(f"PRAGMA index_list({name})")}) for name in tables
+        }
 
 
 def exported(root: Path) -> list[str]:
@@ -39,17 +51,32 @@ def exported(root: Path) -> list[str]:
 
 
 def test_each_released_schema_has_its_fixture() -> None:
-    assert FIXTURES[-1].stem == f"memory-{len(connection.STEPS)}"
+    assert len(connection.STEPS) == older.NEWEST
 
 
-def test_the_records_of_a_released_file_are_all_there(memory: Path, tmp_path: Path) -> None:
-    assert exported(tmp_path) == EXPORT
-    store = SqliteStore(memory, durable=True)
-    assert len(store.lexicon(Kind.MEMORY).postings(["port"])[0].body[0]) > 0
-    store.close()
+def test_the_records_of_a_released_file_are_all_there(version: int, memory: Path, tmp_path: Path) -> None:
+    before = dumped(memory)
+    assert exported(tmp_path) == older.exported(version)
+    if version < older.NEWEST:
+        assert dumped(memory.with_name(f"memory.schema-{version}.db")) == before
+    opened = apsw.Connection(str(memory))
+    assert faults(opened) == []
+    opened.close()
 
 
-def test_an_upgrade_that_is_undone_loses_nothing(memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_released_file_answers_as_a_new_one_and_has_its_tables(memory: Path, tmp_path: Path) -> None:
+    newest = older.unpacked(tmp_path / "newest.db", older.NEWEST)
+    with closing(SqliteStore(memory, durable=True)) as store, closing(SqliteStore(newest, durable=True)) as other:
+        answers = older.answers(store)
+        assert {identity.partition(":")[0] for identity, *_ in answers} == {*older.QUESTIONS}
+        assert answers == older.answers(other)
+    SqliteStore(tmp_path / "empty.db").close()
+    assert shape(memory) == shape(tmp_path / "empty.db")
+
+
+def test_an_upgrade_that_is_undone_loses_nothing(
+    version: int, memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as later:
         later.setattr(connection, "STEPS", (*connection.STEPS, "CREATE TABLE later(id INTEGER PRIMARY KEY)"))
         SqliteStore(memory, durable=True).close()
@@ -60,4 +87,4 @@ def test_an_upgrade_that_is_undone_loses_nothing(memory: Path, tmp_path: Path, m
     with Satchel.open(tmp_path) as satchel:
         _, aside = satchel.memory.restore()
     assert aside.read_bytes() == newer
-    assert exported(tmp_path) == EXPORT
+    assert exported(tmp_path) == older.exported(version)

@@ -1,33 +1,15 @@
-"""Stores of an older schema get the workspace column; what belongs to other workspaces is out of sight."""
+"""What belongs to other workspaces is out of sight."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
-import apsw
 import pytest
 
 from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
 from tests.contracts.documents import record_document
-
-
-def test_a_store_without_workspaces_is_copied_and_given_the_column(tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
-    SqliteStore(path, durable=True).close()
-    old = apsw.Connection(str(path))
-    old.execute("ALTER TABLE bundles DROP COLUMN workspace")
-    old.execute("PRAGMA user_version = 1")
-    old.close()
-    store = SqliteStore(path, durable=True, workspaces=("here", ""))
-    with store.write() as writer:
-        writer.put([record_document("m1", "alpha", kind=Kind.MEMORY)])
-    document = store.document(Kind.MEMORY, "m1")
-    assert document is not None
-    assert document.workspace == ""
-    store.close()
-    assert (tmp_path / "memory.schema-1.db").exists()
 
 
 def test_only_what_belongs_to_a_chosen_workspace_is_searched_counted_and_listed(tmp_path: Path) -> None:

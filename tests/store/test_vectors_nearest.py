@@ -95,7 +95,7 @@ def plan(server: PostgresStore, question: npt.NDArray[np.float32]) -> str:
         assert run is not None
 
         def explained(sql: str, bindings: object) -> list[tuple[object, ...]]:
-            if sql.startswith("SELECT v.document FROM satchel.vectors"):
+            if sql.startswith("SELECT v.chunk FROM satchel.vectors"):
                 asked.extend(str(row[0]) for row in run(f"EXPLAIN {sql}", bindings))  # type: ignore[arg-type]
             return run(sql, bindings)  # type: ignore[arg-type]
 

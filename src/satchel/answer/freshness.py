@@ -160,7 +160,7 @@ class Freshener:
         return self._live.get(path) or self.lines.read(path, content_hash, lambda: self.store.text(document))
 
     def _look(self, hit: Hit, location: Location) -> _FileNow:
-        document, kind = int(hit.chunk.fields["bundle"]), hit.chunk.kind
+        document, kind = hit.chunk.document, hit.chunk.kind
         lines = self._read(location.path, location.content_hash, document)
         if isinstance(lines, Lines):
             self._live[location.path] = lines
@@ -183,7 +183,7 @@ class Freshener:
         reason = unwanted(lines.path, lines.text(1, len(lines.lines)))
         if reason is not None:
             return _FileNow(location.path, kind, None, reason=f"the file is {reason}")
-        old = self.store.parts(range(stored.first_chunk, stored.last_chunk + 1))
+        old = self.store.chunks(stored.rows)
         parts = [old[row] for row in sorted(old)]
         before = self._stored(location, stored.id).lines
         now = relocate(parts, before, self.lines.outline(lines, is_note=kind is Kind.NOTE).parts, lines.lines)
@@ -215,7 +215,7 @@ class Freshener:
             return None
         stored = self._as_indexed.get(location.path)
         if stored is None:
-            text = self._stored(location, int(hit.chunk.fields["bundle"]))
+            text = self._stored(location, hit.chunk.document)
             stored = self._as_indexed[location.path] = _all_marked(text, Freshness.STALE)
         marked = _marked(hit, location, Freshness.STALE)
         if file.lines is None:

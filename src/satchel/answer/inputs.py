@@ -196,7 +196,7 @@ def _record(
     """Return a record as a candidate; with a `side` that side of an experience, or in less space its root cause."""
     kind = hit.chunk.kind
     shown = sanitize.hit(hit, bench.allow)
-    text = bench.store_of(kind).text(int(hit.chunk.fields["bundle"]))
+    text = bench.store_of(kind).text(hit.chunk.document)
 
     def body(axis: Axis | None) -> str:
         return sanitize.text(shown_record(kind, shown.chunk.fields, text, axis), bench.allow) if axis else ""

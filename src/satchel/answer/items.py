@@ -14,7 +14,7 @@ from satchel.answer.packing import Packing
 from satchel.answer.render.labels import IMPORTS
 from satchel.answer.source_lines import without_blank_ends
 from satchel.safety.trust import handle, nonce
-from satchel.search.chunks import ALSO, GIVEN_ORIGIN, REVISION
+from satchel.search.chunks import GIVEN_ORIGIN, REVISION
 from satchel.sources.commits import Counted
 from satchel.types import ContextItem, Cut, Detail, Failure, Freshness, Hit, Kind, Location, Piece, Range, Role
 
@@ -283,14 +283,13 @@ def _record_item(group: Group, key: bytes) -> ContextItem:
         handle="" if chunk.origin == GIVEN_ORIGIN else handle(chunk.id, *chunk.fields.get(REVISION, ("", ()))),
         nonce=nonce(key, chunk.id, step.text),
         trust=candidate.trust,
-        origins=(*chunk.fields.get(ALSO, ()), *(twin.chunk.id for twin in group.twins_of(candidate))),
+        origins=(*candidate.hit.also, *(twin.chunk.id for twin in group.twins_of(candidate))),
     )
 
 
 def record_metadata(identity: str, fields: Mapping[str, Any], created: float) -> Mapping[str, Any]:
     """Return the fields of a record besides its text, named as in answers."""
-    hidden = {"bundle", "summary", "language", ALSO}
-    shown = {name: value for name, value in fields.items() if name not in hidden}
+    shown = {name: value for name, value in fields.items() if name not in ("summary", "language")}
     if identity.startswith("experience:"):
         identity = identity.partition("::")[0]  # the id of the record, without the side that matched
     if identity.startswith("commit:"):

@@ -370,7 +370,7 @@ def round_robin(rows: Sequence[Gathered]) -> list[Gathered]:
                 if hit.chunk.location is not None:
                     own.append(hit)
                     break
-                identity = (hit.chunk.kind.value, int(hit.chunk.fields["bundle"]))  # equal for all of its sides
+                identity = (hit.chunk.kind.value, hit.chunk.document)  # equal for all of its sides
                 if identity not in taken:
                     own.append(hit)
                     taken.add(identity)

@@ -410,9 +410,7 @@ class _Surroundings:
         """
         places = {chunk.id: (str(chunk.kind), _location(chunk).path.removeprefix(self._prefix)) for chunk in chunks}
         documents = {place: self._store.document(Kind(place[0]), place[1]) for place in sorted({*places.values()})}
-        rows_of = {
-            place: range(one.first_chunk, one.last_chunk + 1) for place, one in documents.items() if one is not None
-        }
+        rows_of = {place: one.rows for place, one in documents.items() if one is not None}
         self._code.load(row for rows in rows_of.values() for row in rows)
         neighbours = {}
         for chunk in chunks:

@@ -39,7 +39,7 @@ def sharing(store: Store, rows: Sequence[int]) -> Iterator[tuple[int, int, float
     if lexicon.chunk_count < 2:
         return
     scale = math.log(lexicon.chunk_count)
-    parts = store.parts(rows)
+    parts = store.chunks(rows)
     documents = store.documents({part.document for part in parts.values()})
     texts = store.texts(documents)
     for row, part in sorted(parts.items()):

@@ -288,7 +288,7 @@ class Nodes:
             fields = shown_fields(document.fields, self._request.lens.include_fields, self._allow)
             info |= {"fields": fields} if fields else {}
         lines = ((part.start, part.end),) if chunk.location is not None else ()
-        own: dict[str, Any] = {_NODE: info, "bundle": document.id, REVISION: (document.content_hash, lines)}
+        own: dict[str, Any] = {_NODE: info, REVISION: (document.content_hash, lines)}
         if chunk.location is not None:
             info["location"] = {"file": chunk.location.path, "lines": f"{part.start}-{part.end}"}
             info["role"] = "test" if is_inline_test(document.key, part.name) else file_role(document.key)

@@ -87,8 +87,8 @@ def _row(store: Store, kind: Kind, rest: str) -> int | None:
 
 
 def _row_in(store: Store, document: Document, identity: str) -> int | None:
-    parts = store.parts(range(document.first_chunk, document.last_chunk + 1)).values()
-    return next((one.row for one in parts if identity_of(document, one) == identity), None)
+    chunks = store.chunks(document.rows)
+    return next((row for row, chunk in chunks.items() if identity_of(document, chunk) == identity), None)
 
 
 def code_named(store: Store, query: str) -> list[int]:
@@ -107,10 +107,10 @@ def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[StartNo
         return []
     rated = [(factor, hit) for result in results for hit, factor in _factors(result, best)]
     rated.sort(key=lambda row: (-row[0], row[1].chunk.id))
-    documents = store.documents({int(hit.chunk.fields["bundle"]) for _, hit in rated[:MOST_MATCHES]})
+    documents = store.documents({hit.chunk.document for _, hit in rated[:MOST_MATCHES]})
     sources = []
     for place, (factor, hit) in enumerate(rated[:MOST_MATCHES]):
-        document = documents[int(hit.chunk.fields["bundle"])]
+        document = documents[hit.chunk.document]
         row = _row_in(store, document, hit.chunk.id)
         sources.append(StartNode(document.first_chunk if row is None else row, factor, walked=place < MOST_SOURCES))
     return sources

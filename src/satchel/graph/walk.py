@@ -104,7 +104,7 @@ def _note_rows(store: Store, keys: Collection[str]) -> dict[str, int]:
     sections = {key: key.partition("::")[0] for key in keys if "::" in key and key not in rows}
     if sections:
         documents = store.documents(store.document_ids(Kind.NOTE, set(sections.values())).values())
-        inside = store.places(row for one in documents.values() for row in range(one.first_chunk, one.last_chunk + 1))
+        inside = store.places(row for one in documents.values() for row in one.rows)
         sections_by_key = {place.natural_key: row for row, place in inside.items()}
         rows |= {key: sections_by_key[key] for key in sections if key in sections_by_key}
     return rows
@@ -117,10 +117,9 @@ def _members(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterat
     if not sides or not files:
         return
     documents = store.documents({place.document for place in files})
-    ranges = {one.id: range(one.first_chunk, one.last_chunk + 1) for one in documents.values()}
-    parts = store.parts(row for rows in ranges.values() for row in rows)
+    parts = store.chunks(row for one in documents.values() for row in one.rows)
     for place in files:
-        inside = [parts[row] for row in ranges[place.document] if row in parts]
+        inside = [parts[row] for row in documents[place.document].rows if row in parts]
         if Direction.OUT in sides:
             for part in inside:
                 if _owner(part, inside) == place.row:

@@ -49,8 +49,8 @@ def records_naming(
     """Return the records of a kind that name one of these files (`naming`); failed experiences come first."""
     query = analyse(" ".join(dict.fromkeys(path.rpartition("/")[2] for path in files)))
     hits = search_kind(store, kind, query, candidates=CANDIDATE_SPANS, filters=Filters(), now=now).hits
-    texts = store.texts(int(hit.chunk.fields["bundle"]) for hit in hits)
-    chosen = [hit for hit in hits if named.search(texts[int(hit.chunk.fields["bundle"])])]
+    texts = store.texts(hit.chunk.document for hit in hits)
+    chosen = [hit for hit in hits if named.search(texts[hit.chunk.document])]
     chosen.sort(key=lambda hit: hit.chunk.fields.get("outcome_status") != OutcomeStatus.FALSIFIED)
     return [replace(hit, signals=(*hit.signals, SIGNAL)) for hit in chosen[:most]]
 

@@ -410,10 +410,9 @@ def _newest(store: Store, kind: Kind, filters: Filters, limit: int, sources: Sou
     else:
         ids = store.document_ids(kind, store.iterate_keys(kind))
     hits: list[Hit] = []
-    for document in sorted(
-        store.documents(ids.values()).values(), key=lambda document: (-document.created, document.key)
-    ):
-        part = store.parts([document.first_chunk])[document.first_chunk]
+    documents = store.documents(ids.values()).values()
+    for document in sorted(documents, key=lambda document: (-document.created, document.key)):
+        part = store.chunks([document.first_chunk])[document.first_chunk]
         if len(hits) < limit and filters.admits(document, part.name):
             hits.append(Hit(chunk_of(document, part), 1.0, 0.0, signals=(_INJECTED,)))
     return hits

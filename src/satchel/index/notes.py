@@ -273,12 +273,8 @@ def _files(store: Store) -> dict[str, _File]:
     """Return the notes that are files, by path, with their parts in order."""
     documents = store.documents(store.document_ids(Kind.NOTE, store.keys(Kind.NOTE)).values())
     notes = {one.key: one for one in documents.values() if one.origin != FOLDER_ORIGIN}
-    rows = [row for one in notes.values() for row in range(one.first_chunk, one.last_chunk + 1)]
-    parts = store.parts(rows)
-    return {
-        key: _File(one, [parts[row] for row in range(one.first_chunk, one.last_chunk + 1)])
-        for key, one in sorted(notes.items())
-    }
+    parts = store.chunks(row for one in notes.values() for row in one.rows)
+    return {key: _File(one, [parts[row] for row in one.rows]) for key, one in sorted(notes.items())}
 
 
 def _update_folders(store: Store, writer: Writer, files: Mapping[str, _File]) -> None:

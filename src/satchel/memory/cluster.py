@@ -136,8 +136,8 @@ class Space:
 def entries_of(store: Store, axis: str, max_tokens: int) -> tuple[AxisEntry, ...]:
     """Return the visible experiences that have this axis, ordered by id."""
     documents = store.documents(store.document_ids(Kind.EXPERIENCE, store.iterate_keys(Kind.EXPERIENCE)).values())
-    rows = [row for document in documents.values() for row in range(document.first_chunk, document.last_chunk + 1)]
-    owners = {row: part.document for row, part in store.parts(rows).items() if part.name == axis}
+    chunks = store.chunks(row for document in documents.values() for row in document.rows)
+    owners = {row: chunk.document for row, chunk in chunks.items() if chunk.name == axis}
     texts = chunk_texts(store, [*owners], max_tokens)
     entries = [
         AxisEntry(documents[owners[entry.row]].key, entry.row, entry.text, documents[owners[entry.row]].fields)

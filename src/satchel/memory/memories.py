@@ -108,7 +108,7 @@ class Memories:
         most = COMPARED_MEMORIES * SPANS_PER_RECORD
         with self._store.snapshot() as store:
             hits = search_kind(store, Kind.MEMORY, analyse(content), candidates=most).hits
-            memories = self._of(store, (int(hit.chunk.fields["bundle"]) for hit in hits))
+            memories = self._of(store, (hit.chunk.document for hit in hits))
         rows = [FoundMemory(memory, similarity(marks, shingles(memory.content))) for memory in memories]
         alike = sorted((row for row in rows if row.score >= SAME_PROSE), key=lambda row: (-row.score, row.memory.id))
         return tuple(replace(row, score=round(row.score, LIKENESS_DIGITS)) for row in alike[:MOST_SIMILAR])
@@ -130,7 +130,7 @@ class Memories:
             hits = search_kind(
                 store, Kind.MEMORY, analyse(text), candidates=most, filters=parsed, likeness=likeness
             ).hits
-            memories = self._of(store, (int(hit.chunk.fields["bundle"]) for hit in hits))
+            memories = self._of(store, (hit.chunk.document for hit in hits))
         rows = [FoundMemory(memory, hit.relevance) for memory, hit in zip(memories, hits, strict=True)]
         return rows[:limit]
 

@@ -105,7 +105,7 @@ def _stored_documents(store: Store, kind: Kind) -> list[SegmentDocument]:
     ids = store.document_ids(kind, store.keys(kind)).values()
     texts, entries = store.texts(ids), []
     for number, document in store.documents(ids).items():
-        chunks = store.parts(range(document.first_chunk, document.last_chunk + 1))
+        chunks = store.chunks(document.rows)
         parts = [Part(Role(chunk.role), "", chunk.start, chunk.end, chunk.signature) for chunk in chunks.values()]
         text, terms = texts[number], _path_terms(kind, document.fields, document.tags, document.created)
         new = NewDocument(kind, document.key, text, extract(text, Outline(kind, tuple(parts))), terms)

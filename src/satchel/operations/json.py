@@ -163,8 +163,7 @@ HIT = record(
 )  # fmt: skip
 HITS = record(query=TEXT, hits=many(HIT), **_END)
 STANDING = record(
-    id=TEXT, source=TEXT.of("kind"), path=TEXT, rank=COUNT, of=COUNT, place=COUNT,
-    documents=COUNT.of("chunks"), relevance=NUMBER,
+    id=TEXT, source=TEXT.of("kind"), path=TEXT, rank=COUNT, of=COUNT, place=COUNT, chunks=COUNT, relevance=NUMBER,
     signals=SIGNALS, is_shown=SWITCH, shown=SPANS, reason=TEXT, detail=TEXT, budget=COUNT,
 )  # fmt: skip
 STANDINGS = record(target=TEXT, question=TEXT, standings=many(STANDING))
@@ -207,14 +206,11 @@ GROUPING = record(
 )  # fmt: skip
 MEMBER = record(id=TEXT, text=SAFE, similarity=ROUNDED, tier=TEXT)
 
-_STATISTICS = {"documents": "chunks", "bundles": "documents", "windows": "spans"}
-"""Names of counts in the answer that differ from those of the store."""
-
 STATUS = record(
     root=Field(TEXT.schema, str), index=Field(TEXT.schema, str), revision=TEXT, building=TEXT,
     **{
-        name: OBJECT.of(f"statistics.{_STATISTICS.get(name, name)}")
-        for name in ("documents", "bundles", "hidden", "languages", "edges", "windows")
+        name: OBJECT.of(f"statistics.{name}")
+        for name in ("chunks", "documents", "hidden", "languages", "edges", "spans")
     },
     **{name: COUNT.of(f"statistics.{name}") for name in ("definitions", "text_bytes", "redacted", "cleaned")},
     sizes=OBJECT,

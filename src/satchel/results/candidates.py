@@ -175,8 +175,8 @@ def _located(entity: Entity, rank: int, lines: Lines, place: EntityPlace, reques
         first = Step(Detail.LINE, ((whole[0], whole[0]),))
         last_resort = first if signature is None else Step(Detail.SIGNATURE, (signature,))
         forms = shortened_steps(_shortener(request), lines, language, whole, most)
-        windows = _beginnings(lines, whole, room) if request.strategy == LADDER else []
-        return [*forms, *windows, last_resort]
+        beginnings = _beginnings(lines, whole, room) if request.strategy == LADDER else []
+        return [*forms, *beginnings, last_resort]
 
     return Candidate(hit, hit.score, size, whole[0], lambda: steps, shrink=shrink)
 

@@ -316,7 +316,7 @@ def _finding(hit: Hit, satchel: Satchel) -> Finding:
     """Return a hit with its content as it was indexed; an experience shows all of its sides."""
     chunk, location = hit.chunk, hit.chunk.location
     kind, allow = chunk.kind.value, satchel.settings.redact_allow
-    text = satchel.store_of(chunk.kind).text(int(chunk.fields["bundle"]))
+    text = satchel.store_of(chunk.kind).text(chunk.document)
     type_, place = kind, {}
     if location is None:
         content = shown_record(chunk.kind, chunk.fields, text)

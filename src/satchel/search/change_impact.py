@@ -22,7 +22,7 @@ from satchel.search.change_relations import (
     merged,
     with_impact,
 )
-from satchel.search.chunks import chunk_of
+from satchel.search.chunks import chunk_of, stored_rows
 from satchel.search.query import Mention, Query, QueryTerm, Zone, analyse
 from satchel.search.relations import Relations
 from satchel.search.resolve.code import CodeDefinition
@@ -118,7 +118,7 @@ def with_past(
     for file in change.files[:MOST_NAMED_FILES]:
         name = file.path.rpartition("/")[2]
         for hit in ask(analyse(name)).hits:
-            if name in store.text(int(hit.chunk.fields["bundle"])):
+            if name in store.text(hit.chunk.document):
                 # The name alone asks for little, so what it finds has no relevance of its own.
                 hit = best.get(hit.chunk.id, replace(hit, relevance=0.0))
                 score, signal = max(hit.score, ceiling + math.log(PAST)), Signal(SIGNAL, PAST, 1.0)
@@ -147,9 +147,8 @@ def _changed_rows(change: Change, store: Store) -> dict[int, float]:
     for file in change.files:
         document = store.document(Kind.CODE, file.path) if file.names else None
         if document is not None:
-            parts = store.parts(range(document.first_chunk, document.last_chunk + 1))
             weight = CHANGED_TEST if document.secondary else CHANGED
-            rows |= {row: weight for row, part in parts.items() if part.name in file.names}
+            rows |= {row: weight for row, chunk in store.chunks(document.rows).items() if chunk.name in file.names}
     return rows
 
 
@@ -159,16 +158,14 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
     touched: dict[int, set[str]] = defaultdict(set)
     for row, _, path in store.edges_to(with_former_names(paths, store), [EdgeType.TOUCHES]):
         touched[row].add(path)
-    parts = store.parts(touched)
-    documents = store.documents({part.document for part in parts.values()})
-    visible = set(store.iterate_keys(Kind.COMMIT)) if parts else set()
+    stored = stored_rows(store, touched)
+    visible = set(store.iterate_keys(Kind.COMMIT)) if stored else set()
     by_id = {hit.chunk.id: hit for hit in searched}
     ceiling = max((hit.score for hit in searched), default=0.0)
     weights = _path_weights(paths, touched, store)
-    newest = max((document.created for document in documents.values()), default=0.0)
+    newest = max((document.created for document, _ in stored.values()), default=0.0)
     rated = []
-    for row, part in parts.items():
-        document = documents[part.document]
+    for row, (document, part) in stored.items():
         size = int(document.fields.get("file_count", 0)) or len(touched[row])
         if document.key in visible and size <= MOST_FILES:
             fade = 0.5 ** (max(newest - document.created, 0.0) / COMMIT_HALF_LIFE_SECONDS)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from satchel.store.protocol import Store
 from satchel.store.records import DefinitionRow, Document, StoredChunk
@@ -19,9 +18,6 @@ GIVEN_ORIGIN = "given"
 FILE_ORIGIN = "file"
 """The origin of a document that was read from a file of the root."""
 
-ALSO = "also"
-"""The field of a hit with the ids of other matching chunks of its record."""
-
 ITEM_KEY = "item key"
 """The field with the key of the item of a chunk, where that differs from its path."""
 
@@ -29,8 +25,8 @@ REVISION = "revision"
 """The field of a record that may be asked for again as it was: the content hash and the lines that its handle means."""
 
 
-def chunk_of(document: Document, part: StoredChunk, more: Mapping[str, Any] | None = None) -> Chunk:
-    """Return a stored chunk with the data of its document and `more` fields; its body is read later.
+def chunk_of(document: Document, part: StoredChunk) -> Chunk:
+    """Return a stored chunk with the data of its document; its body is read later.
 
     A chunk of a record has the title of the record; its side of the record is in the id.
     """
@@ -45,17 +41,12 @@ def chunk_of(document: Document, part: StoredChunk, more: Mapping[str, Any] | No
         role=Role(part.role),
         signature=part.signature,
         tags=document.tags,
-        fields={
-            **document.fields,
-            "language": document.language,
-            "bundle": document.id,
-            "summary": part.summary,
-            **(more or {}),
-        },
+        fields={**document.fields, "language": document.language, "summary": part.summary},
         created=document.created,
         updated=document.updated,
         importance=document.importance,
         origin=document.origin,
+        document=document.id,
     )
 
 
@@ -84,7 +75,7 @@ def in_workspace(hit: Hit, prefix: str) -> Hit:
 def stored_rows(store: Store, rows: Iterable[int]) -> dict[int, tuple[Document, StoredChunk]]:
     """Return stored chunks by row, each with its document, in the order of the rows; unknown rows are left out."""
     listed = list(rows)
-    parts = store.parts(listed)
+    parts = store.chunks(listed)
     documents = store.documents({part.document for part in parts.values()})
     return {row: (documents[parts[row].document], parts[row]) for row in listed if row in parts}
 

@@ -155,10 +155,10 @@ def _questions(store: Store, sources: Sequence[str], recent: Sequence[tuple[str,
     """
     ids = store.document_ids(Kind.CODE, sources[: 10 * FILES_READ])
     documents = store.documents([ids[name] for name in sources if name in ids][:FILES_READ])
-    rows = [range(one.first_chunk, one.last_chunk + 1)[:NAMES_READ] for one in documents.values()]
+    rows = [one.rows[:NAMES_READ] for one in documents.values()]
     lines = {
         part.name: part.end - part.start + 1
-        for part in store.parts(row for one in rows for row in one).values()
+        for part in store.chunks(row for one in rows for row in one).values()
         if part.role in {"function", "method"} and _is_telling(part.name)
     }
     last = {name: name.rpartition(".")[2] for name in lines}

@@ -27,7 +27,7 @@ import numpy as np
 from satchel.dataclass import dataclass
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray, Occurrences
-from satchel.search.chunks import ALSO, chunk_of, identity_of, stored_rows
+from satchel.search.chunks import chunk_of, identity_of, stored_rows
 from satchel.search.dense import Likeness, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
 from satchel.search.query import Query
@@ -378,8 +378,7 @@ def _pick(
 def _hit(ranking: _Ranking, record: _Picked, largest: float, now: float) -> Hit:
     position, part = record.positions[0], record.parts[0]
     document = record.document
-    others = [identity_of(document, part) for part in record.parts[1:]]
-    chunk = chunk_of(document, part, {ALSO: others} if others else {})
+    chunk = chunk_of(document, part)
     moment = document.updated or document.created
     boosts = beside_words(document.kind, document.fields.get("confidence_tier"), document.importance, moment, now)
     is_wanted = ranking.wants_routine and document.kind is Kind.COMMIT
@@ -399,6 +398,7 @@ def _hit(ranking: _Ranking, record: _Picked, largest: float, now: float) -> Hit:
         if chunk.location is not None
         else (ScoredSpan(part.start, part.end, value),),
         signals=(*signals, *boosts),
+        also=tuple(identity_of(document, other) for other in record.parts[1:]),
     )
 
 

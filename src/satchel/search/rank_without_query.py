@@ -198,10 +198,9 @@ def _share(counts: Mapping[str, Any], name: str) -> float:
 
 def _sides(store: Store, portion: Sequence[tuple[Any, Any, Document, Any]], side: str) -> Iterator[StoredChunk | None]:
     """Yield for each record the chunk of this name, else its first one; None if it has none any more."""
-    rows = [row for _, _, document, _ in portion for row in range(document.first_chunk, document.last_chunk + 1)]
-    parts = store.parts(rows)
+    parts = store.chunks(row for _, _, document, _ in portion for row in document.rows)
     for _, _, document, _ in portion:
-        own = [parts[row] for row in range(document.first_chunk, document.last_chunk + 1) if row in parts]
+        own = [parts[row] for row in document.rows if row in parts]
         yield next((part for part in own if part.name == side), own[0] if own else None)
 
 

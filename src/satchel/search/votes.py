@@ -166,7 +166,7 @@ def _callables(store: Store, rows: Sequence[int]) -> dict[int, tuple[str, list[s
     called: dict[int, list[str]] = defaultdict(list)
     for row, _, target in store.edges_from(sorted(rows), [EdgeType.CALLS]):
         called[row].append(target)
-    parts = store.parts(rows)
+    parts = store.chunks(rows)
     return {row: (parts[row].name.rpartition(".")[2] if row in parts else "", called[row]) for row in rows}
 
 

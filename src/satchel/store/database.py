@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 _TERMS = "SELECT DISTINCT term FROM postings WHERE segment IN (SELECT id FROM segments WHERE kind = ?)"
 _ORPHANS = {
     what: f"SELECT count(*) FROM {rows}" for what, rows in (
-        ("documents without a text", "bundles LEFT JOIN texts ON bundle = id WHERE bundle IS NULL"),
-        ("texts without a document", "texts WHERE bundle NOT IN (SELECT id FROM bundles)"),
+        ("documents without a text", "documents LEFT JOIN texts ON document = id WHERE document IS NULL"),
+        ("texts without a document", "texts WHERE document NOT IN (SELECT id FROM documents)"),
         ("documents without chunks",
-         "bundles WHERE last_document >= first_document AND last_document NOT IN (SELECT row FROM documents)"),
-        ("documents without words", "bundles WHERE segment NOT IN (SELECT id FROM segments)"),
-        ("chunks without a document", "documents WHERE bundle NOT IN (SELECT id FROM bundles)"),
+         "documents WHERE last_chunk >= first_chunk AND last_chunk NOT IN (SELECT row FROM chunks)"),
+        ("documents without words", "documents WHERE segment NOT IN (SELECT id FROM segments)"),
+        ("chunks without a document", "chunks WHERE document NOT IN (SELECT id FROM documents)"),
         ("words without a segment", "postings WHERE segment NOT IN (SELECT id FROM segments)"),
     )
 }  # fmt: skip

@@ -181,7 +181,7 @@ def chunk_texts(store: Store, rows: Sequence[int], max_tokens: int) -> list[Chun
 
     A change of this rule changes vectors: `satchel.embed.TEXT_RECIPE` has to change with it.
     """
-    parts = store.parts(rows)
+    parts = store.chunks(rows)
     documents = store.documents({part.document for part in parts.values()})
     lines = {identity: store.text(identity).split("\n") for identity in documents}
     texts = []

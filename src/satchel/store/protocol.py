@@ -70,9 +70,9 @@ def _by(select: str) -> str:
 
 _DOCUMENT_COLUMNS = (
     "id, kind, key, language, content_hash, size, mtime_ns, changed_ns, line_count, secondary, title, tags, fields, "
-    "created, updated, importance, origin, first_document, last_document, workspace"
+    "created, updated, importance, origin, first_chunk, last_chunk, workspace"
 )
-_PART_COLUMNS = 'row, bundle, role, name, twin, start, "end", signature, summary'
+_CHUNK_COLUMNS = 'row, document, role, name, twin, start, "end", signature, summary'
 _EDGE_TYPES: Mapping[str, EdgeType] = {str(one): one for one in EdgeType}  # a third of the time of `EdgeType(name)`
 _UNREADABLE = (ValueError, IndexError, struct.error, zlib.error)
 
@@ -166,12 +166,12 @@ class Store(ABC):
 
     def records_of(self, workspace: str) -> int:
         """Return the number of documents of a workspace, of all kinds."""
-        return int(self._rows("SELECT count(*) FROM bundles WHERE workspace = ?", (workspace,))[0][0])
+        return int(self._rows("SELECT count(*) FROM documents WHERE workspace = ?", (workspace,))[0][0])
 
     def stamps(self, kind: Kind) -> Mapping[str, Stamp]:
         """Return the stamp of every document of a kind, by key."""
         rows = self._rows(
-            "SELECT key, id, content_hash, size, mtime_ns, changed_ns FROM bundles WHERE kind = ?", (kind,)
+            "SELECT key, id, content_hash, size, mtime_ns, changed_ns FROM documents WHERE kind = ?", (kind,)
         )
         return {row[0]: Stamp(*row[1:]) for row in rows}
 
@@ -185,11 +185,11 @@ class Store(ABC):
 
     def keys(self, kind: Kind) -> set[str]:
         """Return keys of all documents of a kind, hidden ones too, of every workspace."""
-        return {row[0] for row in self._rows("SELECT key FROM bundles WHERE kind = ?", (kind,))}
+        return {row[0] for row in self._rows("SELECT key FROM documents WHERE kind = ?", (kind,))}
 
     def hidden_keys(self, kind: Kind) -> set[str]:
         """Return keys of the hidden documents of a kind, of every workspace."""
-        return {row[0] for row in self._rows("SELECT key FROM bundles WHERE kind = ? AND hidden", (kind,))}
+        return {row[0] for row in self._rows("SELECT key FROM documents WHERE kind = ? AND hidden", (kind,))}
 
     def _in_sight(self) -> tuple[str, tuple[str, ...]]:
         """Return the SQL condition on documents that are searched, counted and listed, with its bindings."""
@@ -203,7 +203,7 @@ class Store(ABC):
         positions: dict[int, list[int]] = {}
         if self.workspaces is not None or self.broken:
             in_sight, bindings = self._in_sight()
-            sql = f"SELECT segment, position FROM bundles WHERE kind = ? AND NOT hidden AND NOT ({in_sight})"
+            sql = f"SELECT segment, position FROM documents WHERE kind = ? AND NOT hidden AND NOT ({in_sight})"
             for segment, position in self._rows(sql, (kind, *bindings)):
                 positions.setdefault(segment, []).append(position)
         return positions
@@ -211,12 +211,12 @@ class Store(ABC):
     def iterate_keys(self, kind: Kind) -> Iterator[str]:
         """Return keys of visible documents in order."""
         in_sight, bindings = self._in_sight()
-        rows = self._rows(f"SELECT key FROM bundles WHERE kind = ? AND {in_sight} ORDER BY key", (kind, *bindings))
+        rows = self._rows(f"SELECT key FROM documents WHERE kind = ? AND {in_sight} ORDER BY key", (kind, *bindings))
         return (row[0] for row in rows)
 
     def documents(self, ids: Iterable[int]) -> dict[int, Document]:
         """Return documents by id; unknown and broken ones are left out."""
-        sql = f"SELECT {_DOCUMENT_COLUMNS} FROM bundles WHERE id {IN_LIST}"
+        sql = f"SELECT {_DOCUMENT_COLUMNS} FROM documents WHERE id {IN_LIST}"
         with self._decoding():
             return {
                 row[0]: _document(row) for row in self._rows_in(sql, (one for one in ids if one not in self.broken))
@@ -224,33 +224,33 @@ class Store(ABC):
 
     def document(self, kind: Kind, key: str) -> Document | None:
         """Return the document with this key."""
-        rows = self._rows(f"SELECT {_DOCUMENT_COLUMNS} FROM bundles WHERE kind = ? AND key = ?", (kind, key))
+        rows = self._rows(f"SELECT {_DOCUMENT_COLUMNS} FROM documents WHERE kind = ? AND key = ?", (kind, key))
         with self._decoding():
             return _document(rows[0]) if rows else None
 
     def newest(self, kind: Kind, most: int) -> list[int]:
         """Return ids of the newest visible documents of a kind, at most `most`, the newest first; ties by key."""
         in_sight, bindings = self._in_sight()
-        sql = f"SELECT id FROM bundles WHERE kind = ? AND {in_sight} ORDER BY created DESC, key LIMIT ?"
+        sql = f"SELECT id FROM documents WHERE kind = ? AND {in_sight} ORDER BY created DESC, key LIMIT ?"
         return [row[0] for row in self._rows(sql, (kind, *bindings, most))]
 
     def document_ids(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
         """Return ids of the documents with these keys; unknown keys are left out."""
-        sql = f"SELECT key, id FROM bundles WHERE key {IN_LIST} AND kind = ?"
+        sql = f"SELECT key, id FROM documents WHERE key {IN_LIST} AND kind = ?"
         return dict(self._rows_in(sql, keys, (kind,)))
 
     def first_rows(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
         """Return row numbers of the first chunks of the documents with these keys; unknown keys are left out."""
-        sql = f"SELECT key, first_document FROM bundles WHERE key {IN_LIST} AND kind = ?"
+        sql = f"SELECT key, first_chunk FROM documents WHERE key {IN_LIST} AND kind = ?"
         return dict(self._rows_in(sql, keys, (kind,)))
 
     def places(self, rows: Iterable[int]) -> dict[int, Place]:
         """Return the places of these chunks by row number; unknown and hidden ones are left out."""
         in_sight, bindings = self._in_sight()
         sql = (
-            "SELECT row, bundle, kind, key, documents.name, twin, tags, "
+            "SELECT row, document, kind, key, chunks.name, twin, tags, "
             "CASE WHEN updated > created THEN updated ELSE created END, secondary, "
-            "row = first_document FROM documents JOIN bundles ON bundles.id = bundle "
+            "row = first_chunk FROM chunks JOIN documents ON documents.id = document "
             f"WHERE row {IN_LIST} AND {in_sight}"
         )
         with self._decoding():
@@ -258,19 +258,17 @@ class Store(ABC):
 
     def text(self, document: int) -> str:
         """Return the redacted text of a document."""
-        rows = self._rows("SELECT body FROM texts WHERE bundle = ?", (document,))
-        with self._decoding():
-            return zlib.decompress(rows[0][0]).decode() if rows else ""
+        return self.texts((document,)).get(document, "")
 
     def texts(self, documents: Iterable[int]) -> dict[int, str]:
         """Return the redacted texts of these documents; unknown ids are left out."""
-        sql = f"SELECT bundle, body FROM texts WHERE bundle {IN_LIST}"
+        sql = f"SELECT document, body FROM texts WHERE document {IN_LIST}"
         with self._decoding():
             return {document: zlib.decompress(body).decode() for document, body in self._rows_in(sql, documents)}
 
-    def parts(self, rows: Iterable[int]) -> dict[int, StoredChunk]:
+    def chunks(self, rows: Iterable[int]) -> dict[int, StoredChunk]:
         """Return chunks by row number; unknown rows are left out."""
-        sql = f"SELECT {_PART_COLUMNS} FROM documents WHERE row {IN_LIST}"
+        sql = f"SELECT {_CHUNK_COLUMNS} FROM chunks WHERE row {IN_LIST}"
         return {row[0]: StoredChunk(*row) for row in self._rows_in(sql, rows)}
 
     def definitions(self, names: Sequence[str], *, most: int | None = None) -> list[DefinitionRow]:
@@ -278,18 +276,18 @@ class Store(ABC):
 
         With `most`, names that more chunks than this define are left out, without being read.
         """
-        few = "SELECT count(*) FROM (SELECT DISTINCT document FROM definitions WHERE name = value LIMIT ?) AS few"
+        few = "SELECT count(*) FROM (SELECT DISTINCT chunk FROM definitions WHERE name = value LIMIT ?) AS few"
         condition, extra = ("", ()) if most is None else (f" WHERE ({few}) <= ?", (most + 1, most))
         sql = (
-            "SELECT name, owner, document, line FROM definitions WHERE name IN "
-            f"(SELECT value FROM json_each(?){condition}) ORDER BY name, document, line"
+            "SELECT name, owner, chunk, line FROM definitions WHERE name IN "
+            f"(SELECT value FROM json_each(?){condition}) ORDER BY name, chunk, line"
         )
         return [DefinitionRow(*row) for row in self._rows_in(sql, names, extra)]
 
     def paths_named(self, names: Sequence[str], stems: Sequence[str]) -> list[tuple[int, str]]:
         """Return (document id, path) of files with one of these file names, or stems (name without its last suffix)."""
-        rows = self._rows_in(f"SELECT id, key FROM bundles WHERE name {IN_LIST}", names)
-        return sorted({*rows, *self._rows_in(f"SELECT id, key FROM bundles WHERE stem {IN_LIST}", stems)})
+        rows = self._rows_in(f"SELECT id, key FROM documents WHERE name {IN_LIST}", names)
+        return sorted({*rows, *self._rows_in(f"SELECT id, key FROM documents WHERE stem {IN_LIST}", stems)})
 
     def edges_from(self, rows: Sequence[int], types: Sequence[EdgeType]) -> list[tuple[int, EdgeType, str]]:
         """Return (source row, type, target) of the edges from these chunks."""
@@ -337,15 +335,15 @@ class Store(ABC):
         revision = self.revision
         cached = self._derived.vectors.get(kind)
         if cached is None or cached[:2] != (revision, fingerprint):
-            rows = self._vector_rows(kind, fingerprint, "v.document, v.vector")
+            rows = self._vector_rows(kind, fingerprint, "v.chunk, v.vector")
             cached = self._derived.vectors[kind] = (revision, fingerprint, self._table(rows))
         return cached[2]
 
     def _vector_rows(self, kind: Kind, fingerprint: str, columns: str) -> list[tuple[Any, ...]]:
         in_sight, bindings = self._in_sight()
         return self._rows(
-            f"SELECT {columns} FROM vectors v JOIN documents ON row = v.document JOIN bundles ON id = bundle "
-            f"WHERE v.fingerprint = ? AND kind = ? AND {in_sight} ORDER BY v.document",
+            f"SELECT {columns} FROM vectors v JOIN chunks ON row = v.chunk JOIN documents ON id = document "
+            f"WHERE v.fingerprint = ? AND kind = ? AND {in_sight} ORDER BY v.chunk",
             (fingerprint, kind, *bindings),
         )
 
@@ -365,13 +363,13 @@ class Store(ABC):
         from satchel.store import vectors
 
         def read(rows: Sequence[int]) -> VectorTable:
-            sql = f"SELECT document, vector FROM vectors WHERE document {IN_LIST} AND fingerprint = ? ORDER BY document"
+            sql = f"SELECT chunk, vector FROM vectors WHERE chunk {IN_LIST} AND fingerprint = ? ORDER BY chunk"
             return self._table(self._rows_in(sql, rows, (fingerprint,)), of_many=True)
 
         revision = self.revision
         cached = self._derived.vector_rows.get(kind)
         if cached is None or cached[:2] != (revision, fingerprint):
-            rows = [row for (row,) in self._vector_rows(kind, fingerprint, "v.document")]
+            rows = [row for (row,) in self._vector_rows(kind, fingerprint, "v.chunk")]
             is_large = len(rows) > vectors.EXACT_VECTORS
             sample = read(rows[:: -(-len(rows) // vectors.SAMPLED)]) if is_large else None
             cached = revision, fingerprint, np.array(rows, dtype=np.int64), sample
@@ -384,9 +382,9 @@ class Store(ABC):
         """Return row numbers of the visible chunks of these kinds without such a vector, newest first."""
         in_sight, bindings = self._in_sight()
         sql = (
-            "SELECT d.row FROM bundles b JOIN documents d ON d.bundle = b.id "
-            f"WHERE b.kind {IN_LIST} AND {in_sight} AND NOT EXISTS "
-            "(SELECT 1 FROM vectors v WHERE v.fingerprint = ? AND v.document = d.row) ORDER BY d.row DESC"
+            "SELECT c.row FROM documents d JOIN chunks c ON c.document = d.id "
+            f"WHERE d.kind {IN_LIST} AND {in_sight} AND NOT EXISTS "
+            "(SELECT 1 FROM vectors v WHERE v.fingerprint = ? AND v.chunk = c.row) ORDER BY c.row DESC"
         )
         return [row[0] for row in self._rows_in(sql, kinds, (*bindings, fingerprint))]
 
@@ -394,7 +392,7 @@ class Store(ABC):
         """Return (chunks with a vector of this fingerprint, visible chunks) for each of these kinds that has chunks."""
         in_sight, bindings = self._in_sight()
         sql = (
-            "SELECT kind, count(*) FROM vectors v JOIN documents ON row = v.document JOIN bundles ON id = bundle "
+            "SELECT kind, count(*) FROM vectors v JOIN chunks ON row = v.chunk JOIN documents ON id = document "
             f"WHERE kind {IN_LIST} AND {in_sight} AND v.fingerprint = ? GROUP BY kind"
         )
         done = dict(self._rows_in(sql, kinds, (*bindings, fingerprint)))
@@ -406,21 +404,21 @@ class Store(ABC):
         cached = self._derived.kinds
         if cached[0] != revision:
             in_sight, bindings = self._in_sight()
-            sql = f"SELECT kind, sum(last_document - first_document + 1) FROM bundles WHERE {in_sight} GROUP BY kind"
+            sql = f"SELECT kind, sum(last_chunk - first_chunk + 1) FROM documents WHERE {in_sight} GROUP BY kind"
             with self._decoding():
                 cached = self._derived.kinds = (revision, {Kind(row[0]): row[1] for row in self._rows(sql, bindings)})
         return cached[1]
 
     def statistics(self) -> StoreStatistics:
         """Return counts over all tables."""
-        chunks = "SELECT kind, sum(last_document - first_document + 1) FROM bundles WHERE NOT hidden"
-        languages = "SELECT language, count(*) FROM bundles WHERE NOT hidden AND language NOT IN ('', 'commit')"
-        documents = "SELECT kind, count(*) FROM bundles WHERE"
+        chunks = "SELECT kind, sum(last_chunk - first_chunk + 1) FROM documents WHERE NOT hidden"
+        languages = "SELECT language, count(*) FROM documents WHERE NOT hidden AND language NOT IN ('', 'commit')"
+        documents = "SELECT kind, count(*) FROM documents WHERE"
         # Only commits are hidden, and a commit is one chunk.
-        edges = "SELECT type, count(*) FROM edges WHERE source NOT IN (SELECT first_document FROM bundles WHERE hidden)"
+        edges = "SELECT type, count(*) FROM edges WHERE source NOT IN (SELECT first_chunk FROM documents WHERE hidden)"
         removed = ", ".join(f"coalesce(sum(json_extract(fields, '$.{name}')), 0)" for name in ("redacted", "cleaned"))
         rows = self._rows
-        ((redacted, cleaned),) = rows(f"SELECT {removed} FROM bundles WHERE NOT hidden")
+        ((redacted, cleaned),) = rows(f"SELECT {removed} FROM documents WHERE NOT hidden")
         with self._decoding():
             return StoreStatistics(
                 chunks=_kinds(rows(_by(chunks))),

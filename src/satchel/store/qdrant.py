@@ -33,7 +33,7 @@ BATCH = 1_000
 """Points that are sent at once: some megabytes."""
 
 _VECTORS = (
-    "SELECT v.document, v.vector FROM vectors v JOIN documents ON row = v.document JOIN bundles ON id = bundle "
+    "SELECT v.chunk, v.vector FROM vectors v JOIN chunks ON row = v.chunk JOIN documents ON id = document "
     "WHERE v.fingerprint = ? AND kind = ?"
 )
 

@@ -52,6 +52,14 @@ SPAN_COLUMNS = 7
 PUBLISHED = "published"
 """`meta` key of an index for the name of the team whose published index it was copied from."""
 
+RENAMES = (
+    "documents RENAME TO chunks", "chunks RENAME bundle TO document", "bundles RENAME TO documents",
+    "documents RENAME first_document TO first_chunk", "documents RENAME last_document TO last_chunk",
+    "texts RENAME bundle TO document", "definitions RENAME document TO chunk", "vectors RENAME document TO chunk",
+    "segments RENAME windows TO spans",
+)  # fmt: skip
+"""Statements after `ALTER TABLE` that give the tables and columns of schema 2 the names of schema 3."""
+
 IN_LIST = "IN (SELECT value FROM json_each(?))"
 """SQL condition whose binding is a list as JSON."""
 
@@ -96,7 +104,7 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A stored document without its text. `first_chunk`..`last_chunk` are the row numbers of its chunks."""
+    """A stored document without its text."""
 
     id: int
     kind: Kind
@@ -118,6 +126,11 @@ class Document:
     first_chunk: int
     last_chunk: int
     workspace: str = ""
+
+    @property
+    def rows(self) -> range:
+        """The row numbers of its chunks."""
+        return range(self.first_chunk, self.last_chunk + 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,8 +76,8 @@ def _due(connection: WriteConnection, kind: str, gone_share: float) -> list[int]
     """Return the ids of segments to rewrite: those with more deleted ones, and of too many all but a far larger one."""
     segments = rows(
         connection,
-        f"SELECT id, windows, substr(columns, 1, {HEADER_BYTES}), length(dead) FROM segments WHERE kind = ? "
-        "ORDER BY windows DESC, id",
+        f"SELECT id, spans, substr(columns, 1, {HEADER_BYTES}), length(dead) FROM segments WHERE kind = ? "
+        "ORDER BY spans DESC, id",
         (kind,),
     )
     chosen = {row[0] for row in segments if row[3] and _gone_share(connection, row[0], row[2]) > gone_share}
@@ -90,7 +90,7 @@ def _due(connection: WriteConnection, kind: str, gone_share: float) -> list[int]
 
 def _gone_share(connection: WriteConnection, segment: int, head: bytes) -> float:
     """Return the share of a segment's documents that were deleted. Hidden ones do not count: rewriting keeps them."""
-    ((remaining,),) = rows(connection, "SELECT count(*) FROM bundles WHERE segment = ?", (segment,))
+    ((remaining,),) = rows(connection, "SELECT count(*) FROM documents WHERE segment = ?", (segment,))
     return 1 - int(remaining) / max(document_count(head), 1)
 
 
@@ -111,7 +111,7 @@ def _merge(connection: WriteConnection, kind: str, ids: Sequence[int], should_st
     marks = ", ".join("?" * len(ids))
     documents = merged.document_id
     if len(documents):
-        hidden = rows(connection, f"SELECT id FROM bundles WHERE hidden AND segment IN ({marks})", tuple(ids))
+        hidden = rows(connection, f"SELECT id FROM documents WHERE hidden AND segment IN ({marks})", tuple(ids))
         dead_positions = np.flatnonzero(np.isin(documents, [row[0] for row in hidden]))
         connection.execute(
             "INSERT INTO segments VALUES (?, ?, ?, ?, ?)",
@@ -123,7 +123,7 @@ def _merge(connection: WriteConnection, kind: str, ids: Sequence[int], should_st
     connection.execute(f"DELETE FROM postings WHERE segment IN ({marks})", tuple(ids))
     connection.execute(f"DELETE FROM segments WHERE id IN ({marks})", tuple(ids))
     connection.executemany(
-        "UPDATE bundles SET segment = ?, position = ? WHERE id = ?",
+        "UPDATE documents SET segment = ?, position = ? WHERE id = ?",
         ((target, position, document) for position, document in enumerate(documents.tolist())),
     )
 
@@ -141,7 +141,7 @@ def _living(
 
     Also the new number of every old span, chunk and document (-1 if deleted), and the next free numbers.
     """
-    alive = rows(connection, "SELECT position FROM bundles WHERE segment = ?", (segment,))
+    alive = rows(connection, "SELECT position FROM documents WHERE segment = ?", (segment,))
     document_kept = np.zeros(len(columns.document_id), dtype=bool)
     document_kept[[row[0] for row in alive]] = True
     chunk_kept = document_kept[columns.chunk_document]
@@ -259,22 +259,23 @@ class Writer:
         if segment is None:
             segment = self._segments[kind] = _NewSegment(self._next_segment())
         connection = self._connection
-        next_document = self._next("bundles", "id")
-        next_row = self._next("documents", "row")
+        next_document = self._next("documents", "id")
+        next_row = self._next("chunks", "row")
         entries: list[SegmentDocument] = []
         for document in documents:
             entries.append(SegmentDocument(document, next_document, next_row))
             next_document += 1
             next_row += len(document.extraction.parts)
         connection.executemany(
-            f"INSERT INTO bundles VALUES ({', '.join('?' * 25)})",
+            f"INSERT INTO documents VALUES ({', '.join('?' * 25)})",
             (_document_row(entry, segment.id, place) for place, entry in enumerate(entries, len(segment.entries))),
         )
         connection.executemany("INSERT INTO texts VALUES (?, ?)", map(_text_row, entries))
-        connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _each(entries, _chunk_rows))
+        connection.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _each(entries, _chunk_rows))
         connection.executemany("INSERT INTO definitions VALUES (?, ?, ?, ?)", _each(entries, _definition_rows))
         connection.executemany(
-            "INSERT INTO edges VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", _each(entries, _edge_rows)
+            "INSERT INTO edges VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (edge for edge in _each(entries, _edge_rows) if _is_name(edge[2])),
         )
         segment.entries += entries
 
@@ -285,10 +286,10 @@ class Writer:
         connection.execute("DELETE FROM postings WHERE segment IN (SELECT id FROM segments WHERE kind = ?)", (kind,))
         connection.execute("DELETE FROM segments WHERE kind = ?", (kind,))
         connection.executemany(
-            "UPDATE bundles SET segment = ?, position = ? WHERE id = ?",
+            "UPDATE documents SET segment = ?, position = ? WHERE id = ?",
             ((segment.id, position, entry.document_id) for position, entry in enumerate(entries)),
         )
-        hidden = rows(connection, "SELECT position FROM bundles WHERE kind = ? AND hidden", (kind,))
+        hidden = rows(connection, "SELECT position FROM documents WHERE kind = ? AND hidden", (kind,))
         segment.dead += [row[0] for row in hidden]
 
     def _next(self, table: str, column: str) -> int:
@@ -317,18 +318,18 @@ class Writer:
     def remove(self, kind: Kind, keys: Iterable[str]) -> None:
         """Delete documents with their chunks, definitions, edges, text and words; unknown keys are ignored."""
         connection = self._connection
-        columns = "id, first_document, last_document, segment, position"
-        sql = f"SELECT {columns} FROM bundles WHERE kind = ? AND key {IN_LIST}"
+        columns = "id, first_chunk, last_chunk, segment, position"
+        sql = f"SELECT {columns} FROM documents WHERE kind = ? AND key {IN_LIST}"
         removed = rows(connection, sql, (kind, json.dumps(list(keys))))
         if not removed:
             return
-        for column in ("documents.row", "definitions.document", "edges.source", "vectors.document"):
+        for column in ("chunks.row", "definitions.chunk", "edges.source", "vectors.chunk"):
             connection.executemany(
                 f"DELETE FROM {column.partition('.')[0]} WHERE {column} BETWEEN ? AND ?",
                 ((row[1], row[2]) for row in removed),
             )
-        connection.executemany("DELETE FROM texts WHERE bundle = ?", ((row[0],) for row in removed))
-        connection.executemany("DELETE FROM bundles WHERE id = ?", ((row[0],) for row in removed))
+        connection.executemany("DELETE FROM texts WHERE document = ?", ((row[0],) for row in removed))
+        connection.executemany("DELETE FROM documents WHERE id = ?", ((row[0],) for row in removed))
         gone: dict[int, list[int]] = {}
         for row in removed:
             gone.setdefault(row[3], []).append(row[4])
@@ -357,7 +358,7 @@ class Writer:
     def restamp(self, stamps: Sequence[Stamp]) -> None:
         """Store new file stamps for unchanged content."""
         self._connection.executemany(
-            "UPDATE bundles SET size = ?, mtime_ns = ?, changed_ns = ? WHERE id = ?",
+            "UPDATE documents SET size = ?, mtime_ns = ?, changed_ns = ? WHERE id = ?",
             ((stamp.size, stamp.mtime_ns, stamp.changed_ns, stamp.document) for stamp in stamps),
         )
 
@@ -368,13 +369,13 @@ class Writer:
         """
         connection = self._connection
         connection.execute("PRAGMA secure_delete = 1")
-        connection.execute("UPDATE bundles SET changed_ns = 0 WHERE origin = 'file'")
+        connection.execute("UPDATE documents SET changed_ns = 0 WHERE origin = 'file'")
         connection.execute("DELETE FROM skipped" if keeps_vectors else "DELETE FROM skipped; DELETE FROM vectors")
         connection.execute(f"DELETE FROM meta WHERE key NOT {IN_LIST}", (json.dumps(INHERITED),))
 
     def date_files(self) -> None:
         """Set the date of every file to that of its stamp, also of those whose content was known."""
-        self._connection.execute("UPDATE bundles SET updated = mtime_ns / 1e9 WHERE origin = 'file'")
+        self._connection.execute("UPDATE documents SET updated = mtime_ns / 1e9 WHERE origin = 'file'")
 
     def hide(self, kind: Kind, keys: Iterable[str]) -> None:
         """Hide exactly these documents of a kind from search; all others of the kind become visible."""
@@ -382,14 +383,14 @@ class Writer:
         connection = self._connection
         hidden = json.dumps(list(keys))
         connection.execute(
-            f"UPDATE bundles SET hidden = false WHERE kind = ? AND hidden AND key NOT {IN_LIST}", (kind, hidden)
+            f"UPDATE documents SET hidden = false WHERE kind = ? AND hidden AND key NOT {IN_LIST}", (kind, hidden)
         )
         connection.execute(
-            f"UPDATE bundles SET hidden = true WHERE kind = ? AND NOT hidden AND key {IN_LIST}", (kind, hidden)
+            f"UPDATE documents SET hidden = true WHERE kind = ? AND NOT hidden AND key {IN_LIST}", (kind, hidden)
         )
         visible: dict[int, list[int]] = {}
         for segment, position in rows(
-            connection, "SELECT segment, position FROM bundles WHERE kind = ? AND NOT hidden", (kind,)
+            connection, "SELECT segment, position FROM documents WHERE kind = ? AND NOT hidden", (kind,)
         ):
             visible.setdefault(segment, []).append(position)
         heads = f"SELECT id, substr(columns, 1, {HEADER_BYTES}), dead FROM segments WHERE kind = ?"
@@ -415,14 +416,14 @@ class Writer:
     def move(self, workspaces: Sequence[str], workspace: str) -> int:
         """Give the documents of some workspaces to another one; returns their number."""
         listed = json.dumps(list(workspaces))
-        moved = rows(self._connection, f"SELECT id, fields FROM bundles WHERE workspace {IN_LIST}", (listed,))
+        moved = rows(self._connection, f"SELECT id, fields FROM documents WHERE workspace {IN_LIST}", (listed,))
         changed = ((workspace, _moved(fields, workspace), identity) for identity, fields in moved)
-        self._connection.executemany("UPDATE bundles SET workspace = ?, fields = ? WHERE id = ?", changed)
+        self._connection.executemany("UPDATE documents SET workspace = ?, fields = ? WHERE id = ?", changed)
         return len(moved)
 
     def put_vectors(self, fingerprint: str, vectors: Sequence[tuple[int, bytes]]) -> None:
         """Store vectors (`satchel.store.vectors`) by row number; they replace older ones of this fingerprint."""
-        older = f"DELETE FROM vectors WHERE fingerprint = ? AND document {IN_LIST}"
+        older = f"DELETE FROM vectors WHERE fingerprint = ? AND chunk {IN_LIST}"
         self._connection.execute(older, (fingerprint, json.dumps([row for row, _ in vectors])))
         self._connection.executemany(
             "INSERT INTO vectors VALUES (?, ?, ?)", ((row, fingerprint, vector) for row, vector in vectors)
@@ -497,11 +498,7 @@ def _is_name(text: str) -> bool:
 
 
 def _edge_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
-    """Yield the edges to names, of each part and as edges of the first chunk those of the whole document."""
-    return (edge for edge in _all_edge_rows(entry) if _is_name(edge[2]))
-
-
-def _all_edge_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
+    """Yield the edges of each part, and as edges of the first chunk those of the whole document."""
     first, contains = entry.first_chunk, EdgeType.CONTAINS
     for item in entry.document.extraction.imports:
         yield (first, EdgeType.IMPORTS, item.target, 1.0)

@@ -147,7 +147,7 @@ def described(row: Mapping[str, Any]) -> list[str]:
     else:
         lines.append(f"  not shown, {row['reason']}: {row['detail']}")
     if row["rank"]:
-        place = f", {row['place']} of {row['documents']} places" if row["place"] and row["path"] else ""
+        place = f", {row['place']} of {row['chunks']} places" if row["place"] and row["path"] else ""
         lines.append(f"  rank {row['rank']} of {row['of']} {noun} that match{place}; relevance {row['relevance']:.2f}")
     for signal in row["signals"]:
         meaning = f"  {REASONS[signal['name']]}" if signal["name"] in REASONS else ""

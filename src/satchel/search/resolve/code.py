@@ -194,7 +194,7 @@ class Code:
 
     def load(self, rows: Iterable[int]) -> None:
         """Read these chunks at once."""
-        parts = self.store.parts({row for row in rows if row not in self._parts})
+        parts = self.store.chunks({row for row in rows if row not in self._parts})
         self._parts |= parts
         self._documents |= self.store.documents({part.document for part in parts.values()} - self._documents.keys())
 

@@ -250,8 +250,7 @@ class ValueLookup(ABC):
 
     def _implementations(self, owner: CodeDefinition) -> set[int]:
         """Return the chunks of a file of Rust that are `impl` blocks of a type."""
-        document = self.code.document_of(owner.row)
-        rows = range(document.first_chunk, document.last_chunk + 1)
+        rows = self.code.document_of(owner.row).rows
         self.code.load(rows)
         return {row for row in rows if self.code.part(row).name.rpartition(".")[2] == owner.name}
 

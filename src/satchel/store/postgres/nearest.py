@@ -77,8 +77,8 @@ class HnswIndex:
         def find(vector: npt.NDArray[np.float32], most: int) -> Sequence[int]:
             half = f"{schema}.halfvec({len(vector)})"
             sql = (
-                "SELECT v.document FROM satchel.vectors v JOIN documents ON row = v.document "
-                "JOIN bundles ON bundles.id = bundle WHERE v.root = ? AND v.fingerprint = ? "
+                "SELECT v.chunk FROM satchel.vectors v JOIN chunks ON row = v.chunk "
+                "JOIN documents ON documents.id = document WHERE v.root = ? AND v.fingerprint = ? "
                 f"AND kind = ? AND {in_sight} ORDER BY (satchel.halves(v.vector)::{half}) "
                 f"OPERATOR({schema}.<#>) ?::{half} LIMIT ?"
             )
@@ -113,6 +113,6 @@ def build(connection: ServerConnection) -> int:
                     f"USING hnsw ((satchel.halves(vector)::{schema}.halfvec({size})) {schema}.halfvec_ip_ops) "
                     f"WHERE root = {root} AND fingerprint = {literal(fingerprint)}"
                 )
-                connection.script("ANALYZE satchel.vectors, satchel.documents, satchel.bundles")  # or no plan uses it
+                connection.script("ANALYZE satchel.vectors, satchel.chunks, satchel.documents")  # or no plan uses it
                 connection.script(f"SET statement_timeout = '{STATEMENT_SECONDS}s'; RESET maintenance_work_mem")
     return wanted

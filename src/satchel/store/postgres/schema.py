@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from satchel.store.records import RENAMES
+
 _ROOT = "current_setting('satchel.root')::integer"
 _TYPES = {"int": "integer NOT NULL", "long": "bigint NOT NULL", "text": 'text COLLATE "C" NOT NULL',
           "real": "double precision NOT NULL", "bool": "boolean NOT NULL", "bytes": "bytea NOT NULL",
@@ -19,36 +21,36 @@ _TYPES = {"int": "integer NOT NULL", "long": "bigint NOT NULL", "text": 'text CO
 
 TABLES: Mapping[str, tuple[str, ...]] = {
     "meta": ("key text, value text", "PRIMARY KEY(root, key)"),
-    "bundles": (
+    "documents": (
         ("id int, kind text, key text, name text, stem text, language text, content_hash text, size long, "
         "mtime_ns long, changed_ns long, line_count int, secondary bool, title text, tags text, fields text, "
-        "created real, updated real, importance maybe, origin text, first_document int, last_document int, "
+        "created real, updated real, importance maybe, origin text, first_chunk int, last_chunk int, "
         "hidden bool, segment int, position int, workspace text"),
         "PRIMARY KEY(root, id)", "UNIQUE(root, kind, key)", "INDEX(root, name)", "INDEX(root, stem)",
         "INDEX(root, segment)",
     ),
-    "texts": ("bundle int, body bytes", "PRIMARY KEY(root, bundle)"),
-    "documents": (
-        "row int, bundle int, role text, name text, twin int, start int, end int, signature text, summary text",
+    "texts": ("document int, body bytes", "PRIMARY KEY(root, document)"),
+    "chunks": (
+        "row int, document int, role text, name text, twin int, start int, end int, signature text, summary text",
         "PRIMARY KEY(root, row)",
     ),
     "definitions": (
-        "document int, name text, owner text, line int", "INDEX(root, name)", "INDEX(root, document)",
+        "chunk int, name text, owner text, line int", "INDEX(root, name)", "INDEX(root, chunk)",
     ),
     "edges": (
         "source int, type text, target text, weight real", "PRIMARY KEY(root, source, type, target)",
         "INDEX(root, target, type)",
     ),
-    "segments": ("id int, kind text, windows int, columns bytes, dead bytes", "PRIMARY KEY(root, id)"),
+    "segments": ("id int, kind text, spans int, columns bytes, dead bytes", "PRIMARY KEY(root, id)"),
     "postings": ("term text, segment int, body bytes", "PRIMARY KEY(root, segment, term)"),
     "skipped": ("path text, reason text, size long, mtime_ns long, changed_ns long", "PRIMARY KEY(root, path)"),
-    "vectors": ("document int, fingerprint text, vector bytes", "PRIMARY KEY(root, fingerprint, document)"),
+    "vectors": ("chunk int, fingerprint text, vector bytes", "PRIMARY KEY(root, fingerprint, chunk)"),
 }  # fmt: skip
-"""The tables of the first step: columns with their types, then keys and indexes. Later steps alter them."""
+"""The tables: columns with their types, then keys and indexes."""
 
 
 def columns_of(table: str) -> list[str]:
-    """Return the names of the columns of a table of the first step, quoted."""
+    """Return the names of the columns of a table, quoted."""
     return [f'"{column.split()[0]}"' for column in TABLES[table][0].split(", ")]
 
 
@@ -84,6 +86,12 @@ def _both(name: str) -> str:
     )
 
 
+def _renamed(*schemas: str) -> str:
+    """Rename the tables and views of these schemas, unless they were created with the names of today."""
+    statements = "; ".join(f"ALTER TABLE {schema}.{rename}" for schema in schemas for rename in RENAMES)
+    return f"DO $$ BEGIN IF to_regclass('satchel.bundles') IS NOT NULL THEN {statements}; END IF; END $$"
+
+
 STEPS = (
     "; ".join((
         "CREATE SCHEMA satchel",
@@ -97,6 +105,7 @@ STEPS = (
         *map(_table, TABLES),
     )),
     "; ".join((
+        _renamed("satchel", "satchel_root"),
         'ALTER TABLE satchel.roots ADD COLUMN owner text COLLATE "C" NOT NULL DEFAULT \'\'',
         "ALTER TABLE satchel.roots DROP CONSTRAINT roots_name_key",
         "ALTER TABLE satchel.roots ADD UNIQUE (name, owner)",
@@ -104,11 +113,12 @@ STEPS = (
         *(statement for name in TABLES for statement in _secured(name, _VISIBLE)),
         *(f"ALTER VIEW satchel_root.{name} SET (security_invoker)" for name in TABLES),
         "CREATE SCHEMA satchel_both",
-        *map(_both, ("bundles", "texts", "documents", "definitions", "edges", "segments", "postings", "vectors")),
+        *map(_both, ("documents", "texts", "chunks", "definitions", "edges", "segments", "postings", "vectors")),
         ("CREATE VIEW satchel_both.meta WITH (security_invoker) AS "
         "SELECT key, value FROM satchel_root.meta WHERE key <> 'revision' UNION ALL "
         f"SELECT 'revision', sum(value::bigint)::text FROM satchel.meta WHERE key = 'revision' AND root IN {_CHOSEN} "
         "HAVING count(*) > 0"),
     )),
+    _renamed("satchel", "satchel_root", "satchel_both"),
 )  # fmt: skip
-"""The numbered migrations: each runs once, in a transaction of its own."""
+"""The numbered migrations: each runs once, in a transaction of its own. Rights on tables and views stay."""

@@ -12,37 +12,39 @@ from pathlib import Path
 import apsw
 
 from satchel.errors import LockedError, StoreError
-from satchel.store.records import DamagedStoreError, rows
+from satchel.store.records import RENAMES, DamagedStoreError, rows
 from satchel.system.state_files import locked, make_folder, replace
 
+_INDEXES = """
+    CREATE INDEX documents_by_name ON documents(name);
+    CREATE INDEX documents_by_stem ON documents(stem);
+    CREATE INDEX documents_by_segment ON documents(segment);
+    CREATE INDEX definitions_by_chunk ON definitions(chunk);
+"""
 STEPS = (
-    """
+    f"""
     CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-    CREATE TABLE bundles(
+    CREATE TABLE documents(
         id INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, name TEXT NOT NULL, stem TEXT NOT NULL,
         language TEXT NOT NULL, content_hash TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
         changed_ns INTEGER NOT NULL, line_count INTEGER NOT NULL, secondary INTEGER NOT NULL, title TEXT NOT NULL,
         tags TEXT NOT NULL, fields TEXT NOT NULL, created REAL NOT NULL, updated REAL NOT NULL, importance REAL,
-        origin TEXT NOT NULL, first_document INTEGER NOT NULL, last_document INTEGER NOT NULL,
+        origin TEXT NOT NULL, first_chunk INTEGER NOT NULL, last_chunk INTEGER NOT NULL,
         hidden INTEGER NOT NULL DEFAULT 0, segment INTEGER NOT NULL, position INTEGER NOT NULL,
-        UNIQUE(kind, key));
-    CREATE INDEX bundles_by_name ON bundles(name);
-    CREATE INDEX bundles_by_stem ON bundles(stem);
-    CREATE INDEX bundles_by_segment ON bundles(segment);
-    CREATE TABLE texts(bundle INTEGER PRIMARY KEY, body BLOB NOT NULL);
-    CREATE TABLE documents(
-        row INTEGER PRIMARY KEY, bundle INTEGER NOT NULL, role TEXT NOT NULL, name TEXT NOT NULL,
+        workspace TEXT NOT NULL DEFAULT '', UNIQUE(kind, key));
+    CREATE TABLE texts(document INTEGER PRIMARY KEY, body BLOB NOT NULL);
+    CREATE TABLE chunks(
+        row INTEGER PRIMARY KEY, document INTEGER NOT NULL, role TEXT NOT NULL, name TEXT NOT NULL,
         twin INTEGER NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL, signature TEXT NOT NULL,
         summary TEXT NOT NULL);
-    CREATE TABLE definitions(document INTEGER NOT NULL, name TEXT NOT NULL, owner TEXT NOT NULL, line INTEGER NOT NULL);
+    CREATE TABLE definitions(chunk INTEGER NOT NULL, name TEXT NOT NULL, owner TEXT NOT NULL, line INTEGER NOT NULL);
     CREATE INDEX definitions_by_name ON definitions(name);
-    CREATE INDEX definitions_by_document ON definitions(document);
     CREATE TABLE edges(
         source INTEGER NOT NULL, type TEXT NOT NULL, target TEXT NOT NULL, weight REAL NOT NULL,
         PRIMARY KEY(source, type, target)) WITHOUT ROWID;
     CREATE INDEX edges_by_target ON edges(target, type);
     CREATE TABLE segments(
-        id INTEGER PRIMARY KEY, kind TEXT NOT NULL, windows INTEGER NOT NULL, columns BLOB NOT NULL,
+        id INTEGER PRIMARY KEY, kind TEXT NOT NULL, spans INTEGER NOT NULL, columns BLOB NOT NULL,
         dead BLOB NOT NULL);
     CREATE TABLE postings(
         term TEXT NOT NULL, segment INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY(segment, term)) WITHOUT ROWID;
@@ -50,13 +52,17 @@ STEPS = (
         path TEXT PRIMARY KEY, reason TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
         changed_ns INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE vectors(
-        document INTEGER NOT NULL, fingerprint TEXT NOT NULL, vector BLOB NOT NULL,
-        PRIMARY KEY(fingerprint, document)) WITHOUT ROWID;
+        chunk INTEGER NOT NULL, fingerprint TEXT NOT NULL, vector BLOB NOT NULL,
+        PRIMARY KEY(fingerprint, chunk)) WITHOUT ROWID; {_INDEXES}
     """,
-    """
-    ALTER TABLE bundles ADD COLUMN workspace TEXT NOT NULL DEFAULT '';
+    "ALTER TABLE bundles ADD COLUMN workspace TEXT NOT NULL DEFAULT ''",
+    f"""
+    {"; ".join(f"ALTER TABLE {rename}" for rename in RENAMES)};
+    DROP INDEX bundles_by_name; DROP INDEX bundles_by_stem; DROP INDEX bundles_by_segment;
+    DROP INDEX definitions_by_document; {_INDEXES}
     """,
 )
+"""The tables of a new file, then what brings a file of each older schema to the next one."""
 
 
 def migrate(connection: apsw.Connection) -> None:
@@ -78,7 +84,7 @@ def migrate(connection: apsw.Connection) -> None:
         try:
             if connection.pragma("user_version") == number:
                 connection.execute(STEPS[number])
-                connection.pragma("user_version", number + 1)
+                connection.pragma("user_version", number + 1 if number else len(STEPS))
         except BaseException as error:
             connection.execute("ROLLBACK")
             if isinstance(error, apsw.SQLError):  # tables of a later step are there already
@@ -114,7 +120,7 @@ OPENING_ATTEMPTS = 25
 OPENING_PAUSE_SECONDS = 0.02
 
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError)
-_OWN_TABLES = frozenset(("meta", "bundles", "documents", "segments", "postings"))
+_OWN_TABLES = frozenset(("meta", "documents", "segments", "postings"))
 
 
 def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT_MS) -> apsw.Connection:
@@ -255,7 +261,7 @@ def _rotate(connection: apsw.Connection, path: Path, *, anew: bool) -> None:
         return
     for old in (*copies, *_schema_copies(path)) if anew else ():
         old.unlink(missing_ok=True)
-    if rows(connection, "SELECT 1 FROM bundles LIMIT 1"):
+    if rows(connection, "SELECT 1 FROM documents LIMIT 1"):
         _copy(connection, path, path.with_name(f"{path.stem}.backup-{int(now):010}{path.suffix}"))
     for old in backups(path)[:-MOST_BACKUPS]:
         old.unlink(missing_ok=True)
@@ -283,10 +289,10 @@ def broken_records(connection: apsw.Connection, most: int = -1) -> dict[int, tup
     """Return kind and key, by id, of the newest `most` records (-1: all) that are incomplete or cannot be decoded."""
     names = ("body", "tags", "fields", "kind", "key", "title", "origin", "workspace")
     columns = ", ".join(f"CAST({name} AS BLOB)" for name in names)
-    parts = "SELECT count(*) FROM documents WHERE bundle = id AND row BETWEEN first_document AND last_document"
+    parts = "SELECT count(*) FROM chunks WHERE document = id AND row BETWEEN first_chunk AND last_chunk"
     sql = (
-        f"SELECT id, last_document - first_document + 1 - ({parts}), {columns} "
-        "FROM bundles LEFT JOIN texts ON bundle = id ORDER BY id DESC LIMIT ?"
+        f"SELECT id, last_chunk - first_chunk + 1 - ({parts}), {columns} "
+        "FROM documents LEFT JOIN texts ON document = id ORDER BY id DESC LIMIT ?"
     )
     broken = {}
     for number, missing, body, tags, fields, *texts in connection.execute(sql, (most,)):
@@ -356,12 +362,8 @@ def damage(path: Path) -> list[str]:
             is_new = version == 0 and not rows(connection, "SELECT 1 FROM sqlite_master LIMIT 1")
             if version == len(STEPS):
                 faults += [f"{kind} {key} cannot be read" for kind, key in broken_records(connection).values()]
-            else:
-                faults += (
-                    []
-                    if is_new or 0 < version < len(STEPS)
-                    else [f"schema {version}, though this satchel has {len(STEPS)}"]
-                )
+            elif not is_new and not 0 < version < len(STEPS):
+                faults.append(f"schema {version}, though this satchel has {len(STEPS)}")
         finally:
             connection.close()
     except apsw.BusyError as error:
