@@ -23,10 +23,9 @@ from satchel.sources.roles import is_routine_commit
 from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.system import git
-from satchel.types import Kind
+from satchel.types import AnyPath, Kind
 from satchel.vocabulary import DAY_SECONDS, Moment, check_count, parse_moment
 
-AnyPath = str | os.PathLike[str]
 View = TypeVar("View")
 Read = Callable[[Callable[[Store], Any]], Any]
 

@@ -23,9 +23,9 @@ from satchel.operations.registry import OPERATIONS
 from satchel.safety import sanitize
 from satchel.system import hook_log, telemetry
 from satchel.system.state_files import last_run
-from satchel.system.threads import ShouldStop, in_thread
+from satchel.system.threads import in_thread
 from satchel.tokens import TOKENIZERS
-from satchel.types import CONTEXT_TYPES, Format, View
+from satchel.types import CONTEXT_TYPES, Format, ShouldStop, View
 from satchel.vocabulary import Axis, ConfidenceTier, Domain, MemoryCategory, OutcomeStatus, RootCauseCategory, Strategy
 from satchel.web.access import Rights
 from satchel.web.middleware import (
