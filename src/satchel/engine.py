@@ -19,9 +19,10 @@ from satchel.errors import NoIndexError
 from satchel.open_root import INDEX_NAME as INDEX_NAME
 from satchel.open_root import LOCK_NAME as LOCK_NAME
 from satchel.open_root import REFRESH_PAUSE_SECONDS as REFRESH_PAUSE_SECONDS
-from satchel.open_root import AnyPath, OpenRoot, ShouldStop, never
+from satchel.open_root import OpenRoot
 from satchel.safety import trust as trust_marks
-from satchel.system.locations import Places, locate
+from satchel.system.locations import Places, Registry, locate
+from satchel.types import AnyPath, ShouldStop, never
 
 if TYPE_CHECKING:
     from satchel.assemble.request import AssembleRequest
@@ -157,16 +158,18 @@ class Satchel:
         `embedder` replaces the configured one. Raises NoIndexError where nothing can be indexed,
         ConfigError for impossible settings, StoreError or LockedError for an unusable store.
         """
-        return cls(
-            OpenRoot.open(path, root=root, workspace=workspace, settings=settings, environ=environ, embedder=embedder)
-        )
+        variables = os.environ if environ is None else environ
+        folders = config.Folders.from_environment(variables)
+        places = locate(path, root if workspace is None else Registry(folders).get(workspace).path, folders)
+        loaded = config.load_settings(places.root, variables, settings or {}, folders)
+        return cls(OpenRoot(places, loaded, folders, variables, embedder, workspace))
 
     @classmethod
     def open_at(
         cls, places: Places, loaded: config.LoadedSettings, folders: config.Folders, environ: Mapping[str, str]
     ) -> Self:
         """Open a located root with loaded settings. Raises the errors of `open`."""
-        return cls(OpenRoot.open_at(places, loaded, folders, environ))
+        return cls(OpenRoot(places, loaded, folders, environ))
 
     def close(self) -> None:
         """Release threads and store files."""
