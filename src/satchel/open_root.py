@@ -19,8 +19,7 @@ from satchel.index.vectors import IndexVectors, shelves
 from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import load_key
 from satchel.store.database import DatabaseStore
-from satchel.store.place import INDEX_NAME as INDEX_NAME
-from satchel.store.place import StorePlace, store_places
+from satchel.store.place import LOCK_NAME, StorePlace, store_places
 from satchel.store.protocol import FIRST_COMMIT, WORDS_VERSION, Store
 from satchel.store.records import PUBLISHED
 from satchel.store.sqlite import SqliteStore
@@ -48,8 +47,6 @@ REFRESH_PAUSE_SECONDS = 2.0
 WRITER_SECONDS = 1.0
 """Seconds that a question waits for another process that writes the index: a small update takes less, and the answer
 from the index of before has a note."""
-
-LOCK_NAME = "index.lock"
 
 _SECTION_THREADS = 4
 

@@ -116,14 +116,8 @@ class MemoryService:
 
         return export_lines(self._root.memory_store)
 
-    def import_memory(
-        self, lines: Iterable[bytes], *, form: str = "satchel", here: bool = False, everywhere: bool = False
-    ) -> ImportReport:
-        """Import JSON Lines, one record per line; the report lists unusable lines.
-
-        `form` is `satchel`, `calm-ghap`, or `claude-code` for one transcript, as by `import_transcripts`. With `here`
-        all records belong to this repository, with `everywhere` to all, else to the workspaces of their lines.
-        """
+    def import_memory(self, lines: Iterable[bytes], *, form: str, here: bool, everywhere: bool) -> ImportReport:
+        """As `Satchel.import_memory`."""
         from satchel.memory.portable import CLAUDE_CODE, import_lines, import_transcript
 
         notebook = self.notebook

@@ -20,7 +20,7 @@ from satchel.system.locations import Places
 if TYPE_CHECKING:
     from satchel.store.postgres import PostgresStore
 
-INDEX_NAME = "index.db"
+INDEX_NAME, LOCK_NAME = "index.db", "index.lock"
 
 
 @dataclass(frozen=True, slots=True)
