@@ -68,8 +68,8 @@ def ask(satchel: Satchel, kind: Kind, question: str, needed: Needed | None, **ab
         given[relevance] = strength, share, place
         return relevance
 
-    meaning = Meaning(satchel.embedder, question) if satchel.embedder is not None else None
-    store = satchel.store_of(kind)
+    meaning = Meaning(satchel.vectors.embedder, question) if satchel.vectors.embedder is not None else None
+    store = satchel.opened.store_of(kind)
     for module in (searcher, rank_records):
         module.relevance_of = noted  # type: ignore[attr-defined]
     result = searcher.search_kind(store, kind, analyse(question), likeness=scores(store, kind, meaning))
@@ -146,13 +146,13 @@ def conversations(kind: Kind, provider: str) -> Rows:
             opened(Path(folder), provider) as satchel,
         ):
             if kind is Kind.CONVERSATION:
-                satchel.remember_exchanges(memory.turns_of(mine), origin="locomo")
+                satchel.memory.remember_exchanges(memory.turns_of(mine), origin="locomo")
             else:
                 facts = [
-                    Memory(f"mem-{number}", said(row), workspace=satchel.notebook.workspace)
+                    Memory(f"mem-{number}", said(row), workspace=satchel.memory.notebook.workspace)
                     for number, row in zip(ids, mine, strict=True)
                 ]
-                with satchel.notebook.store.write() as writer:
+                with satchel.memory.notebook.store.write() as writer:
                     writer.put(map(memory_document, facts))
                     writer.merge(lambda: False)
             satchel.embed()

@@ -91,7 +91,7 @@ def remembered(engine: Satchel, subjects: Sequence[str]) -> list[bytes]:
         Exchange("talk", str(number), MOMENT - 900 * number, f"Why did we {subject}?", (f"{subject} was asked for.",))
         for number, subject in enumerate(subjects)
     ]
-    engine.remember_exchanges(turns, origin="a talk")
+    engine.memory.remember_exchanges(turns, origin="a talk")
     return [line.encode() for line in engine.export_memory()]
 
 

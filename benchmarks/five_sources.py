@@ -261,7 +261,9 @@ def measure(chunks: int, commits: int, memories: int, experiences: int, *, dense
             with Satchel.open(root, environ=environment | {"SATCHEL_EMBED_PROVIDER": "auto"}) as opened:
                 embedded = lap(opened.embed)
                 result["embed_s"] = round(embedded.wall, 1)
-                result["dense"] = asked_with(opened, pairs) | {"model": opened.embedder.id if opened.embedder else None}
+                result["dense"] = asked_with(opened, pairs) | {
+                    "model": opened.vectors.embedder.id if opened.vectors.embedder else None
+                }
     result["targets"] = [judged(result, *row) for row in TARGETS]
     return result
 

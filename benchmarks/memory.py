@@ -163,7 +163,7 @@ def measure(data: Path, *, vectors: bool) -> dict[str, list[Asked]]:
             root.mkdir()
             environ = {**os.environ, "SATCHEL_HOME": str(Path(folder) / "home")}
             with Satchel.open(root=root, settings=settings, environ=environ) as satchel:
-                satchel.remember_exchanges(turns_of(mine), origin="locomo")
+                satchel.memory.remember_exchanges(turns_of(mine), origin="locomo")
                 report = satchel.embed()
                 if vectors and report.failure is not None:
                     raise SystemExit(f"no vectors: {report.failure.message}; {report.failure.hint}")

@@ -193,14 +193,14 @@ def floor(turns: Rows, questions: Rows) -> dict[str, Any]:
                 environ = {**os.environ, "SATCHEL_HOME": os.environ.get("SATCHEL_BENCH_HOME", f"{folder}/home")}
                 with Satchel.open(root=root, settings={"embed.provider": provider}, environ=environ) as satchel:
                     mine = [row for row in turns if row["conv"] == name]
-                    satchel.remember_exchanges(turns_of([dict(row) for row in mine]), origin=folder)
+                    satchel.memory.remember_exchanges(turns_of([dict(row) for row in mine]), origin=folder)
                     satchel.embed()
                     for row in questions:
                         whose = "own" if row["conv"] == name else "foreign"
                         hits = satchel.search(row["question"], types=["conversations"], limit=HITS, refresh=False)
                         best = max((hit.relevance for hit in hits), default=0.0)
                         silent[mode][whose].append(best < relevance_of(WEAK_FLOOR))
-                        if satchel.embedder is not None:
+                        if satchel.vectors.embedder is not None:
                             found = likeness(satchel, row["question"])
                             lexicon = satchel.memory_store.lexicon(Kind.CONVERSATION)
                             contrasts[whose].append(float(similar_chunks(lexicon, found).contrast.max()))
@@ -226,8 +226,8 @@ def floor(turns: Rows, questions: Rows) -> dict[str, Any]:
 
 def likeness(satchel: Satchel, question: str) -> Likeness:
     """How near each turn is to a question."""
-    assert satchel.embedder is not None
-    found = scores(satchel.memory_store, Kind.CONVERSATION, Meaning(satchel.embedder, question))
+    assert satchel.vectors.embedder is not None
+    found = scores(satchel.memory_store, Kind.CONVERSATION, Meaning(satchel.vectors.embedder, question))
     assert found is not None
     return found
 

@@ -256,7 +256,7 @@ def asked(
     satchel: Satchel, kind: Kind, question: str, needed: Needed, total: int, **about: str
 ) -> dict[str, Any] | None:
     """The arrays of one question; None if nothing matches. `total` counts what is needed, found or not."""
-    store, query, spans = satchel.store_of(kind), analyse(question), {}
+    store, query, spans = satchel.opened.store_of(kind), analyse(question), {}
     lexicon = store.lexicon(kind)
     if not query.terms or not total:
         return None
@@ -264,7 +264,7 @@ def asked(
         both = sections(store, query)
         ranked, spans = both if both is not None else (None, {})
     else:
-        meaning = Meaning(satchel.embedder, question) if satchel.embedder is not None else None
+        meaning = Meaning(satchel.vectors.embedder, question) if satchel.vectors.embedder is not None else None
         ranked = records(store, kind, query, scores(store, kind, meaning))
     if ranked is None:
         return None
@@ -309,7 +309,7 @@ def turns(provider: str) -> Iterator[dict[str, Any] | None]:
         mine = [row for row in every if row["conv"] == name]
         ids = {row["id"]: f"{number:06d}" for number, row in enumerate(mine)}
         with opened(None, provider) as satchel:
-            satchel.remember_exchanges(memory.turns_of(mine), origin="locomo")
+            satchel.memory.remember_exchanges(memory.turns_of(mine), origin="locomo")
             satchel.embed()
             for row in questions:
                 gold = {ids[turn] for turn in row["evidence"] if turn in ids} if row["conv"] == name else set()

@@ -381,7 +381,8 @@ def _host(settings: config.Settings) -> str:
 
 def check_index(places: Places) -> Check:
     """Check that the index is not damaged."""
-    from satchel.engine import INDEX_NAME, clean
+    from satchel.index.status import clean
+    from satchel.store.place import INDEX_NAME
 
     fix = "build it again: satchel clean && satchel index"
     found = _check_store("index", places.index / INDEX_NAME, "not built yet: the first question does it", fix)

@@ -6,110 +6,70 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial, wraps
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, overload
+from typing import IO, TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from satchel import config
-from satchel.dataclass import dataclass
 from satchel.errors import NoIndexError
-from satchel.open_root import INDEX_NAME as INDEX_NAME
-from satchel.open_root import LOCK_NAME as LOCK_NAME
 from satchel.open_root import REFRESH_PAUSE_SECONDS as REFRESH_PAUSE_SECONDS
-from satchel.open_root import AnyPath, OpenRoot, ShouldStop, never
+from satchel.open_root import OpenRoot
 from satchel.safety import trust as trust_marks
-from satchel.system.locations import Places, locate
+from satchel.store.place import INDEX_NAME as INDEX_NAME
+from satchel.store.place import LOCK_NAME as LOCK_NAME
+from satchel.system.locations import Places, Registry, locate
+from satchel.types import AnyPath, ShouldStop, never
+from satchel.vocabulary import FEW_ROWS, Moment
 
 if TYPE_CHECKING:
-    from satchel.answer.request import AssembleRequest
+    from satchel.answer.request import AssembleRequest, PackingOptions, QuestionOptions
     from satchel.answer.service import AnswerService
     from satchel.answer.shapes import QueryResult
     from satchel.embed import Embedder
+    from satchel.graph.request import GraphOptions, GraphRequest
     from satchel.graph.service import GraphService
+    from satchel.guidance.injection import Provider
+    from satchel.guidance.judge import AnyJudge
     from satchel.guidance.service import GuidanceService
-    from satchel.index.options import Progress, VectorReport
+    from satchel.guidance.situation import Situation
+    from satchel.index.options import IndexReport, Progress, VectorReport
+    from satchel.index.status import Status
     from satchel.index.team import TeamStore
     from satchel.memory.capture import Captured
+    from satchel.memory.journal import Journal
+    from satchel.memory.memories import Conversations, Memories
+    from satchel.memory.model import ImportReport
     from satchel.memory.service import MemoryService
+    from satchel.memory.values import Values
     from satchel.receipts.service import ReceiptService
     from satchel.receipts.why import Replay, Standing
     from satchel.safety.trust import TrustMark
-    from satchel.search.changes import GitViews
+    from satchel.search.changes import Author, FileChurn, FileHistory, GitViews
+    from satchel.sources.change import Change
+    from satchel.store.database import DatabaseStore
     from satchel.types import Context, Failure, Hit
 
-FEW_ROWS = 20
-"""Default rows of a history view, as many as fit on a screen."""
-
+Owner = TypeVar("Owner")
 Arguments = ParamSpec("Arguments")
-Attribute = TypeVar("Attribute")
 Result = TypeVar("Result")
 
 
-class _From(Generic[Attribute]):
-    """An attribute of `Satchel` that belongs to its root or a service, with its signature and documentation there."""
-
-    def __init__(self, get: Callable[[Satchel], Attribute]) -> None:
-        self._get = get
-
-    @overload
-    def __get__(self, satchel: None, owner: type[Satchel]) -> Callable[..., Any]: ...
-    @overload
-    def __get__(self, satchel: Satchel, owner: type[Satchel]) -> Attribute: ...
-    def __get__(self, satchel: Satchel | None, owner: type[Satchel]) -> Callable[..., Any] | Attribute:
-        return self._unbound if satchel is None else self._get(satchel)
-
-    def _unbound(self, satchel: Any, *arguments: Any, **options: Any) -> Any:
-        method: Any = self._get(satchel)
-        return method(*arguments, **options)
-
-
-def _twin(method: Callable[Arguments, Result]) -> Callable[Arguments, Coroutine[Any, Any, Result]]:
-    """Return a method as a coroutine, which runs it in a thread."""
+def _twin(
+    method: Callable[Concatenate[Owner, Arguments], Result],
+) -> Callable[Concatenate[Owner, Arguments], Coroutine[Any, Any, Result]]:
+    """Return a method as a coroutine with the same parameters, which runs it in a thread."""
 
     @wraps(method)
-    async def twin(*arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
+    async def twin(owner: Owner, /, *arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
         import asyncio  # here, because it takes 0.05 s that no synchronous use needs
 
-        return await asyncio.to_thread(method, *arguments, **options)
+        return await asyncio.to_thread(method, owner, *arguments, **options)
 
+    twin.__name__ = f"a{method.__name__}"
     return twin
-
-
-@dataclass(frozen=True, slots=True)
-class Removal:
-    """The folder that `clean` removed and its size in bytes."""
-
-    folder: Path
-    size: int
-
-
-def clean(
-    path: AnyPath = ".",
-    *,
-    root: AnyPath | None = None,
-    everything: bool = False,
-    wait_seconds: float = 0.0,
-    environ: Mapping[str, str] | None = None,
-) -> Removal:
-    """Remove the index of a root, or with `everything` all that can be built again. Memories are never touched.
-
-    On a server the index of a root is removed, and with `everything` nothing: others may use it.
-    Raises NoIndexError, and LockedError while another process builds an index.
-    """
-    from satchel.index.status import remove_everything, remove_index
-    from satchel.store.place import store_places
-
-    variables = os.environ if environ is None else environ
-    folders = config.Folders.from_environment(variables)
-    if everything:
-        return Removal(folders.cache, remove_everything(folders.cache, wait_seconds))
-    places = locate(path, root, folders)
-    place, _ = store_places(places, config.load_settings(places.root, variables, {}, folders).settings)
-    on_server = place.remove() if place.url else 0
-    return Removal(places.index, on_server + remove_index(places.index, wait_seconds))
 
 
 def handle_recorder(folder: Path, environ: Mapping[str, str]) -> Callable[[Context], None]:
@@ -135,11 +95,12 @@ def handle_recorder(folder: Path, environ: Mapping[str, str]) -> Callable[[Conte
 class Satchel:
     """One root with its index. Use `Satchel.open`; close it, or use it in a `with` block.
 
-    Methods are synchronous and may be called from several threads; the `a`-prefixed twins are coroutines.
+    Methods are synchronous and may be called from several threads; the `a`-prefixed twins are coroutines. `places` are
+    the paths of the root, `settings` those in force, `vectors` its embedder, and `opened` is what the services share.
     """
 
     def __init__(self, root: OpenRoot) -> None:
-        self._root = root
+        self.opened, self.places, self.settings, self.vectors = root, root.places, root.settings, root.vectors
 
     @classmethod
     def open(
@@ -158,20 +119,22 @@ class Satchel:
         `embedder` replaces the configured one. Raises NoIndexError where nothing can be indexed,
         ConfigError for impossible settings, StoreError or LockedError for an unusable store.
         """
-        return cls(
-            OpenRoot.open(path, root=root, workspace=workspace, settings=settings, environ=environ, embedder=embedder)
-        )
+        variables = os.environ if environ is None else environ
+        folders = config.Folders.from_environment(variables)
+        places = locate(path, root if workspace is None else Registry(folders).get(workspace).path, folders)
+        loaded = config.load_settings(places.root, variables, settings or {}, folders)
+        return cls(OpenRoot(places, loaded, folders, variables, embedder, workspace))
 
     @classmethod
     def open_at(
         cls, places: Places, loaded: config.LoadedSettings, folders: config.Folders, environ: Mapping[str, str]
     ) -> Self:
         """Open a located root with loaded settings. Raises the errors of `open`."""
-        return cls(OpenRoot.open_at(places, loaded, folders, environ))
+        return cls(OpenRoot(places, loaded, folders, environ))
 
     def close(self) -> None:
         """Release threads and store files."""
-        self._root.close()
+        self.opened.close()
 
     def __enter__(self) -> Self:
         return self
@@ -186,116 +149,92 @@ class Satchel:
         """Answers to requests, `search`, and the change that is under way."""
         from satchel.answer.service import AnswerService
 
-        return AnswerService(self._root, self.receipts)
+        return AnswerService(self.opened, self.receipts)
 
     @cached_property
     def receipts(self) -> ReceiptService:
         """Handles and sessions of answers, `expand` and `why`."""
         from satchel.receipts.service import ReceiptService
 
-        return ReceiptService(self._root)
+        return ReceiptService(self.opened)
 
     @cached_property
     def memory(self) -> MemoryService:
         """Memories, experiences, values and conversations."""
         from satchel.memory.service import MemoryService
 
-        return MemoryService(self._root)
+        return MemoryService(self.opened)
 
     @cached_property
     def team(self) -> TeamStore:
         """The store that a team shares: `parts`, `prepare`, `check`, `move`, `begin_publishing`."""
         from satchel.index.team import TeamStore
 
-        return TeamStore(self._root)
+        return TeamStore(self.opened)
 
     @cached_property
     def guidance(self) -> GuidanceService:
         """Contexts and instruction files for a situation."""
         from satchel.guidance.service import GuidanceService
 
-        return GuidanceService(self._root, self.receipts)
+        return GuidanceService(self.opened, self.receipts)
 
     @cached_property
     def graphs(self) -> GraphService:
         """Contexts around a topic or a node, over the relations of notes and code."""
         from satchel.graph.service import GraphService
 
-        return GraphService(self._root, self.receipts)
+        return GraphService(self.opened, self.receipts)
 
     @cached_property
     def history(self) -> GitViews:
         """Views of the commits: who changed what, when, and how much."""
         from satchel.search.changes import GitViews
 
-        root = self._root
+        root = self.opened
         return GitViews(root.places.root, root.settings.redact_allow, root.read, root.refresh)
 
-    places = _From(lambda satchel: satchel._root.places)
-    loaded = _From(lambda satchel: satchel._root.loaded)
-    settings = _From(lambda satchel: satchel._root.settings)
-    alias = _From(lambda satchel: satchel._root.alias)
-    is_vault = _From(lambda satchel: satchel._root.is_vault)
-    store = _From(lambda satchel: satchel._root.store)
-    memory_store = _From(lambda satchel: satchel._root.memory_store)
-    memory_snapshot = _From(lambda satchel: satchel._root.memory_snapshot)
-    store_of = _From(lambda satchel: satchel._root.store_of)
-    vectors = _From(lambda satchel: satchel._root.vectors)
-    embedder = _From(lambda satchel: satchel._root.embedder)
-    index = _From(lambda satchel: satchel._root.index)
-    refresh = _From(lambda satchel: satchel._root.refresh)
-    status = _From(lambda satchel: satchel._root.status)
-    start_embedding = _From(lambda satchel: satchel.vectors.start)
-    clear_cache = _From(lambda satchel: satchel._root.lines.clear)
+    @property
+    def store(self) -> DatabaseStore:
+        """The index."""
+        return self.opened.store
 
-    search = _From(lambda satchel: satchel.answers.search)
-    request = _From(lambda satchel: satchel.answers.request)
-    answer = _From(lambda satchel: satchel.answers.answer)
-    unrecorded = _From(lambda satchel: satchel.answers.unrecorded)
-    deliver = _From(lambda satchel: satchel.answers.deliver)
-    expand = _From(lambda satchel: satchel.receipts.expand)
-    document = _From(lambda satchel: satchel.receipts.document)
-    change = _From(lambda satchel: satchel.answers.change)
-    about_change = _From(lambda satchel: satchel.answers.about_change)
-    forget_session = _From(lambda satchel: satchel.receipts.forget_session)
+    @property
+    def memory_store(self) -> DatabaseStore:
+        """The memory of all roots, limited to records of this repository and global ones."""
+        return self.opened.memory_store
 
-    graph = _From(lambda satchel: satchel.graphs.graph)
-    graph_request = _From(lambda satchel: satchel.graphs.graph_request)
-    graph_answer = _From(lambda satchel: satchel.graphs.graph_answer)
-    file_history = _From(lambda satchel: satchel.history.file_history)
-    churn = _From(lambda satchel: satchel.history.churn)
-    authors = _From(lambda satchel: satchel.history.authors)
+    def index(
+        self, *, progress: Progress | None = None, should_stop: ShouldStop = never, wait_seconds: float | None = None
+    ) -> IndexReport:
+        """Bring the index up to date. Raises LockedError when another process keeps building for `wait_seconds`."""
+        return self.opened.index(progress=progress, should_stop=should_stop, wait_seconds=wait_seconds)
 
-    situation = _From(lambda satchel: satchel.guidance.situation)
-    situation_answer = _From(lambda satchel: satchel.guidance.situation_answer)
-    check_rules = _From(lambda satchel: satchel.guidance.check_rules)
-    list_rules = _From(lambda satchel: satchel.guidance.list_rules)
-    registry = _From(lambda satchel: satchel.guidance.registry)
-    contexts = _From(lambda satchel: satchel.guidance.contexts)
-    register = _From(lambda satchel: satchel.guidance.register)
+    def refresh(
+        self,
+        *,
+        progress: Progress | None = None,
+        should_stop: ShouldStop = never,
+        at_once: bool = False,
+        workspaces: Sequence[str] = (),
+    ) -> list[Failure]:
+        """Bring the index, or those of `workspaces`, up to date before a question; return notes for the answer.
 
-    notebook = _From(lambda satchel: satchel.memory.notebook)
-    memories = _From(lambda satchel: satchel.memory.memories)
-    conversations = _From(lambda satchel: satchel.memory.conversations)
-    experiences = _From(lambda satchel: satchel.memory.experiences)
-    values = _From(lambda satchel: satchel.memory.values)
-    export_memory = _From(lambda satchel: satchel.memory.export_memory)
-    import_memory = _From(lambda satchel: satchel.memory.import_memory)
-    import_transcripts = _From(lambda satchel: satchel.memory.import_transcripts)
-    remember_exchanges = _From(lambda satchel: satchel.memory.remember_exchanges)
+        Nothing is done if that was just done, except `at_once`.
+        """
+        return self.opened.refresh(progress=progress, should_stop=should_stop, at_once=at_once, workspaces=workspaces)
 
-    aindex = _From(lambda satchel: _twin(satchel.index))
-    asearch = _From(lambda satchel: _twin(satchel.search))
-    aassemble = _From(lambda satchel: _twin(satchel.assemble))
-    apremortem = _From(lambda satchel: _twin(satchel.premortem))
-    abrief = _From(lambda satchel: _twin(satchel.brief))
-    aexpand = _From(lambda satchel: _twin(satchel.expand))
-    awhy = _From(lambda satchel: _twin(satchel.why))
-    agraph = _From(lambda satchel: _twin(satchel.graph))
-    afile_history = _From(lambda satchel: _twin(satchel.file_history))
-    achurn = _From(lambda satchel: _twin(satchel.churn))
-    aauthors = _From(lambda satchel: _twin(satchel.authors))
-    asituation = _From(lambda satchel: _twin(satchel.situation))
+    def status(self, *, should_stop: ShouldStop = never) -> Status:
+        """Return contents and size of the index, and changes in the tree since. No file is read or changed."""
+        return self.opened.status(should_stop=should_stop)
+
+    def start_embedding(self) -> None:
+        """Give vectors to chunks in a thread of this process, until `close`."""
+        self.vectors.start()
+
+    def clear_cache(self) -> None:
+        """Forget the files that were read."""
+        self.opened.lines.clear()
 
     def embed(self, *, progress: Progress | None = None, should_stop: ShouldStop = never) -> VectorReport:
         """Give a vector to every chunk of `embed.kinds` that lacks one. Does nothing without an embedder."""
@@ -314,6 +253,30 @@ class Satchel:
         """Withdraw trust in this root; return the removed marks."""
         return trust_marks.distrust(self.places.root, self.places.state)
 
+    def search(
+        self,
+        question: str,
+        *,
+        types: Iterable[str] = (),
+        limit: int = 10,
+        filters: Mapping[str, Any] | None = None,
+        searches: Iterable[str] = (),
+        now: Moment | None = None,
+        min_score: float | None = None,
+        refresh: bool = True,
+        workspace: str | Sequence[str] = (),
+    ) -> list[Hit]:
+        """Return the best hits of each of the `types` (by default all that have chunks), at most `limit` each.
+
+        `filters` restrict records, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`);
+        `searches` are the retrievers to use (names: `satchel.search.filters`). Without a `min_score`, weak matches are
+        left out. The hits of several workspaces (`workspace="web,api"`) are one list by relevance.
+        """
+        return self.answers.search(
+            question, types=types, limit=limit, filters=filters, searches=searches, now=now, min_score=min_score,
+            refresh=refresh, workspace=workspace,
+        )  # fmt: skip
+
     def assemble(
         self,
         question: str,
@@ -321,21 +284,158 @@ class Satchel:
         refresh: bool = True,
         progress: Progress | None = None,
         should_stop: ShouldStop = never,
-        **options: Any,
+        **options: Unpack[QuestionOptions],
     ) -> Context:
-        """Return a packed context for a question.
+        """Return a packed context for a question. The text never has more than `max_tokens`.
 
-        Options: `types` (context types, default all), `max_tokens`, `limit` (most items), `format`, `tokenizer`,
-        `purpose` ("find" or "edit"), `min_score`, `stale` ("mark" or "withhold"), `related`, `show_sources`, `session`,
-        `show_code`, `group_by_type`, `include`, `exclude`, `paths` (globs), `filters` (of records), `now`,
-        `workspace` (names, asked together). Raises UsageError for impossible values. The text never has more than
-        `max_tokens`.
+        What is asked: `types` (context types, default all), `searches`, `filters` (of records), `paths`, `include`,
+        `exclude` (globs), `change` (what `change` returns), `workspace` (names, asked together), `session`, `now`.
+        How much: `max_tokens`, `limit` (most items), `min_score`, `fill`, `reserves` and `weights` (by type).
+        What is shown: `purpose` ("find" or "edit"), `stale` ("mark" or "withhold"), `related`, `context_lines`,
+        `imports`, `strategy`, `format`, `view`, `tokenizer`, `group_by_type`, `show_code`, `show_sources`, `show_meta`,
+        `show_handles`. Raises UsageError for impossible values.
         """
         request = self.request(question, **options)
         updated = partial(self.refresh, progress=progress, should_stop=should_stop, workspaces=request.workspaces)
         return self.answer(request, updated() if refresh else ())
 
-    def why(self, target: str, question: str, *, refresh: bool = True, **options: Any) -> list[Standing]:
+    def request(self, question: str, **options: Unpack[QuestionOptions]) -> AssembleRequest:
+        """Return a checked request from the settings and the options of `assemble`.
+
+        With a `change` the question may be empty: then the change itself is the question.
+        """
+        return self.answers.request(question, **options)
+
+    def answer(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
+        """Return the context for a checked request, from the index as it is. `notes` become failures of the answer."""
+        return self.answers.answer(request, notes)
+
+    def unrecorded(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
+        """Return an answer without recording it: its handles cannot be expanded. For internal questions."""
+        return self.answers.unrecorded(request, notes)
+
+    def deliver(self, request: AssembleRequest, context: Context) -> Context:
+        """Record handles and session of an answer of `unrecorded` that is sent after all."""
+        return self.answers.deliver(request, context)
+
+    def context_query(
+        self,
+        query: str,
+        *,
+        strategies: Iterable[str] = (),
+        include_types: Iterable[str] = (),
+        refresh: bool = True,
+        **options: Unpack[QuestionOptions],
+    ) -> QueryResult:
+        """Return the results of `query` as a formatted context with a row for each.
+
+        `strategies` are of lexical, names, history, graph and dense (default: all available); `include_types` are
+        context types, or function, method, class and section, which restrict their types. They take the place of the
+        options `searches` and `types`; the others are those of `assemble`: `limit` (default 10) is the number of
+        results over all types, `max_tokens` is 4,000 by default. Raises UsageError.
+        """
+        from satchel.answer.shapes import query_options, query_result
+
+        asked = query_options(strategies=strategies, include_types=include_types, **options)
+        request = self.request(query, **asked)
+        return query_result(self.answer(request, self.refresh(workspaces=request.workspaces) if refresh else ()))
+
+    def premortem_request(
+        self, domain: str, strategy: str | None = None, **options: Unpack[PackingOptions]
+    ) -> AssembleRequest:
+        """Return the checked request of `premortem`. Raises UsageError that lists all domains or strategies."""
+        from satchel.answer.plans import premortem_request
+
+        return premortem_request(self.settings, domain, strategy, **options)
+
+    def premortem(self, domain: str, strategy: str | None = None, **options: Unpack[PackingOptions]) -> Context:
+        """Return remembered failures in this domain and with this strategy; empty if there are none.
+
+        Options as in `assemble`: `max_tokens` (default 1,500), `limit` (experiences a section, default 10), `format`,
+        `tokenizer`, `session`, `now`. Raises UsageError for an unknown domain or strategy; the message lists all.
+        """
+        return self.answer(self.premortem_request(domain, strategy, **options))
+
+    def brief_request(self, after_failure: str | None = None, **options: Unpack[PackingOptions]) -> AssembleRequest:
+        """Return the checked request of `brief`. Raises UsageError for an empty failure."""
+        from satchel.answer.plans import brief_request
+
+        return brief_request(self.settings, after_failure, **options)
+
+    def brief(
+        self, after_failure: str | None = None, *, refresh: bool = True, **options: Unpack[PackingOptions]
+    ) -> Context:
+        """Return facts for the start of a session, or for the output of a failed command similar failures.
+
+        Options as in `assemble`: `max_tokens` (default 1,000, after a failure 2,000), `limit`, `format`, `tokenizer`,
+        `session`, `now`. Only a brief after a failure includes code, and updates the index first.
+        """
+        request = self.brief_request(after_failure, **options)
+        return self.answer(request, self.refresh() if refresh and after_failure is not None else ())
+
+    def situation(
+        self,
+        situation: Mapping[str, Any] | Situation | None = None,
+        *,
+        context: str | None = None,
+        judge: AnyJudge | None = None,
+        refresh: bool = True,
+        **options: Unpack[PackingOptions],
+    ) -> Context:
+        """Return a packed context for a situation of an agent: guidance and history.
+
+        `situation` has any of tool, params, task, intent, files, language, error, agent, time, tags and context. The
+        `context`, also an argument, is the folder of the current `context.yaml`; without it the nearest one of the
+        files counts, else the root's, if there is one. `judge` decides conditions in plain words in place of the
+        configured one. Options as in `assemble`: `max_tokens`, `format`, `tokenizer`, `limit`, `session` and `now`.
+        Problems with a file are failures of the answer, with file and line.
+        """
+        return self.guidance.situation_answer(situation, context=context, judge=judge, refresh=refresh, **options)[0]
+
+    def register(self, key: str, provider: Provider) -> None:
+        """Let injection rules name `key`: `provider` returns its records when a rule injects it."""
+        self.guidance.guides.registry.register(key, provider)
+
+    def graph(
+        self, query: str, *, blend: Sequence[str] = (), refresh: bool = True, **options: Unpack[GraphOptions]
+    ) -> Context:
+        """Return the context around a topic or a node id, from relations of notes and code; `blend` adds queries.
+
+        Options: `depth` (1 to 5 steps, default 2), `lens` (default `general`), `max_tokens`, `format` ("markdown" or
+        "json"), `include_fields`, `workspace` (names, walked together), `tokenizer`, `session`, `now`. Raises
+        UsageError for impossible values. The text never has more than `max_tokens`.
+        """
+        request = self.graph_request(query, blend=blend, **options)
+        return self.graph_answer(request, self.refresh(workspaces=request.workspaces) if refresh else ())
+
+    def graph_request(self, query: str, *, blend: Sequence[str] = (), **options: Unpack[GraphOptions]) -> GraphRequest:
+        """Return the checked request of `graph`, for those who ask several times."""
+        return self.graphs.graph_request(query, blend, **options)
+
+    def graph_answer(self, request: GraphRequest, notes: Sequence[Failure] = ()) -> Context:
+        """Return the context for a checked request from the present index; a kept one while nothing has changed."""
+        return self.graphs.graph_answer(request, notes)
+
+    def expand(
+        self,
+        handles: Sequence[str],
+        *,
+        max_tokens: int | None = None,
+        format: str | None = None,  # noqa: A002 - the name of the option
+        tokenizer: str | None = None,
+        session: str = "",
+    ) -> Context:
+        """Return the full text of these handles, from the revision of their answer.
+
+        A `session` gets it even if it has it already, and is not sent it again afterwards. Text that has changed since,
+        and of which no copy is left, becomes a failure. Raises UsageError for a handle that is too old or of another
+        root.
+        """
+        return self.receipts.expand(handles, max_tokens=max_tokens, format=format, tokenizer=tokenizer, session=session)
+
+    def why(
+        self, target: str, question: str, *, refresh: bool = True, **options: Unpack[QuestionOptions]
+    ) -> list[Standing]:
         """Return rank and signals of a path, symbol or chunk id for a question, and why it is shown or not.
 
         There are several if the name is not unique, best first. Options are those of `assemble`. Raises UsageError for
@@ -345,41 +445,86 @@ class Satchel:
         notes = self.refresh() if refresh else []
         return self.receipts.why(target, request, partial(self.unrecorded, notes=notes))
 
-    def context_query(self, query: str, *, refresh: bool = True, **options: Any) -> QueryResult:
-        """Return the results of `query` as a formatted context with a row for each; options as in `query_options`."""
-        from satchel.answer.shapes import query_options, query_result
+    def change(self, revision: str = "HEAD", *, staged: bool = False) -> Change:
+        """Return what differs between a revision and the work tree, or with `staged` the staging area; for `assemble`.
 
-        request = self.request(query, **query_options(**options))
-        return query_result(self.answer(request, self.refresh(workspaces=request.workspaces) if refresh else ()))
-
-    def premortem_request(self, domain: str, strategy: str | None = None, **options: Any) -> AssembleRequest:
-        """Return the checked request of `premortem`. Raises UsageError that lists all domains or strategies."""
-        from satchel.answer.plans import premortem_request
-
-        return premortem_request(self.settings, domain, strategy, **options)
-
-    def premortem(self, domain: str, strategy: str | None = None, **options: Any) -> Context:
-        """Return remembered failures in this domain and with this strategy; empty if there are none.
-
-        Options as in `assemble`: `max_tokens` (default 1,500), `limit` (experiences a section, default 10), `format`,
-        `tokenizer`, `now`. Raises UsageError for an unknown domain or strategy; the message lists all.
+        Raises UsageError outside a git repository and for a revision that does not exist.
         """
-        return self.answer(self.premortem_request(domain, strategy, **options))
+        return self.answers.change(revision, staged=staged)
 
-    def brief_request(self, after_failure: str | None = None, **options: Any) -> AssembleRequest:
-        """Return the checked request of `brief`. Raises UsageError for an empty failure."""
-        from satchel.answer.plans import brief_request
+    def about_change(
+        self, request: AssembleRequest, revision: str = "HEAD", *, staged: bool = False, is_asked: bool = True
+    ) -> tuple[AssembleRequest, list[Failure]]:
+        """Return the request about the change that is under way, and the notes of its answer.
 
-        return brief_request(self.settings, after_failure, **options)
-
-    def brief(self, after_failure: str | None = None, *, refresh: bool = True, **options: Any) -> Context:
-        """Return facts for the start of a session, or for the output of a failed command similar failures.
-
-        Options as in `assemble`; the budget is 1,000 tokens, after a failure 2,000. Only a brief after a failure
-        includes code, and updates the index first.
+        Without a question (`is_asked` false) the change itself is the question. Raises UsageError as `change`, and if
+        there is neither a question nor a change.
         """
-        request = self.brief_request(after_failure, **options)
-        return self.answer(request, self.refresh() if refresh and after_failure is not None else ())
+        return self.answers.about_change(request, revision, staged=staged, is_asked=is_asked)
+
+    def forget_session(self, session: str) -> bool:
+        """Forget what a session has received, because its host cleared or compacted its context.
+
+        Returns whether there was anything to forget. Raises UsageError for an impossible id.
+        """
+        return self.receipts.forget_session(session)
+
+    def file_history(self, path: AnyPath = "", *, limit: int = FEW_ROWS, refresh: bool = True) -> FileHistory:
+        """Return the commits that touched a file or a folder (the whole root by default), newest first, moves followed.
+
+        Raises UsageError for a path that neither a file nor a commit knows, UnsafePathError for one outside the root.
+        """
+        return self.history.file_history(path, limit, refresh=refresh)
+
+    def churn(
+        self,
+        days: int = 90,
+        *,
+        path: AnyPath = "",
+        limit: int = FEW_ROWS,
+        now: Moment | None = None,
+        refresh: bool = True,
+    ) -> list[FileChurn]:
+        """Return the files that changed most often in the days before `now` (default: today), most commits first."""
+        return self.history.churn(days, path, limit, now, refresh=refresh)
+
+    def authors(self, path: AnyPath | None = None, *, limit: int = FEW_ROWS, refresh: bool = True) -> list[Author]:
+        """Return the authors of a file, a folder or (by default) everything, most commits first."""
+        return self.history.authors(path or "", limit, refresh=refresh)
+
+    @property
+    def memories(self) -> Memories:
+        """The memories: `add`, `search`, `listed`, `get`, `forget`, `supersede`."""
+        return self.memory.memories
+
+    @property
+    def conversations(self) -> Conversations:
+        """The exchanges of conversations: `listed`, `forget`."""
+        return self.memory.conversations
+
+    @property
+    def experiences(self) -> Journal:
+        """The experiences: `start`, `update`, `note`, `resolve`, `active`, `listed`, `get`."""
+        return self.memory.experiences
+
+    @property
+    def values(self) -> Values:
+        """The values and groups: `cluster`, `propose`, `validate`, `accept`, `listed`, `get`, `forget`."""
+        return self.memory.values
+
+    def export_memory(self) -> Iterator[str]:
+        """Return the whole memory file as JSON Lines, of all repositories, without line ends."""
+        return self.memory.export_memory()
+
+    def import_memory(
+        self, lines: Iterable[bytes], *, form: str = "satchel", here: bool = False, everywhere: bool = False
+    ) -> ImportReport:
+        """Import JSON Lines, one record per line; the report lists unusable lines.
+
+        `form` is `satchel`, `calm-ghap`, or `claude-code` for one transcript. With `here` all records belong to this
+        repository, with `everywhere` to all, else to the workspaces of their lines.
+        """
+        return self.memory.import_memory(lines, form=form, here=here, everywhere=everywhere)
 
     def replay(self, saved: Mapping[str, Any], *, refresh: bool = True) -> Replay:
         """Ask a saved question (an envelope of `satchel context --json`) again and name what differs.
@@ -406,10 +551,23 @@ class Satchel:
         """Return the hits, commits with `insertions` and `deletions` as fields, and what could not be counted."""
         from satchel.answer.items import counted_hits
 
-        return counted_hits(hits, self._root.line_counts.of)
+        return counted_hits(hits, self.opened.line_counts.of)
 
     def run_captured(self, command: Sequence[str], out: IO[bytes], err: IO[bytes]) -> Captured:
         """Run a command, pass its output on, and return its test results. Raises UsageError."""
         from satchel.memory.capture import run_captured
 
         return run_captured(command, out, err)
+
+    aindex = _twin(index)
+    asearch = _twin(search)
+    aassemble = _twin(assemble)
+    apremortem = _twin(premortem)
+    abrief = _twin(brief)
+    asituation = _twin(situation)
+    agraph = _twin(graph)
+    aexpand = _twin(expand)
+    awhy = _twin(why)
+    afile_history = _twin(file_history)
+    achurn = _twin(churn)
+    aauthors = _twin(authors)

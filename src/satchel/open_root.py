@@ -9,23 +9,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from satchel import config
+from satchel.dataclass import dataclass
 from satchel.errors import LockedError, ReadOnlyStoreError, StoreError, UnreachableStoreError
 from satchel.index.vectors import IndexVectors, shelves
 from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import load_key
 from satchel.store.database import DatabaseStore
-from satchel.store.place import INDEX_NAME as INDEX_NAME
-from satchel.store.place import StorePlace, Team, store_places
+from satchel.store.place import LOCK_NAME, StorePlace, store_places
 from satchel.store.protocol import FIRST_COMMIT, WORDS_VERSION, Store
 from satchel.store.records import PUBLISHED
 from satchel.store.sqlite import SqliteStore
 from satchel.system.git import find_repository
 from satchel.system.locations import Places, Registry, Workspace, WorkspaceType, locate
 from satchel.text import ANALYSIS_VERSION
-from satchel.types import Failure, Kind
+from satchel.types import Failure, Kind, ShouldStop, never
 from satchel.vocabulary import MEMORY_KINDS
 
 if TYPE_CHECKING:
@@ -47,38 +48,88 @@ WRITER_SECONDS = 1.0
 """Seconds that a question waits for another process that writes the index: a small update takes less, and the answer
 from the index of before has a note."""
 
-LOCK_NAME = "index.lock"
-
 _SECTION_THREADS = 4
 
 NAMED_RECORDS = 5
 """Unreadable records that a note names."""
 
-AnyPath = str | os.PathLike[str]
-ShouldStop = Callable[[], bool]
 Answer = TypeVar("Answer")
 
 
-def never() -> bool:
-    """Return False: the default `should_stop`."""
-    return False
+@dataclass(frozen=True, slots=True)
+class OpenedIndex:
+    """An open index and its place. `published` is the index of a team from which an empty one is filled."""
+
+    store: DatabaseStore
+    place: StorePlace
+    published: StorePlace | None = None
+
+
+def open_index(place: StorePlace, team: str, root: Path) -> OpenedIndex:
+    """Open the index of a root: on a server where that has it, but in a file if the team publishes this repository.
+
+    Then the file begins as a copy of the published index, and follows the files of this machine. An index that began
+    so needs no server.
+    """
+    if not (place.url and team):
+        return OpenedIndex(place.open(disposable=True), place)
+    if place.local.may_exist:
+        local = place.local.open(disposable=True)
+        if local.meta(PUBLISHED) == team:
+            return OpenedIndex(local, place.local)
+        local.close()
+    server = place.on_server(disposable=True)
+    published = published_place(place, team, root, first_commit_of(root, server))
+    if published is None or not server.has_root(published.root):
+        return OpenedIndex(server, place)
+    server.close()
+    return OpenedIndex(place.local.open(disposable=True), place.local, published)
+
+
+def published_place(place: StorePlace, team: str, root: Path, first_commit: str) -> StorePlace | None:
+    """Return where a team publishes the index of a root; None without a whole history, which names the repository."""
+    repository = find_repository(root) if first_commit else None
+    if repository is None:
+        return None
+    folder = root.resolve().relative_to(repository.work_tree.resolve())
+    return place.published(team, first_commit, folder.as_posix().strip("."))
+
+
+def first_commit_of(root: Path, index: Store) -> str:
+    """Return the first commit of the history, noted by the index; git runs only where there is no index yet."""
+    noted = index.meta(FIRST_COMMIT)
+    if noted is None:
+        from satchel.sources.commits import first_commit
+
+        noted = first_commit(find_repository(root))
+    return noted
 
 
 class OpenRoot:
     """The stores and settings that the services of `Satchel` share. Safe to call from several threads."""
 
-    def __init__(self, places: Places, loaded: config.LoadedSettings, key: bytes, environ: Mapping[str, str]) -> None:
-        self.places = places
-        self.loaded = loaded
-        self.key = key
-        self.environ = environ
-        self.alias = places.root.name
-        self.is_vault = False
-        self.index_place, self.memory_place = store_places(places, loaded.settings)
-        self.server_place = self.index_place
-        self.team: Team | None = None
-        self.store = self._open_index()
-        self.vectors: IndexVectors
+    def __init__(
+        self,
+        places: Places,
+        loaded: config.LoadedSettings,
+        folders: config.Folders,
+        environ: Mapping[str, str],
+        embedder: Embedder | None = None,
+        alias: str | None = None,
+    ) -> None:
+        """Open the index of a root. `alias` is the name under which answers show it, by default that of its workspace.
+
+        Raises the errors of `Satchel.open`.
+        """
+        named = Registry(folders).at(places.root)
+        self.alias, self.is_vault = alias or named.name, named.type is WorkspaceType.VAULT
+        self.places, self.loaded, self.environ = places, loaded, environ
+        self.key = load_key(folders.state, environ)
+        self.server_place, self.memory_place = store_places(places, loaded.settings)
+        opened = open_index(self.server_place, loaded.settings.store_name, places.root)
+        self.store, self.index_place, self._published = opened.store, opened.place, opened.published
+        stores = shelves(self.index_place, self.memory_place)
+        self.vectors = IndexVectors(loaded.settings, stores, folders.cache, self.key, environ, embedder)
         self._memory_store: DatabaseStore | None = None
         self._executor: Threads | None = None
         self._executor_guard = threading.Lock()
@@ -87,81 +138,12 @@ class OpenRoot:
         self._notes: tuple[Failure, ...] = ()
         self._siblings: dict[Workspace, OpenRoot] = {}
 
-    def _open_index(self) -> DatabaseStore:
-        """Open the index: on a server where that has it, but in a file if a team publishes one of this repository.
-
-        Then the file begins as a copy of the published index, and follows the files of this machine. One that began so
-        needs no server.
-        """
-        name, local = self.settings.store_name, self.index_place.local
-        if not (self.index_place.url and name):
-            return self.index_place.open(disposable=True)
-        if local.may_exist:
-            self.store = local.open(disposable=True)
-            if self.store.meta(PUBLISHED) == name:
-                self.index_place = local
-                return self.store
-            self.store.close()
-        self.store = store = self.index_place.on_server(disposable=True)
-        published = self.published_place
-        if published is None or not store.has_root(published.root):
-            return store
-        store.close()
-        self.team, self.index_place = Team(name, published), local
-        return local.open(disposable=True)
-
-    @property
-    def published_place(self) -> StorePlace | None:
-        """Where a team publishes the index of this root; None without a whole history, which names the repository."""
-        repository = find_repository(self.places.root) if self.first_commit else None
-        if repository is None:
-            return None
-        folder = self.places.root.resolve().relative_to(repository.work_tree.resolve())
-        return self.server_place.published(self.settings.store_name, self.first_commit, folder.as_posix().strip("."))
-
     def publish_to(self, place: StorePlace) -> None:
         """Index into this place from now on."""
         self.store.close()
         self.index_place = place
         self.vectors.use(place)
         self.store = place.open(disposable=True)
-
-    @classmethod
-    def open(
-        cls,
-        path: AnyPath = ".",
-        *,
-        root: AnyPath | None = None,
-        workspace: str | None = None,
-        settings: Mapping[str, Any] | None = None,
-        environ: Mapping[str, str] | None = None,
-        embedder: Embedder | None = None,
-    ) -> Self:
-        """Open a root as `Satchel.open` describes it."""
-        variables = os.environ if environ is None else environ
-        folders = config.Folders.from_environment(variables)
-        places = locate(path, root if workspace is None else Registry(folders).get(workspace).path, folders)
-        loaded = config.load_settings(places.root, variables, settings or {}, folders)
-        opened = cls.open_at(places, loaded, folders, variables, embedder)
-        opened.alias = workspace or opened.alias
-        return opened
-
-    @classmethod
-    def open_at(
-        cls,
-        places: Places,
-        loaded: config.LoadedSettings,
-        folders: config.Folders,
-        environ: Mapping[str, str],
-        embedder: Embedder | None = None,
-    ) -> Self:
-        """Open a located root with loaded settings. Raises the errors of `Satchel.open`."""
-        opened = cls(places, loaded, load_key(folders.state, environ), environ)
-        stores = shelves(opened.index_place, opened.memory_place)
-        opened.vectors = IndexVectors(loaded.settings, stores, folders.cache, opened.key, environ, embedder)
-        named = Registry(folders).at(places.root)
-        opened.alias, opened.is_vault = named.name, named.type is WorkspaceType.VAULT
-        return opened
 
     def siblings(self, names: Sequence[str]) -> dict[str, OpenRoot]:
         """Return the workspaces of these names, opened once and closed with this root, which may be one of them.
@@ -170,7 +152,8 @@ class OpenRoot:
         """
         if not names:
             return {}
-        registry = Registry(config.Folders.from_environment(self.environ))
+        folders = config.Folders.from_environment(self.environ)
+        registry = Registry(folders)
         known = {one.name: one for one in registry.all()}
         roots: dict[str, OpenRoot] = {}
         for name in dict.fromkeys(names):
@@ -178,7 +161,9 @@ class OpenRoot:
             named = known.get(name) or (registry.at(self.places.root) if is_own else registry.get(name))
             with self._executor_guard:
                 if named.path != self.places.root and named not in self._siblings:
-                    self._siblings[named] = OpenRoot.open(workspace=name, environ=self.environ)
+                    places = locate(named.path, named.path, folders)
+                    loaded = config.load_settings(places.root, self.environ, {}, folders)
+                    self._siblings[named] = OpenRoot(places, loaded, folders, self.environ, alias=name)
                 roots[name] = self._siblings.get(named, self)
         return {} if [*roots.values()] == [self] else roots
 
@@ -230,13 +215,8 @@ class OpenRoot:
 
     @cached_property
     def first_commit(self) -> str:
-        """The first commit of the history, noted by the index; git runs only where there is no index yet."""
-        noted = self.store.meta(FIRST_COMMIT)
-        if noted is None:
-            from satchel.sources.commits import first_commit
-
-            noted = first_commit(find_repository(self.places.root))
-        return noted
+        """The first commit of the history, empty without one."""
+        return first_commit_of(self.places.root, self.store)
 
     def store_of(self, kind: Kind) -> Store:
         """Return the store of a kind: memories and experiences have a separate file."""
@@ -345,7 +325,7 @@ class OpenRoot:
         if self.store.revision == "0" and self.places.repository and isinstance(self.store, SqliteStore):
             from satchel.index.siblings import build_from_sibling
 
-            report = build_from_sibling(self.store, self.places.root, options, watcher, should_stop, self.team)
+            report = build_from_sibling(self.store, self.places.root, options, watcher, should_stop, self._published)
             if report is not None:
                 return report
         return build(self.store, self.places.root, options, watcher, should_stop, seen)

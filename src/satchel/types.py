@@ -7,12 +7,23 @@ is better.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
 from satchel.dataclass import dataclass
+
+AnyPath = str | os.PathLike[str]
+
+ShouldStop = Callable[[], bool]
+"""Returns whether a long work ends now. What is done so far is kept."""
+
+
+def never() -> bool:
+    """Return False: the work is not stopped."""
+    return False
 
 
 class Kind(StrEnum):

@@ -141,6 +141,9 @@ class ImportFormat(StrEnum):
 
 DAY_SECONDS = 86_400
 
+FEW_ROWS = 20
+"""Rows of a view of the history by default, as many as fit on a screen."""
+
 MEMORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION)
 """Kinds in the durable memory file; all others are derived from files and kept in the index."""
 

@@ -53,7 +53,7 @@ def test_a_reserve_is_kept_for_its_kind_and_comes_back_when_it_is_not_needed(sat
 
 
 @pytest.mark.parametrize("tokens", [-1, True, 1.5])
-def test_an_impossible_reserve_is_refused(satchel: Satchel, tokens: object) -> None:
+def test_an_impossible_reserve_is_refused(satchel: Satchel, tokens: Any) -> None:
     with pytest.raises(UsageError, match="reserve of code"):
         satchel.assemble(QUESTION, reserves={"code": tokens})
 

@@ -82,7 +82,7 @@ def test_all_candidates_are_made_where_they_are_counted(satchel: Satchel, monkey
 def test_words_of_local_files_are_searched_without_threads(satchel: Satchel) -> None:
     with satchel:
         assert satchel.assemble(QUESTION).items
-        assert satchel._root._executor is None
+        assert satchel.opened._executor is None
 
 
 def test_sections_in_turn_that_would_begin_after_the_deadline_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import inspect
+import pydoc
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import is_typeddict
 
 import click
 
 import satchel
+from satchel.answer import request
 from satchel.cli.application import COMMANDS, application
+from satchel.graph import request as graph_request
 from satchel.settings import Settings
 from satchel.types import CONTEXT_TYPES
 from tests.architecture.tree import ROOT, modules, repository_files
@@ -21,6 +28,7 @@ DECISION = re.compile(r"docs/decisions/(\d{4})")
 FILE_NAME = re.compile(r"(?<![\w:./-])[\w./-]*\w\.(?:py|js|json|txt|bin|scm)\b")
 GONE = re.compile(r"`([^`]+)` is gone")
 REPLACED = re.compile(r"\b[Rr]eplaces\b[^.]*")
+OPTIONS_ELSEWHERE = re.compile("`(assemble|graph|premortem|brief)`")
 MAKE_COMMAND = re.compile(r"`make ([a-z]+)")
 
 
@@ -47,6 +55,61 @@ def test_every_public_name_has_a_docstring() -> None:
             own = vars(value).get("__doc__") if isinstance(value, type) else value.__doc__
             assert own, f"satchel.{name} has no docstring"
             assert not own.startswith(f"{name}("), f"satchel.{name} has only the docstring that dataclass wrote"
+
+
+def methods() -> dict[str, Callable[..., object]]:
+    """The public methods of `Satchel` by name; of a class method its function."""
+    members = {name: getattr(value, "__func__", value) for name, value in vars(satchel.Satchel).items()}
+    return {name: value for name, value in members.items() if inspect.isfunction(value) and not name.startswith("_")}
+
+
+def options_of(method: Callable[..., object]) -> frozenset[str]:
+    """The names of the options of a method, from the TypedDict of its last parameter."""
+    for parameter in inspect.signature(method).parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            unpacked = re.fullmatch(r"Unpack\[(\w+)\]", str(parameter.annotation))
+            assert unpacked is not None, f"{method.__qualname__} takes {parameter}"
+            table = getattr(graph_request, unpacked[1], None) or getattr(request, unpacked[1])
+            assert is_typeddict(table)
+            return frozenset(table.__annotations__)
+    return frozenset()
+
+
+def test_every_method_shows_its_parameters_and_says_what_it_does() -> None:
+    assert {"open", "search", "answer", "graph", "asearch"} <= methods().keys()
+    for name, method in methods().items():
+        kinds = [parameter.kind for parameter in inspect.signature(method).parameters.values()]
+        assert inspect.Parameter.VAR_POSITIONAL not in kinds, name
+        assert inspect.getdoc(method), f"Satchel.{name} has no docstring"
+        options_of(method)
+
+
+def test_every_property_says_what_it_is() -> None:
+    kinds = (property, functools.cached_property)
+    assert all(value.__doc__ for value in vars(satchel.Satchel).values() if isinstance(value, kinds))
+
+
+def test_the_help_of_a_method_names_its_options_or_the_method_that_does() -> None:
+    for name, method in methods().items():
+        shown = pydoc.plain(pydoc.render_doc(method))
+        unnamed = [option for option in options_of(method) if f"`{option}`" not in shown]
+        assert not unnamed or (name not in ("assemble", "graph") and re.search(OPTIONS_ELSEWHERE, shown)), name
+
+
+def test_a_twin_has_the_parameters_of_its_method() -> None:
+    twins = {name: method for name, method in methods().items() if inspect.iscoroutinefunction(method)}
+    assert len(twins) == 12
+    for name, twin in twins.items():
+        assert inspect.signature(twin) == inspect.signature(methods()[name[1:]])
+        assert twin.__name__ == name
+
+
+def test_every_option_of_a_question_is_accepted_and_in_the_python_page() -> None:
+    accepted = {row.metadata.get("name", row.name) for row in dataclasses.fields(request.AssembleRequest)} | {"purpose"}
+    options = request.QuestionOptions.__annotations__.keys()
+    assert options <= accepted
+    text = page("docs/python.md")
+    assert not [name for name in options if f"`{name}`" not in text]
 
 
 def test_every_public_name_is_in_the_python_page() -> None:

@@ -203,7 +203,7 @@ def test_a_memory_file_that_is_read_only_is_an_error_and_loses_nothing(
 def test_an_origin_reaches_conversations_as_well(satchel: Satchel, shop: TinyRepository) -> None:
     exchange = Exchange("s1", "00000001", 1.0, "why is the session closed twice?")
     with Engine.open(shop.root) as engine:
-        engine.remember_exchanges([exchange], origin="meeting")
+        engine.memory.remember_exchanges([exchange], origin="meeting")
     satchel("remember", BACKOFF, "--origin", "meeting")
     preview = satchel("memory", "forget", "--origin", "meeting")
     assert "conversation:s1/19700101T000001.000-00000001  why is the session closed twice?" in preview.err

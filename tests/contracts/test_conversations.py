@@ -68,7 +68,7 @@ def test_filters_reach_the_search_and_the_context(engine: Satchel) -> None:
 def test_turns_of_people_are_remembered_from_python(engine: Satchel) -> None:
     turns = [Exchange("talk", str(place), 1_700_000_000.0 + place, text, speaker=name) for place, (name, text) in
              enumerate([("Ada", "Where is the parrot?"), ("Bob", "On the roof of the barn.")])]  # fmt: skip
-    assert engine.remember_exchanges(turns, origin="talk").added == 2
+    assert engine.memory.remember_exchanges(turns, origin="talk").added == 2
     hits = engine.search("parrot", types=["conversations"])
     assert {hit.chunk.fields["speaker"] for hit in hits} == {"Ada", "Bob"}
 
@@ -77,7 +77,7 @@ def test_a_folder_of_transcripts_is_imported_for_this_root(engine: Satchel, tmp_
     (tmp_path / "logs").mkdir()
     row = line("user", "Rename the cart", uuid="u9", sessionId="s9", cwd=str(engine.places.root))
     (tmp_path / "logs" / "s9.jsonl").write_text(json.dumps(row), encoding="utf-8")
-    assert engine.import_transcripts([tmp_path / "logs"]).added == 1
+    assert engine.memory.import_transcripts([tmp_path / "logs"]).added == 1
 
 
 def test_the_time_of_the_request_is_what_recency_is_measured_from(engine: Satchel) -> None:

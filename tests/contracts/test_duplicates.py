@@ -134,7 +134,7 @@ def test_short_texts_are_duplicates_only_when_equal(satchel: Satchel) -> None:
 def test_equal_bodies_of_two_kinds_are_one_item_and_the_more_relevant_one_lists_both(satchel: Satchel) -> None:
     """Case, punctuation and white space do not count."""
     memory = satchel.memories.add(PARAGRAPH).memory
-    put_values(satchel, a_value("val_1", PARAGRAPH.upper().replace(", ", " -- "), satchel.notebook.workspace))
+    put_values(satchel, a_value("val_1", PARAGRAPH.upper().replace(", ", " -- "), satchel.memory.notebook.workspace))
     context = satchel.assemble("orders payment server", types=["memories", "values"], **WIDE)
     assert [(item.id, item.origins) for item in context.items] == [(f"memory:{memory.id}", ("value:val_1",))]
 
@@ -143,7 +143,7 @@ def test_records_that_only_resemble_each_other_are_all_shown(satchel: Satchel) -
     """Two experiences, memories or values that begin alike may end differently."""
     for text in (PARAGRAPH, EDITED):
         satchel.memories.add(text)
-    workspace = satchel.notebook.workspace
+    workspace = satchel.memory.notebook.workspace
     put_values(satchel, a_value("val_1", f"{PARAGRAPH} Always.", workspace), a_value("val_2", EDITED + "!!", workspace))
     context = satchel.assemble("orders payment server", types=["memories", "values"], **WIDE)
     assert {item.source for item in context.items} == {"memory", "value"}
@@ -166,7 +166,7 @@ def a_value(identity: str, text: str, workspace: str, members: Sequence[str] = (
 def test_a_source_with_other_candidates_is_never_emptied(satchel: Satchel) -> None:
     """In place of what is the same as an item of another kind, the next of its own is shown."""
     memory = satchel.memories.add(PARAGRAPH).memory
-    workspace = satchel.notebook.workspace
+    workspace = satchel.memory.notebook.workspace
     other = (
         "The payment server drops the connection of orders on Sundays, when the night job restarts it, which needs a "
         "minute or two since the machines were moved to the other building, where nobody is at the weekend to look."
@@ -203,6 +203,6 @@ def test_a_value_that_rests_on_a_shown_experience_is_linked(satchel: Satchel) ->
         hypothesis="The attempt has no key", action="Send a key", prediction="One charge",
     )  # fmt: skip
     ended = satchel.experiences.resolve(status="confirmed", result="One charge", lesson="Keys", takeaway="Send keys")
-    put_values(satchel, a_value("val_1", "Orders carry keys", satchel.notebook.workspace, [ended.id, "x"]))
+    put_values(satchel, a_value("val_1", "Orders carry keys", satchel.memory.notebook.workspace, [ended.id, "x"]))
     context = satchel.assemble("orders keys charged twice", types=["experiences", "values"], **WIDE)
     assert one(context, "value").metadata["rests_on"] == [ended.id]

@@ -62,8 +62,8 @@ def write_records(satchel: Satchel) -> None:
         status="falsified", result=said, surprise=said, root_cause="wrong-assumption", root_cause_description=said,
         lesson=said, takeaway=said,
     )  # fmt: skip
-    satchel.remember_exchanges([Exchange("talk", "1", 1.0, said, (said,), (), KEY, KEY)], origin="import")
-    workspace = satchel.notebook.workspace
+    satchel.memory.remember_exchanges([Exchange("talk", "1", 1.0, said, (said,), (), KEY, KEY)], origin="import")
+    workspace = satchel.memory.notebook.workspace
     old = Memory(
         "mem_old", f"{TOPIC} once had {OLD_KEY}", tags=(OLD_KEY,), origin=OLD_KEY, workspace=workspace, created=1.0
     )

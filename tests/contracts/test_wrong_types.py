@@ -20,10 +20,10 @@ CALLS: list[tuple[Callable[[Satchel], Any], str]] = [
     (lambda engine: engine.memories.add(_none()), "a memory is None: give a text"),
     (lambda engine: engine.memories.search(_none()), "the question is None: give a text"),
     (lambda engine: engine.premortem(_none()), "unknown domain None: choose from"),
-    (lambda engine: engine.assemble("q", include=[3]), "one of include is 3: give a text"),
-    (lambda engine: engine.assemble("q", reserves=3), "reserves is 3: give tokens by type"),
-    (lambda engine: engine.assemble("q", change="x"), "change is 'x': give what Satchel.change() returns"),
-    (lambda engine: engine.assemble("q", budget=3), "unknown option budget: choose from"),
+    (lambda engine: engine.assemble("q", include=[_three()]), "one of include is 3: give a text"),
+    (lambda engine: engine.assemble("q", reserves=_three()), "reserves is 3: give tokens by type"),
+    (lambda engine: engine.assemble("q", change=_name()), "change is 'x': give what Satchel.change() returns"),
+    (lambda engine: engine.assemble("q", **_unknown()), "unknown option budget: choose from"),
     (lambda engine: engine.brief(_three()), "the failure is 3: give a text"),
     (lambda engine: engine.graph(_none()), "the query is None: give a text"),
     (lambda engine: engine.graph("q", blend=[_three()]), "the query is 3: give a text"),
@@ -40,6 +40,11 @@ CALLS: list[tuple[Callable[[Satchel], Any], str]] = [
     (lambda engine: _searched(engine, "commits", author=3), "author is 3: give a text"),
     (lambda engine: _searched(engine, "memories", min_importance="x"), "min_importance is 'x': give 0 to 1"),
 ]
+
+
+def _unknown() -> dict[str, Any]:
+    """An option that does not exist."""
+    return {"budget": 3}
 
 
 def _none() -> Any:

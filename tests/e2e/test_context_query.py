@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -115,9 +116,7 @@ def test_lines_around_come_with_the_entities(satchel: Satchel) -> None:
         ({"strategy": "half"}, "unknown strategy 'half'"),
     ],
 )
-def test_bad_input_is_answered_with_what_would_be_right(
-    satchel: Satchel, options: dict[str, object], said: str
-) -> None:
+def test_bad_input_is_answered_with_what_would_be_right(satchel: Satchel, options: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         satchel.context_query(QUESTION, refresh=False, **options)
 

@@ -92,7 +92,7 @@ def test_random_edits_are_shown_as_they_are(ci: Satchel, team: dict[str, str]) -
                 path.unlink()
             else:
                 path.rename(path.with_name(f"renamed{number}.py"))
-            engine._root._refreshed = -9.0  # as if some seconds had passed
+            engine.opened._refreshed = -9.0  # as if some seconds had passed
             context = engine.assemble(f"{word} part value", types=["code"], max_tokens=4_000, min_score=0.0)
             assert context.items
             for item in context.items:

@@ -56,7 +56,7 @@ def test_with_vectors_for_all_what_means_the_same_is_relevant(tmp_path: Path) ->
 def test_26_with_vectors_for_half_of_the_nodes_all_are_rated_by_words(tmp_path: Path) -> None:
     with opened(tmp_path, HashEmbedder(synonyms=SYNONYMS)) as satchel:
         by_words = relevances(satchel, "automobile shed garden")
-        embedder = satchel.embedder
+        embedder = satchel.vectors.embedder
         assert embedder is not None
         mark = fingerprint(embedder)
         rows = satchel.store.without_vector([Kind.NOTE], mark)[::2]
@@ -84,7 +84,7 @@ def test_a_walk_out_of_time_says_how_far_it_came(tmp_path: Path) -> None:
     with export().open(tmp_path) as satchel:
         request = satchel.graph_request("home", depth=3, now=NOW)
         ticks = itertools.count(0.0, request.deadline_seconds * 0.7)
-        context = satchel._root.with_bench(lambda bench, _: assemble_graph(request, bench, (), lambda: next(ticks)))
+        context = satchel.opened.with_bench(lambda bench, _: assemble_graph(request, bench, (), lambda: next(ticks)))
     assert context.meta["timed_out"]
     assert any("stopped after 3 s at distance 1" in warning for warning in context.meta["warnings"])
 

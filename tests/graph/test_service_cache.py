@@ -85,7 +85,7 @@ def test_every_hit_equals_a_fresh_assembly_byte_for_byte(workspace: Satchel, opt
     request = workspace.graph_request(now=NOW, **options)
     workspace.graph_answer(request)
     again = workspace.graph_answer(request)
-    fresh = workspace._root.with_bench(lambda bench, notes: assemble_graph(request, bench, notes))
+    fresh = workspace.opened.with_bench(lambda bench, notes: assemble_graph(request, bench, notes))
     assert again.meta.get("cached")
     assert again.text == fresh.text
     assert again.items == fresh.items

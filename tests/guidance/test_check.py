@@ -92,7 +92,7 @@ FILES = {
 
 def test_a_report_names_what_applies_and_what_is_wrong(opened: Opened) -> None:
     with opened(FILES) as satchel:
-        report = satchel.check_rules(["src/app.py"])
+        report = satchel.guidance.check_rules(["src/app.py"])
     assert [row.instruction.path for row in report.instructions if row.applies] == ["CLAUDE.local.md", "AGENTS.md"]
     assert [(row.rule.name, row.verdict) for row in report.evaluated] == [("r", "true")]
     assert [finding.path for finding in report.never] == [".claude/rules/go.md", ".cursor/rules/hand.mdc"]
@@ -110,7 +110,7 @@ def test_a_report_names_what_applies_and_what_is_wrong(opened: Opened) -> None:
 
 def test_everything_is_listed_with_when_it_applies(opened: Opened) -> None:
     with opened(FILES) as satchel:
-        rows, contexts, notes = satchel.list_rules()
+        rows, contexts, notes = satchel.guidance.list_rules()
     assert {row.instruction.path: row.reason for row in rows} == {
         "CLAUDE.local.md": "everywhere",
         ".claude/rules/go.md": "for **/*.go everywhere",
@@ -124,5 +124,5 @@ def test_everything_is_listed_with_when_it_applies(opened: Opened) -> None:
 
 def test_without_any_file_there_is_nothing_to_report(opened: Opened) -> None:
     with opened({"a.py": "x = 1\n"}) as satchel:
-        report = satchel.check_rules()
+        report = satchel.guidance.check_rules()
     assert (report.instructions, report.findings, report.notes) == ((), (), ())

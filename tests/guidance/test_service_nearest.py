@@ -103,7 +103,9 @@ def test_a_context_is_named_for_an_object_and_for_a_call(engine: Satchel) -> Non
 
 
 def test_a_saved_situation_with_a_context_is_answered_alike(engine: Satchel) -> None:
-    context, request = engine.situation_answer({"files": ["client/auth/login.py"], "context": "client"}, now=1.9e9)
+    context, request = engine.guidance.situation_answer(
+        {"files": ["client/auth/login.py"], "context": "client"}, now=1.9e9
+    )
     from satchel.operations.json import context_envelope
 
     assert engine.replay(context_envelope(context, request)).context.text == context.text

@@ -36,7 +36,7 @@ def test_the_tree_of_thirty_contexts_reads_as_it_did(opened: Opened, format_: Fo
     with opened(
         {**files, "api/core/auth/login.py": "def login():\n    return None\n", "AGENTS.md": "Keep it small."}
     ) as satchel:
-        satchel._root.key = b"golden key".ljust(32, b".")
+        satchel.opened.key = b"golden key".ljust(32, b".")
         context = satchel.situation(
             golden.SITUATION, context="api/core/auth", max_tokens=max_tokens, format=format_, now=golden.NOW
         )

@@ -131,7 +131,7 @@ def exchanges(session: str, count: int) -> list[Exchange]:
 
 
 def test_what_is_imported_gets_its_vector_at_once_too(satchel: Satchel) -> None:
-    satchel.remember_exchanges(exchanges("a", 3), origin="meeting")
+    satchel.memory.remember_exchanges(exchanges("a", 3), origin="meeting")
     assert satchel.vectors.state().counts.kinds == {Kind.CONVERSATION: (3, 3)}
     lines = [line.encode() for line in satchel.export_memory()]
     satchel.conversations.forget([remark.id for remark in satchel.conversations.listed()])
@@ -144,12 +144,12 @@ def test_an_import_that_vectors_cannot_keep_up_with_leaves_them_for_later(
     satchel: Satchel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectors, "QUICK_SECONDS", -1.0)
-    satchel.remember_exchanges(exchanges("a", 2), origin="meeting")
+    satchel.memory.remember_exchanges(exchanges("a", 2), origin="meeting")
     monkeypatch.setattr(vectors, "QUICK_SECONDS", PATIENCE_SECONDS)
-    satchel.remember_exchanges(exchanges("b", 2), origin="meeting")
+    satchel.memory.remember_exchanges(exchanges("b", 2), origin="meeting")
     assert satchel.vectors.state().counts.done == 0, "once it did not keep up, the next write does not wait again"
     assert satchel.embed().counts.is_complete
-    satchel.remember_exchanges(exchanges("c", 2), origin="meeting")
+    satchel.memory.remember_exchanges(exchanges("c", 2), origin="meeting")
     assert satchel.vectors.state().counts.kinds == {Kind.CONVERSATION: (6, 6)}
 
 

@@ -25,7 +25,7 @@ def noisy(self: Satchel, *arguments: Any, **options: Any) -> Any:
     return plain(self, *arguments, **options)
 
 
-Satchel.search = noisy  # type: ignore[assignment]
+Satchel.search = noisy  # type: ignore[method-assign]
 
 if __name__ == "__main__":
     sys.argv = ["satchel", "mcp"]

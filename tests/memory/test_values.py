@@ -60,7 +60,7 @@ def test_experiences_of_one_story_are_one_group(satchel: Satchel) -> None:
     stories = [{story_of(satchel, member) for member in cluster.members} for cluster in grouping.clusters]
     assert sorted(map(tuple, stories)) == [(story,) for story in sorted(STORIES)]
     assert grouping.entries == 36
-    assert grouping.label == (satchel.embedder.id if satchel.embedder is not None else WORDS_LABEL)
+    assert grouping.label == (satchel.vectors.embedder.id if satchel.vectors.embedder is not None else WORDS_LABEL)
     assert satchel.values.groupings("full") == [grouping]
 
 
@@ -125,8 +125,8 @@ def test_case_9_a_value_far_from_its_group_is_refused_through_python_and_import(
 
 def test_the_threshold_is_the_mean_and_half_a_population_standard_deviation_of_the_members(satchel: Satchel) -> None:
     cluster = full(satchel).clusters[0]
-    entries = make_space(satchel.memory_store, "full", satchel.embedder).select(cluster.members)[1]
-    space = make_space(satchel.memory_store, "full", satchel.embedder)
+    entries = make_space(satchel.memory_store, "full", satchel.vectors.embedder).select(cluster.members)[1]
+    space = make_space(satchel.memory_store, "full", satchel.vectors.embedder)
     statements = space.embed([entry.statement for entry in entries])
     weights = np.array([entry.weight for entry in entries])
     middle = weights @ statements
@@ -210,7 +210,7 @@ def test_an_export_brings_values_back_byte_for_byte(satchel: Satchel, tmp_path: 
     other.commit("Begin", {"README.md": "# Other\n"})
     raw = [line.encode() for line in lines]
     home = {"SATCHEL_HOME": str(tmp_path / "home2"), "SATCHEL_EMBED_PROVIDER": "off"}
-    with Satchel.open(other.root, embedder=satchel.embedder, environ=home) as again:
+    with Satchel.open(other.root, embedder=satchel.vectors.embedder, environ=home) as again:
         report = again.import_memory(raw, here=True)
         assert (report.added, report.problems) == (36 + 3, ())
         assert [value.text for value in again.values.listed()] == [value.text for value in satchel.values.listed()]

@@ -18,6 +18,7 @@ from satchel.memory.memories import Memories
 from satchel.memory.values import Values
 from satchel.operations.operation import Operation, Shape
 from satchel.operations.registry import OPERATIONS, TOOLS
+from satchel.receipts.service import ReceiptService
 from satchel.web.routes import openapi
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
@@ -56,7 +57,7 @@ METHODS: Mapping[str, tuple[Callable[..., Any] | str, ...]] = {
     "situation_context": ("situation", REQUEST),
     "search": ("search",),
     "expand": ("expand",),
-    "document": ("document", "expand", "assemble"),
+    "document": (ReceiptService.document, "expand", "assemble"),
     "remember": (Memories.add, Memories.supersede, Memories.search, Memories.listed),
     "experience": (Journal.start, Journal.update, Journal.note, Journal.resolve, Journal.listed, Journal.get),
     "why": ("why", REQUEST),
@@ -147,8 +148,8 @@ def test_python_takes_the_options_of_an_operation_under_the_same_names(engine: S
     for one in operation.parameters:
         if one.name in explicit or one.name in spelled:
             continue
-        value = one.choices[0] if one.choices and one.shape is Shape.TEXT else SAMPLES.get(one.shape, "x")
-        value = engine.alias if one.name == "workspace" else value
+        value: Any = one.choices[0] if one.choices and one.shape is Shape.TEXT else SAMPLES.get(one.shape, "x")
+        value = engine.opened.alias if one.name == "workspace" else value
         if REQUEST in METHODS[name]:
             engine.request("backoff", **{one.name: value})
         elif WALK in METHODS[name]:

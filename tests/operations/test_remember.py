@@ -63,7 +63,7 @@ def test_conversations_of_an_origin_are_forgotten_with_it(ask: Ask, engine: obje
     from satchel.sources.conversations import Exchange
 
     assert isinstance(engine, Satchel)
-    engine.remember_exchanges([Exchange("s", "1", 1.0, "How are orders sent?", ("Twice.",))], origin="chat")
+    engine.memory.remember_exchanges([Exchange("s", "1", 1.0, "How are orders sent?", ("Twice.",))], origin="chat")
     gone = ask("remember", action="forget", origin="chat", confirm=True)
     assert len(gone.envelope["conversations"]) == 1
     assert engine.conversations.listed(origin="chat") == []

@@ -116,7 +116,7 @@ def write_records(satchel: Satchel, texts: Sequence[str]) -> None:
         satchel.experiences.resolve(
             status="confirmed", result=text[-1000:], lesson=f"{TOPIC}. {text[:400]}", takeaway="x"
         )
-    satchel.remember_exchanges(
+    satchel.memory.remember_exchanges(
         [
             Exchange(
                 f"talk {n}", str(n), 1_700_000_000.0 + n, f"{TOPIC} {n}\n{text}", (text,), (), text[:30], text[:60]
@@ -125,7 +125,7 @@ def write_records(satchel: Satchel, texts: Sequence[str]) -> None:
         ],
         origin="import",
     )
-    workspace = satchel.notebook.workspace
+    workspace = satchel.memory.notebook.workspace
     with satchel.memory_store.write() as writer:
         writer.put([value_document(value(number, text, workspace)) for number, text in enumerate(texts)])
         writer.merge(lambda: False)

@@ -77,7 +77,7 @@ def test_each_handle_of_an_answer_gives_the_same_lines_ten_times(satchel: Satche
     for turn in range(2, 11):
         for row in handles:
             satchel.expand([row.handle], max_tokens=100 + 20 * turn)
-            satchel.document(row.id)
+            satchel.receipts.document(row.id)
             assert shown(satchel.expand([row.handle])) == first[row.handle], (turn, row)
         satchel.assemble(f"{QUESTION} {ALGORITHMS[turn % 4]}", max_tokens=300 * turn)
         satchel.graph("src/jwt/jwt.ts", max_tokens=300 * turn)

@@ -55,7 +55,7 @@ def edited(
     return satchel.change()
 
 
-def concerned(satchel: Satchel, change: Change, **options: object) -> Context:
+def concerned(satchel: Satchel, change: Change, **options: Any) -> Context:
     return satchel.answer(satchel.request("", change=change, **options), change_notes(change))
 
 
@@ -150,7 +150,8 @@ def test_a_question_beside_a_change_finds_no_fewer_experiences(
         text += f"\n\ndef {name}_of_parcel(order, {name}_table):\n    return {name}_table[order]\n"
     repository.write({"shop/client.py": text})
     satchel.index()
-    question, asked = "where is the discount of a voucher lost", {"types": types, "fill": fill}
+    question = "where is the discount of a voucher lost"
+    asked: dict[str, Any] = {"types": types, "fill": fill}
     alone = satchel.answer(satchel.request(question, **asked))
     beside = {
         item.id: item for item in satchel.answer(satchel.request(question, change=satchel.change(), **asked)).items

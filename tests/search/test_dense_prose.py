@@ -69,7 +69,7 @@ def test_words_and_meaning_are_one_ranking(satchel: Satchel) -> None:
 
 
 def test_code_is_never_compared_by_meaning(satchel: Satchel) -> None:
-    embedder = satchel.embedder
+    embedder = satchel.vectors.embedder
     assert embedder is not None
     assert len(satchel.store.vectors(Kind.CODE, fingerprint(embedder)).rows) == 0
     assert scores(satchel.store, Kind.CODE, Meaning(embedder, "quick car")) is None

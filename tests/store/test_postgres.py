@@ -142,7 +142,7 @@ def test_both_stores_give_the_same_answers(engines: tuple[Satchel, Satchel], rep
     )  # fmt: skip
     file.experiences.resolve(status="confirmed", result="there was no sleep")
     turn = Exchange("talk", "1", NOW - 50, "how long does retry wait?", ("Two seconds.",))
-    file.remember_exchanges([turn], origin="a talk")
+    file.memory.remember_exchanges([turn], origin="a talk")
     assert remote.import_memory([line.encode() for line in file.export_memory()]).added == 4
     assert list(remote.export_memory()) == list(file.export_memory())
     first = answers(remote)

@@ -15,7 +15,6 @@ import pytest
 from satchel import Satchel, doctor
 from satchel.cli.commands.maintain import setting_lines
 from satchel.config import load_settings
-from satchel.engine import clean
 from satchel.errors import (
     ConfigError,
     MissingExtraError,
@@ -24,6 +23,7 @@ from satchel.errors import (
     UnreachableStoreError,
     UsageError,
 )
+from satchel.index.status import clean
 from satchel.store.place import StorePlace
 from satchel.store.protocol import Store
 from satchel.testing import TinyRepository

@@ -114,7 +114,7 @@ def doors(engine: Satchel, memory: str, experience: str, handles: list[str]) -> 
         "expand": lambda: engine.expand(handles).text,
         "why": lambda: engine.why(f"memory:{memory}", "the load balancer"),
         "graph": lambda: engine.graph(f"memory:{memory}", now=NOW).text.replace(memory, ""),
-        "document": lambda: engine.document(f"memory:{memory}"),
+        "document": lambda: engine.receipts.document(f"memory:{memory}"),
         "texts": lambda: engine.memory_store.texts(range(1 << 30, (1 << 30) + 20)),
         "words": lambda: [
             SECRET_WORD
@@ -134,7 +134,7 @@ def test_no_door_leads_another_role_to_a_private_record(team: Callable[..., Satc
         action="look", prediction="a holder", session="still open",
     )  # fmt: skip
     turn = Exchange("talk", "1", NOW - 50, f"is {SECRET_WORD} ready?", (f"Yes, {SECRET_WORD} is.",))
-    ada.remember_exchanges([turn], origin="a talk")
+    ada.memory.remember_exchanges([turn], origin="a talk")
     ada.vectors.fill(None, lambda: False)
     grace.index()
     handles = [item.handle for item in ada.assemble("release of the load balancer", min_score=0.0).items]
@@ -269,7 +269,7 @@ def test_a_store_moves_to_the_server_and_back_without_loss(
             remembered(engine, "team" if word == "two" else "private", word)
         old = engine.memories.add("Deploy on Mondays").memory
         engine.memories.supersede(old.id, "Deploy on Tuesdays")
-        engine.remember_exchanges([Exchange("talk", "1", NOW, "how long?", ("Two seconds.",))], origin="a talk")
+        engine.memory.remember_exchanges([Exchange("talk", "1", NOW, "how long?", ("Two seconds.",))], origin="a talk")
         engine.experiences.start(domain="debugging", strategy="read-the-error", goal="a goal that is open",
                                  hypothesis="the lock is held", action="look", prediction="a holder")  # fmt: skip
         before = [json.loads(line) for line in engine.export_memory()]

@@ -15,8 +15,8 @@ from satchel.engine import Satchel
 from satchel.errors import StoreError
 from satchel.operations.registry import OPERATIONS
 from satchel.system.state_files import holder
-from satchel.system.threads import ShouldStop
 from satchel.testing import TinyRepository
+from satchel.types import ShouldStop
 from satchel.web.access import Access, own_origins
 from satchel.web.application import application
 from satchel.web.middleware import BUSY, STOPPING

@@ -6,10 +6,10 @@ Each field defines how its option is checked, which setting replaces a missing o
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from satchel.answer.pins import Pin, parse_pin
 from satchel.answer.truncation import LADDER
@@ -329,6 +329,46 @@ class AssembleRequest:
         default=(), metadata=_option(workspace_names, name="workspace", dump=",".join, load=workspace_names)
     )
     file_weights: FileWeights = field(default=(), metadata=_option(load=check_file_weights))
+
+
+class PackingOptions(TypedDict, total=False):
+    """Options of every packed answer. A missing one has its default from the settings."""
+
+    max_tokens: int
+    limit: int
+    format: str
+    tokenizer: str
+    session: str
+    now: Moment
+    exclude: str | Iterable[str]
+    show_handles: bool
+
+
+class QuestionOptions(PackingOptions, total=False):
+    """All options of a question; `Satchel.assemble` explains them."""
+
+    types: str | Iterable[str]
+    searches: Iterable[str]
+    filters: Mapping[str, Any]
+    paths: str | Iterable[str]
+    include: str | Iterable[str]
+    change: Change | None
+    workspace: str | Sequence[str]
+    min_score: float | None
+    fill: bool
+    reserves: Mapping[str, int]
+    weights: Mapping[Kind, float]
+    purpose: str
+    stale: str
+    related: bool
+    context_lines: int
+    imports: bool
+    strategy: str
+    view: str
+    group_by_type: bool
+    show_code: bool
+    show_sources: bool
+    show_meta: bool
 
 
 _TEXTS = frozenset({"include", "exclude", "paths"})

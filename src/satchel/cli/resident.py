@@ -123,9 +123,9 @@ class Resident:
     def hook_engine(self, requests: _Requests) -> Satchel:
         """Return the engine for hooks, which compare words alone: this one if it has no vectors either."""
         engine = self.engine()
-        if engine.loaded != requests.loaded:
+        if engine.opened.loaded != requests.loaded:
             raise UnfinishedError
-        if engine.embedder or engine.vectors.choice.failure:
+        if engine.vectors.embedder or engine.vectors.choice.failure:
             with self._guard:
                 if self._hook_engine is None:
                     settings = replace(requests.loaded.settings, embed_provider="off")
@@ -198,7 +198,7 @@ class _Requests:
         engine = self.process.engine()
         named = Registry(self.folders).at(places.root)
         described = (named.name, named.type is WorkspaceType.VAULT)
-        if engine.loaded != self.loaded or (engine.alias, engine.is_vault) != described:
+        if engine.opened.loaded != self.loaded or (engine.opened.alias, engine.opened.is_vault) != described:
             raise UnfitRequestError
         return nullcontext(engine)
 

@@ -129,7 +129,7 @@ def opened(invocation: Invocation, path: str = ".", *, quiet: bool = False) -> I
     with (invocation.open_engine or _engine().open)(path, root=invocation.root) as satchel:
         invocation.color = invocation.color or satchel.settings.ui_color
         if not quiet:
-            for failure in satchel.loaded.notes:
+            for failure in satchel.opened.loaded.notes:
                 streams.failure(failure, color=invocation.color)
         yield satchel
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, field
 from hashlib import blake2b
@@ -33,7 +33,7 @@ from satchel.settings import SETTINGS, Settings, attribute
 from satchel.sources.roles import is_secondary
 from satchel.system import state_files
 from satchel.system.git import find_repository, head
-from satchel.types import Context, Hit, Kind
+from satchel.types import Context, Hit, Kind, ShouldStop, never
 
 DEFAULT_LIMIT = 100
 """Default number of fixes: half a minute, and intervals of about ±0.1."""
@@ -182,7 +182,7 @@ def evaluate(
     since: float = 0.0,
     fresh: bool = False,
     progress: Progress | None = None,
-    should_stop: Callable[[], bool] = lambda: False,
+    should_stop: ShouldStop = never,
 ) -> EvaluationResult:
     """Measure the root of this engine on its own history, with its settings. Its index and files are not touched.
 
@@ -237,7 +237,7 @@ class _Past:
         self._snapshot = Snapshot(place / "tree", repository, most_bytes=satchel.settings.index_max_file_bytes)
         self._engine: Satchel | None = None
 
-    def ask(self, fix: Fix, budget: int, should_stop: Callable[[], bool]) -> FixAnswer | None:
+    def ask(self, fix: Fix, budget: int, should_stop: ShouldStop) -> FixAnswer | None:
         """Return the answer at the state before the fix, None if none of its files is indexed, or after a stop."""
         self._snapshot.move_to(fix.parent, should_stop)
         prefix = "" if self._inside == Path() else f"{self._inside.as_posix()}/"

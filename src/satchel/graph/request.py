@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypedDict
 
 from satchel.answer.request import check_budget, check_now, check_session
 from satchel.dataclass import dataclass
@@ -23,7 +23,7 @@ from satchel.safety import sanitize
 from satchel.settings import Settings
 from satchel.tokens import counter
 from satchel.types import EdgeType, Format
-from satchel.vocabulary import checked_text, workspace_names
+from satchel.vocabulary import Moment, checked_text, workspace_names
 
 LEAST_DEPTH, MOST_DEPTH = 1, 5
 
@@ -222,6 +222,20 @@ class GraphRequest:
     def query(self) -> str:
         """All queries as one line."""
         return " + ".join(self.queries)
+
+
+class GraphOptions(TypedDict, total=False):
+    """Options of a graph request, as `Satchel.graph` explains them."""
+
+    depth: int
+    lens: str
+    max_tokens: int
+    format: str
+    include_fields: bool
+    workspace: str | Sequence[str]
+    tokenizer: str
+    session: str
+    now: Moment
 
 
 def make_graph_request(

@@ -9,7 +9,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Unpack
 
 from satchel import config
 from satchel.answer.candidates import Candidate
@@ -21,7 +21,7 @@ from satchel.dataclass import dataclass
 from satchel.graph.nodes import Nodes, Rated, blended, rate
 from satchel.graph.relevance import Relevance, Vectors
 from satchel.graph.render import NODE_FRAME, SUMMARY_BUDGET, GraphPage, fitted_page, references
-from satchel.graph.request import GraphRequest, make_graph_request
+from satchel.graph.request import GraphOptions, GraphRequest, make_graph_request
 from satchel.graph.walk import Bounds, GraphWalk, StartNode, walk
 from satchel.open_root import OpenRoot, attempts, bench_of
 from satchel.receipts.handles import HandleTarget
@@ -38,9 +38,6 @@ from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.tokens import counter
 from satchel.types import Context, Failure, Hit, Kind, ShownBefore, Usage
-
-if TYPE_CHECKING:
-    pass
 
 CANDIDATE_TOKENS = 40
 """One candidate for each of so many tokens of the budget: few nodes cost less with their heading, path and marks."""
@@ -416,8 +413,8 @@ class GraphService:
         self._receipts = receipts
         self._contexts = ContextCache(root.settings.graph_cache_s)
 
-    def graph_request(self, query: str, *, blend: Sequence[str] = (), **options: Any) -> GraphRequest:
-        """Return the checked request of `graph`, for those who ask several times."""
+    def graph_request(self, query: str, blend: Sequence[str], **options: Unpack[GraphOptions]) -> GraphRequest:
+        """As `Satchel.graph_request`."""
         return make_graph_request(
             query,
             blend,
@@ -428,18 +425,8 @@ class GraphService:
             origin=str(config.user_file(config.Folders.from_environment())),
         )
 
-    def graph(self, query: str, *, blend: Sequence[str] = (), refresh: bool = True, **options: Any) -> Context:
-        """Return the context around a topic or a node id, from relations of notes and code; `blend` adds queries.
-
-        Options: `depth` (1 to 5 steps, default 2), `lens` (default `general`), `max_tokens`, `format` ("markdown" or
-        "json"), `include_fields`, `workspace` (names, walked together), `tokenizer`, `session`, `now`. Raises
-        UsageError for impossible values. The text never has more than `max_tokens`.
-        """
-        request = self.graph_request(query, blend=blend, **options)
-        return self.graph_answer(request, self._root.refresh(workspaces=request.workspaces) if refresh else ())
-
-    def graph_answer(self, request: GraphRequest, notes: Sequence[Failure] = ()) -> Context:
-        """Return the context for a checked request from the present index; a kept one while nothing has changed."""
+    def graph_answer(self, request: GraphRequest, notes: Sequence[Failure]) -> Context:
+        """As `Satchel.graph_answer`."""
         account = self._receipts.account(request.session, request.ledger)
         with self._receipts.traced() as tell:
             for attempt in attempts(self._root, request.workspaces):

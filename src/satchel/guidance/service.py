@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Unpack
 
 from satchel import codec
 from satchel.answer.pins import Pin
-from satchel.answer.request import AssembleRequest, make_request
+from satchel.answer.request import AssembleRequest, PackingOptions, make_request
 from satchel.answer.search import Workbench
 from satchel.answer.service import settings_mark
 from satchel.answer.situation import Guide, MakeEntries, situation_context, situation_request
@@ -23,7 +23,6 @@ from satchel.guidance.injection import (
     Guidance,
     Guides,
     KeyRegistry,
-    Provider,
     Sources,
     Supplies,
     gather,
@@ -83,40 +82,6 @@ class GuidanceService:
         root = self._root.places.root
         return Guides(ContextTree(root, self._allow), Instructions(root, self._allow), KeyRegistry())
 
-    @property
-    def registry(self) -> KeyRegistry:
-        """The keys that rules can inject."""
-        return self.guides.registry
-
-    @property
-    def contexts(self) -> ContextTree:
-        """The tree of `context.yaml` files: `load(path)` gives one with what it inherits."""
-        return self.guides.tree
-
-    def register(self, key: str, provider: Provider) -> None:
-        """Let injection rules name `key`: `provider` returns its records when a rule injects it."""
-        self.registry.register(key, provider)
-
-    def situation(
-        self,
-        situation: Mapping[str, Any] | Situation | None = None,
-        *,
-        context: str | None = None,
-        judge: AnyJudge | None = None,
-        refresh: bool = True,
-        **options: Any,
-    ) -> Context:
-        """Return a packed context for a situation of an agent: guidance and history.
-
-        `situation` has any of tool, params, task, intent, files, language, error, agent, time, tags and context. The
-        context, also an argument of its own, is the folder of the current `context.yaml`; without it the nearest one of
-        the files counts, else the root's, if there is one. `judge` decides
-        conditions in plain words in place of the configured one. Options are `max_tokens`, `format`, `tokenizer`,
-        `limit`, `session` and `now`, as in `assemble`. Problems with a file are failures of the answer, with file
-        and line.
-        """
-        return self.situation_answer(situation, context=context, judge=judge, refresh=refresh, **options)[0]
-
     def situation_answer(
         self,
         situation: Mapping[str, Any] | Situation | None = None,
@@ -125,9 +90,9 @@ class GuidanceService:
         judge: AnyJudge | None = None,
         refresh: bool = True,
         notes: Sequence[Failure] = (),
-        **options: Any,
+        **options: Unpack[PackingOptions],
     ) -> tuple[Context, AssembleRequest]:
-        """Return the answer of `situation` and its request. `notes` are earlier failures."""
+        """Return the answer of `Satchel.situation` and its request. `notes` are earlier failures."""
         if isinstance(situation, Mapping) and "context" in situation:
             context = situation["context"] or context
             situation = {name: value for name, value in situation.items() if name != "context"}

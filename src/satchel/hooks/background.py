@@ -82,7 +82,7 @@ def run(words: Sequence[str]) -> int:
     task, root, *rest = words
     with Satchel.open(root, root=root, settings={"embed.provider": "off"}) as satchel:
         if task == CAPTURE:
-            satchel.import_transcripts(rest)
+            satchel.memory.import_transcripts(rest)
             return 0
         mark = _mark(satchel.places.state, satchel.places.index.name)
         for _ in range(MOST_ROUNDS):

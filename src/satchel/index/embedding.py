@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from satchel.store.protocol import Store
 from satchel.store.records import rows
 from satchel.store.sqlite.connection import open_cache
 from satchel.store.vectors import encode
-from satchel.types import Kind
+from satchel.types import Kind, ShouldStop, never
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -144,7 +144,7 @@ def fill(
     embedder: Embedder,
     cache: VectorCache,
     progress: Progress | None = None,
-    should_stop: Callable[[], bool] = lambda: False,
+    should_stop: ShouldStop = never,
 ) -> int:
     """Give every chunk of these kinds a vector, and return the number of new ones.
 
@@ -184,7 +184,7 @@ def fill(
 
 
 def _embedded(
-    texts: Sequence[ChunkText], embedder: Embedder, cache: VectorCache, should_stop: Callable[[], bool]
+    texts: Sequence[ChunkText], embedder: Embedder, cache: VectorCache, should_stop: ShouldStop
 ) -> list[tuple[ChunkText, bytes]] | None:
     """Return each text with its encoded vector, from the cache or new. None when stopped."""
     mark = fingerprint(embedder)
@@ -203,7 +203,7 @@ def _embedded(
     return [(entry, stored[keys[entry.text]]) for entry in texts]
 
 
-def _vectors(texts: Sequence[str], embedder: Embedder, should_stop: Callable[[], bool]) -> Vectors | None:
+def _vectors(texts: Sequence[str], embedder: Embedder, should_stop: ShouldStop) -> Vectors | None:
     """Return the vectors of these texts, None after a stop.
 
     A slow embedder (a server, a model that is built first) works in a thread that is abandoned on a stop: it writes

@@ -14,7 +14,7 @@ from pathlib import Path
 from satchel.errors import LockedError, StoreError
 from satchel.index.build import build
 from satchel.index.options import BuildOptions, IndexReport, Progress
-from satchel.store.place import Team
+from satchel.store.place import StorePlace
 from satchel.store.protocol import SET_ASIDE, Store
 from satchel.store.records import PUBLISHED
 from satchel.store.sqlite import SqliteStore
@@ -33,9 +33,9 @@ def build_from_sibling(
     options: BuildOptions,
     progress: Progress,
     should_stop: Callable[[], bool],
-    team: Team | None = None,
+    published: StorePlace | None = None,
 ) -> IndexReport | None:
-    """Build an empty index from the latest index of another work tree, else from that of the team.
+    """Build an empty index from the latest index of another work tree, else from the published one of the team.
 
     None if there is none that can be used. A run that is stopped publishes nothing. The caller holds the index lock.
     """
@@ -49,13 +49,13 @@ def build_from_sibling(
             copy.replace_by(index)
             if copy.meta("reading_version") == options.reading.version:
                 return _finished(store, copy, root, options, progress, should_stop)
-    return _from_team(store, path, team, root, options, progress, should_stop) if team is not None else None
+    return _from_team(store, path, published, root, options, progress, should_stop) if published is not None else None
 
 
 def _from_team(
     store: SqliteStore,
     path: Path,
-    team: Team,
+    published: StorePlace,
     root: Path,
     options: BuildOptions,
     progress: Progress,
@@ -65,10 +65,10 @@ def _from_team(
     remove_files(path)
     try:
         with contextlib.closing(SqliteStore(path)) as copy:
-            with contextlib.closing(team.place.on_server()) as server:
+            with contextlib.closing(published.on_server()) as server:
                 copy.fill(server.tables())
             if copy.meta("reading_version") == options.reading.version:
-                return _finished(store, copy, root, options, progress, should_stop, team.name)
+                return _finished(store, copy, root, options, progress, should_stop, published.team)
             reason = "it was made with another key (SATCHEL_KEY), other allowed secrets or another version of satchel"
     except (LockedError, StoreError) as error:
         reason = str(error)

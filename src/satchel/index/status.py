@@ -7,18 +7,21 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
+from satchel import config
 from satchel.dataclass import dataclass
 from satchel.errors import GitError
 from satchel.index.difference import known_files
 from satchel.index.options import BROKEN_LINKS, EXPORT_STATE
 from satchel.index.walk import TreeWalk, WalkOptions, walk
+from satchel.store.place import LOCK_NAME, store_places
 from satchel.store.protocol import Store, StoreStatistics
 from satchel.system import files, git
+from satchel.system.locations import locate
 from satchel.system.state_files import holder, index_lock, last_run
-from satchel.types import Failure
+from satchel.types import AnyPath, Failure, ShouldStop, never
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ def look(
     index: Path,
     options: WalkOptions,
     sizes: Mapping[str, int],
-    should_stop: Callable[[], bool],
+    should_stop: ShouldStop,
 ) -> Status:
     """Return the state of the index in the folder `index`. `sizes` are bytes of the stores."""
     tree = TreeWalk((), {}, {}) if root.is_file() else walk(root, options, should_stop=should_stop)
@@ -97,7 +100,7 @@ def look(
         sizes=sizes,
         freshness=freshness,
         skipped=dict(sorted(skipped.items(), key=lambda row: (-row[1], row[0]))),
-        building=holder(index / "index.lock"),
+        building=holder(index / LOCK_NAME),
         failures=(*failures, *(Failure("notes", f"{note}: {problem}") for note, problem in broken.get("problems", ()))),
         broken_links=broken.get("count", 0),
         broken_examples=tuple((note, link) for note, link in broken.get("examples", ())),
@@ -119,10 +122,39 @@ def _head(root: Path) -> tuple[str, tuple[Failure, ...]]:
         return "", (Failure("commits", str(error)),)
 
 
-LOCK_NAME = "index.lock"
-
 REMOVING_ATTEMPTS = 20
 """A process that opens a store makes a few files once, not twenty times while a folder is removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """The folder that `clean` removed and its size in bytes."""
+
+    folder: Path
+    size: int
+
+
+def clean(
+    path: AnyPath = ".",
+    *,
+    root: AnyPath | None = None,
+    everything: bool = False,
+    wait_seconds: float = 0.0,
+    environ: Mapping[str, str] | None = None,
+) -> Removal:
+    """Remove the index of a root, or with `everything` all that can be built again. Memories are never touched.
+
+    On a server the index of a root is removed, and with `everything` nothing: others may use it.
+    Raises NoIndexError, and LockedError while another process builds an index.
+    """
+    variables = os.environ if environ is None else environ
+    folders = config.Folders.from_environment(variables)
+    if everything:
+        return Removal(folders.cache, remove_everything(folders.cache, wait_seconds))
+    places = locate(path, root, folders)
+    place, _ = store_places(places, config.load_settings(places.root, variables, {}, folders).settings)
+    on_server = place.remove() if place.url else 0
+    return Removal(places.index, on_server + remove_index(places.index, wait_seconds))
 
 
 def remove_index(folder: Path, wait_seconds: float) -> int:
@@ -132,7 +164,7 @@ def remove_index(folder: Path, wait_seconds: float) -> int:
     """
     if not folder.is_dir():
         return 0
-    with index_lock(folder / LOCK_NAME, wait_seconds, _never):
+    with index_lock(folder / LOCK_NAME, wait_seconds, never):
         size = folder_bytes(folder)
         _remove(folder)
     return size
@@ -165,7 +197,3 @@ def _remove(folder: Path) -> None:
         except OSError as error:
             if error.errno != errno.ENOTEMPTY or attempt == REMOVING_ATTEMPTS - 1:
                 raise
-
-
-def _never() -> bool:
-    return False

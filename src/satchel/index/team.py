@@ -7,9 +7,10 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from satchel.errors import UsageError
-from satchel.open_root import LOCK_NAME, OpenRoot, ShouldStop, never
+from satchel.open_root import OpenRoot, published_place
 from satchel.safety.sanitize import plain_name
-from satchel.store.place import stored
+from satchel.store.place import LOCK_NAME, stored
+from satchel.types import ShouldStop, never
 
 if TYPE_CHECKING:
     from satchel.store.postgres import PostgresStore
@@ -84,14 +85,14 @@ class TeamStore:
 
         Raises UsageError without such a store, and for a work tree that is not exactly a commit with its history.
         """
-        settings = self._root.settings
+        root, settings = self._root, self._root.settings
         if not (settings.store_url and settings.store_name):
             raise UsageError("there is no team to publish for: set store.url and store.name, as docs/team.md shows")
-        published = self._root.published_place
+        published = published_place(root.server_place, settings.store_name, root.places.root, root.first_commit)
         if published is None:
             raise UsageError("only a git repository with its whole history is published: `git fetch --unshallow`")
         commit = self._checked_commit(should_stop)
-        self._root.publish_to(published)
+        root.publish_to(published)
         return commit
 
     def _checked_commit(self, should_stop: ShouldStop) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import errno
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from operator import attrgetter
@@ -24,6 +24,7 @@ from satchel.index.ignore import Rules, is_hidden, is_vendored, parse_rules, rea
 from satchel.safety import sanitize
 from satchel.system import git
 from satchel.system.files import Skipped, SkipReason, escape_name, is_odd_name, is_secret_file, read_bytes
+from satchel.types import ShouldStop, never
 
 MAX_FILE_BYTES = 1_000_000
 """A larger text is data, a log or generated; no hand-written source of 40 well-known repositories comes near it."""
@@ -49,10 +50,6 @@ _GITIGNORE = _RULE_FILES.index(".gitignore")
 # Listing through a descriptor makes sure that a folder is listed, not a link that took its place.
 _CAN_LIST_DESCRIPTOR = os.scandir in os.supports_fd and hasattr(os, "O_NOFOLLOW")
 _LIST = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-
-
-def _never() -> bool:
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +106,7 @@ class TreeWalk:
     stopped: bool = False
 
 
-def walk(root: Path, options: WalkOptions | None = None, *, should_stop: Callable[[], bool] = _never) -> TreeWalk:
+def walk(root: Path, options: WalkOptions | None = None, *, should_stop: ShouldStop = never) -> TreeWalk:
     """Find the files below `root`. Raises NoIndexError where `root` is not a folder that can be listed."""
     return _Walker(root, options or WalkOptions(), should_stop).run()
 
@@ -138,7 +135,7 @@ class _Folder:
 class _Walker:
     """One walk: the folders still to visit and the results so far."""
 
-    def __init__(self, root: Path, options: WalkOptions, should_stop: Callable[[], bool]) -> None:
+    def __init__(self, root: Path, options: WalkOptions, should_stop: ShouldStop) -> None:
         self._root = root
         self._options = options
         self._should_stop = should_stop

@@ -242,7 +242,7 @@ class ProxyContexts:
         room = self._max_tokens - self._count(head)
         notes = engine.refresh(should_stop=self._is_ending.is_set)
         options: dict[str, Any] = {"max_tokens": max(room, 1), **self._options}
-        context, _ = engine.situation_answer(situation, refresh=False, notes=notes, **options)
+        context, _ = engine.guidance.situation_answer(situation, refresh=False, notes=notes, **options)
         used = context_used(context)
         has_news = any(item.id != SITUATION_ITEM for item in context.items)
         text = head + context.text

@@ -25,9 +25,9 @@ from satchel.memory.model import (
     tier_of,
 )
 from satchel.memory.records import experience_document, experience_of, value_document, value_of, without_evidence
-from satchel.memory.scope import Notebook, near_ids, never_stop
+from satchel.memory.scope import Notebook, near_ids
 from satchel.store.protocol import Store
-from satchel.types import Kind
+from satchel.types import Kind, never
 from satchel.vocabulary import (
     ACTIVE,
     REPORT_CHARACTERS,
@@ -223,7 +223,7 @@ class Journal:
                 origin=present.origin or "journal",
             )
             writer.put([experience_document(done)])
-            writer.merge(never_stop)
+            writer.merge(never)
             write_active(writer, [other for other in active if other.id != done.id])
         return done
 
@@ -243,7 +243,7 @@ class Journal:
                 raise UsageError(f"{old.id} is active: `update` changes it, and `resolve` ends it")
             changed = replace(self._corrected(old, old.outcome, changes), updated=moment)
             writer.put([experience_document(changed)])
-            writer.merge(never_stop)
+            writer.merge(never)
         return changed
 
     def _corrected(self, old: Experience, outcome: Outcome, changes: Mapping[str, str]) -> Experience:

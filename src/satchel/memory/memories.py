@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.errors import UsageError
 from satchel.memory.model import FoundMemory, Memory, Remark, Remembered
 from satchel.memory.records import memory_document, memory_of
-from satchel.memory.scope import EVERYWHERE, Notebook, near_ids, never_stop
+from satchel.memory.scope import EVERYWHERE, Notebook, near_ids
 from satchel.safety import sanitize
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import parse_filters
@@ -19,7 +19,7 @@ from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.system import telemetry
 from satchel.text import SAME_PROSE, shingles, similarity
-from satchel.types import Kind
+from satchel.types import Kind, never
 from satchel.vocabulary import (
     DEFAULT_IMPORTANCE,
     MEMORY_CHARACTERS,
@@ -99,7 +99,7 @@ class Memories:
         similar = self.similar_to(memory.content)
         with self._store.write() as writer:
             writer.put([memory_document(memory)])
-            writer.merge(never_stop)
+            writer.merge(never)
         return Remembered(memory, similar)
 
     def similar_to(self, content: str) -> tuple[FoundMemory, ...]:
@@ -261,7 +261,7 @@ def put_memories(store: Store, writer: Writer, memories: Sequence[Memory], gone:
     present = {memory.id for memory in memories}
     hidden = {memory.id for memory in memories if memory.superseded_by}
     writer.hide(Kind.MEMORY, sorted((store.hidden_keys(Kind.MEMORY) - present - set(gone)) | hidden))
-    writer.merge(never_stop)
+    writer.merge(never)
 
 
 def checked_importance(importance: float) -> float:

@@ -43,12 +43,12 @@ from satchel.memory.records import (
     value_line,
     value_of,
 )
-from satchel.memory.scope import Notebook, never_stop
+from satchel.memory.scope import Notebook
 from satchel.sources.conversations import Exchange, read_transcript
 from satchel.store.protocol import Store
 from satchel.store.records import Document, NewDocument
 from satchel.system import files
-from satchel.types import Kind
+from satchel.types import Kind, never
 
 if TYPE_CHECKING:
     from satchel.store.writer import Writer
@@ -208,7 +208,7 @@ def _store(work: _Import, store: Store) -> None:
         ids = store.document_ids(Kind.CONVERSATION, list(work.exchanges)).values()
         stored = {document.key: document for document in store.documents(ids).values()}
         writer.put([row for key, row in sorted(work.exchanges.items()) if work.is_new(stored.get(key), row)])
-        writer.merge(never_stop)
+        writer.merge(never)
 
 
 def copy_records(source: Store, target: Store, workspaces: Mapping[str, str]) -> dict[Kind, tuple[int, int]]:
@@ -234,7 +234,7 @@ def copy_records(source: Store, target: Store, workspaces: Mapping[str, str]) ->
     known = target.keys(Kind.VALUE)
     with target.write() as writer:
         writer.put([value_document(value) for value in values if value.id not in known])
-        writer.merge(never_stop)
+        writer.merge(never)
     counts = {}
     for kind in (Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION):
         before, after = (store.keys(kind) for store in (source, target))
@@ -330,7 +330,7 @@ def put_exchanges(exchanges: Iterable[Exchange], notebook: Notebook, *, origin: 
     if news:
         with store.write() as writer:
             writer.put(news)
-            writer.merge(never_stop)
+            writer.merge(never)
     updated = len(stored) - len(same)
     return ImportReport(len(news) - updated, updated, len(same))
 

@@ -128,11 +128,6 @@ def _check_length(what: str, text: str, limit: int) -> None:
         raise UsageError(f"{what} has {len(text):,} characters, at most {limit:,} are kept: say it shorter")
 
 
-def never_stop() -> bool:
-    """Return False: merging the words of some thousand records takes a few milliseconds and is not interrupted."""
-    return False
-
-
 def near_ids(missing: str, present: set[str]) -> str:
     """Return a hint for an unknown id: the ids that contain or resemble it, or how to see all."""
     import difflib

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel.errors import UsageError
-from satchel.memory.scope import EVERYWHERE, Notebook, never_stop
+from satchel.memory.scope import EVERYWHERE, Notebook
 from satchel.system.state_files import locked
-from satchel.types import Failure, Kind
+from satchel.types import Failure, Kind, never
 
 if TYPE_CHECKING:
     from satchel.memory.journal import Journal
@@ -93,7 +93,7 @@ class MemoryService:
         with store.write() as writer:
             for kind in {kind for kind, _ in broken}:
                 writer.remove(Kind(kind), [key for name, key in broken if name == kind])
-            writer.merge(never_stop)
+            writer.merge(never)
         return [f"{kind} {key}" for kind, key in broken]
 
     def restore(self) -> tuple[Path, Path]:
@@ -116,14 +116,8 @@ class MemoryService:
 
         return export_lines(self._root.memory_store)
 
-    def import_memory(
-        self, lines: Iterable[bytes], *, form: str = "satchel", here: bool = False, everywhere: bool = False
-    ) -> ImportReport:
-        """Import JSON Lines, one record per line; the report lists unusable lines.
-
-        `form` is `satchel`, `calm-ghap`, or `claude-code` for one transcript, as by `import_transcripts`. With `here`
-        all records belong to this repository, with `everywhere` to all, else to the workspaces of their lines.
-        """
+    def import_memory(self, lines: Iterable[bytes], *, form: str, here: bool, everywhere: bool) -> ImportReport:
+        """As `Satchel.import_memory`."""
         from satchel.memory.portable import CLAUDE_CODE, import_lines, import_transcript
 
         notebook = self.notebook

@@ -189,7 +189,7 @@ def _expand(call: OperationCall) -> Answered:
 
 def _document(call: OperationCall) -> Answered:
     call.refreshed()
-    context = call.engine.document(call.arguments["id"], **call.chosen(("max_tokens", "format", "tokenizer")))
+    context = call.engine.receipts.document(call.arguments["id"], **call.chosen(("max_tokens", "format", "tokenizer")))
     return Answered(context.text, json.expanded_envelope(context, [item.handle for item in context.items]))
 
 
@@ -391,7 +391,7 @@ def _mode(arguments: dict[str, Any]) -> str:
 def _situation_context(call: OperationCall) -> Answered:
     arguments = call.arguments
     situation = call.chosen([one.name for one in _SITUATION]) | {"time": arguments.get("time", time.time())}
-    context, request = call.engine.situation_answer(
+    context, request = call.engine.guidance.situation_answer(
         situation, context=arguments.get("context"), refresh=False, notes=call.refreshed(),
         **call.chosen([one.name for one in _GUIDED_PACKING]),
     )  # fmt: skip

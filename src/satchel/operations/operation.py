@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from satchel.dataclass import dataclass
 from satchel.errors import SatchelError, UsageError
 from satchel.safety.sanitize import clean_field
+from satchel.types import Failure, ShouldStop, never
 from satchel.vocabulary import MOMENT_EXAMPLE, parse_moment, workspace_names
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
     from satchel.index.options import Progress
-    from satchel.types import Failure
 
 SHOWN_CHARACTERS = 60
 """Characters of a wrong value in a message."""
@@ -29,16 +29,9 @@ SHOWN_CHARACTERS = 60
 READING_ACTIONS = ("list", "show")
 """Actions that change nothing, of the operations that have others too."""
 
-ShouldStop = Callable[[], bool]
-
 
 class StoppedError(SatchelError):
     """The caller cancelled the call."""
-
-
-def never() -> bool:
-    """Return False: the work is never stopped."""
-    return False
 
 
 class Shape(StrEnum):

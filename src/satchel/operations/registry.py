@@ -70,7 +70,7 @@ def _status(call: OperationCall) -> Answered:
     status = engine.status(should_stop=should_stop)
     if should_stop():
         raise StoppedError("the call was cancelled")
-    vectors, embedder = engine.vectors.state(), engine.embedder
+    vectors, embedder = engine.vectors.state(), engine.vectors.embedder
     state = json.vector_state(vectors, embedder.id if embedder is not None else None)
     envelope = json.STATUS.data(status) | {"vectors": state, "trusted": engine.trusted}
     return Answered("", envelope, subject=(status, vectors))

@@ -303,7 +303,7 @@ class Searcher:
         self, type_: str, query: str, limit: int, mode: SearchMode, filters: Mapping[str, Any]
     ) -> list[Finding]:
         satchel = self.satchel
-        if mode is SearchMode.SEMANTIC and (type_ in _BY_WORDS_ALONE or satchel.embedder is None):
+        if mode is SearchMode.SEMANTIC and (type_ in _BY_WORDS_ALONE or satchel.vectors.embedder is None):
             telemetry.warning("no vectors to search by: the words answer", type=type_)
             mode = SearchMode.HYBRID
         hits = satchel.search(
@@ -316,7 +316,7 @@ def _finding(hit: Hit, satchel: Satchel) -> Finding:
     """Return a hit with its content as it was indexed; an experience shows all of its sides."""
     chunk, location = hit.chunk, hit.chunk.location
     kind, allow = chunk.kind.value, satchel.settings.redact_allow
-    text = satchel.store_of(chunk.kind).text(chunk.document)
+    text = satchel.opened.store_of(chunk.kind).text(chunk.document)
     type_, place = kind, {}
     if location is None:
         content = shown_record(chunk.kind, chunk.fields, text)

@@ -23,12 +23,10 @@ from satchel.sources.roles import is_routine_commit
 from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.system import git
-from satchel.types import Kind
-from satchel.vocabulary import DAY_SECONDS, Moment, check_count, parse_moment
+from satchel.types import AnyPath, Kind
+from satchel.vocabulary import DAY_SECONDS, FEW_ROWS, Moment, check_count, parse_moment
 
-AnyPath = str | os.PathLike[str]
 View = TypeVar("View")
-Read = Callable[[Callable[[Store], Any]], Any]
 
 NEAR_NAMES = 3
 """Most paths suggested for an unknown one."""
@@ -235,10 +233,6 @@ def _visible(store: Store) -> list[Document]:
     return sorted(store.documents(ids.values()).values(), key=lambda document: (-document.created, document.id))
 
 
-FEW_ROWS = 20
-"""Rows of a view by default, as many as fit on a screen."""
-
-
 class GitViews:
     """The history of one root. `read` runs a function on a published state of its index, `refresh` updates it first."""
 
@@ -251,29 +245,18 @@ class GitViews:
     ) -> None:
         self._root, self._allow, self._read, self._refresh = root, allow, read, refresh
 
-    def file_history(self, path: AnyPath = "", *, limit: int = FEW_ROWS, refresh: bool = True) -> FileHistory:
-        """Return the commits that touched a file or a folder (the whole root by default), newest first, moves followed.
-
-        Raises UsageError for a path that neither a file nor a commit knows, UnsafePathError for one outside the root.
-        """
+    def file_history(self, path: AnyPath, limit: int, *, refresh: bool) -> FileHistory:
+        """As `Satchel.file_history`."""
         return self._view(lambda changes, below: changes.history(below, limit), path, limit, refresh)
 
-    def churn(
-        self,
-        days: int = 90,
-        *,
-        path: AnyPath = "",
-        limit: int = FEW_ROWS,
-        now: Moment | None = None,
-        refresh: bool = True,
-    ) -> list[FileChurn]:
-        """Return the files that changed most often in the days before `now` (default: today), most commits first."""
+    def churn(self, days: int, path: AnyPath, limit: int, now: Moment | None, *, refresh: bool) -> list[FileChurn]:
+        """As `Satchel.churn`."""
         moment = time.time() if now is None else parse_moment(now)
         return self._view(lambda changes, below: changes.churn(below, days, moment, limit), path, limit, refresh)
 
-    def authors(self, path: AnyPath | None = None, *, limit: int = FEW_ROWS, refresh: bool = True) -> list[Author]:
-        """Return the authors of a file, a folder or (by default) everything, most commits first."""
-        return self._view(lambda changes, below: changes.authors(below, limit), path or "", limit, refresh)
+    def authors(self, path: AnyPath, limit: int, *, refresh: bool) -> list[Author]:
+        """As `Satchel.authors`."""
+        return self._view(lambda changes, below: changes.authors(below, limit), path, limit, refresh)
 
     def overview(self, path: AnyPath = "") -> Overview:
         """Return a map of a folder, without an update of the index before. Raises as `file_history`."""

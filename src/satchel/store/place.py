@@ -20,7 +20,7 @@ from satchel.system.locations import Places
 if TYPE_CHECKING:
     from satchel.store.postgres import PostgresStore
 
-INDEX_NAME = "index.db"
+INDEX_NAME, LOCK_NAME = "index.db", "index.lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,8 @@ class StorePlace:
     is_shared: bool = False
     vectors: str = ""
     """Where Qdrant is (setting `store.vectors`), empty for none."""
+    team: str = ""
+    """The name of the team that publishes this index, empty for any other store."""
 
     @property
     def local(self) -> StorePlace:
@@ -42,7 +44,7 @@ class StorePlace:
 
     def published(self, name: str, first_commit: str, folder: str) -> StorePlace:
         """The index of a repository, or of a folder in it, that a team of this name publishes."""
-        return replace(self, root="/".join(filter(None, ("published", name, first_commit, folder))))
+        return replace(self, root="/".join(filter(None, ("published", name, first_commit, folder))), team=name)
 
     @property
     def may_exist(self) -> bool:
@@ -98,14 +100,6 @@ class StorePlace:
                 return store.size()
         parts = (self.path, *(self.path.with_name(f"{self.path.name}{suffix}") for suffix in ("-wal", "-shm")))
         return sum(part.stat().st_size for part in parts if part.is_file())
-
-
-@dataclass(frozen=True, slots=True)
-class Team:
-    """The name of a team, and the place of the index that it publishes."""
-
-    name: str
-    place: StorePlace
 
 
 def stored(index: StorePlace, memory: StorePlace) -> tuple[str, list[tuple[str, int]]]:

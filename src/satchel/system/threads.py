@@ -13,6 +13,8 @@ from concurrent.futures import Executor, Future
 from contextvars import copy_context
 from typing import Any, TypeVar
 
+from satchel.types import ShouldStop
+
 IDLE_SECONDS = 10.0
 """Time after which an idle thread ends."""
 
@@ -20,7 +22,6 @@ MOST_SHARED = 32
 """Threads of `in_thread` at once: a searcher of somebody else that hangs must not keep the others waiting."""
 
 Answer = TypeVar("Answer")
-ShouldStop = Callable[[], bool]
 
 
 class Threads(Executor):

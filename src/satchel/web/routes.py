@@ -23,9 +23,9 @@ from satchel.operations.registry import OPERATIONS
 from satchel.safety import sanitize
 from satchel.system import hook_log, telemetry
 from satchel.system.state_files import last_run
-from satchel.system.threads import ShouldStop, in_thread
+from satchel.system.threads import in_thread
 from satchel.tokens import TOKENIZERS
-from satchel.types import CONTEXT_TYPES, Format, View
+from satchel.types import CONTEXT_TYPES, Format, ShouldStop, View
 from satchel.vocabulary import Axis, ConfidenceTier, Domain, MemoryCategory, OutcomeStatus, RootCauseCategory, Strategy
 from satchel.web.access import Rights
 from satchel.web.middleware import (
@@ -78,7 +78,7 @@ async def view(request: Request) -> Response:
 def records(engine: Satchel) -> Mapping[str, int]:
     """Return how many memories, experiences and values this root sees; none if the memory cannot be read."""
     try:
-        with engine.memory_snapshot() as store:
+        with engine.opened.memory_snapshot() as store:
             return {} if store is None else {kind: sum(1 for _ in store.iterate_keys(kind)) for kind in store.kinds()}
     except SatchelError:  # the checks of `doctor`, shown beside the state, name what is wrong
         return {}
@@ -152,7 +152,7 @@ def offered(engine: Satchel) -> dict[str, Any]:
         "views": list(View),
         "tokenizers": list(TOKENIZERS),
         "purposes": ["find", "edit"],
-        "lenses": list(dict.fromkeys((*lenses, *sorted(engine.loaded.lenses)))),
+        "lenses": list(dict.fromkeys((*lenses, *sorted(engine.opened.loaded.lenses)))),
         "categories": list(MemoryCategory),
         "domains": list(Domain),
         "strategies": list(Strategy),

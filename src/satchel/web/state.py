@@ -21,7 +21,8 @@ from satchel.dataclass import dataclass
 from satchel.engine import INDEX_NAME, REFRESH_PAUSE_SECONDS, Satchel
 from satchel.errors import LockedError, SatchelError
 from satchel.system import telemetry
-from satchel.system.threads import Calls, ShouldStop
+from satchel.system.threads import Calls
+from satchel.types import ShouldStop
 from satchel.web.middleware import BUILDING, BUSY, STOPPING, Metrics, Refusal, too_late
 
 Answer = TypeVar("Answer")

@@ -299,7 +299,7 @@ def check(invocation: Invocation, *, files: Sequence[str], task: str, refresh: b
     """
     with asking(invocation) as (satchel, terminal):
         notes = terminal.refresh(satchel) if refresh else []
-        checked = satchel.check_rules(files, task=task, refresh=False, notes=notes)
+        checked = satchel.guidance.check_rules(files, task=task, refresh=False, notes=notes)
         trusted = satchel.trusted
     about = {"files": list(checked.situation.files), "task": checked.situation.task, "trusted": trusted}
     lines = map(escape_name, report_lines(checked, trusted=trusted))
@@ -311,7 +311,7 @@ def check(invocation: Invocation, *, files: Sequence[str], task: str, refresh: b
 def listed(invocation: Invocation) -> None:
     """List every instruction file and every context, and when each applies."""
     with opened(invocation) as satchel:
-        rows, contexts, notes = satchel.list_rules()
+        rows, contexts, notes = satchel.guidance.list_rules()
         trusted = satchel.trusted
     data = {
         "trusted": trusted,

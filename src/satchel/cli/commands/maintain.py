@@ -108,7 +108,7 @@ def clean_command(invocation: Invocation, *, everything: bool) -> None:
 
     Memories, settings and keys are never removed.
     """
-    from satchel.engine import clean
+    from satchel.index.status import clean
 
     removed = clean(root=invocation.root, everything=everything)
     size = f"removed {size_text(removed.size)} from" if removed.size else "there is nothing in"
@@ -194,7 +194,7 @@ def _transcripts(satchel: Satchel, sources: Sequence[str], *, everywhere: bool) 
     if paths or not sources:
         if everywhere:
             raise UsageError("--everywhere: conversations belong to a repository; leave it out")
-        reports[""] = satchel.import_transcripts(paths or [TRANSCRIPTS])
+        reports[""] = satchel.memory.import_transcripts(paths or [TRANSCRIPTS])
     return reports
 
 
