@@ -261,7 +261,6 @@ class Satchel:
 
     situation = _From(lambda satchel: satchel.guidance.situation)
     situation_answer = _From(lambda satchel: satchel.guidance.situation_answer)
-    check_rules = _From(lambda satchel: satchel.guidance.check_rules)
     list_rules = _From(lambda satchel: satchel.guidance.list_rules)
     registry = _From(lambda satchel: satchel.guidance.registry)
     contexts = _From(lambda satchel: satchel.guidance.contexts)
