@@ -117,7 +117,7 @@ def kind_weight(kind: Kind, default: float) -> float:
 def signal_weight(name: str, default: float) -> float:
     """Return the row of the weight of one signal when files are ranked."""
     meaning = f'weight of the signal "{name}" when files are ranked'
-    reason = "measured on 296 real issues of 14 repositories; `satchel eval --tune` measures it on yours"
+    reason = "measured on 296 real issues of 14 repositories"
     return setting(
         f"search.weights.{name.replace(' ', '_')}", default, meaning, reason, safe=True, least=0.0, most=10.0
     )

@@ -226,4 +226,4 @@ words than theirs; half or twice the weights change that by a few points (benchm
 repositories that the trees had not seen: fixes .008, .014 and .019 for .5, .7 and 1; issues .003, .003 and -.001."""
 
 FileWeights = tuple[tuple[str, float], ...]
-"""Weights that replace those of `FILE_WEIGHTS`, by signal; `satchel eval --tune` finds them."""
+"""Weights that replace those of `FILE_WEIGHTS`, by signal."""
