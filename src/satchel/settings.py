@@ -103,27 +103,29 @@ def setting(key: str, default: Value, meaning: str, reason: str, **bounds: Any) 
     return field(default=default, metadata={"row": row}, repr=not row.secret)
 
 
-def kind_weight(kind: Kind, default: float) -> float:
+DEFAULT_WEIGHTS: Mapping[Kind, float] = {
+    Kind.MEMORY: 1.0,
+    Kind.CODE: 2.0,
+    Kind.EXPERIENCE: 3.0,
+    Kind.VALUE: 1.0,
+    Kind.COMMIT: 2.0,
+    Kind.DOC: 2.0,
+    Kind.NOTE: 2.0,
+    Kind.CONVERSATION: 1.0,
+    Kind.CONTEXT: 1.0,
+}
+"""Shares of the budget by kind: rich records get more than one-line ones."""
+
+
+def kind_weight(kind: Kind) -> float:
     """Return the row of a kind's share of the budget."""
     return setting(
         f"context.weights.{kind.plural}",
-        default,
+        DEFAULT_WEIGHTS[kind],
         f"share of the budget for {kind.plural}, relative to the other types",
         "the shares of the first specification; what one type cannot fill goes to the others",
         safe=True, least=0.0, most=100.0,
     )  # fmt: skip
-
-
-def signal_weight(name: str, default: float) -> float:
-    """Return the row of the weight of one signal when files are ranked."""
-    meaning = f'weight of the signal "{name}" when files are ranked'
-    reason = "measured on 296 real issues of 14 repositories"
-    return setting(
-        f"search.weights.{name.replace(' ', '_')}", default, meaning, reason, safe=True, least=0.0, most=10.0
-    )
-
-
-_SIGNALS = "search_weights_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,15 +174,15 @@ class Settings:
         "auto is the calibrated floor, at which at most one real question in a hundred gets nothing",
         safe=True, least=0.0, most=1.0,
     )  # fmt: skip
-    context_weights_memories: float = kind_weight(Kind.MEMORY, 1.0)
-    context_weights_code: float = kind_weight(Kind.CODE, 2.0)
-    context_weights_experiences: float = kind_weight(Kind.EXPERIENCE, 3.0)
-    context_weights_values: float = kind_weight(Kind.VALUE, 1.0)
-    context_weights_commits: float = kind_weight(Kind.COMMIT, 2.0)
-    context_weights_docs: float = kind_weight(Kind.DOC, 2.0)
-    context_weights_notes: float = kind_weight(Kind.NOTE, 2.0)
-    context_weights_conversations: float = kind_weight(Kind.CONVERSATION, 1.0)
-    context_weights_contexts: float = kind_weight(Kind.CONTEXT, 1.0)
+    context_weights_memories: float = kind_weight(Kind.MEMORY)
+    context_weights_code: float = kind_weight(Kind.CODE)
+    context_weights_experiences: float = kind_weight(Kind.EXPERIENCE)
+    context_weights_values: float = kind_weight(Kind.VALUE)
+    context_weights_commits: float = kind_weight(Kind.COMMIT)
+    context_weights_docs: float = kind_weight(Kind.DOC)
+    context_weights_notes: float = kind_weight(Kind.NOTE)
+    context_weights_conversations: float = kind_weight(Kind.CONVERSATION)
+    context_weights_contexts: float = kind_weight(Kind.CONTEXT)
     context_gather_deadline_s: float = setting(
         "context.gather_deadline_s", 5.0,
         "seconds that one type may take to answer before it is left out with a note",
@@ -475,17 +477,6 @@ class Settings:
         "where Qdrant finds the nearest of very many vectors: the address of a server, or a folder",
         "empty: the store itself; vectors stay in the store in any case",
     )  # fmt: skip
-    search_weights_best_part: float = signal_weight("best part", 1.0)
-    search_weights_top_three_parts: float = signal_weight("top three parts", 0.5)
-    search_weights_history: float = signal_weight("history", 1.0)
-    search_weights_whole_file: float = signal_weight("whole file", 0.5)
-    search_weights_name: float = signal_weight("name", 0.5)
-    search_weights_path_mention: float = signal_weight("path mention", 0.5)
-    search_weights_symbol_mention: float = signal_weight("symbol mention", 0.5)
-    search_weights_trace: float = signal_weight("trace", 1.0)
-    search_weights_learned: float = setting(
-        "search.weights.learned", 0.7, "share of the learned value in the order of pieces of code; 0 for none",
-        "measured on repositories that the training left out", safe=True, least=0.0, most=1.0)  # fmt: skip
     telemetry_content: bool = setting(
         "telemetry.content", False,  # noqa: FBT003 - the column of defaults
         "whether OpenTelemetry spans hold questions, and the ids and scores of what was found",
@@ -502,12 +493,6 @@ class Settings:
     def context_weights(self) -> Mapping[Kind, float]:
         """The weight of each kind."""
         return {kind: getattr(self, f"context_weights_{name}") for name, kind in CONTEXT_TYPES.items()}
-
-    @property
-    def search_weights(self) -> Mapping[str, float]:
-        """The weight of each signal of a file, by its name."""
-        names = [row.name for row in fields(self) if row.name.startswith(_SIGNALS)]
-        return {name.removeprefix(_SIGNALS).replace("_", " "): getattr(self, name) for name in names}
 
     def shown(self, key: str) -> Any:
         """Return the value of a dotted key, without a password. Raises KeyError for an unknown one."""

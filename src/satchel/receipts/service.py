@@ -14,7 +14,6 @@ from satchel.assemble.pipeline import assemble
 from satchel.assemble.request import (
     AssembleRequest,
     check_budget,
-    check_file_weights,
     check_limit,
     check_now,
     check_score,
@@ -116,16 +115,13 @@ class ReceiptService:
             root.refresh()
         query = analyse(sanitize.text(question, allow))
         most, moment = max(CANDIDATE_SPANS, limit * SPANS_PER_RECORD), check_now(now)
-        signals = check_file_weights(root.settings.search_weights.items())
 
         def hits(store: Store) -> list[Hit]:
             with root.memory_snapshot() as memory:
                 bench = Workbench(store, root.lines, root.key, memory=memory, embedder=root.embedder)
                 available = bench.kinds()
                 searched_kinds = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
-                ask = kind_search(
-                    bench, query, candidates=most, filters=conditions, now=moment, silent=quiet, weights=signals
-                )
+                ask = kind_search(bench, query, candidates=most, filters=conditions, now=moment, silent=quiet)
                 best = admitted(balanced({kind: ask(kind) for kind in searched_kinds}), limit, check_score(min_score))
                 return [sanitize.hit(hit, allow) for hit in best]
 
