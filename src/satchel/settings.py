@@ -156,18 +156,6 @@ class Settings:
         "more of them rank too low to be looked at within any usual budget",
         safe=True, least=1, most=1_000,
     )  # fmt: skip
-    context_item_tokens_find: int = setting(
-        "context.item_tokens_find", 400,
-        "tokens up to which a function is shown whole when the task is to find a place",
-        "many short items hit more of the right files than few long ones",
-        safe=True, least=0, most=100_000,
-    )  # fmt: skip
-    context_item_tokens_edit: int = setting(
-        "context.item_tokens_edit", 1_200,
-        "tokens up to which a function is shown whole when the task is to change it",
-        "an edit needs the whole function",
-        safe=True, least=0, most=100_000,
-    )  # fmt: skip
     context_min_score: float | None = setting(
         "context.min_score", None,
         "relevance below which nothing is shown: the probability that it is needed, at most 0.46",
@@ -217,12 +205,6 @@ class Settings:
         "twenty times what a usual budget shows",
         safe=True, least=1, most=1_000_000,
     )  # fmt: skip
-    graph_hub_nodes: int = setting(
-        "graph.hub_nodes", 100,
-        "neighbours of one node that a walk follows, the most relevant of them",
-        "a node with thousands of neighbours would be all that is seen",
-        safe=True, least=1, most=100_000,
-    )  # fmt: skip
     graph_deadline_s: float = setting(
         "graph.deadline_s", 3.0,
         "seconds after which a walk stops, with a note",
@@ -247,35 +229,11 @@ class Settings:
         "beyond it the root is probably wrong: a home folder, a mounted disk",
         least=1, most=100_000_000,
     )  # fmt: skip
-    notes_max_export_bytes: int = setting(
-        "notes.max_export_bytes", 1_000_000_000,
-        "bytes above which an export of notes is not read",
-        "three times the largest export seen; it is read as a whole",
-        least=1_000, most=10_000_000_000,
-    )  # fmt: skip
-    index_max_line_chars: int = setting(
-        "index.max_line_chars", 20_000,
-        "characters of a line above which a file counts as generated",
-        "nobody writes such a line, and searching it costs as much as a whole file",
-        least=200, most=100_000_000,
-    )  # fmt: skip
     index_commits: int = setting(
         "index.commits", 6_000,
         "commits of history that are read, newest first; 0 reads none",
         "0.17 s on a repository with as many; the newest say most about where a change goes",
         least=0, most=10_000_000,
-    )  # fmt: skip
-    index_commit_files: int = setting(
-        "index.commit_files", 40,
-        "files of a commit above which it says nothing about any one of them",
-        "renames and reformatting of everything would tie every file to every word",
-        least=1, most=100_000,
-    )  # fmt: skip
-    index_message_chars: int = setting(
-        "index.message_chars", 5_000,
-        "characters of a commit message that are kept",
-        "long enough for any explanation, too short for a pasted log to matter",
-        least=100, most=1_000_000,
     )  # fmt: skip
     index_workers: int = setting(
         "index.workers", 0,
@@ -330,12 +288,6 @@ class Settings:
         "it belongs to the fingerprint of every vector, so it is known before the first one is asked for",
         least=0, most=100_000,
     )  # fmt: skip
-    embed_max_tokens: int = setting(
-        "embed.max_tokens", 8_000,
-        "tokens of a text that are sent to the endpoint, roughly",
-        "what current models take; a longer text is shortened where the endpoint refuses it",
-        least=16, most=1_000_000,
-    )  # fmt: skip
     embed_key_variable: str = setting(
         "embed.key_variable", "",
         "name of the environment variable with the endpoint's key",
@@ -378,12 +330,6 @@ class Settings:
         "seconds that a tool, or a server behind `satchel proxy`, waits for a context before it goes without",
         "a warm context takes a fiftieth; the first one of a large folder comes with the next call",
         least=0.01, most=600.0,
-    )  # fmt: skip
-    session_keep_days: float = setting(
-        "session.keep_days", 14.0,
-        "days after its last answer for which it is remembered what a session has received",
-        "a session that is resumed later begins with a summary, and is better off with full answers",
-        least=0.01, most=36_500.0,
     )  # fmt: skip
     redact_allow: tuple[str, ...] = setting(
         "redact.allow", (),
@@ -430,24 +376,6 @@ class Settings:
         "hooks.resident", True,  # noqa: FBT003 - the column of defaults
         "whether a running `satchel mcp` or `satchel serve` answers hooks, `context` and `search` of its root",
         "an answer takes an eighth of the processor time; without such a process they answer by themselves",
-    )  # fmt: skip
-    hooks_start_tokens: int = setting(
-        "hooks.start_tokens", 1_000,
-        "tokens of the brief at the start of a session; 0 gives none",
-        "paid for by every session, needed or not: as much as `satchel brief` takes by itself",
-        least=0, most=100_000,
-    )  # fmt: skip
-    hooks_prompt_tokens: int = setting(
-        "hooks.prompt_tokens", 800,
-        "tokens of context with a prompt; 0 gives none",
-        "two or three places to begin with; an agent that wants more asks for it",
-        least=0, most=100_000,
-    )  # fmt: skip
-    hooks_failure_tokens: int = setting(
-        "hooks.failure_tokens", 1_500,
-        "tokens of context after a command that failed; 0 gives none",
-        "as much as a premortem: it comes once for each failure",
-        least=0, most=100_000,
     )  # fmt: skip
     hooks_min_relevance: float = setting(
         "hooks.min_relevance", 0.6,

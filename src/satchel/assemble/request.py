@@ -319,10 +319,9 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
     purpose = remaining.pop("purpose", "find")
     if purpose not in WHOLE_ITEM_TOKENS:
         raise UsageError(f"unknown purpose {purpose!r}: choose from {', '.join(WHOLE_ITEM_TOKENS)}")
-    whole = {"find": settings.context_item_tokens_find, "edit": settings.context_item_tokens_edit}
     values: dict[str, Any] = {
         "query": checked_text("the question", question),
-        "whole_item_tokens": whole[purpose],
+        "whole_item_tokens": WHOLE_ITEM_TOKENS[purpose],
         "callers": purpose == "edit",
         "now": start_of_day(),
     }
