@@ -26,15 +26,13 @@ def measured(repository: Path, limit: int) -> dict[str, Any]:
         runs = []
         for _ in range(2):
             started = time.monotonic()
-            done = subprocess.run(
-                [*command, "--tune", "--json"], env=environment, capture_output=True, text=True, check=True
-            )
+            done = subprocess.run([*command, "--json"], env=environment, capture_output=True, text=True, check=True)
             runs.append(round(time.monotonic() - started, 1))
     data = json.loads(done.stdout)
     head = subprocess.run(
         ["git", "-C", str(repository), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
     ).stdout.strip()
-    kept = ("usable", "commits", "left_out", "max_tokens", "named", "measures", "tuning", "meta")
+    kept = ("usable", "commits", "left_out", "max_tokens", "named", "measures", "meta")
     return {"head": head, "seconds": runs[0], "seconds_again": runs[1], **{name: data[name] for name in kept}}
 
 

@@ -42,7 +42,7 @@ from stopwatch import Lap, fresh_home, lap, quantiles
 from satchel import Satchel
 from satchel.config import SETTINGS, Folders
 from satchel.hooks import subject
-from satchel.hooks.answers import PROMPT_CHARACTERS, asks_something, prompt_certainty
+from satchel.hooks.answers import PROMPT_CHARACTERS, PROMPT_TOKENS, asks_something, prompt_certainty
 from satchel.safety.trust import load_key
 from satchel.types import Kind
 
@@ -275,7 +275,7 @@ def _best(engine: Satchel, prompt: str, unseen: Mapping[str, float] | None) -> t
     """The certainty that decides about a prompt, with the table in force and another; -1 if it asks nothing."""
     if not asks_something(prompt):
         return -1.0, -1.0
-    request = engine.request(prompt[:PROMPT_CHARACTERS], max_tokens=engine.settings.hooks_prompt_tokens)
+    request = engine.request(prompt[:PROMPT_CHARACTERS], max_tokens=PROMPT_TOKENS)
     context = engine.unrecorded(request)
     best = prompt_certainty(prompt, context, engine)
     if unseen is None:

@@ -27,7 +27,7 @@ from ranker.packing import Floats
 from ranker.train import PARAMETERS, ROUNDS
 from satchel.answer.candidates import CHARACTERS_PER_TOKEN
 from satchel.search import ranker
-from satchel.search.filters import FILE_WEIGHTS
+from satchel.search.rank_files import FILE_WEIGHTS
 
 BUDGET, FRAME_TOKENS = 2_000, 20
 """Tokens of an answer, and of the frame of an item in it."""

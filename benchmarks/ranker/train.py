@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranker.packing import Floats, Instance, load, measured, paired
-from satchel.search.filters import FILE_WEIGHTS
+from satchel.search.rank_files import FILE_WEIGHTS
 from satchel.search.ranker import CANDIDATES, LEAVES, Trees, reordered, write_trees
 from satchel.search.strength import SHARE_EXPONENT, relevance_of
 

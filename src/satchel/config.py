@@ -270,7 +270,7 @@ def _suggestion(key: str, names: Mapping[str, object] = SETTINGS) -> str:
     """Return a hint with the nearest name, empty if none is near."""
     from difflib import get_close_matches  # here, because nearly no run has a mistake
 
-    near = get_close_matches(key[:100], names, n=1)
+    near = get_close_matches(key[:100], names, n=1, cutoff=0.8)  # not the nearest of what has another meaning
     return f"did you mean {near[0]}?" if near else ""
 
 

@@ -103,27 +103,29 @@ def setting(key: str, default: Value, meaning: str, reason: str, **bounds: Any) 
     return field(default=default, metadata={"row": row}, repr=not row.secret)
 
 
-def kind_weight(kind: Kind, default: float) -> float:
+DEFAULT_WEIGHTS: Mapping[Kind, float] = {
+    Kind.MEMORY: 1.0,
+    Kind.CODE: 2.0,
+    Kind.EXPERIENCE: 3.0,
+    Kind.VALUE: 1.0,
+    Kind.COMMIT: 2.0,
+    Kind.DOC: 2.0,
+    Kind.NOTE: 2.0,
+    Kind.CONVERSATION: 1.0,
+    Kind.CONTEXT: 1.0,
+}
+"""Shares of the budget by kind: rich records get more than one-line ones."""
+
+
+def kind_weight(kind: Kind) -> float:
     """Return the row of a kind's share of the budget."""
     return setting(
         f"context.weights.{kind.plural}",
-        default,
+        DEFAULT_WEIGHTS[kind],
         f"share of the budget for {kind.plural}, relative to the other types",
         "the shares of the first specification; what one type cannot fill goes to the others",
         safe=True, least=0.0, most=100.0,
     )  # fmt: skip
-
-
-def signal_weight(name: str, default: float) -> float:
-    """Return the row of the weight of one signal when files are ranked."""
-    meaning = f'weight of the signal "{name}" when files are ranked'
-    reason = "measured on 296 real issues of 14 repositories; `satchel eval --tune` measures it on yours"
-    return setting(
-        f"search.weights.{name.replace(' ', '_')}", default, meaning, reason, safe=True, least=0.0, most=10.0
-    )
-
-
-_SIGNALS = "search_weights_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,33 +156,21 @@ class Settings:
         "more of them rank too low to be looked at within any usual budget",
         safe=True, least=1, most=1_000,
     )  # fmt: skip
-    context_item_tokens_find: int = setting(
-        "context.item_tokens_find", 400,
-        "tokens up to which a function is shown whole when the task is to find a place",
-        "many short items hit more of the right files than few long ones",
-        safe=True, least=0, most=100_000,
-    )  # fmt: skip
-    context_item_tokens_edit: int = setting(
-        "context.item_tokens_edit", 1_200,
-        "tokens up to which a function is shown whole when the task is to change it",
-        "an edit needs the whole function",
-        safe=True, least=0, most=100_000,
-    )  # fmt: skip
     context_min_score: float | None = setting(
         "context.min_score", None,
         "relevance below which nothing is shown: the probability that it is needed, at most 0.46",
         "auto is the calibrated floor, at which at most one real question in a hundred gets nothing",
         safe=True, least=0.0, most=1.0,
     )  # fmt: skip
-    context_weights_memories: float = kind_weight(Kind.MEMORY, 1.0)
-    context_weights_code: float = kind_weight(Kind.CODE, 2.0)
-    context_weights_experiences: float = kind_weight(Kind.EXPERIENCE, 3.0)
-    context_weights_values: float = kind_weight(Kind.VALUE, 1.0)
-    context_weights_commits: float = kind_weight(Kind.COMMIT, 2.0)
-    context_weights_docs: float = kind_weight(Kind.DOC, 2.0)
-    context_weights_notes: float = kind_weight(Kind.NOTE, 2.0)
-    context_weights_conversations: float = kind_weight(Kind.CONVERSATION, 1.0)
-    context_weights_contexts: float = kind_weight(Kind.CONTEXT, 1.0)
+    context_weights_memories: float = kind_weight(Kind.MEMORY)
+    context_weights_code: float = kind_weight(Kind.CODE)
+    context_weights_experiences: float = kind_weight(Kind.EXPERIENCE)
+    context_weights_values: float = kind_weight(Kind.VALUE)
+    context_weights_commits: float = kind_weight(Kind.COMMIT)
+    context_weights_docs: float = kind_weight(Kind.DOC)
+    context_weights_notes: float = kind_weight(Kind.NOTE)
+    context_weights_conversations: float = kind_weight(Kind.CONVERSATION)
+    context_weights_contexts: float = kind_weight(Kind.CONTEXT)
     context_gather_deadline_s: float = setting(
         "context.gather_deadline_s", 5.0,
         "seconds that one type may take to answer before it is left out with a note",
@@ -215,12 +205,6 @@ class Settings:
         "twenty times what a usual budget shows",
         safe=True, least=1, most=1_000_000,
     )  # fmt: skip
-    graph_hub_nodes: int = setting(
-        "graph.hub_nodes", 100,
-        "neighbours of one node that a walk follows, the most relevant of them",
-        "a node with thousands of neighbours would be all that is seen",
-        safe=True, least=1, most=100_000,
-    )  # fmt: skip
     graph_deadline_s: float = setting(
         "graph.deadline_s", 3.0,
         "seconds after which a walk stops, with a note",
@@ -245,35 +229,11 @@ class Settings:
         "beyond it the root is probably wrong: a home folder, a mounted disk",
         least=1, most=100_000_000,
     )  # fmt: skip
-    notes_max_export_bytes: int = setting(
-        "notes.max_export_bytes", 1_000_000_000,
-        "bytes above which an export of notes is not read",
-        "three times the largest export seen; it is read as a whole",
-        least=1_000, most=10_000_000_000,
-    )  # fmt: skip
-    index_max_line_chars: int = setting(
-        "index.max_line_chars", 20_000,
-        "characters of a line above which a file counts as generated",
-        "nobody writes such a line, and searching it costs as much as a whole file",
-        least=200, most=100_000_000,
-    )  # fmt: skip
     index_commits: int = setting(
         "index.commits", 6_000,
         "commits of history that are read, newest first; 0 reads none",
         "0.17 s on a repository with as many; the newest say most about where a change goes",
         least=0, most=10_000_000,
-    )  # fmt: skip
-    index_commit_files: int = setting(
-        "index.commit_files", 40,
-        "files of a commit above which it says nothing about any one of them",
-        "renames and reformatting of everything would tie every file to every word",
-        least=1, most=100_000,
-    )  # fmt: skip
-    index_message_chars: int = setting(
-        "index.message_chars", 5_000,
-        "characters of a commit message that are kept",
-        "long enough for any explanation, too short for a pasted log to matter",
-        least=100, most=1_000_000,
     )  # fmt: skip
     index_workers: int = setting(
         "index.workers", 0,
@@ -328,12 +288,6 @@ class Settings:
         "it belongs to the fingerprint of every vector, so it is known before the first one is asked for",
         least=0, most=100_000,
     )  # fmt: skip
-    embed_max_tokens: int = setting(
-        "embed.max_tokens", 8_000,
-        "tokens of a text that are sent to the endpoint, roughly",
-        "what current models take; a longer text is shortened where the endpoint refuses it",
-        least=16, most=1_000_000,
-    )  # fmt: skip
     embed_key_variable: str = setting(
         "embed.key_variable", "",
         "name of the environment variable with the endpoint's key",
@@ -376,12 +330,6 @@ class Settings:
         "seconds that a tool, or a server behind `satchel proxy`, waits for a context before it goes without",
         "a warm context takes a fiftieth; the first one of a large folder comes with the next call",
         least=0.01, most=600.0,
-    )  # fmt: skip
-    session_keep_days: float = setting(
-        "session.keep_days", 14.0,
-        "days after its last answer for which it is remembered what a session has received",
-        "a session that is resumed later begins with a summary, and is better off with full answers",
-        least=0.01, most=36_500.0,
     )  # fmt: skip
     redact_allow: tuple[str, ...] = setting(
         "redact.allow", (),
@@ -429,24 +377,6 @@ class Settings:
         "whether a running `satchel mcp` or `satchel serve` answers hooks, `context` and `search` of its root",
         "an answer takes an eighth of the processor time; without such a process they answer by themselves",
     )  # fmt: skip
-    hooks_start_tokens: int = setting(
-        "hooks.start_tokens", 1_000,
-        "tokens of the brief at the start of a session; 0 gives none",
-        "paid for by every session, needed or not: as much as `satchel brief` takes by itself",
-        least=0, most=100_000,
-    )  # fmt: skip
-    hooks_prompt_tokens: int = setting(
-        "hooks.prompt_tokens", 800,
-        "tokens of context with a prompt; 0 gives none",
-        "two or three places to begin with; an agent that wants more asks for it",
-        least=0, most=100_000,
-    )  # fmt: skip
-    hooks_failure_tokens: int = setting(
-        "hooks.failure_tokens", 1_500,
-        "tokens of context after a command that failed; 0 gives none",
-        "as much as a premortem: it comes once for each failure",
-        least=0, most=100_000,
-    )  # fmt: skip
     hooks_min_relevance: float = setting(
         "hooks.min_relevance", 0.6,
         "how certain (0 to 1) it must be that a prompt is about this project, for context to be shown with it",
@@ -475,17 +405,6 @@ class Settings:
         "where Qdrant finds the nearest of very many vectors: the address of a server, or a folder",
         "empty: the store itself; vectors stay in the store in any case",
     )  # fmt: skip
-    search_weights_best_part: float = signal_weight("best part", 1.0)
-    search_weights_top_three_parts: float = signal_weight("top three parts", 0.5)
-    search_weights_history: float = signal_weight("history", 1.0)
-    search_weights_whole_file: float = signal_weight("whole file", 0.5)
-    search_weights_name: float = signal_weight("name", 0.5)
-    search_weights_path_mention: float = signal_weight("path mention", 0.5)
-    search_weights_symbol_mention: float = signal_weight("symbol mention", 0.5)
-    search_weights_trace: float = signal_weight("trace", 1.0)
-    search_weights_learned: float = setting(
-        "search.weights.learned", 0.7, "share of the learned value in the order of pieces of code; 0 for none",
-        "measured on repositories that the training left out", safe=True, least=0.0, most=1.0)  # fmt: skip
     telemetry_content: bool = setting(
         "telemetry.content", False,  # noqa: FBT003 - the column of defaults
         "whether OpenTelemetry spans hold questions, and the ids and scores of what was found",
@@ -502,12 +421,6 @@ class Settings:
     def context_weights(self) -> Mapping[Kind, float]:
         """The weight of each kind."""
         return {kind: getattr(self, f"context_weights_{name}") for name, kind in CONTEXT_TYPES.items()}
-
-    @property
-    def search_weights(self) -> Mapping[str, float]:
-        """The weight of each signal of a file, by its name."""
-        names = [row.name for row in fields(self) if row.name.startswith(_SIGNALS)]
-        return {name.removeprefix(_SIGNALS).replace("_", " "): getattr(self, name) for name in names}
 
     def shown(self, key: str) -> Any:
         """Return the value of a dotted key, without a password. Raises KeyError for an unknown one."""

@@ -102,7 +102,6 @@ REPORTS = frozenset(
         "satchel.memory.model",
         "satchel.search.changes",
         "satchel.guidance.instructions",
-        "satchel.guidance.check",
     }
 )
 """Values that the engine takes or gives back, though they stand in the room that makes them: an edge may name them."""

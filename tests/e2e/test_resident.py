@@ -225,7 +225,7 @@ def test_a_wrong_command_is_reported_by_its_own_process(served: Place, words: Se
 
 @pytest.mark.parametrize(
     ("command", "variables"),
-    [(OTHER, {}), (PLAIN, {"SATCHEL_HOOKS_PROMPT_TOKENS": "300"}), (PLAIN, {"SATCHEL_KEY": "08" * 32})],
+    [(OTHER, {}), (PLAIN, {"SATCHEL_HOOKS_MIN_RELEVANCE": "0.5"}), (PLAIN, {"SATCHEL_KEY": "08" * 32})],
     ids=["version", "setting", "key"],
 )
 def test_another_version_or_setting_is_answered_directly(

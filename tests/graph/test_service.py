@@ -219,11 +219,12 @@ def test_circles_and_links_to_nothing_end(tmp_path: Path) -> None:
     assert sorted(ids(result)) == ["A.md", "B.md", "C.md"]
 
 
-def test_a_hub_is_sampled_by_relevance_and_says_so(tmp_path: Path) -> None:
+def test_a_hub_is_sampled_by_relevance_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("satchel.graph.walk.HUB_NODES", 5)
     export = Export().node("hub", "Everything about gardens")
     for number in range(40):
         export.node(f"leaf{number}", "roses in the garden" if number == 33 else f"line {number}", owner="hub")
-    with export.open(tmp_path, settings={"graph.hub_nodes": 5}) as satchel:
+    with export.open(tmp_path) as satchel:
         result = answer(satchel, "roses and everything about gardens", lens="planning", depth=1)
         assert "leaf33" in ids(result)
         assert len(ids(result)) == 7  # both matches, and the five that were followed

@@ -5,8 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from satchel.guidance.check import folders_below
-from satchel.guidance.instructions import Applied, Instruction, Instructions, applied, front_matter, to_judge
+from satchel.guidance.instructions import (
+    Applied,
+    Instruction,
+    Instructions,
+    applied,
+    folders_below,
+    front_matter,
+    to_judge,
+)
 from satchel.guidance.judge import Opinion, Verdict, WordJudge
 from satchel.guidance.situation import make_situation
 from satchel.safety.sanitize import MOST_NOTES

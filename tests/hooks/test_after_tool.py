@@ -127,10 +127,3 @@ def test_an_edit_outside_of_a_project_has_nothing_indexed(new_host: Host) -> Non
     answer = new_host.tell("claude-code/after-edit", cwd=str(folder))
     assert answer.outcome == "nothing"
     assert new_host.started == []
-
-
-def test_failures_bring_nothing_where_their_budget_is_nothing(experienced: Host) -> None:
-    config = experienced.home / "config" / "satchel.toml"
-    config.parent.mkdir(parents=True)
-    config.write_text("[hooks]\nfailure_tokens = 0\n")
-    assert "failure_tokens" in experienced.tell("claude-code/after-failure", error=OUTPUT).reason

@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from satchel.config import SETTINGS
-from satchel.hooks import answers
 from satchel.hooks.answers import asks_something, prompt_certainty
 from satchel.hooks.subject import USUAL_WORDS, peculiarity, usual_shares
 from tests.hooks.conftest import Host
@@ -144,15 +143,12 @@ def test_cursor_takes_no_context_with_a_prompt_and_is_not_kept_waiting(host: Hos
     assert "takes no context" in answer.reason
 
 
-def test_a_budget_of_nothing_gives_nothing(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_may_have_nothing_to_do_with_the_project_gets_nothing(host: Host) -> None:
     config = host.home / "config" / "satchel.toml"
     config.parent.mkdir(parents=True)
-    config.write_text("[hooks]\nprompt_tokens = 0\n")
-    assert host.ask(QUESTION) == ""
     config.write_text("[hooks]\nmin_relevance = 1.0\n")
     assert host.ask(f"{QUESTION} perhaps in another galaxy") == ""
     assert "relevant" in host.tell("claude-code/prompt", prompt=f"{QUESTION} or in zanzibar").reason
-    monkeypatch.setattr(answers, "PROMPT_CHARACTERS", 10)
 
 
 def test_secrets_in_a_prompt_are_neither_kept_nor_shown(host: Host) -> None:

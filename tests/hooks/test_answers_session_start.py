@@ -121,14 +121,6 @@ def test_a_new_folder_is_indexed_and_the_person_is_told(new_host: Host) -> None:
     assert new_host.started == [["refresh", str(new_host.root)]]
 
 
-def test_a_budget_of_nothing_gives_no_brief(remembering: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "DUPLICATE_SECONDS", 0.0)
-    config = remembering.home / "config" / "satchel.toml"
-    config.parent.mkdir(parents=True)
-    config.write_text("[hooks]\nstart_tokens = 0\n")
-    assert start(remembering, "clear") == ""
-
-
 def test_a_session_without_a_name_gets_a_brief_and_nothing_of_a_former_one(remembering: Host) -> None:
     assert start(remembering, "startup", "")
     assert answers.CHECKPOINT_TITLE not in start(remembering, "compact", "")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from satchel.hooks import event_context
+from satchel.hooks import answers, event_context
 from satchel.hooks.event_context import MOST_CHARACTERS, Answer, AnsweringProcess, EventContext, written
 from satchel.hooks.hosts import Event, HookEvent
 from tests.hooks.conftest import Host
@@ -57,15 +57,16 @@ def test_a_session_of_any_prompts_and_outputs_stays_within_the_limit(host: Host,
 def test_what_did_not_fit_does_not_count_as_sent(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     config = host.home / "config" / "satchel.toml"
     config.parent.mkdir(parents=True)
-    config.write_text("[hooks]\nprompt_tokens = 100000\nmin_relevance = 0.0\n")
+    config.write_text("[hooks]\nmin_relevance = 0.0\n")
+    monkeypatch.setattr(answers, "PROMPT_TOKENS", 100_000)
     question = "where is an order sent again when the connection drops?"
     whole = host.ask(question, session_id="another")
-    monkeypatch.setattr(event_context, "MOST_CHARACTERS", 700)
-    monkeypatch.setattr(event_context, "SHRINK", 0.002)
-    answer, output = host.told("claude-code/prompt", prompt=question)
+    with monkeypatch.context() as smaller:
+        smaller.setattr(event_context, "MOST_CHARACTERS", 700)
+        smaller.setattr(event_context, "SHRINK", 0.002)
+        answer, output = host.told("claude-code/prompt", prompt=question)
     assert answer.tokens <= 200
     assert len(json.dumps(output, ensure_ascii=False)) <= 700
-    monkeypatch.undo()
     rest = host.ask(f"{question} all of it")
     assert "## Docs" in whole
     assert "## Docs" not in json.dumps(output)

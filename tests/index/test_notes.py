@@ -239,7 +239,7 @@ def test_what_is_no_export_is_an_error_with_its_path(tana: Index) -> None:
         with pytest.raises(UsageError, match=rf"export\.json: {message}"):
             tana.run()
     tana.options = replace(tana.options, export_bytes=1)
-    with pytest.raises(NoIndexError, match=r"notes\.max_export_bytes"):
+    with pytest.raises(NoIndexError, match="at most 1 bytes are read"):
         tana.run()
 
 

@@ -144,6 +144,7 @@ def test_anything_else_is_no_saved_context(satchel: Satchel, damaged: dict[str, 
         ("min_score", 7, "0 to 1"),
         ("moon_phase", 1, "moon_phase, which this version lacks"),
         ("soft", True, "soft budget, which is no longer offered"),
+        ("file_weights", [["name", 2.0]], "changed weights of signals, which is no longer"),
     ],
 )
 def test_a_damaged_request_is_refused(field: str, value: object, message: str) -> None:
@@ -151,8 +152,8 @@ def test_a_damaged_request_is_refused(field: str, value: object, message: str) -
         request_from({**request_data(REQUEST), field: value})
 
 
-def test_a_request_of_an_older_version_that_had_no_soft_budget_is_asked_again() -> None:
-    assert request_from({**request_data(REQUEST), "soft": False}) == REQUEST
+def test_a_request_of_an_older_version_that_used_nothing_withdrawn_is_asked_again() -> None:
+    assert request_from({**request_data(REQUEST), "soft": False, "file_weights": []}) == REQUEST
 
 
 def test_a_request_without_its_question_is_refused() -> None:

@@ -372,12 +372,12 @@ def test_old_ledgers_are_removed_when_a_new_session_begins(tmp_path: Path, capsy
     for file in (kept, old):
         file.append([Row("memory:a", "digest")])
     os.utime(old.path, (1, 1))
-    add_rows(kept, kept.read(), [Row("memory:b", "digest")], 1.0)
+    add_rows(kept, kept.read(), [Row("memory:b", "digest")])
     assert old.path.exists()
-    add_rows(kept, Ledger(), [Row("memory:c", "digest")], 1.0)
+    add_rows(kept, Ledger(), [Row("memory:c", "digest")])
     assert kept.path.exists()
     assert not old.path.exists()
     (tmp_path / "folder.jsonl").mkdir()
     os.utime(tmp_path / "folder.jsonl", (1, 1))
-    add_rows(kept, Ledger(), [Row("memory:c", "digest")], 1.0)
+    add_rows(kept, Ledger(), [Row("memory:c", "digest")])
     assert "old session not removed" in capsys.readouterr().err

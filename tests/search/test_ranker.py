@@ -12,6 +12,7 @@ from ranker import train
 
 from satchel import Satchel
 from satchel.search import ranker
+from satchel.search.rank_files import FILE_WEIGHTS
 from satchel.search.ranker import LEAVES, Trees, package_trees, read_trees, write_trees
 from satchel.testing import TinyRepository
 
@@ -116,20 +117,20 @@ def repository(folder: Path) -> Path:
     return folder
 
 
-def scores(root: Path, question: str, share: float, home: Path) -> dict[str, tuple[float, float]]:
+def scores(root: Path, question: str, home: Path) -> dict[str, tuple[float, float]]:
     """Return the score of each hit, and what the learned order added to it."""
-    environment = {"SATCHEL_HOME": str(home)}
-    with Satchel.open(root, settings={"search.weights.learned": share}, environ=environment) as satchel:
+    with Satchel.open(root, environ={"SATCHEL_HOME": str(home)}) as satchel:
         hits = satchel.search(question, types=["code"], limit=200)
     added = [{signal.name: signal.value for signal in hit.signals}.get("learned", 0.0) for hit in hits]
     return {hit.chunk.id: (hit.score, one) for hit, one in zip(hits, added, strict=True)}
 
 
-def test_the_trees_order_code_by_the_values_of_the_formula(tmp_path: Path) -> None:
+def test_the_trees_order_code_by_the_values_of_the_formula(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = repository(tmp_path / "shop")
     question = "the weight of a parcel is wrong when an order is sent"
-    formula = scores(root, question, 0.0, tmp_path / "home")
-    learned = scores(root, question, 0.7, tmp_path / "home")
+    learned = scores(root, question, tmp_path / "home")
+    monkeypatch.setitem(FILE_WEIGHTS, "learned", 0.0)
+    formula = scores(root, question, tmp_path / "home")
     assert all(added == 0.0 for _, added in formula.values())
     assert any(added != 0.0 for _, added in learned.values())
     for chunk, (score, added) in learned.items():

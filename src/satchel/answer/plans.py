@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from satchel.answer.render.frame import DEFAULT_TITLE
-from satchel.answer.request import DEFAULT_WEIGHTS, AssembleRequest, make_request
+from satchel.answer.request import AssembleRequest, make_request
 from satchel.errors import UsageError
 from satchel.safety import sanitize
 from satchel.search.filters import NO_FILTERS, Filters, make_filters
 from satchel.search.query import FORM_WEIGHTS, Query, analyse
 from satchel.search.trace import is_vendored
-from satchel.settings import Settings
+from satchel.settings import DEFAULT_WEIGHTS, Settings
 from satchel.text import pattern
 from satchel.types import CONTEXT_TYPES, Kind, Role
 from satchel.vocabulary import Axis, Domain, MemoryCategory, OutcomeStatus, checked_text, parse_choice

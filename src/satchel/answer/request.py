@@ -18,16 +18,14 @@ from satchel.errors import InvalidContextTypeError, UsageError
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.search.filters import (
-    FILE_WEIGHTS,
     NO_FILTERS,
-    FileWeights,
     Filters,
     SearchStrategy,
     filters_data,
     parse_filters,
     parse_strategies,
 )
-from satchel.settings import Settings
+from satchel.settings import DEFAULT_WEIGHTS, Settings
 from satchel.types import CONTEXT_TYPES, Format, Kind, Role, View
 from satchel.vocabulary import (
     DAY_SECONDS,
@@ -45,19 +43,6 @@ from satchel.vocabulary import (
 
 if TYPE_CHECKING:
     from satchel.sources.change import Change
-
-DEFAULT_WEIGHTS: Mapping[Kind, float] = {
-    Kind.EXPERIENCE: 3.0,
-    Kind.CODE: 2.0,
-    Kind.COMMIT: 2.0,
-    Kind.DOC: 2.0,
-    Kind.NOTE: 2.0,
-    Kind.VALUE: 1.0,
-    Kind.MEMORY: 1.0,
-    Kind.CONVERSATION: 1.0,
-    Kind.CONTEXT: 1.0,
-}
-"""Shares of the budget by kind: rich records get more than one-line ones."""
 
 WHOLE_ITEM_TOKENS = {"find": 400, "edit": 1200}
 """A function up to this size is shown in full. Finding wants many places, editing wants full functions."""
@@ -158,15 +143,6 @@ def check_session(session: str) -> str:
     return cleaned
 
 
-def check_file_weights(weights: Iterable[tuple[str, float]]) -> FileWeights:
-    """Return the weights of signals that differ from the usual ones. Raises ValueError for an unknown signal."""
-    chosen = {str(name): float(weight) for name, weight in weights}
-    unknown = chosen.keys() - FILE_WEIGHTS.keys()
-    if unknown:
-        raise ValueError(f"there is no signal {', '.join(sorted(unknown))}")
-    return tuple((name, chosen[name]) for name, usual in FILE_WEIGHTS.items() if chosen.get(name, usual) != usual)
-
-
 def check_score(min_score: float | None) -> float | None:
     """Return a usable floor. Raises UsageError for anything but a number from 0 to 1."""
     if min_score is not None and not (isinstance(min_score, int | float) and 0 <= min_score <= 1):
@@ -259,7 +235,6 @@ class AssembleRequest:
     empty for the kinds themselves. Items that `session` received before are only named. `ledger` is the state of the
     session's ledger to answer from, empty for the latest. With `callers` the functions that answer come with the lines
     that call them. `workspaces` are the names of those that answer together, empty for the root that is asked.
-    `file_weights` are the signals of files whose weight is not the usual one.
     """
 
     query: str
@@ -328,7 +303,6 @@ class AssembleRequest:
     workspaces: tuple[str, ...] = field(
         default=(), metadata=_option(workspace_names, name="workspace", dump=",".join, load=workspace_names)
     )
-    file_weights: FileWeights = field(default=(), metadata=_option(load=check_file_weights))
 
 
 class PackingOptions(TypedDict, total=False):
@@ -371,6 +345,9 @@ class QuestionOptions(PackingOptions, total=False):
     show_meta: bool
 
 
+WITHDRAWN = {"soft": "a soft budget", "file_weights": "changed weights of signals"}
+"""Fields of requests that earlier versions saved; an empty one changes nothing."""
+
 _TEXTS = frozenset({"include", "exclude", "paths"})
 """Options that are lists of texts without a check of their own."""
 
@@ -381,12 +358,10 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
     purpose = remaining.pop("purpose", "find")
     if purpose not in WHOLE_ITEM_TOKENS:
         raise UsageError(f"unknown purpose {purpose!r}: choose from {', '.join(WHOLE_ITEM_TOKENS)}")
-    whole = {"find": settings.context_item_tokens_find, "edit": settings.context_item_tokens_edit}
     values: dict[str, Any] = {
         "query": checked_text("the question", question),
-        "whole_item_tokens": whole[purpose],
+        "whole_item_tokens": WHOLE_ITEM_TOKENS[purpose],
         "callers": purpose == "edit",
-        "file_weights": check_file_weights(settings.search_weights.items()),
         "now": start_of_day(),
     }
     for row in fields(AssembleRequest):
@@ -424,9 +399,10 @@ def request_data(request: AssembleRequest) -> dict[str, Any]:
 def request_from(data: Mapping[str, Any]) -> AssembleRequest:
     """Return the request of `request_data`. Raises UsageError for fields that this version lacks, and damaged ones."""
     rows = {row.metadata.get("name", row.name): row for row in fields(AssembleRequest)}
-    if data.get("soft"):
-        raise UsageError("the saved request has a soft budget, which is no longer offered: ask again without it")
-    unknown = sorted(data.keys() - rows.keys() - {"soft"})
+    for name, meaning in WITHDRAWN.items():
+        if data.get(name):
+            raise UsageError(f"the saved request has {meaning}, which is no longer offered: ask again without it")
+    unknown = sorted(data.keys() - rows.keys() - WITHDRAWN.keys())
     if unknown:
         raise UsageError(f"the saved request has {', '.join(map(clean_field, unknown))}, which this version lacks")
     try:

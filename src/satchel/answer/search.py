@@ -271,7 +271,7 @@ def _section_search(
         ask = partial(
             search_kind, store, section.kind, candidates=candidates, silent=off, filters=filters,
             least_share=LEAST_PROSE if has_floor else 0.0,
-            likeness=scores(store, section.kind, meaning), now=request.now, weights=request.file_weights,
+            likeness=scores(store, section.kind, meaning), now=request.now,
         )  # fmt: skip
         result = ask(analyse(section.question)) if section.question else ask(query, votes=votes)
         if request.change is not None and section.kind in MEMORY_KINDS:

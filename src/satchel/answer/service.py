@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from satchel.answer.pipeline import assemble
 from satchel.answer.request import (
     AssembleRequest,
-    check_file_weights,
     check_limit,
     check_now,
     check_score,
@@ -202,12 +201,11 @@ def _hits(
     options: Mapping[str, Any],
 ) -> list[Hit]:
     """Return the best hits of each kind in one root; `options` are those of `search_kind`."""
-    weights = check_file_weights(root.settings.search_weights.items())
     with root.memory_snapshot() as memory:
         bench = Workbench(store, root.lines, root.key, memory=memory, embedder=root.embedder)
         available = bench.kinds()
         searched = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
-        ask = kind_search(bench, query, weights=weights, **options)
+        ask = kind_search(bench, query, **options)
         best = admitted(balanced({kind: ask(kind) for kind in searched}), limit, min_score)
         return [sanitize.hit(hit, root.settings.redact_allow) for hit in best]
 

@@ -40,7 +40,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "situation": "Show the instructions and history that apply to a task, file or tool call.",
         "brief": "Show what to know when a session starts, or after a failure.",
         "premortem": "Show what went wrong before in this kind of work.",
-        "rules": "Say which instruction files apply, and what is wrong with them.",
+        "rules": "Say which instruction files there are.",
         "trust": "Trust the instruction files of a folder.",
     },
     "Remember": {

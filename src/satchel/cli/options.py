@@ -169,9 +169,6 @@ def command(
 strict_option = click.option(
     "--strict", is_flag=True, help="End with 1 if nothing was found, with 3 if something failed."
 )
-refresh_option = click.option(
-    "--refresh/--no-refresh", default=True, help="Bring the index up to date first (the default)."
-)
 
 
 CHECKED_BY_PARSER = frozenset({"format", "view", "purpose", "tokenizer"})

@@ -43,6 +43,9 @@ SHORTEST_TEXT = 200
 CHARACTERS_A_TOKEN = 8
 """Characters per token at which a text is cut before it is sent: the model ignores the rest."""
 
+MAX_TOKENS = 8_000
+"""Tokens of a text that are sent, roughly: what current models take."""
+
 _BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 _TOO_LONG = frozenset({400, 413, 422})
 
@@ -58,7 +61,7 @@ class EndpointOptions:
     model: str
     dimension: int
     key: str = ""
-    max_tokens: int = 8_000
+    max_tokens: int = MAX_TOKENS
     timeout_seconds: float = 30.0
 
 
@@ -247,7 +250,6 @@ def _endpoint(settings: Settings, environ: Mapping[str, str]) -> Embedder:
             model=settings.embed_model,
             dimension=settings.embed_dimension,
             key=endpoint_key("embed.key_variable", settings.embed_key_variable, environ),
-            max_tokens=settings.embed_max_tokens,
             timeout_seconds=settings.embed_timeout_s,
         )
     )

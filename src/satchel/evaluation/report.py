@@ -11,7 +11,7 @@ from typing import Any
 from satchel import __version__
 from satchel.dataclass import dataclass
 from satchel.evaluation.fixes import Estimate, Fix, estimate
-from satchel.evaluation.run import FEWEST_FIXES, EvaluationResult, FixAnswer, Proposal
+from satchel.evaluation.run import EvaluationResult, FixAnswer
 
 RANKS = (1, 5, 10)
 """`hit@k`: a changed file is among the first k files of the context."""
@@ -28,7 +28,6 @@ table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { color: var(--soft); font-weight: 600; white-space: nowrap; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-pre { background: var(--card); padding: .75rem; border-radius: .5rem; overflow-x: auto; }
 """
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -60,7 +59,7 @@ def measures(answers: Sequence[FixAnswer], max_tokens: int) -> list[Measure]:
     ]
 
 
-def report_data(outcome: EvaluationResult, proposal: Proposal | None, *, is_tuned: bool) -> dict[str, Any]:
+def report_data(outcome: EvaluationResult) -> dict[str, Any]:
     """Return everything as plain JSON values; the messages are cleaned, and the lines of the fixes only counted."""
     return {
         "usable": len(outcome.answers),
@@ -72,7 +71,6 @@ def report_data(outcome: EvaluationResult, proposal: Proposal | None, *, is_tune
         "named": named_share(outcome.fixes),
         "measures": {row.name: asdict(row.value) for row in measures(outcome.answers, outcome.max_tokens)},
         "fixes": [_fix_data(fix, answer) for fix, answer in zip(outcome.fixes, outcome.answers, strict=True)],
-        **({"tuning": proposal_data(proposal)} if is_tuned else {}),
         "meta": {"version": __version__},
     }
 
@@ -94,55 +92,6 @@ def _fix_data(fix: Fix, answer: FixAnswer) -> dict[str, Any]:
     }
 
 
-def proposal_data(proposal: Proposal | None) -> Mapping[str, Any]:
-    """Return the proposed weights as plain JSON values, or why there are none."""
-    if proposal is None:
-        return {"proposal": None, "reason": f"fewer than {FEWEST_FIXES} fixes"}
-    return {
-        "proposal": {f"search.weights.{name.replace(' ', '_')}": value for name, value in proposal.weights.items()},
-        "fixes": proposal.fixes,
-        "before": round(proposal.before, 4),
-        "after": round(proposal.after, 4),
-        "gain": asdict(proposal.gain),
-        "is_offered": proposal.is_offered,
-        "is_sure": proposal.is_sure,
-        "learned_gain": asdict(proposal.learned),
-        "is_learned_worse": proposal.is_learned_worse,
-    }
-
-
-def settings_lines(proposal: Proposal) -> list[str]:
-    """Return the proposed weights as lines for a settings file."""
-    lines = [f"{signal.replace(' ', '_')} = {weight:g}" for signal, weight in proposal.weights.items()]
-    return ["[search.weights]", *lines]
-
-
-def verdict(proposal: Proposal) -> str:
-    """Return the meaning of the gain on unseen fixes, in words."""
-    gain = proposal.gain
-    measured = (
-        "on fixes that they had not seen, fitted weights change the mean reciprocal rank of the first changed file "
-        f"from {proposal.before:.3f} to {proposal.after:.3f}: {gain.mean:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})"
-    )
-    if not proposal.is_offered:
-        return f"{measured}. No other weights serve this history better than those in force: keep them."
-    if proposal.is_sure:
-        return f"{measured}. The gain is more than chance."
-    return f"{measured}. The interval includes 0: this may be chance, and the weights in force are the safer choice."
-
-
-def learned_verdict(proposal: Proposal) -> str:
-    """Return whether the learned order of pieces of code serves this history, in words."""
-    gain = proposal.learned
-    measured = (
-        "The learned order changes the mean reciprocal rank of the first changed place by "
-        f"{gain.mean:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})"
-    )
-    if proposal.is_learned_worse:
-        return f"{measured}. It does not serve this history: set `search.weights.learned` to 0."
-    return f"{measured}. {'It helps here.' if gain.low > 0 else 'This may be chance.'}"
-
-
 def day(seconds: float) -> str:
     """Return the date of a time in seconds (UTC)."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
@@ -154,13 +103,13 @@ def left_out_text(left_out: Mapping[str, int]) -> str:
     return ", ".join(f"{reason} {count:,}" for reason, count in rows)
 
 
-def report_page(name: str, outcome: EvaluationResult, proposal: Proposal | None, *, is_tuned: bool) -> str:
+def report_page(name: str, outcome: EvaluationResult) -> str:
     """Return the report as one HTML file that loads nothing and runs nothing, with every text of the history escaped.
 
     `name` is the name of the repository.
     """
     title = escape(f"satchel on the history of {name}")
-    body = "\n".join(_body(title, outcome, proposal, is_tuned=is_tuned))
+    body = "\n".join(_body(title, outcome))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -169,7 +118,7 @@ def report_page(name: str, outcome: EvaluationResult, proposal: Proposal | None,
     )
 
 
-def _body(title: str, outcome: EvaluationResult, proposal: Proposal | None, *, is_tuned: bool) -> Iterator[str]:
+def _body(title: str, outcome: EvaluationResult) -> Iterator[str]:
     answers, fixes = outcome.answers, outcome.fixes
     yield f"<h1>{title}</h1>"
     yield (
@@ -190,14 +139,6 @@ def _body(title: str, outcome: EvaluationResult, proposal: Proposal | None, *, i
          for row in rows],
         first_number=2,
     )  # fmt: skip
-    if is_tuned:
-        yield "<h2>Weights</h2>"
-        text = f"Fewer than {FEWEST_FIXES} fixes: too few to fit weights." if proposal is None else verdict(proposal)
-        yield f"<p>{escape(text[:1].upper() + text[1:])}</p>"
-        if proposal is not None:
-            yield f"<p>{escape(learned_verdict(proposal))}</p>"
-        if proposal is not None and proposal.is_offered:
-            yield "<pre>{}</pre>".format(escape("\n".join(settings_lines(proposal))))
     yield "<h2>Commits</h2>"
     counts = {"asked about": len(answers), **dict(outcome.mined.left_out.most_common())}
     yield from _table(["commits", "number"], [[kind, f"{count:,}"] for kind, count in counts.items()], first_number=1)

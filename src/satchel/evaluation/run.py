@@ -1,51 +1,36 @@
-"""Answers to the question of each fix at the state before it, oldest first, and weights fitted to them.
+"""Answers to the question of each fix at the state before it, oldest first.
 
 Each step to the next state is small. Answers are cached, because a history does not change: only measures, by the id of
 the fix; no message, no path and no line of code.
-
-Weights of the signals of files are applied to the files of the search of each fix, so no question is asked again. They
-are fitted on four fifths of the time and measured on the other fifth, for each fifth: the reported gain is that on
-fixes that the weights had not seen.
 """
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, field
 from hashlib import blake2b
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
 from satchel import __version__
 from satchel.dataclass import dataclass
 from satchel.engine import Satchel
 from satchel.errors import NoIndexError
-from satchel.evaluation.fixes import Estimate, Fix, Mined, Snapshot, estimate, mine
+from satchel.evaluation.fixes import Fix, Mined, Snapshot, mine
 from satchel.index.options import Progress, Quiet
-from satchel.search.query import analyse
-from satchel.search.rank_files import FILE_WEIGHTS, SECONDARY_FACTOR
 from satchel.settings import SETTINGS, Settings, attribute
-from satchel.sources.roles import is_secondary
 from satchel.system import state_files
 from satchel.system.git import find_repository, head
-from satchel.types import Context, Hit, Kind, ShouldStop, never
+from satchel.types import Context, Kind, ShouldStop, never
 
 DEFAULT_LIMIT = 100
 """Default number of fixes: half a minute, and intervals of about ±0.1."""
 
-HITS = 200
-"""Hits of a search for tuning: some 60 files; no lower-ranked file was ever shown."""
-
 NOT_INDEXED = "not in the index"
 
-FILE_SIGNALS = frozenset(Settings().search_weights) - {"learned"}
-
-_FORM = 2
+_FORM = 3
 """Version of the fields of an answer; answers of other versions are not used."""
 
 _HARMLESS = frozenset({"ui_color", "index_workers", "index_lock_wait_s", "store_url", "store_name"})
@@ -53,21 +38,11 @@ _HARMLESS = frozenset({"ui_color", "index_workers", "index_lock_wait_s", "store_
 
 
 @dataclass(frozen=True, slots=True)
-class RankedFile:
-    """A file of a search: whether the fix changed it, whether it ranks lower as a test, and its signals."""
-
-    is_gold: bool
-    is_demoted: bool
-    signals: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
 class FixAnswer:
     """One question's measures: the rank of the first changed file (0: not shown), and shares of 0 to 1.
 
     `file_share` counts changed files with a changed line shown, `span_share` changed ranges with a line shown, `used`
-    tokens of the budget. For tuning, `files` are those of the search, `place` and `formula_place` the ranks of the
-    first changed place in it, as it is and without the learned order.
+    tokens of the budget.
     """
 
     sha: str
@@ -76,14 +51,9 @@ class FixAnswer:
     span_share: float
     used: float
     gold_files: int
-    files: tuple[RankedFile, ...] = ()
-    place: int = 0
-    formula_place: int = 0
 
 
-def measured(
-    fix: Fix, gold: Mapping[str, Sequence[tuple[int, int]]], context: Context, hits: Sequence[Hit]
-) -> FixAnswer:
+def measured(fix: Fix, gold: Mapping[str, Sequence[tuple[int, int]]], context: Context) -> FixAnswer:
     """Return the measures of one answer; `gold` are the indexed places of the fix."""
     shown: dict[str, list[tuple[int, int]]] = {}
     for item in context.items:
@@ -102,37 +72,7 @@ def measured(
         span_share=sum(map(sum, hits_of)) / sum(map(len, hits_of)),
         used=context.usage.utilization,
         gold_files=len(gold),
-        files=ranked_files(hits, gold, asks_for_tests=analyse(fix.question).asks_for_tests),
-        place=first_place(hits, gold),
-        formula_place=first_place(sorted(hits, key=lambda hit: _learned(hit) - hit.score), gold),
     )
-
-
-def _learned(hit: Hit) -> float:
-    """Return what the learned order added to the score of a hit."""
-    return next((signal.value for signal in hit.signals if signal.name == "learned"), 0.0)
-
-
-def first_place(hits: Sequence[Hit], gold: Mapping[str, Sequence[tuple[int, int]]]) -> int:
-    """Return the rank of the first hit with a changed line, 0 if there is none."""
-    for rank, hit in enumerate(hits, 1):
-        location = hit.chunk.location
-        ranges = gold.get(location.path, ()) if location is not None else ()
-        if any(start <= span.end and span.start <= end for start, end in ranges for span in hit.spans):
-            return rank
-    return 0
-
-
-def ranked_files(hits: Sequence[Hit], gold: Container[str], *, asks_for_tests: bool) -> tuple[RankedFile, ...]:
-    """Return the files of a search, best first, each with the signals of its score."""
-    files: dict[str, RankedFile] = {}
-    for hit in sorted(hits, key=lambda hit: (-hit.file_score, hit.chunk.id)):
-        location = hit.chunk.location
-        if location is not None and location.path not in files:
-            signals = {signal.name: signal.value for signal in hit.signals if signal.name in FILE_SIGNALS}
-            is_demoted = is_secondary(location.path) and not asks_for_tests
-            files[location.path] = RankedFile(location.path in gold, is_demoted, signals)
-    return tuple(files.values())
 
 
 class Kept:
@@ -156,9 +96,7 @@ class Kept:
         with suppress(OSError, UnicodeDecodeError):
             for line in self._file.read_text(encoding="utf-8").splitlines():
                 with suppress(ValueError, TypeError, KeyError, AttributeError):
-                    data = json.loads(line)
-                    files = tuple(RankedFile(**row) for row in data.pop("files"))
-                    answers.append(FixAnswer(**data, files=files))
+                    answers.append(FixAnswer(**json.loads(line)))
         return answers
 
 
@@ -253,8 +191,7 @@ class _Past:
         if not gold or should_stop():
             return None
         context = engine.assemble(fix.question, refresh=False, types=["code"], max_tokens=budget, now=fix.time)
-        hits = engine.search(fix.question, refresh=False, types=["code"], limit=HITS, now=fix.time)
-        return measured(fix, gold, context, hits)
+        return measured(fix, gold, context)
 
     def close(self) -> None:
         """Release the index."""
@@ -267,133 +204,3 @@ def _settings(satchel: Satchel) -> Mapping[str, object]:
     values = asdict(satchel.settings)
     rows = {key: values[attribute(key)] for key in SETTINGS} | {"embed.provider": "off", "store.url": ""}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in rows.items()}
-
-
-FOLDS = 5
-
-FEWEST_FIXES = 20
-"""Fixes that tuning needs: with fewer, a fold has three, and any gain is chance."""
-
-STEPS = (0.0, 0.5, 0.7, 1.4, 2.0)
-"""Factors that are tried on one weight after the other; a weight of 0 is replaced by 0.25."""
-
-LEAST_GAIN = 0.002
-"""Minimal gain of a step on the fixes that it is fitted on; smaller gains are chance."""
-
-ROUNDS = 3
-
-_FROM_ZERO = 0.25
-
-_DEEPEST = 10
-"""Rank below which the reciprocal rank of the first changed file counts as 0."""
-
-SIGNALS = tuple(name for name in FILE_WEIGHTS if name in FILE_SIGNALS)
-
-Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """Weights fitted on all fixes, where they differ from those in force, and what such a fit gains on unseen fixes.
-
-    `before` and `after` are mean reciprocal ranks on unseen fixes, `gain` their difference. `learned` is what the
-    learned order gains over that of the formula in the reciprocal rank of the first changed place.
-    """
-
-    weights: dict[str, float]
-    before: float
-    after: float
-    gain: Estimate
-    fixes: int
-    learned: Estimate
-
-    @property
-    def is_learned_worse(self) -> bool:
-        """True if the learned order ranks the changed places of this history lower by more than chance."""
-        return self.learned.high < 0
-
-    @property
-    def is_offered(self) -> bool:
-        """True if the weights differ, and have a gain on unseen fixes."""
-        return bool(self.weights) and self.gain.mean > 0
-
-    @property
-    def is_sure(self) -> bool:
-        """True if the interval of the gain is above 0."""
-        return self.gain.low > 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """One fix: a row of signals for each file of the search, best first, and which of the files it changed."""
-
-    signals: Floats
-    factor: Floats
-    is_gold: npt.NDArray[np.bool_]
-
-
-def propose(answers: Sequence[FixAnswer], current: dict[str, float]) -> Proposal | None:
-    """Fit weights to these answers (oldest first); None for too few of them."""
-    cases = [_case(answer) for answer in answers if answer.files]
-    if len(cases) < FEWEST_FIXES:
-        return None
-    start = np.array([current[name] for name in SIGNALS])
-    before, after = _scores(cases, start), np.zeros(len(cases))
-    for part in np.array_split(np.arange(len(cases)), FOLDS):
-        fold = set(part.tolist())
-        fitted = _fit([case for at, case in enumerate(cases) if at not in fold], start)
-        after[part] = _scores([cases[at] for at in part.tolist()], fitted)
-    best = _fit(cases, start)
-    weights = {name: round(float(weight), 4) for name, weight in zip(SIGNALS, best, strict=True)}
-    changed = {name: weight for name, weight in weights.items() if weight != current[name]}
-    learned = [_reciprocal(one.place) - _reciprocal(one.formula_place) for one in answers]
-    return Proposal(
-        changed,
-        float(before.mean()),
-        float(after.mean()),
-        estimate((after - before).tolist()),
-        len(cases),
-        estimate(learned),
-    )
-
-
-def _reciprocal(rank: int) -> float:
-    return 1.0 / rank if 0 < rank <= _DEEPEST else 0.0
-
-
-def _case(answer: FixAnswer) -> _Case:
-    return _Case(
-        signals=np.array([[file.signals.get(name, 0.0) for name in SIGNALS] for file in answer.files]),
-        factor=np.array([SECONDARY_FACTOR if file.is_demoted else 1.0 for file in answer.files]),
-        is_gold=np.array([file.is_gold for file in answer.files]),
-    )
-
-
-def _fit(cases: Sequence[_Case], start: Floats) -> Floats:
-    """Improve one weight after the other as long as that gains, from the weights in force, to stay near them."""
-    best, score = start, float(_scores(cases, start).mean())
-    for _ in range(ROUNDS):
-        before = score
-        for position in range(len(start)):
-            trials = np.tile(best, (len(STEPS), 1))
-            trials[:, position] = best[position] * np.array(STEPS) if best[position] else _FROM_ZERO
-            scores = [float(_scores(cases, weights).mean()) for weights in trials]
-            at = int(np.argmax(scores))
-            if scores[at] >= score + LEAST_GAIN:
-                best, score = trials[at], scores[at]
-        if score == before:
-            break
-    return best
-
-
-def _scores(cases: Sequence[_Case], weights: Floats) -> Floats:
-    """Return one over the rank of the first changed file, for each fix; equal scores keep the order of the search."""
-    ranks = np.zeros(len(cases))
-    for at, case in enumerate(cases):
-        score = (case.signals @ weights) * case.factor
-        gold = np.flatnonzero(case.is_gold)
-        if len(gold):
-            best = gold[np.argmax(score[gold])]
-            rank = 1 + int(np.count_nonzero(score > score[best])) + int(np.count_nonzero(score[:best] == score[best]))
-            ranks[at] = _reciprocal(rank)
-    return ranks

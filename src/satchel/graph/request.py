@@ -199,7 +199,7 @@ class GraphRequest:
 
     `depth` is in steps. `workspace` is the name of the workspace as answers show it, `workspaces` those that are walked
     together. `now` is in seconds;
-    `deadline_seconds`, `max_nodes` and `hub_nodes` bound the walk. `session` and `ledger` are as in `AssembleRequest`.
+    `deadline_seconds` and `max_nodes` bound the walk. `session` and `ledger` are as in `AssembleRequest`.
     """
 
     queries: tuple[str, ...]
@@ -212,7 +212,6 @@ class GraphRequest:
     workspace: str
     now: float
     max_nodes: int
-    hub_nodes: int
     deadline_seconds: float
     session: str = ""
     ledger: str = ""
@@ -264,7 +263,6 @@ def make_graph_request(
         workspaces=workspaces,
         now=check_now(remaining.pop("now", None)),
         max_nodes=settings.graph_max_nodes,
-        hub_nodes=settings.graph_hub_nodes,
         deadline_seconds=settings.graph_deadline_s,
         session=check_session(remaining.pop("session", "")),
     )

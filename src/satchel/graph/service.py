@@ -294,7 +294,7 @@ def explore(
     meaning = Meaning(bench.embedder, query) if bench.embedder is not None else None
     sources, is_named, strength = _sources(analysed, bench, kinds, meaning, request.now)
     relevance = Relevance(store, kinds, analysed, None if is_named else meaning)
-    bounds = Bounds(request.depth, request.max_nodes, request.hub_nodes, request.deadline_seconds, clock)
+    bounds = Bounds(request.depth, request.max_nodes, request.deadline_seconds, clock)
     done = walk(store, sources, lens, relevance, bounds, by_names=not is_named)
     rows = sorted(done.reached)
     has_words = relevance.has_words and not is_named

@@ -32,6 +32,9 @@ from satchel.types import EdgeType, Kind
 FEW_PLACES = 5
 """For up to so many chunks in a step all callers are searched."""
 
+HUB_NODES = 100
+"""Neighbours of one node that are followed, the most relevant of them: thousands would be all that is seen."""
+
 FILES_IN_ALL = 100
 """Files parsed for the callers of more chunks together, so that a step needs half a second at most."""
 
@@ -233,11 +236,10 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Limits of a walk. `hub_nodes` is the largest number of neighbours followed of one node; `clock` gives seconds."""
+    """Limits of a walk; `clock` gives seconds."""
 
     depth: int
     max_nodes: int
-    hub_nodes: int
     deadline_seconds: float
     clock: Callable[[], float] = time.monotonic
 
@@ -298,9 +300,7 @@ def walk(
             notes = [row for row in frontier if reached[row].place.kind is Kind.NOTE]
             steps = _with_mentions(store, steps, notes, lens, relevance)
         pairs += [(step.source, step.target) for step in steps if step.target in reached or step.target in matched]
-        steps = _sampled(
-            store, [step for step in steps if step.target not in reached], relevance, bounds.hub_nodes, hubs
-        )
+        steps = _sampled(store, [step for step in steps if step.target not in reached], relevance, HUB_NODES, hubs)
         best = _best(steps, reached)
         room = bounds.max_nodes - len(reached)
         kept = _most_relevant(list(best), relevance, room)

@@ -42,6 +42,14 @@ MOST_RULE_FILES = 500
 DEEPEST_RULES = 5
 """Limits of the rule files of one folder, and of nested folders in `rules`."""
 
+MOST_FOLDERS = 20_000
+"""Limit of searched folders; a tree with more is a home folder or a disk."""
+
+_SKIPPED_FOLDERS = frozenset(
+    {"node_modules", "venv", "__pycache__", "site-packages", "dist", "build", "target", "vendor", "third_party"}
+)
+"""Folders of third-party and generated files, whose instructions are not about this project."""
+
 
 class Form(StrEnum):
     """The kind of a file, in the order of precedence within a folder, strongest first."""
@@ -90,6 +98,16 @@ class Instruction:
     imports: tuple[str, ...] = ()
     line: int = 1
     notes: tuple[Failure, ...] = ()
+
+    @property
+    def condition(self) -> str:
+        """The condition under which it applies, in words."""
+        below = f"below {self.folder}/" if self.folder else "everywhere"
+        if self.by_hand:
+            return "only by hand"
+        if self.description:
+            return f"when this is judged true: {sanitize.line(self.description)}"
+        return f"for {', '.join(self.globs)} {below}" if self.globs else below
 
     def relative(self, path: str) -> str | None:
         """Return a path relative to the folder, None for a path outside of it."""
@@ -276,6 +294,20 @@ class Instructions:
 
 def _note(where: str, problem: str, hint: str) -> Failure:
     return Failure("instructions", f"{sanitize.line(where, 1_000)}: {problem}", hint)
+
+
+def folders_below(root: Path) -> tuple[list[str], list[Failure]]:
+    """Return the folders of a tree, the root ("") first, without hidden and skipped ones and nested repositories."""
+    folders = [""]
+    for place, names, _ in os.walk(root, followlinks=False):
+        own = (name for name in names if not name.startswith(".") and name not in _SKIPPED_FOLDERS)
+        names[:] = sorted(name for name in own if not os.path.lexists(Path(place) / name / ".git"))
+        relative = Path(place).relative_to(root).as_posix()
+        folders += [name if relative == "." else f"{relative}/{name}" for name in names]
+        if len(folders) > MOST_FOLDERS:
+            problem = f"there are more than {MOST_FOLDERS:,} folders"
+            return folders[:MOST_FOLDERS], [Failure("rules", problem, "the others were not looked into")]
+    return sorted(folders), []
 
 
 def unfenced(text: str, first: int) -> Iterator[tuple[int, str, bool]]:

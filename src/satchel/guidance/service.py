@@ -1,4 +1,4 @@
-"""Guidance in one root: contexts and instruction files for a situation, and checks of these files."""
+"""Guidance in one root: contexts and instruction files for a situation."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from satchel.answer.request import AssembleRequest, PackingOptions, make_request
 from satchel.answer.search import Workbench
 from satchel.answer.service import settings_mark
 from satchel.answer.situation import Guide, MakeEntries, situation_context, situation_request
-from satchel.errors import ConfigError, UsageError
-from satchel.guidance.check import Report, check, everything
-from satchel.guidance.context_files import file_of
+from satchel.errors import ConfigError, ContextFileError, UsageError
+from satchel.guidance.context_files import CONTEXTS, file_of
 from satchel.guidance.file_history import BESIDE_WORDS, MOST_COMPARED, commits_of, naming, records_naming
 from satchel.guidance.inheritance import ContextTree
 from satchel.guidance.injection import (
@@ -28,7 +27,7 @@ from satchel.guidance.injection import (
     gather,
     supplied,
 )
-from satchel.guidance.instructions import Applied, Instructions
+from satchel.guidance.instructions import Applied, Instructions, folders_below
 from satchel.guidance.judge import AnyJudge, VerdictFiles, judged
 from satchel.guidance.situation import Situation, make_situation
 from satchel.guidance.texts import (
@@ -188,33 +187,22 @@ class GuidanceService:
             )
         return hits
 
-    def check_rules(
-        self,
-        files: Sequence[str] = (),
-        *,
-        task: str = "",
-        judge: AnyJudge | None = None,
-        refresh: bool = True,
-        notes: Sequence[Failure] = (),
-    ) -> Report:
-        """Report which rules apply to these files and this task and why, which never apply, and problems of the files.
-
-        Problems are contradictions, repeats, and names that no longer exist, in all instruction files.
-        """
-        situation = make_situation({"files": list(files), "task": task}, self._allow)
-        before = [*notes, *(self._root.refresh() if refresh else ())]
-        chosen, unusable = self._judging(judge)
-        judge_all = partial(self._judged, situation, chosen)
-        for attempt in attempts(self._root):
-            with attempt as states:
-                bench = bench_of(states, before)
-                notes = [*bench.notes, *unusable]
-                report = check(self.guides, situation, bench.store, self._root.places.root, judge_all, notes)
-        return report
-
     def list_rules(self) -> tuple[list[Applied], list[ActiveContext], list[Failure]]:
-        """Return every instruction file and every context of the root, and problems with them. Nothing is applied."""
-        return everything(self.guides, self._root.places.root)
+        """Return every instruction file, strongest first, every context of the root by path, and problems with them."""
+        folders, notes = folders_below(self._root.places.root)
+        instructions, unread = self.guides.instructions.of_folders(folders)
+        notes = [*notes, *unread]
+        contexts: list[ActiveContext] = []
+        for folder in filter(self.guides.contexts.exists, folders):
+            try:
+                context = self.guides.contexts.load(folder)
+            except ContextFileError as error:
+                notes.append(Failure(CONTEXTS, str(error), "nothing of this context counts"))
+                continue
+            notes += context.notes
+            contexts.append(ActiveContext(context, None, "", ()))
+        rows = [Applied(instruction, applies=True, reason=instruction.condition) for instruction in instructions]
+        return rows, contexts, list(dict.fromkeys(notes))
 
     def _judging(self, judge: AnyJudge | None) -> Judging:
         if judge is not None:

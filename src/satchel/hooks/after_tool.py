@@ -15,6 +15,9 @@ EDITING = frozenset({
 })  # fmt: skip
 """Tools of hosts that change files, in lower case."""
 
+FAILURE_TOKENS = 1_500
+"""Tokens of context after a command that failed, as many as a premortem has: it comes once for each failure."""
+
 PREMORTEM_SHARE = 0.35
 """Share of the budget for a premortem at the first failure of a session. The failure itself gets the rest."""
 
@@ -74,14 +77,12 @@ def answer(hook: EventContext) -> Answer:
         return nothing("the command succeeded")
     if not event.injects:
         return nothing("the host takes no context after this tool")
-    if not event.output.strip() or not hook.settings.hooks_failure_tokens:
-        return nothing(
-            "the command said nothing" if hook.settings.hooks_failure_tokens else "hooks.failure_tokens is 0"
-        )
+    if not event.output.strip():
+        return nothing("the command said nothing")
     if not hook.claim(f"failure:{signature(event.output)}"):
         return nothing("the session knows this failure")
     is_first = hook.claim("premortem")
-    return hook.packed(lambda tokens: _packed(hook, tokens, is_first=is_first), hook.settings.hooks_failure_tokens)
+    return hook.packed(lambda tokens: _packed(hook, tokens, is_first=is_first), FAILURE_TOKENS)
 
 
 def _edited(hook: EventContext) -> Answer:

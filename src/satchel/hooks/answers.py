@@ -45,6 +45,12 @@ PROMPT_CHARACTERS = 20_000
 KEPT_CHARACTERS = 200
 """Length of the first line of a prompt that is kept for after a compaction."""
 
+START_TOKENS = 1_000
+"""Tokens of the brief at the start of a session, which pays for them needed or not: as many as `satchel brief` has."""
+
+PROMPT_TOKENS = 800
+"""Tokens of context with a prompt: two or three places to begin with; an agent that wants more asks for it."""
+
 DUPLICATE_SECONDS = 10.0
 """Time in which a second equal event is a duplicate: hooks can be configured in two places."""
 
@@ -92,15 +98,13 @@ def at_prompt(hook: EventContext) -> Answer:
         return nothing("the host takes no context with a prompt")
     if not asks_something(prompt):
         return nothing("the prompt names nothing to look for")
-    if not hook.settings.hooks_prompt_tokens:
-        return nothing("hooks.prompt_tokens is 0")
     if not hook.claim(f"prompt:{_digest(prompt)}", DUPLICATE_SECONDS):
         return nothing("the same prompt was answered a moment ago")
     if not hook.has_index:
         return _without_index(hook)
     if is_stale(hook):
         hook.refresh()
-    return hook.packed(lambda tokens: _prompt_context(hook, prompt, tokens), hook.settings.hooks_prompt_tokens)
+    return hook.packed(lambda tokens: _prompt_context(hook, prompt, tokens), PROMPT_TOKENS)
 
 
 def asks_something(prompt: str) -> bool:
@@ -232,7 +236,7 @@ def at_start(hook: EventContext) -> Answer:
         hook.refresh()
         notice = "satchel is indexing this folder; prompts get context as soon as it is done" if is_new else ""
     before = checkpoint(hook) if start == Start.COMPACT else ""
-    return hook.packed(lambda tokens: _brief(hook, before, tokens, notice), hook.settings.hooks_start_tokens)
+    return hook.packed(lambda tokens: _brief(hook, before, tokens, notice), START_TOKENS)
 
 
 def forget(hook: EventContext, *, everything: bool) -> None:
@@ -278,8 +282,6 @@ def active_experience(hook: EventContext) -> str:
 
 
 def _brief(hook: EventContext, before: str, tokens: int, notice: str) -> Answer:
-    if tokens <= 0:
-        return nothing("hooks.start_tokens is 0", notice)
     active = active_experience(hook)
     count = counter(hook.settings.budget_tokenizer).count
     rest = max(tokens - count(before) - count(active), 1)

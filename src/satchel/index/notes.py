@@ -86,7 +86,7 @@ def _read(path: Path, limit: int) -> bytes:
     try:
         return files.read_bytes(path.parent, path.name, limit=limit).raw
     except files.Skipped as skipped:
-        hint = f": `notes.max_export_bytes` is {limit:,}" if skipped.reason is files.SkipReason.TOO_LARGE else ""
+        hint = f": at most {limit:,} bytes are read" if skipped.reason is files.SkipReason.TOO_LARGE else ""
         raise NoIndexError(f"{path} cannot be read: {skipped}{hint}") from skipped
 
 

@@ -139,6 +139,16 @@ class ReadingOptions:
         return f"{READING_VERSION}/{digest.hexdigest()}{notes}"
 
 
+COMMIT_FILES = 40
+"""Files of a commit above which it says nothing about any of them: reformatting would tie every file to every word."""
+
+MESSAGE_CHARACTERS = 5_000
+"""Characters of a commit message that are kept: enough for any explanation, too few for a pasted log to matter."""
+
+EXPORT_BYTES = 1_000_000_000
+"""Bytes above which an export of notes is not read: three times the largest export seen; it is read in one piece."""
+
+
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
     """Plain values that one run needs; the engine fills them from the settings."""
@@ -147,9 +157,9 @@ class BuildOptions:
     reading: ReadingOptions
     workers: int = 0
     commits: int = 6000
-    commit_files: int = 40
-    message_characters: int = 5000
-    export_bytes: int = 1_000_000_000
+    commit_files: int = COMMIT_FILES
+    message_characters: int = MESSAGE_CHARACTERS
+    export_bytes: int = EXPORT_BYTES
 
 
 def build_options(settings: Settings, places: Places, key: bytes, *, vault: bool) -> BuildOptions:
@@ -171,7 +181,4 @@ def build_options(settings: Settings, places: Places, key: bytes, *, vault: bool
         ),
         workers=settings.index_workers,
         commits=settings.index_commits,
-        commit_files=settings.index_commit_files,
-        message_characters=settings.index_message_chars,
-        export_bytes=settings.notes_max_export_bytes,
     )

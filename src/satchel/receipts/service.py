@@ -76,8 +76,7 @@ class ReceiptService:
             return []
         from satchel.receipts.session import add_rows
 
-        keep_days = self._root.settings.session_keep_days
-        failure = add_rows(self.session_file(session), account.ledger, account.rows(items), keep_days)
+        failure = add_rows(self.session_file(session), account.ledger, account.rows(items))
         return [] if failure is None or account.failures else [failure]
 
     def session_file(self, session: str) -> SessionFile:

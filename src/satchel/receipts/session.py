@@ -37,6 +37,9 @@ an agent that received more has compacted its context long ago."""
 
 KEPT_BYTES = MOST_BYTES // 2
 
+KEEP_DAYS = 14.0
+"""Days after its last answer for which a ledger is kept: a session that is resumed later begins with a summary."""
+
 EMPTY = "0"
 """The state of an empty ledger."""
 
@@ -109,15 +112,15 @@ def read_ledger(file: SessionFile, state: str) -> tuple[Ledger, tuple[Failure, .
         return Ledger(), (_unusable(error),)
 
 
-def add_rows(file: SessionFile, ledger: Ledger, rows: Sequence[Row], keep_days: float) -> Failure | None:
-    """Add the items of an answer to a ledger. The first answer of a session removes ledgers unchanged for so long."""
+def add_rows(file: SessionFile, ledger: Ledger, rows: Sequence[Row]) -> Failure | None:
+    """Add the items of an answer to a ledger. The first answer of a session removes ledgers unchanged for long."""
     try:
         file.append(rows)
     except OSError as error:
         return _unusable(error)
     if ledger.state == EMPTY:
         try:
-            state_files.prune_older(file.path.parent, keep_days * DAY_SECONDS)
+            state_files.prune_older(file.path.parent, KEEP_DAYS * DAY_SECONDS)
         except OSError as error:
             telemetry.warning("old session not removed", path=str(error.filename), reason=error.strerror or str(error))
     return None

@@ -161,15 +161,13 @@ def _standing(
     meaning: Meaning | None,
 ) -> Standing:
     """Return the rank of a target, and why `context`, the answer to the question, does not show it."""
-    likeness, weights = scores(store, target.kind, meaning), request.file_weights
-    result = search_kind(
-        store, target.kind, query, votes=votes, candidates=EVERYTHING, likeness=likeness, weights=weights
-    )
+    likeness = scores(store, target.kind, meaning)
+    result = search_kind(store, target.kind, query, votes=votes, candidates=EVERYTHING, likeness=likeness)
     hits = result.hits
     own = [hit for hit in hits if _is_of(hit, target)]
     place = hits.index(own[0]) + 1 if own else 0
     if target.path:
-        file = file_standing(query, store, target.kind, target.path, votes, likeness, weights)
+        file = file_standing(query, store, target.kind, target.path, votes, likeness)
     else:
         file = FileStanding(place, len(hits), 0.0, ())
     shown = _shown(target, own[0] if own else None, context.items)

@@ -8,7 +8,7 @@ token loses 20 points of file@4k. All constants: docs/decisions/0002, from 296 r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
@@ -19,8 +19,6 @@ import numpy.typing as npt
 from satchel.dataclass import dataclass
 from satchel.search import bm25, ranker
 from satchel.search.bm25 import FloatArray
-from satchel.search.filters import FILE_WEIGHTS as FILE_WEIGHTS
-from satchel.search.filters import FileWeights as FileWeights
 from satchel.search.filters import SearchStrategy
 from satchel.search.mentions import Mentions, TracedPlace, look_up
 from satchel.search.query import Query
@@ -44,6 +42,25 @@ SIMILAR_PARTS = 50
 
 NAME_DILUTION = 0.075
 """The name signal of a file is divided by sqrt(1 + chunks * this): big files define every word."""
+
+FILE_WEIGHTS = {
+    "best part": 1.0,
+    "top three parts": 0.5,
+    "history": 1.0,
+    "whole file": 0.5,
+    "name": 0.5,
+    "path mention": 0.5,
+    "symbol mention": 0.5,
+    "trace": 1.0,
+    "vectors": 1.0,
+    "learned": 0.7,
+}
+"""Weight of each normalised signal in F. Vectors are of prose only: r@5 rises from .66 to .69 on encyclopedia passages,
+from .69 to .78 and .75 to .79 on headings of two documentations, from .60 to .77 and .65 to .74 on questions in other
+words than theirs; half or twice the weights change that by a few points (benchmarks/results/prose.json).
+
+`learned` is the share of the trees in the order of spans, at most 1 (`satchel.search.ranker`). Gains of files on
+repositories that the trees had not seen: fixes .008, .014 and .019 for .5, .7 and 1; issues .003, .003 and -.001."""
 
 SECONDARY_FACTOR = 0.3
 """Tests and examples, unless the question asks for tests. Measured: as good as leaving them out. Peripheral files count
@@ -80,9 +97,9 @@ WHOLE_FUNCTION_LINES = 60
 class Ranking:
     """One value for each unit of the lexicon; `value` is of spans, on the log scale, -inf where unranked.
 
-    `learned` is what the trees added to the value of the formula. `weights` are those of the signals of files. The
-    relevance of documents marked `peripheral` is multiplied by `SECONDARY_FACTOR` too. `evidence` concerns the answer
-    of the kind, `best` is the value of the best span before any was demoted.
+    `learned` is what the trees added to the value of the formula. The relevance of documents marked `peripheral` is
+    multiplied by `SECONDARY_FACTOR` too. `evidence` concerns the answer of the kind, `best` is the value of the best
+    span before any was demoted.
     """
 
     scores: bm25.Scores
@@ -93,7 +110,6 @@ class Ranking:
     learned: FloatArray
     calls: FloatArray
     mentions: Mentions
-    weights: Mapping[str, float]
     peripheral: npt.NDArray[np.bool_]
     evidence: Evidence
     best: float
@@ -111,13 +127,12 @@ def rank(
     votes: Votes,
     silent: AbstractSet[SearchStrategy] = frozenset(),
     similar: FloatArray | None = None,
-    weights: FileWeights = (),
     revalue: Revalue | None = None,
 ) -> Ranking:
     """Score all files and spans of the lexicon of one kind of files; `silent` strategies take no part.
 
-    `similar` is the similarity of meaning of each chunk to the question (0 for none), on any scale. `weights` replace
-    those of the signals that they name. `revalue` replaces the values of the formula (`ranker.revalued`).
+    `similar` is the similarity of meaning of each chunk to the question (0 for none), on any scale. `revalue` replaces
+    the values of the formula (`ranker.revalued`).
     """
     scores = bm25.score(lexicon, query.terms)
     mentions = look_up(query, store, lexicon)
@@ -130,9 +145,8 @@ def rank(
     demoted = primary.demoted
     signals = _file_signals(lexicon, scores, mentions, voted, primary.document, similar)
     file_score = np.zeros(len(lexicon.columns.document_id))
-    weighted = FILE_WEIGHTS | dict(weights)
     for name, values in signals.items():
-        file_score += weighted[name] * values
+        file_score += FILE_WEIGHTS[name] * values
     file_score[demoted] *= SECONDARY_FACTOR
     file_score[~lexicon.live_document] = 0.0
     file_score = _by_maximum(file_score)
@@ -151,16 +165,16 @@ def rank(
     stepped_back = demoted[lexicon.span_document[spans]] & ~named
     value[spans] += np.where(stepped_back, math.log(SECONDARY_FACTOR), 0.0)
     learned = np.zeros(len(value))
-    if revalue is not None and weighted["learned"] > 0 and len(spans):
+    if revalue is not None and FILE_WEIGHTS["learned"] > 0 and len(spans):
         commits = votes.matches(kind, lexicon)
         files = ranker.FileSignals(file_score, file_rank, signals["best part"], signals["whole file"], commits)
         masks, folders = (primary.chunk, primary.span), partial(_folders, store, lexicon)
         asked = ranker.Signals(lexicon, query.terms, scores, files, mentions.symbol, *masks, folders)
-        learned[spans] = revalue(asked, spans, value[spans], weighted["learned"]) - value[spans]
+        learned[spans] = revalue(asked, spans, value[spans], FILE_WEIGHTS["learned"]) - value[spans]
         value[spans] += learned[spans]
     _lift_frames(value, mentions.places, lexicon)
     return Ranking(
-        scores, file_score, signals, file_rank, value, learned, support, mentions, weighted, peripheral, evidence, best
+        scores, file_score, signals, file_rank, value, learned, support, mentions, peripheral, evidence, best
     )
 
 

@@ -53,7 +53,6 @@ def search_kind(
     now: float = 0.0,
     likeness: Likeness | None = None,
     silent: AbstractSet[SearchStrategy] = frozenset(),
-    weights: rank_files.FileWeights = (),
     least_share: float = 0.0,
 ) -> SearchResult:
     """Rank the chunks of one kind. The result is empty for a question without meaningful terms.
@@ -61,7 +60,7 @@ def search_kind(
     `votes` are those of the commits for this question; pass the same object for every kind to compute them once.
     `candidates` counts spans of files; of records there are at most an eighth as many (`SPANS_PER_RECORD`).
     `filters` and `now` (see `search_records`) concern records only, `likeness` all kinds but code. `silent` strategies
-    take no part. `weights` are those of `rank_files.rank`. Chunks of files with less than `least_share` of the best
+    take no part. Chunks of files with less than `least_share` of the best
     relevance are left out, except where a trace leads to one.
     """
     lexicon = store.lexicon(kind)
@@ -74,7 +73,7 @@ def search_kind(
         )
     if kind is Kind.CODE or SearchStrategy.DENSE in silent:
         likeness = None
-    ranking, similar = _ranked(query, store, lexicon, kind, votes or Votes(query, store), likeness, silent, weights)
+    ranking, similar = _ranked(query, store, lexicon, kind, votes or Votes(query, store), likeness, silent)
     nearest = _nearest(similar)
     strength, matched = max(ranking.evidence.strength, nearest), max(ranking.evidence.spans, nearest)
     hits = tuple(_file_hits(store, lexicon, ranking, candidates, similar, strength, least_share))
@@ -90,13 +89,12 @@ def _ranked(
     votes: Votes,
     likeness: Likeness | None,
     silent: AbstractSet[SearchStrategy],
-    weights: rank_files.FileWeights,
 ) -> tuple[rank_files.Ranking, Similar | None]:
     """Return the ranking of a kind of files, and the similarity of its chunks where there are vectors."""
     similar = similar_chunks(lexicon, likeness) if likeness is not None else None
     nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
     revalue = ranker.revalued if kind is Kind.CODE and not silent else None
-    return rank_files.rank(query, store, lexicon, kind, votes, silent, nearness, weights, revalue), similar
+    return rank_files.rank(query, store, lexicon, kind, votes, silent, nearness, revalue), similar
 
 
 def _nearest(similar: Similar | None) -> float:
@@ -183,7 +181,7 @@ def _file_signals(ranking: rank_files.Ranking, document: int) -> tuple[Signal, .
 
 def _matched_signals(ranking: rank_files.Ranking, document: int) -> list[Signal]:
     values = [(name, row.item(document)) for name, row in ranking.file_signals.items()]
-    return [Signal(name, round(value, 4), ranking.weights[name]) for name, value in values if value > 0]
+    return [Signal(name, round(value, 4), rank_files.FILE_WEIGHTS[name]) for name, value in values if value > 0]
 
 
 def _score_signal(ranking: rank_files.Ranking, document: int) -> Signal:
@@ -229,17 +227,16 @@ def file_standing(
     path: str,
     votes: Votes,
     likeness: Likeness | None = None,
-    weights: rank_files.FileWeights = (),
 ) -> FileStanding:
     """Return the standing of an indexed file of a kind; its rank is 0 for a question without meaningful words.
 
-    `likeness` is as for `search_kind`, `weights` as for `rank_files.rank`.
+    `likeness` is as for `search_kind`.
     """
     lexicon = store.lexicon(kind)
     document = store.document(kind, path)
     if document is None or not query.terms or document.id not in lexicon.columns.document_id:
         return FileStanding(0, 0, 0.0, ())
-    ranking, similar = _ranked(query, store, lexicon, kind, votes, likeness, frozenset(), weights)
+    ranking, similar = _ranked(query, store, lexicon, kind, votes, likeness, frozenset())
     position = int(np.flatnonzero(lexicon.columns.document_id == document.id)[0])
     matching = int(np.count_nonzero(ranking.file_score > 0))
     if ranking.file_score[position] <= 0:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from satchel.cli import streams
-from satchel.cli.options import Invocation, command, group, operation_command, refresh_option, strict_option
-from satchel.cli.session import NOTHING_FOUND, ask, asking, opened, report, show
+from satchel.cli.options import Invocation, command, group, operation_command, strict_option
+from satchel.cli.session import NOTHING_FOUND, ask, opened, report, show
 from satchel.cli.streams import day
 from satchel.cli.tables import REASONS, explain
 from satchel.errors import UsageError
@@ -40,7 +40,6 @@ from satchel.system.files import escape_name
 from satchel.types import Context
 
 if TYPE_CHECKING:
-    from satchel.guidance.check import Report, RuleFinding
     from satchel.guidance.instructions import Applied
     from satchel.safety.trust import TrustMark
 
@@ -270,41 +269,12 @@ def why_lines(context: Context) -> list[str]:
     return lines
 
 
-FOUND_SOMETHING = 1
-
-TEXT_SHOWN = 100
-"""Characters of a line that is quoted."""
-
-
 @group("rules")
 def rules_command() -> None:
-    """Say which instruction files apply, and what is wrong with them.
+    """Say which instruction files there are.
 
     Known are AGENTS.md, CLAUDE.md, CLAUDE.local.md, .claude/rules/*.md, .cursor/rules/*.mdc and context.yaml.
     """
-
-
-@command("check", rules_command, shows="what applies and why, and every finding")
-@click.argument("files", nargs=-1, metavar="[FILE]...")
-@click.option(
-    "--task", default="", metavar="TEXT", help="What is to be done, for files that say in words when to apply."
-)
-@refresh_option
-@click.option("--strict", is_flag=True, help="End with 1 if there is something to fix.")
-def check(invocation: Invocation, *, files: Sequence[str], task: str, refresh: bool, strict: bool) -> int:
-    """Say which instruction files apply to FILEs and why, and what is wrong with any of them.
-
-    Told are files that never apply, lines that contradict or repeat each other, and paths and symbols that are named
-    and do not exist any more.
-    """
-    with asking(invocation) as (satchel, terminal):
-        notes = terminal.refresh(satchel) if refresh else []
-        checked = satchel.guidance.check_rules(files, task=task, refresh=False, notes=notes)
-        trusted = satchel.trusted
-    about = {"files": list(checked.situation.files), "task": checked.situation.task, "trusted": trusted}
-    lines = map(escape_name, report_lines(checked, trusted=trusted))
-    report(invocation, about | _REPORT.data(checked), lines, failures=checked.notes)
-    return FOUND_SOMETHING if strict and (checked.findings or checked.notes) else 0
 
 
 @command("list", rules_command, shows="every instruction file and every context")
@@ -333,31 +303,6 @@ def _twin(row: Applied) -> str:
     return f" (stands for {row.instruction.stands_for})" if row.instruction.stands_for else ""
 
 
-def report_lines(report: Report, *, trusted: bool) -> list[str]:
-    """Return the report for people: what applies in its order, then what to look at."""
-    applying = [row for row in report.instructions if row.applies]
-    lines = (
-        [f"applies ({'as guidance' if trusted else 'as data: `satchel trust` makes it guidance'}):"] if applying else []
-    )
-    lines += [f"  {row.rank}. {row.instruction.path}: {row.reason}{_twin(row)}" for row in applying]
-    others = [row for row in report.instructions if not row.applies]
-    lines += ["does not apply:"] if others else []
-    lines += [f"  {row.instruction.path}: {row.reason}" for row in others]
-    lines += ["rules of the root's context:"] if report.evaluated else []
-    lines += [f"  {row.rule.label} ({row.rule.place}): {row.verdict}, {row.reason}" for row in report.evaluated]
-    lines += ["to look at:"] if report.findings else []
-    lines += [f"  {finding_line(finding)}" for finding in report.findings]
-    return lines or ["there is no instruction file here"]
-
-
-def finding_line(finding: RuleFinding) -> str:
-    """`CLAUDE.md:3: contradicts AGENTS.md:2: "Use spaces" / "Use tabs"`."""
-    other = f" {finding.other_path}:{finding.other_line}" if finding.other_path else ""
-    texts = [text for text in (finding.text, finding.other_text) if text and finding.other_path]
-    quotes = " / ".join(f'"{text[:TEXT_SHOWN]}"' for text in texts)
-    return f"{finding.path}:{finding.line}: {finding.message}{other}{f': {quotes}' if quotes else ''}"
-
-
 _INSTRUCTION = record(
     **{name: TEXT.of(f"instruction.{name}") for name in ("path", "form", "folder")},
     globs=Field(TEXTS.schema, list).of("instruction.globs"), description=TEXT.of("instruction.description"),
@@ -369,19 +314,6 @@ _CONTEXT = record(
     extends=TEXTS.of(lambda one: one.context.chain[:-1]),
     behavior_rules=COUNT.of(lambda one: len(one.context.behavior)),
     injection_rules=COUNT.of(lambda one: len(one.context.injection)),
-)  # fmt: skip
-_EVALUATED = record(rule=TEXT.of("rule.label"), place=TEXT.of("rule.place"), verdict=TEXT, reason=TEXT)
-
-
-def _other_place(one: RuleFinding) -> dict[str, Any] | None:
-    place = {"path": one.other_path, "line": one.other_line, "text": one.other_text}
-    return place if one.other_path else None
-
-
-_FINDINGS = many(record(path=TEXT, line=COUNT, text=TEXT, message=TEXT, other=TEXT.of(_other_place)))
-_REPORT = record(
-    instructions=many(_INSTRUCTION), rules=many(_EVALUATED).of("evaluated"), never=_FINDINGS,
-    contradictions=_FINDINGS, repeats=_FINDINGS, missing=_FINDINGS, failures=FAILURES.of("notes"),
 )  # fmt: skip
 
 
