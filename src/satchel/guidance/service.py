@@ -193,9 +193,9 @@ class GuidanceService:
         instructions, unread = self.guides.instructions.of_folders(folders)
         notes = [*notes, *unread]
         contexts: list[ActiveContext] = []
-        for folder in filter(self.guides.contexts.exists, folders):
+        for folder in filter(self.guides.tree.exists, folders):
             try:
-                context = self.guides.contexts.load(folder)
+                context = self.guides.tree.load(folder)
             except ContextFileError as error:
                 notes.append(Failure(CONTEXTS, str(error), "nothing of this context counts"))
                 continue
