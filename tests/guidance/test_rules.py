@@ -20,7 +20,7 @@ FILES = {
 
 def test_everything_is_listed_with_when_it_applies(opened: Opened) -> None:
     with opened(FILES) as satchel:
-        rows, contexts, notes = satchel.list_rules()
+        rows, contexts, notes = satchel.guidance.list_rules()
     assert {row.instruction.path: row.reason for row in rows} == {
         "CLAUDE.local.md": "everywhere",
         ".claude/rules/go.md": "for **/*.go everywhere",
@@ -34,4 +34,4 @@ def test_everything_is_listed_with_when_it_applies(opened: Opened) -> None:
 
 def test_without_any_file_nothing_is_listed(opened: Opened) -> None:
     with opened({"a.py": "x = 1\n"}) as satchel:
-        assert satchel.list_rules() == ([], [], [])
+        assert satchel.guidance.list_rules() == ([], [], [])

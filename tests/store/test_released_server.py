@@ -17,7 +17,7 @@ from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
 from tests.postgres import environment, server_url
 from tests.store import older
-from tests.store.test_team import sql
+from tests.store.test_postgres_team import sql
 
 ROOT = "memory/ada"
 
