@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +25,7 @@ if __name__ == "__main__":
 
 from localization.dataset import REPOSITORY_ROOT
 from localization.measures import read_lines
+from questions.dataset import git
 
 from agents.asking import COMMAND, INDEX, WORDS_ONLY, Arm, Asker, Place
 from agents.cases import KINDS, Case, load_cases, load_names, sample
@@ -58,6 +60,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--names", type=Path, nargs="?", const=Path(), help="give likely names: those of FILE, by id")
     parser.add_argument("--named", default="", metavar="ARMS", help="only these arms get the names")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--groups", action="store_true", help="print languages and kinds of questions, too")
     parser.add_argument("--out", type=Path, help="one JSON line an answer")
     parser.add_argument("--summary", type=Path, help="the measures as JSON")
     return parser
@@ -148,7 +151,7 @@ def main() -> int:
         "arms": {arm.name: _described(asker, arm) for arm in arms},
         **result_of(rows, arms),
     }
-    print(tables(result))
+    print(tables(result, every=options.groups))
     if options.summary:
         options.summary.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     return int(any(row["failure"] for row in rows))
@@ -156,7 +159,15 @@ def main() -> int:
 
 def _described(asker: Asker, arm: Arm) -> Row:
     names = ("as --names" if asker.knows_names(arm) else "in the question") if arm.has_names else "none"
-    return {"command": arm.command, "version": arm.version, "names": names}
+    return {"commit": _commit(arm), "command": arm.command, "version": arm.version, "names": names}
+
+
+def _commit(arm: Arm) -> str:
+    """The commit that the source of an arm is of, with a mark if it was changed since; empty if git knows none."""
+    try:
+        return git(arm.source or Path(), "describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*").strip()
+    except subprocess.CalledProcessError:
+        return ""
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ BUDGETS = (500, 1_000, 2_000, 4_000)
 NAMED_LINES = 150
 """Longest range that counts as named: an agent opens it in one look; `1-900 vectors.py` says no more than the file."""
 
-DRAWS = 2_000
+DRAWS = 1_000
 SEED = 7
 WEAK_MARKS = ("Weak match", "Not found here")
 
@@ -119,36 +119,45 @@ def differences(rows: Sequence[Row], base: str, other: str) -> Row:
         if row["arm"] in {base, other} and not row["failure"]:
             pairs.setdefault(row["id"], {})[row["arm"]] = row
     both = [pair for _, pair in sorted(pairs.items()) if len(pair) == len({base, other})]
-    result: Row = {"n": len(both)}
-    for name in COMPARED:
-        by_repo: dict[str, list[float]] = {}
-        for pair in both:
-            if name in pair[base]:
-                by_repo.setdefault(pair[base]["repo"], []).append(pair[other][name] - pair[base][name])
-        if by_repo:
-            result[name] = interval(by_repo)
-    return result
+    names = [name for name in COMPARED if any(name in pair[base] for pair in both)]
+    table = [[pair[other].get(name, math.nan) - pair[base].get(name, math.nan) for name in names] for pair in both]
+    intervals = bootstrap(table, [pair[base]["repo"] for pair in both])
+    return {"n": len(both), **dict(zip(names, intervals, strict=True))}
 
 
-def interval(by_repo: Mapping[str, Sequence[float]]) -> list[float]:
-    """Mean of all values, and the ends of its 90 % interval by a bootstrap over repositories and their cases."""
+def bootstrap(table: Sequence[Sequence[float]], repos: Sequence[str]) -> list[list[float]]:
+    """For each column the mean and the ends of its 90 % interval, over repositories and their cases.
+
+    A case without a value (NaN) counts in its other columns.
+    """
+    if not table:
+        return []
+    values = np.asarray(table)
+    places = [np.flatnonzero(np.asarray(repos) == repo) for repo in sorted(set(repos))]
     draw = np.random.default_rng(SEED)
-    values = [np.asarray(by_repo[repo]) for repo in sorted(by_repo)]
-    means = np.empty(DRAWS)
+    means = np.full((DRAWS, values.shape[1]), math.nan)
     for index in range(DRAWS):
-        some = draw.integers(len(values), size=len(values)) if len(values) > 1 else (0,)
-        drawn = [values[one][draw.integers(values[one].size, size=values[one].size)] for one in some]
-        means[index] = np.concatenate(drawn).mean()
-    low, high = np.quantile(means, (0.05, 0.95))
-    return [round(float(number), 4) for number in (np.concatenate(values).mean(), low, high)]
+        some = draw.integers(len(places), size=len(places)) if len(places) > 1 else (0,)
+        drawn = values[np.concatenate([draw.choice(places[one], places[one].size) for one in some])]
+        counts = (~np.isnan(drawn)).sum(axis=0)
+        means[index] = np.nansum(drawn, axis=0) / np.where(counts, counts, math.nan)
+    ends = np.nanquantile(means, (0.05, 0.95), axis=0)
+    return [[round(float(number), 4) for number in row] for row in np.vstack([np.nanmean(values, axis=0), ends]).T]
 
 
-def tables(result: Mapping[str, Any]) -> str:
-    """The result as two Markdown tables: the measures of each arm, and the differences from the first one."""
+def tables(result: Mapping[str, Any], *, every: bool = True) -> str:
+    """The result as two Markdown tables: the measures of each arm, and the differences from the first one.
+
+    Without `every` the groups inside of a kind are left out.
+    """
+    result = {
+        part: {group: cells for group, cells in result.get(part, {}).items() if every or ":" not in group}
+        for part in ("groups", "differences")
+    }
     names = ("first_p50", "cost", *SHARES, "tokens_p50")
     lines = ["| group | arm | n | " + " | ".join(names) + " |", "|---" * (len(names) + 3) + "|"]
     lines += _rows(result["groups"], lambda cell: [str(cell["n"]), *(_number(cell, name) for name in names)])
-    if result.get("differences"):
+    if result["differences"]:
         lines += ["", "| group | difference | n | " + " | ".join(COMPARED) + " |", "|---" * (len(COMPARED) + 3) + "|"]
         lines += _rows(result["differences"], lambda cell: [str(cell["n"]), *(_range(cell, name) for name in COMPARED)])
     return "\n".join(lines)

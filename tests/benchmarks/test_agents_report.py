@@ -1,11 +1,11 @@
 from __future__ import annotations
 
+import math
 from typing import Any
 
-import pytest
 from agents.cases import Target
 from agents.reading import Named, Reading, Shown
-from agents.report import differences, groups, interval, judge, summary, tables
+from agents.report import bootstrap, differences, groups, judge, summary, tables
 
 TARGETS = (Target("a.py", ((10, 12),)), Target("b.py", ((3, 3), (7, 7))))
 
@@ -59,11 +59,17 @@ def test_what_one_of_the_arms_failed_to_answer_is_not_compared() -> None:
 
 
 def test_repositories_are_drawn_before_their_cases() -> None:
-    one_repository = interval({"a": [0.0] * 50 + [1.0] * 50})
-    two_repositories = interval({"a": [0.0] * 50, "b": [1.0] * 50})
+    table = [[0.0]] * 50 + [[1.0]] * 50
+    (one_repository,), (two_repositories,) = bootstrap(table, ["a"] * 100), bootstrap(table, ["a"] * 50 + ["b"] * 50)
     assert one_repository[0] == two_repositories[0] == 0.5
     assert one_repository[1] > 0.3
     assert two_repositories[1:] == [0, 1]
+
+
+def test_a_measure_that_some_cases_lack_is_compared_for_the_others() -> None:
+    found = bootstrap([[1.0, math.nan], [1.0, 2.0]], ["a", "a"])
+    assert found == [[1, 1, 1], [2, 2, 2]]
+    assert bootstrap([], []) == []
 
 
 def test_a_failed_answer_is_counted_and_reaches_nothing() -> None:
@@ -88,8 +94,8 @@ def test_rows_are_grouped_by_kind_and_by_names() -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["cost", "file1", "tokens"])
-def test_the_table_has_the_differences(name: str) -> None:
-    text = tables({"groups": {}, "differences": {"issues": {"new - old": differences(ROWS, "old", "new")}}})
-    assert name in text
-    assert "-102 [" in text
+def test_the_table_has_the_differences_and_on_demand_every_group() -> None:
+    compared = {"new - old": differences(ROWS, "old", "new")}
+    result = {"groups": {}, "differences": {"issues": compared, "issues: python": compared}}
+    assert tables(result, every=False).count("-102 [") == 1
+    assert tables(result).count("-102 [") == 2
