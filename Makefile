@@ -48,10 +48,9 @@ format: $(INSTALLED) ## rewrite the code in the one format
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-lint: $(INSTALLED) ## format, lint and the size of the package, changing nothing
+lint: $(INSTALLED) ## format and lint, changing nothing
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	@$(BIN)/python -m tests.architecture.test_structure
 
 types: $(INSTALLED) ## strict types in src, tests and scripts
 	$(BIN)/mypy
@@ -63,7 +62,7 @@ base: $(BASE_INSTALLED) ## the built package with its runtime dependencies only:
 IN_TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 BOTH_STORES := tests/contracts tests/properties tests/e2e tests/seeds
 test: $(INSTALLED) ## the tests in two processes, with branch coverage; contracts, properties and e2e on PostgreSQL, too
-	$(BIN)/pytest --cov --cov-report=term $(IN_TWO)
+	$(BIN)/pytest --cov --cov-report=term --durations=25 $(IN_TWO)
 	$(BIN)/pytest --store=postgres $(IN_TWO) $(BOTH_STORES)
 
 fuzz: $(INSTALLED) ## the property tests with many more, random examples, then 10,000 assemblies (SATCHEL_FUZZ_EXAMPLES=2000)
