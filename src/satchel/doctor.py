@@ -55,7 +55,7 @@ GRAMMAR_SAMPLES: Mapping[str, str] = {
 }
 """A text that defines `probe`, by language."""
 
-REINSTALL_GRAMMARS = "install the grammars again: pip install --force-reinstall satchel"
+REINSTALL_GRAMMARS = "install the grammars again: pip install --force-reinstall . in the checkout of satchel"
 REPORT_IT = "install it again; if that does not help, report the output of `satchel doctor --json`"
 EMBED_SETTINGS = "set it in your own settings file: satchel config show --origin"
 

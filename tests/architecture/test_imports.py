@@ -86,7 +86,6 @@ ROOMS: Mapping[str, frozenset[str]] = {
     "clients": LEAVES,
     "evaluation": LEAVES | {"engine", "index", "search", "sources"},
     "tools": LEAVES,
-    "adapters": LEAVES | {"engine"},
     **dict.fromkeys(EDGES, DOORS),
     # HTTP carries MCP as well.
     "web": LEAVES | {"engine", "mcp", "operations"},

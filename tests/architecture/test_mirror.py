@@ -28,7 +28,6 @@ UNSETTLED = frozenset({"assemble"})
 """Rooms whose modules are about to get other names; their tests follow them then."""
 
 WITHOUT_MODULE: Mapping[str, str] = {
-    "tests/adapters/test_packed.py": "what the first file of the room gives to every adapter",
     "tests/clients/test_distribution.py": "the files beside the package by which clients and registries find it",
 }
 """Path -> why it is named after no module."""

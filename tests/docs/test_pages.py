@@ -31,7 +31,7 @@ LONG_LIVED = ("satchel mcp", "satchel serve", "satchel proxy")
 IDENTITY = re.compile(r"\b(?:(?:mem|exp|val)_\w+|(?:full|strategy|surprise|root_cause)_[0-9a-f]{6}|[0-9a-f]{8})\b")
 """Identities that differ from run to run: what a page shows stands for what the command printed in its place."""
 
-EXTRA_PAGES = frozenset({"adapters.md", "team.md"})
+EXTRA_PAGES = frozenset({"team.md"})
 """Pages whose examples need packages that are installed apart; tests of theirs follow them."""
 
 
