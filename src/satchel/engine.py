@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial, wraps
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, overload
 
 from satchel import config
-from satchel.dataclass import dataclass
 from satchel.errors import NoIndexError
 from satchel.open_root import INDEX_NAME as INDEX_NAME
 from satchel.open_root import LOCK_NAME as LOCK_NAME

@@ -8,11 +8,9 @@ is better.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
-
-from satchel.dataclass import dataclass
 
 
 class Kind(StrEnum):

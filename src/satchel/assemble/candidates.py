@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from satchel import text as words
@@ -22,7 +22,6 @@ from satchel.assemble.truncation import (
     matches,
     shortenings,
 )
-from satchel.dataclass import dataclass
 from satchel.search.chunks import ITEM_KEY
 from satchel.types import Chunk, Detail, Hit, Kind, Range, Role, Trust
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 
 from satchel.assemble.candidates import Candidate
@@ -11,7 +12,6 @@ from satchel.assemble.gather import is_weak
 from satchel.assemble.plans import PlannedSection
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section
-from satchel.dataclass import dataclass
 from satchel.search.strength import strength_at
 from satchel.types import Kind
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from satchel.assemble.candidates import Candidate, Step, declaration_steps, file_candidates, lines_size
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.assemble.truncation import TruncationStrategy
-from satchel.dataclass import dataclass
 from satchel.safety.sanitize import plain_name
 from satchel.search.chunks import ITEM_KEY, in_workspace
 from satchel.store.protocol import Store

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from satchel.assemble.plans import Plan, PlannedSection, plan_of
-from satchel.dataclass import dataclass
 from satchel.errors import SatchelError, UsageError
 from satchel.safety import sanitize
 from satchel.search.change_relations import Impact, beside_impact, impact_of_question, is_act, with_impact

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from satchel.assemble.candidates import DECLARED, Candidate, is_long_function
@@ -12,7 +12,6 @@ from satchel.assemble.freshness import freshness_of, gravest
 from satchel.assemble.render.labels import IMPORTS
 from satchel.assemble.section import Group, Section, subtract
 from satchel.assemble.source_lines import without_blank_ends
-from satchel.dataclass import dataclass
 from satchel.safety.trust import handle, nonce
 from satchel.search.chunks import ALSO, GIVEN_ORIGIN, REVISION
 from satchel.sources.commits import Counted

@@ -16,12 +16,12 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple
 
 from satchel.assemble.candidates import Candidate, Step
 from satchel.assemble.section import Group, Section, Seen, priority
-from satchel.dataclass import dataclass
 from satchel.tokens import TokenCounter
 from satchel.types import ContextItem, Format
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from satchel.assemble.render.frame import DEFAULT_TITLE
 from satchel.assemble.request import AssembleRequest, make_request
-from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.safety import sanitize
 from satchel.search.filters import NO_FILTERS, Filters, make_filters

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import Field, field, fields
+from dataclasses import Field, dataclass, field, fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from satchel.assemble.section import Pin, parse_pin
 from satchel.assemble.truncation import LADDER
 from satchel.assemble.truncation import strategy as find_strategy
-from satchel.dataclass import dataclass
 from satchel.errors import InvalidContextTypeError, UsageError
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field

@@ -12,13 +12,12 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from operator import itemgetter
 
 from satchel.assemble.candidates import Candidate, Step
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable, joined
-from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.safety.sanitize import clean_field
 from satchel.store.protocol import Store

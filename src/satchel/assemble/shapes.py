@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from satchel.assemble.items import shortened
@@ -12,7 +12,6 @@ from satchel.assemble.render.labels import file_path, record_body
 from satchel.assemble.render.markdown import GAP_LINE
 from satchel.assemble.request import check_limit
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable
-from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.search.chunks import identity_of
 from satchel.sources.roles import is_secondary

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from satchel.assemble.candidates import Candidate, Step
@@ -19,7 +19,6 @@ from satchel.assemble.packer import FRAMES
 from satchel.assemble.pipeline import hit_candidates, searched_sections
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section, find_pins, with_pins
-from satchel.dataclass import dataclass
 from satchel.tokens import counter
 from satchel.types import CONTEXT_TYPES, Chunk, Context, Detail, Failure, Format, GuideEntry, Hit, Kind, Signal, Trust
 

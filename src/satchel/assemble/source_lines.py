@@ -12,13 +12,12 @@ import time
 from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-from satchel.dataclass import dataclass
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_text, redact
 from satchel.system import files

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from satchel import text as words
-from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.sources.code.languages import comment
 from satchel.text import pattern

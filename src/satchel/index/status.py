@@ -8,9 +8,9 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from satchel.dataclass import dataclass
 from satchel.errors import GitError
 from satchel.index.difference import known_files
 from satchel.index.options import BROKEN_LINKS, EXPORT_STATE

@@ -13,7 +13,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +23,6 @@ from satchel.assemble.items import build_item
 from satchel.assemble.render.labels import listed_title
 from satchel.assemble.section import JOIN_LINES, Group, Pin, Pinned, by_priority, subtract
 from satchel.assemble.source_lines import Lines, joined
-from satchel.dataclass import dataclass
 from satchel.safety.trust import handle
 from satchel.system import state_files, telemetry
 from satchel.types import ContextItem, Detail, Failure, Freshness, Kind, Range, ShownBefore

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,6 @@ from satchel.assemble.request import AssembleRequest, start_of_day
 from satchel.assemble.section import Group, Section
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.assemble.truncation import LADDER, SIGNATURE_FIRST, TruncationStrategy, excerpt, strategy
-from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.results.entities import (
     SOURCE,

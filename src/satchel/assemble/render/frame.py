@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
 from typing import Any
@@ -18,7 +19,6 @@ from satchel.assemble.render.labels import (
     quoted_path,
 )
 from satchel.assemble.truncation import CHARACTERS_PER_TOKEN
-from satchel.dataclass import dataclass
 from satchel.safety.sanitize import DATA_NOTICE, clean_field, plain_name
 from satchel.tokens import TokenCounter
 from satchel.types import CONTEXT_TYPES, ContextItem, Cut, Detail, Failure, Kind, Omission, ShownBefore, View

@@ -25,13 +25,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby, pairwise, takewhile
 from operator import itemgetter
 from typing import NamedTuple
 
-from satchel.dataclass import dataclass
 from satchel.safety.sanitize import MOST_NAME_SPACES, plain_name
 from satchel.sources import experiences
 from satchel.text import pattern
