@@ -19,8 +19,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from satchel import Satchel, __version__
 from satchel.answer.section import Marks, is_same_prose, marks_of
+
+from satchel import Satchel, __version__
 from satchel.text import SAME_PROSE
 
 RECORDS = 200

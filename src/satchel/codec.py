@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from enum import Enum, StrEnum
 from functools import cache
 from typing import Any, TypeVar, cast, get_type_hints
 
-from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.vocabulary import parse_choice
 

@@ -12,13 +12,12 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
 from satchel import config
-from satchel.dataclass import dataclass
 from satchel.errors import ConfigError, NoIndexError, SatchelError
 from satchel.system import hook_log, state_files
 from satchel.system.locations import Places, locate

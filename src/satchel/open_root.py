@@ -7,13 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from satchel import config
-from satchel.dataclass import dataclass
 from satchel.errors import LockedError, ReadOnlyStoreError, StoreError, UnreachableStoreError
 from satchel.index.vectors import IndexVectors, shelves
 from satchel.safety.sanitize import clean_field

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from satchel.answer.packer import BUDGET, CLEARLY_LESS, LEAST_CUT, LIMIT, SMALLEST_PIECE, VALUE, Packer, TextFrame
+from satchel.answer.section import Section
 
 from satchel.answer.candidates import Candidate, file_candidates, record_candidate
 from satchel.answer.companions import followers
-from satchel.answer.packer import BUDGET, CLEARLY_LESS, LEAST_CUT, LIMIT, SMALLEST_PIECE, VALUE, Packer, TextFrame
-from satchel.answer.section import Section
 from satchel.answer.source_lines import Lines
 from satchel.tokens import counter
 from satchel.types import Chunk, Hit, Kind, Location, Role, ScoredSpan

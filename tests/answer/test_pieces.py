@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-
-from satchel.answer.candidates import Candidate, Step, cut_note, file_candidates, record_candidate
-from satchel.answer.companions import followers, import_lines, indexed_imports
 from satchel.answer.pack import omissions
 from satchel.answer.packer import BUDGET, VALUE
 from satchel.answer.section import Group, Section, Seen
+
+from satchel.answer.candidates import Candidate, Step, cut_note, file_candidates, record_candidate
+from satchel.answer.companions import followers, import_lines, indexed_imports
 from satchel.answer.source_lines import Lines
 from satchel.answer.truncation import ELLIPSIS, LONGEST_UNIT, best_run, excerpt, matches, units_of
 from satchel.types import Chunk, Detail, Freshness, Hit, Import, Kind, Location, Outline, Role, ScoredSpan

@@ -5,9 +5,9 @@ from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
+from satchel.answer.section import JOIN_LINES, Group, subtract
 
 from satchel.answer.candidates import Candidate, Step
-from satchel.answer.section import JOIN_LINES, Group, subtract
 from satchel.answer.source_lines import Lines
 from satchel.answer.source_lines import joined as union
 from satchel.types import Chunk, Detail, Hit, Kind, Location

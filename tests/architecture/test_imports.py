@@ -10,7 +10,6 @@ import pytest
 from tests.architecture.tree import PACKAGE, Module, imports_of, modules
 
 LEAF_FILES = (
-    "dataclass",
     "system.resident",
     "types",
     "errors",

@@ -13,14 +13,14 @@ from unittest import mock
 from xml.etree import ElementTree
 
 from markdown_it import MarkdownIt
+from satchel.answer.packer import BUDGET, CLEARLY_LESS
+from satchel.answer.section import COST_EXPONENT, COST_OFFSET, Section, priority
 
 from satchel import Satchel
 from satchel.answer import pack, pipeline
 from satchel.answer.candidates import Candidate
-from satchel.answer.packer import BUDGET, CLEARLY_LESS
 from satchel.answer.render import RenderRequest, render_with_usage
 from satchel.answer.request import AssembleRequest
-from satchel.answer.section import COST_EXPONENT, COST_OFFSET, Section, priority
 from satchel.safety.sanitize import clean_text, redact
 from satchel.tokens import counter
 from satchel.types import Context, Format, Freshness

@@ -12,7 +12,7 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Self
 from satchel.cli import application, streams
 from satchel.cli.options import Invocation
 from satchel.config import Folders, LoadedSettings, load_settings
-from satchel.dataclass import dataclass
 from satchel.errors import SatchelError
 from satchel.hooks.event_context import AnsweringProcess
 from satchel.system import listener, resident, telemetry

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,7 +19,6 @@ import click
 from satchel.cli import streams
 from satchel.cli.options import Invocation
 from satchel.cli.progress import PATIENCE_SECONDS, watch
-from satchel.dataclass import dataclass
 from satchel.errors import LockedError
 from satchel.operations.operation import Answered, Caller, Operation, Spelling, StoppedError
 from satchel.types import Failure

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Unpack
 
@@ -17,7 +17,6 @@ from satchel.answer.search import Workbench
 from satchel.answer.sections import Section
 from satchel.answer.source_lines import Unreadable
 from satchel.answer.write import omissions
-from satchel.dataclass import dataclass
 from satchel.graph.nodes import Nodes, Rated, blended, rate
 from satchel.graph.relevance import Relevance, Vectors
 from satchel.graph.render import NODE_FRAME, SUMMARY_BUDGET, GraphPage, fitted_page, references

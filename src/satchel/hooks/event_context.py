@@ -7,6 +7,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel.codec import json_text
 from satchel.config import PROJECT_FILE, Folders, LoadedSettings
-from satchel.dataclass import dataclass
 from satchel.errors import LockedError, StoreError
 from satchel.hooks import background, hosts
 from satchel.hooks.hosts import HookEvent

@@ -6,10 +6,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satchel.dataclass import dataclass
 from satchel.embed import Embedder
 from satchel.embed.providers import Choice, choose, embedded_kinds
 from satchel.errors import EmbeddingError, LockedError, MissingExtraError, StoreError

@@ -8,13 +8,12 @@ The annotation of a field defines its export and its checks on import.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from satchel import codec
 from satchel import text as words
 from satchel.codec import Clean, Data
-from satchel.dataclass import dataclass
 from satchel.vocabulary import (
     ACTIVE,
     DEFAULT_IMPORTANCE,

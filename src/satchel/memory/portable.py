@@ -12,12 +12,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from satchel.codec import Clean, Data, json_line, json_object
-from satchel.dataclass import dataclass
 from satchel.errors import EmbeddingError, MissingExtraError, UsageError
 from satchel.memory.journal import read_active, write_active
 from satchel.memory.memories import put_memories

@@ -10,13 +10,12 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from satchel import codec
 from satchel import text as words
 from satchel.codec import Clean, Codec, Data, iso_time
-from satchel.dataclass import dataclass
 from satchel.errors import LockedError, StoreError, UsageError
 from satchel.memory.model import Experience, Memory, Value, dated, without_usual
 from satchel.memory.scope import Notebook

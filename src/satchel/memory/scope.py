@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from satchel.codec import MILLISECONDS
-from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.safety import sanitize
 from satchel.store.protocol import Store

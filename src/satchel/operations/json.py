@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from satchel import __version__
-from satchel.dataclass import dataclass
 from satchel.operations.operation import Spelling
 from satchel.safety.sanitize import clean_field
 from satchel.text import asks_nothing

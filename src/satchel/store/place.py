@@ -6,11 +6,10 @@ import os
 import platform
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satchel.dataclass import dataclass
 from satchel.errors import MissingExtraError
 from satchel.settings import Settings
 from satchel.store.database import DatabaseStore

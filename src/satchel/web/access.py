@@ -19,12 +19,12 @@ import re
 import secrets
 import weakref
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from ipaddress import ip_address
 from pathlib import Path
 
-from satchel.dataclass import dataclass
 from satchel.errors import ConfigError, UsageError
 from satchel.safety.trust import load_key
 from satchel.system import files, state_files

@@ -12,7 +12,7 @@ import asyncio
 import mmap
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -21,7 +21,6 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from satchel.codec import json_text
-from satchel.dataclass import dataclass
 from satchel.errors import (
     LockedError,
     MissingExtraError,

@@ -11,13 +11,12 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from starlette.types import Receive
 
-from satchel.dataclass import dataclass
 from satchel.engine import INDEX_NAME, REFRESH_PAUSE_SECONDS, Satchel
 from satchel.errors import LockedError, SatchelError
 from satchel.system import telemetry
