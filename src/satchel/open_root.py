@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from satchel import config
 from satchel.dataclass import dataclass
 from satchel.errors import LockedError, ReadOnlyStoreError, StoreError, UnreachableStoreError
-from satchel.index.vectors import IndexVectors, shelves
+from satchel.index.vectors import IndexVectors
 from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import load_key
 from satchel.store.database import DatabaseStore
@@ -128,8 +128,9 @@ class OpenRoot:
         self.server_place, self.memory_place = store_places(places, loaded.settings)
         opened = open_index(self.server_place, loaded.settings.store_name, places.root)
         self.store, self.index_place, self._published = opened.store, opened.place, opened.published
-        stores = shelves(self.index_place, self.memory_place)
-        self.vectors = IndexVectors(loaded.settings, stores, folders.cache, self.key, environ, embedder)
+        self.vectors = IndexVectors(
+            loaded.settings, self.index_place, self.memory_place, folders.cache, self.key, environ, embedder
+        )
         self._memory_store: DatabaseStore | None = None
         self._executor: Threads | None = None
         self._executor_guard = threading.Lock()
@@ -348,10 +349,7 @@ class OpenRoot:
         wait_seconds: float | None = None,
         seen: TreeState | None = None,
     ) -> IndexReport:
-        """Bring the index up to date. Raises LockedError when another process keeps building for too long.
-
-        What was `seen` of the tree is used if no other process has published anything since.
-        """
+        """As `Satchel.index`. What was `seen` of the tree is used if no other process has published anything since."""
         from satchel.system.state_files import index_lock
 
         wait = self.settings.index_lock_wait_s if wait_seconds is None else wait_seconds
@@ -391,15 +389,10 @@ class OpenRoot:
         at_once: bool = False,
         workspaces: Sequence[str] = (),
     ) -> list[Failure]:
-        """Bring the index up to date before a question, unless that was just done. Returns notes for the answer.
+        """As `Satchel.refresh`. The tree is compared without the lock of the index, which is only needed to write.
 
-        With `workspaces` it is the indexes of these.
-
-        With `at_once` the tree is scanned in any case, as by a new process.
-
-        The tree is compared without the lock of the index, which is only needed to write. When another process holds it
-        for long, an index that was published before still answers, with a note.
-        Threads of this process wait for each other instead, so simultaneous questions get the same answer.
+        When another process holds it for long, an index that was published before still answers, with a note. Threads
+        of this process wait for each other instead, so simultaneous questions get the same answer.
         """
         from satchel.system.state_files import thread_lock
 
