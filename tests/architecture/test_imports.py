@@ -97,6 +97,7 @@ REPORTS = frozenset(
     {
         "satchel.index.options",
         "satchel.index.status",
+        "satchel.memory.capture",
         "satchel.memory.model",
         "satchel.search.changes",
         "satchel.guidance.instructions",

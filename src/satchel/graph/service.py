@@ -414,14 +414,9 @@ class GraphService:
 
     def graph_request(self, query: str, blend: Sequence[str], **options: Unpack[GraphOptions]) -> GraphRequest:
         """As `Satchel.graph_request`."""
+        root, origin = self._root, str(config.user_file(config.Folders.from_environment()))
         return make_graph_request(
-            query,
-            blend,
-            self._root.settings,
-            options,
-            lenses=self._root.loaded.lenses,
-            workspace=self._root.alias,
-            origin=str(config.user_file(config.Folders.from_environment())),
+            query, blend, root.settings, options, lenses=root.loaded.lenses, workspace=root.alias, origin=origin
         )
 
     def graph_answer(self, request: GraphRequest, notes: Sequence[Failure]) -> Context:

@@ -304,9 +304,11 @@ def capture(
     hypothesis is confirmed, else it is falsified. Test counts of pytest, unittest, cargo, go, jest and make are noted.
     A run that was interrupted ends nothing.
     """
+    from satchel.memory.capture import run_captured
+
     with Interrupt() as interrupt, opened(invocation) as satchel:
         satchel.experiences.require_active(session)
-        captured = satchel.run_captured(arguments, _bytes_of(sys.stdout), _bytes_of(sys.stderr))
+        captured = run_captured(arguments, _bytes_of(sys.stdout), _bytes_of(sys.stderr))
         if interrupt.requested() or captured.is_interrupted:
             streams.note("the run was interrupted, the experience is still active", color=invocation.color)
             return interrupt.exit_code or captured.exit_code
