@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from satchel.answer.candidates import Candidate, Step, cut_note, file_candidates, record_candidate
 from satchel.answer.companions import followers, import_lines, indexed_imports
-from satchel.answer.pack import omissions
-from satchel.answer.packer import BUDGET, VALUE
-from satchel.answer.section import Group, Section, Seen
+from satchel.answer.groups import Group
+from satchel.answer.packing import BUDGET, VALUE, Inputs, Packing, TextFrame
+from satchel.answer.sections import Section
 from satchel.answer.source_lines import Lines
 from satchel.answer.truncation import ELLIPSIS, LONGEST_UNIT, best_run, excerpt, matches, units_of
+from satchel.answer.write import omissions
+from satchel.tokens import counter
 from satchel.types import Chunk, Detail, Freshness, Hit, Import, Kind, Location, Outline, Role, ScoredSpan
 
 PARAGRAPH = (
     "A connection of the pool is given back when the work is done, also after an error, because an exhausted pool "
     "waits for ever; whoever takes two of them at once may wait for themselves, and a test would never see it."
 )
+COUNTER = counter("o200k_base")
 GUIDE = Outline("python", (), (Import("os", ("os",), 1, 1), Import("json", ("json",), 2, 2)))
 
 
 def section(kind: Kind, *candidates: Candidate, lines: Mapping[str, Lines] | None = None) -> Section:
-    return Section(kind, 1.0, list(candidates), lines or {}, 100)
+    return Section(kind, 1.0, candidates, lines or {}, 100)
+
+
+def packed(room: int, made: Section, value_range: float = 100.0) -> Packing:
+    return Packing(Inputs((made,), COUNTER, TextFrame(), value_range), room).fit()
 
 
 def record(identity: str, text: str, kind: Kind = Kind.MEMORY, **fields: float) -> Candidate:
     made = record_candidate(Hit(Chunk(identity, kind, identity, ""), 0.5, 1.0), text, fields.get("cap", 400))
-    made.body = text
-    return made
+    return replace(made, body=text)
 
 
 def of_file(path: str, text: str, kind: Kind = Kind.DOC, name: str = "", *spans: ScoredSpan) -> tuple[Candidate, Lines]:
@@ -42,11 +49,14 @@ def of_file(path: str, text: str, kind: Kind = Kind.DOC, name: str = "", *spans:
 
 def are_twins(one: Candidate, other: Candidate, kind: Kind, *lines: Lines) -> bool:
     """Whether the second is an origin of the first once that is shown."""
-    made, seen = section(kind, one, other, lines={text.path: text for text in lines}), Seen()
-    assert not seen.is_twin(made, one)
-    made.shown.add(one)
-    made.groups[one.group] = Group(kind, one.group, made.lines.get(one.group))
-    return seen.is_twin(made, other)
+    first = replace(one, value=other.value + 1)
+    made = section(kind, other, first, lines={text.path: text for text in lines})
+    packing = packed(10_000, made)
+    assert first in packing.shown
+    twins = packing.groups[made][first.group].twins_of(first)
+    assert twins in ([], [other])
+    assert (other in packing.shown) is not bool(twins)
+    return bool(twins)
 
 
 @pytest.mark.parametrize(
@@ -67,8 +77,7 @@ def test_a_record_is_not_the_twin_of_itself() -> None:
 
 def test_a_record_without_a_body_is_compared_by_what_it_shows() -> None:
     one, other = record("memory:1", "The pool waits."), record("memory:2", "The pool waits.")
-    one.body = other.body = ""
-    assert are_twins(one, other, Kind.MEMORY)
+    assert are_twins(replace(one, body=""), replace(other, body=""), Kind.MEMORY)
 
 
 def test_prose_that_says_nearly_the_same_is_shown_once_and_records_are_not_merged_for_that() -> None:
@@ -97,13 +106,19 @@ def test_of_code_only_white_space_is_folded_and_two_places_of_one_file_are_two()
 
 
 def test_what_was_taken_back_is_the_twin_of_nothing() -> None:
-    one, other = record("memory:1", "The pool waits."), record("memory:2", "The pool waits.")
-    made, seen = section(Kind.MEMORY, one, other), Seen()
-    assert not seen.is_twin(made, one)
-    assert not seen.is_twin(made, other)  # the first is not shown
-    made.shown.add(one)
-    seen.forget({one})
-    assert not seen.is_twin(made, record("memory:3", "The pool waits."))
+    one, other = record(f"memory:{'long' * 30}", "The pool waits."), record("memory:2", "The pool waits.")
+    one = replace(one, value=other.value + 0.5)
+    made = section(Kind.MEMORY, one, other)
+    room = 40
+    packing = packed(room, made)
+    assert packing.shown == {other}  # the first has no room
+    packing = packed(1_000, made)
+    assert packing.shown == {one}
+    packing.take_back(1)
+    assert packing.refill(room)
+    assert packing.shown == {other}
+    assert packing.groups[made][other.group].twins == ()
+    assert packing.rejected[made] == {one: BUDGET}
 
 
 def test_the_units_of_a_text_are_its_lines_and_the_sentences_of_a_long_line() -> None:
@@ -154,9 +169,7 @@ def span(
     lines = Lines(path, tuple(text.split("\n")), "now")
     chunk = Chunk(f"code:{path}", Kind.CODE, path, "", location=Location(path, 1, len(lines.lines)))
     (made,) = file_candidates(Hit(chunk, 0.5, 1.0, (ScoredSpan(start, end, 1.0),), partial=partial), lines, 0)
-    group = Group(Kind.CODE, path, lines)
-    group.admit(made, made.steps[0], 10)
-    return made, group, made.steps[0]
+    return made, Group(Kind.CODE, path, lines).admitted(made, made.steps[0], 10), made.steps[0]
 
 
 def ranges_after(made: tuple[Candidate, Group, Step]) -> list[tuple[int, int]]:
@@ -174,15 +187,13 @@ def test_the_rest_of_a_small_function_follows_its_span_and_of_a_large_one_only_g
     assert ranges_after(span(lines_of(100), 10, 14)) == []
     made, group, step = span(lines_of(100), 10, 14)
     other = span(lines_of(100), 40, 44)
-    group.admit(other[0], other[2], 10)
-    assert ranges_after((made, group, step)) == [(15, 39)]
+    assert ranges_after((made, group.admitted(other[0], other[2], 10), step)) == [(15, 39)]
 
 
 def test_blank_lines_are_nothing_that_follows() -> None:
     assert ranges_after(span("a = 1\n\n\n\n\n\nb = 2", 1, 1)) == [(2, 7)]
     made, group, step = span("a = 1\n\n\n\n\n\n\nb = 2", 1, 1)
-    group.admit(made, Step(Detail.SPAN, ((8, 8),)), 1)
-    assert ranges_after((made, group, step)) == []
+    assert ranges_after((made, group.admitted(made, Step(Detail.SPAN, ((8, 8),)), 1), step)) == []
 
 
 def test_the_function_around_a_call_that_was_asked_about_comes_after_every_call() -> None:
@@ -248,12 +259,11 @@ def test_a_record_that_is_shown_by_its_first_line_is_not_continued() -> None:
 
 
 def test_what_is_left_out_is_listed_best_first_with_the_budget_that_would_show_it() -> None:
-    rows = [record(f"memory:{number}", f"Record number {number}.") for number in range(3)]
-    for number, one in enumerate(rows):
-        one.value = float(number)
+    rows = [replace(record(f"memory:{number}", f"Record number {number}."), value=float(number)) for number in range(3)]
     made = section(Kind.MEMORY, *rows)
-    made.rejected = {rows[0]: VALUE, rows[1]: BUDGET, rows[2]: BUDGET}
-    found = omissions([made], 100)
+    packing = packed(0, made, value_range=1.5)
+    assert packing.rejected[made] == {rows[0]: VALUE, rows[1]: BUDGET, rows[2]: BUDGET}
+    found = omissions(packing, 100)
     assert [(one.id, one.reason) for one in found] == [
         ("memory:2", BUDGET),
         ("memory:1", BUDGET),
@@ -262,8 +272,8 @@ def test_what_is_left_out_is_listed_best_first_with_the_budget_that_would_show_i
     assert 100 < found[0].budget < found[1].budget
     assert (found[2].budget, found[2].path, found[2].start) == (0, "", 0)
     file, lines = of_file("a.py", "a = 1\nb = 2", Kind.CODE)
-    files = section(Kind.CODE, file, lines={"a.py": lines})
-    files.rejected = {file: BUDGET}
-    ((omission),) = omissions([files], 0)
+    files = packed(0, section(Kind.CODE, file, lines={"a.py": lines}))
+    assert list(files.remaining(files.inputs.sections[0])) == [file]
+    ((omission),) = omissions(files, 0)
     assert (omission.path, omission.start, omission.end) == ("a.py", 1, 2)
     assert len(omission.handle) == 8
