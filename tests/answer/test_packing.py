@@ -18,16 +18,14 @@ from satchel.answer.packing import (
     LIMIT,
     SMALLEST_PIECE,
     VALUE,
-    Inputs,
     Packing,
     TextFrame,
 )
 from satchel.answer.sections import Section
 from satchel.answer.source_lines import Lines
-from satchel.tokens import counter
 from satchel.types import Chunk, Hit, Kind, Location, Role, ScoredSpan
+from tests.answer.examples import COUNTER, packed
 
-COUNTER = counter("o200k_base")
 WORDS = ["order", "retry", "queue", "worker", "socket", "price", "report", "table", "index", "cache"]
 WHOLE = 10_000
 
@@ -72,10 +70,6 @@ def spans(text: Lines, *spans: ScoredSpan, whole_item_tokens: int = 20, end: int
     location = Location(text.path, 1, end or len(text.lines))
     chunk = Chunk(f"code:{text.path}", Kind.CODE, text.path, "", location=location, role=Role.FUNCTION)
     return file_candidates(Hit(chunk, 0.5, 1.0, spans), text, whole_item_tokens)
-
-
-def packed(room: int, *sections: Section, **options: Any) -> Packing:
-    return Packing(Inputs(sections, COUNTER, TextFrame(), **options), room).fit()
 
 
 def used(packing: Packing) -> int:
