@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from satchel.answer.section import JOIN_LINES
-
 from satchel import Satchel
+from satchel.answer.groups import JOIN_LINES
 from satchel.answer.render.labels import IMPORTS
 from satchel.safety.sanitize import clean_text, redact
 from satchel.types import ContextItem, Detail, Freshness, Kind, Piece

@@ -107,7 +107,7 @@ GUARDS = (
     Guard("G6", MIDDLEWARE, "return None if kinds == [JSON] else WRONG_CONTENT", "return None", 1),
     Guard("G7", ACCESS, "len(token) < SHORTEST_TOKEN or ", ""),
     Guard("G9", MCP, "except (SatchelError, OSError):  #", "except ZeroDivisionError:  #"),
-    Guard("G9", "answer/section.py", "if not kinds:", "kinds = kinds or [Kind.CODE]\n        if not kinds:", 1),
+    Guard("G9", "answer/pins.py", "if not kinds:", "kinds = kinds or [Kind.CODE]\n        if not kinds:", 1),
     Guard("G11", MCP, "if cost(content) > most:", "if False:"),
     Guard("G12", "mcp/stdio.py", "self._open.pop(one).cancel()", "pass"),
     Guard("G13", "web/server.py", "if len(self._rows) > self._most:", "if False:", 1),
@@ -134,7 +134,7 @@ GUARDS = (
     Guard("J1", CLEAN, "if files.is_secret_file(path):", "if False:", 1),
     Guard("J2", RULES, "in _TOKENS:\n", "in _TOKENS[:0]:\n"),
     Guard("J3", "memory/scope.py", "return sanitize.text(text, self.allow).strip()", "return text.strip()"),
-    Guard("J3", "receipts/service.py", "make_request(sanitize.text(question, settings.redact_allow)",
+    Guard("J3", "answer/service.py", "make_request(sanitize.text(question, settings.redact_allow)",
           "make_request(question", 1),
     Guard("J5", RULES, "return changes / len(core) >= least and _bits(core) >= _RANDOM_BITS", "return True"),
     Guard("J7", "system/telemetry.py", "    if content:\n", "    if True:\n"),
@@ -183,13 +183,13 @@ GUARDS = (
           "gone = [self.get(one) for one in identities]"),
     Guard("K3", "graph/walk.py", "if len(targets) > most:", "if False:", 1),
     Guard("K4", "sources/vault.py", "except _problems() as error:", "except ZeroDivisionError as error:"),
-    Guard("L1", "answer/packer.py", "is not None and tokens <= room", "is not None",
+    Guard("L1", "answer/packing.py", "is not None and tokens <= room", "is not None",
           also="the written text is counted, and items are taken back"),
     Guard("L2", "tokens.py", 'len(text.encode("utf-8", "surrogatepass"))', "len(text)", 1),
     Guard("L3", "results/assembler.py", "except TimeoutError:", "except ZeroDivisionError:", 1),
     Guard("L5", "answer/source_lines.py", "current = files.content_hash(file.raw, self._key)",
           "current = content_hash"),
-    Guard("L6", "answer/packer.py", "is_twin = self._seen is not None and", "is_twin = False and"),
+    Guard("L6", "answer/packing.py", "has_twin = self.inputs.merges_twins and", "has_twin = False and"),
 )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from satchel import Satchel
-from satchel.answer import section as dedupe
+from satchel.answer import twins
 from satchel.answer.render import RenderRequest, render
 from satchel.answer.render.labels import (
     file_path,
@@ -278,7 +278,7 @@ def test_300_planted_instructions_stay_inside_their_markers(
     repository: TinyRepository, position: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """100 texts at a time, each as an item of every kind, in every format and view."""
-    monkeypatch.setattr(dedupe, "SAME_PROSE", 1.1)  # a third of them are alike, and all are to be shown
+    monkeypatch.setattr(twins, "SAME_PROSE", 1.1)  # a third of them are alike, and all are to be shown
     texts = planted()[position]
     write_files(repository, texts)
     with Satchel.open(repository.root) as satchel:

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from satchel.answer.packer import BUDGET, CLEARLY_LESS, LEAST_CUT, LIMIT, SMALLEST_PIECE, VALUE, Packer, TextFrame
-from satchel.answer.section import Section
 
-from satchel.answer.candidates import Candidate, file_candidates, record_candidate
+from satchel.answer.candidates import Candidate, Step, file_candidates, record_candidate
 from satchel.answer.companions import followers
+from satchel.answer.packing import (
+    BUDGET,
+    CLEARLY_LESS,
+    LEAST_CUT,
+    LIMIT,
+    SMALLEST_PIECE,
+    VALUE,
+    Packing,
+    TextFrame,
+)
+from satchel.answer.sections import Section
 from satchel.answer.source_lines import Lines
-from satchel.tokens import counter
 from satchel.types import Chunk, Hit, Kind, Location, Role, ScoredSpan
+from tests.answer.examples import COUNTER, packed
 
-COUNTER = counter("o200k_base")
 WORDS = ["order", "retry", "queue", "worker", "socket", "price", "report", "table", "index", "cache"]
 WHOLE = 10_000
 
@@ -32,26 +41,29 @@ def code(name: str, value: float, *, lines: int = 5, score: float = 1.0) -> tupl
     location = Location(text.path, 1, lines)
     chunk = Chunk(f"code:{text.path}", Kind.CODE, name, "", location=location, role=Role.FUNCTION)
     (candidate,) = file_candidates(Hit(chunk, 0.5, score), text, WHOLE)
-    candidate.value = value
-    return candidate, text
+    return replace(candidate, value=value), text
+
+
+def unshrinkable(made: tuple[Candidate, Lines]) -> tuple[Candidate, Lines]:
+    """The same file, shown as a whole or not at all."""
+    return replace(made[0], shrink=None), made[1]
 
 
 def section(*rows: tuple[Candidate, Lines], kind: Kind = Kind.CODE, **options: Any) -> Section:
     lines = {text.path: text for _, text in rows}
     fields = {"weight": 1.0, "item_limit": 100, **options}
-    return Section(kind, candidates=[one for one, _ in rows], lines=lines, **fields)
+    return Section(kind, candidates=tuple(one for one, _ in rows), lines=lines, **fields)
 
 
 def record(number: int, text: str, value: float = 0.0, cap: float = WHOLE, terms: Sequence[str] = ()) -> Candidate:
     chunk = Chunk(f"memory:{number}", Kind.MEMORY, f"m{number}", "")
     made = record_candidate(Hit(chunk, 0.5, 1.0), text, cap, frozenset(terms))
-    made.value, made.body = value, text
-    return made
+    return replace(made, value=value, body=text)
 
 
 def records(*candidates: Candidate, **options: Any) -> Section:
     fields: dict[str, Any] = {"weight": 1.0, "item_limit": 100, **options}
-    return Section(Kind.MEMORY, candidates=list(candidates), lines={}, **fields)
+    return Section(Kind.MEMORY, candidates=candidates, lines={}, **fields)
 
 
 def spans(text: Lines, *spans: ScoredSpan, whole_item_tokens: int = 20, end: int = 0) -> list[Candidate]:
@@ -60,111 +72,102 @@ def spans(text: Lines, *spans: ScoredSpan, whole_item_tokens: int = 20, end: int
     return file_candidates(Hit(chunk, 0.5, 1.0, spans), text, whole_item_tokens)
 
 
-def packer(*sections: Section, **options: Any) -> Packer:
-    return Packer(sections, COUNTER, TextFrame(), **options)
+def used(packing: Packing) -> int:
+    return sum(group.tokens for groups in packing.groups.values() for group in groups.values())
 
 
-def names(one: Section) -> list[str]:
-    """What is shown, in the order in which it was admitted."""
-    return [group.key.removesuffix(".py") for group in one.groups.values()]
+def names(packing: Packing, place: int = 0) -> list[str]:
+    """What is shown of a section, in the order in which it was admitted."""
+    return [group.key.removesuffix(".py") for group in packing.groups[packing.inputs.sections[place]].values()]
 
 
-def left(one: Section) -> dict[str, str]:
-    return {candidate.group.removesuffix(".py"): reason for candidate, reason in one.rejected.items()}
+def left(packing: Packing, place: int = 0) -> dict[str, str]:
+    rejected = packing.rejected[packing.inputs.sections[place]]
+    return {candidate.group.removesuffix(".py"): reason for candidate, reason in rejected.items()}
 
 
 def test_the_best_value_for_its_cost_comes_first() -> None:
     dear, cheap, poor = code("dear", 1.0, lines=30), code("cheap", 0.9), code("poor", -2.0)
-    made = section(poor, dear, cheap)
-    used = packer(made).fill(10_000)
-    assert names(made) == ["cheap", "dear", "poor"]
-    assert used == made.tokens == sum(group.tokens for group in made.groups.values())
-    assert made.rejected == {}
+    packing = packed(10_000, section(poor, dear, cheap))
+    assert names(packing) == ["cheap", "dear", "poor"]
+    assert left(packing) == {}
+    later = packed(0, section(poor, dear, cheap))
+    assert used(later) == 0
+    assert later.refill(10_000) == used(later) == used(packing)
+    assert names(later) == names(packing)
 
 
 def test_candidates_of_all_sections_are_on_one_scale() -> None:
-    first, second = section(code("one", 1.0)), section(code("two", -1.0), kind=Kind.DOC, level=3.0)
-    packer(first, second).fill(70)
-    assert (names(first), names(second)) == ([], ["two"])
-    assert left(first) == {"one": BUDGET}
+    first, second = section(code("one", 1.0)), section(code("two", 2.0), kind=Kind.DOC, level=3.0)
+    packing = packed(70, first, second)
+    assert (names(packing), names(packing, 1)) == ([], ["two"])
+    assert left(packing) == {"one": BUDGET}
 
 
 def test_what_does_not_fit_is_shrunk() -> None:
     made = section(code("long", 1.0, lines=60))
-    used = packer(made).fill(200)
-    ((_, step),) = made.groups["long.py"].picks
-    assert SMALLEST_PIECE <= used <= 200
+    packing = packed(200, made)
+    ((_, step),) = packing.groups[made]["long.py"].picks
+    assert SMALLEST_PIECE <= used(packing) <= 200
     assert step.ranges[0][1] < 60
 
 
 def test_lines_of_a_file_are_not_cut_into_a_scrap_unless_nothing_else_is_shown() -> None:
     room = LEAST_CUT + TextFrame().item
     rows = code("first", 1.0), code("long", 0.5, lines=60)
-    alone, beside = section(rows[1]), section(*rows)
-    assert 0 < packer(alone).fill(room) <= room
-    first = packer(section(rows[0])).fill(WHOLE)
-    packer(beside).fill(first + room)
+    assert 0 < used(packed(room, section(rows[1]))) <= room
+    first = used(packed(WHOLE, section(rows[0])))
+    beside = packed(first + room, section(*rows))
     assert names(beside) == ["first"]
     assert left(beside) == {"long": BUDGET}
 
 
 def test_what_cannot_be_shrunk_into_the_room_is_left_out_and_something_nearly_as_good_is_shown() -> None:
-    large = code("large", 1.0, lines=30)
-    large[0].shrink = None
-    made = section(large, code("small", 1.0 - CLEARLY_LESS + 0.1))
-    packer(made).fill(150)
-    assert (names(made), left(made)) == (["small"], {"large": BUDGET})
+    large = unshrinkable(code("large", 1.0, lines=30))
+    packing = packed(150, section(large, code("small", 1.0 - CLEARLY_LESS + 0.1)))
+    assert (names(packing), left(packing)) == (["small"], {"large": BUDGET})
 
 
 def test_nothing_clearly_weaker_is_shown_once_something_better_had_no_room() -> None:
     def filled(**options: Any) -> tuple[list[str], dict[str, str]]:
-        large = code("large", 3.0, lines=30)
-        large[0].shrink = None
-        made = section(large, code("weak", 1.0))
-        packer(made, **options).fill(150)
-        return names(made), left(made)
+        large = unshrinkable(code("large", 3.0, lines=30))
+        packing = packed(150, section(large, code("weak", 1.0)), **options)
+        return names(packing), left(packing)
 
     assert filled() == ([], {"large": BUDGET, "weak": BUDGET})
     assert filled(is_strict=False) == (["weak"], {"large": BUDGET})
 
 
 def test_what_is_worth_far_less_than_the_best_is_not_shown_even_if_there_is_room() -> None:
-    made = section(code("best", 3.0), code("near", 1.5), code("far", 0.5))
-    packing = packer(made, value_range=2.0)
-    packing.fill(10_000)
-    assert (names(made), left(made)) == (["best", "near"], {"far": VALUE})
+    packing = packed(10_000, section(code("best", 3.0), code("near", 1.5), code("far", 0.5)), value_range=2.0)
+    assert (names(packing), left(packing)) == (["best", "near"], {"far": VALUE})
     assert not packing.is_full
 
 
 def test_the_range_counts_from_the_best_that_was_found_also_if_the_session_has_it() -> None:
-    made = section(code("near", 1.0), best=4.0)
-    packer(made, value_range=2.0).fill(10_000)
-    assert left(made) == {"near": VALUE}
+    assert left(packed(10_000, section(code("near", 1.0), best=4.0), value_range=2.0)) == {"near": VALUE}
 
 
 def test_a_pin_is_shown_first_whatever_its_value() -> None:
-    pin, best = code("pin", -9.0), code("best", 3.0)
-    pin[0].pinned = True
-    made = section(best, pin)
-    packer(made, value_range=1.0).fill(10_000)
-    assert names(made) == ["pin", "best"]
+    (pin, text), best = code("pin", -9.0), code("best", 3.0)
+    made = section(best, (replace(pin, pinned=True), text))
+    assert names(packed(10_000, made, value_range=1.0)) == ["pin", "best"]
 
 
 def test_the_limits_count_items_and_not_pieces() -> None:
     made = section(*(code(f"f{number}", 3.0 - number) for number in range(4)))
-    packer(made, most_items=2).fill(10_000)
-    assert (names(made), left(made)) == (["f0", "f1"], {"f2": LIMIT, "f3": LIMIT})
-    own = section(*(code(f"f{number}", 3.0 - number) for number in range(3)), item_limit=1)
-    packer(own).fill(10_000)
-    assert left(own) == {"f1": LIMIT, "f2": LIMIT}
+    packing = packed(10_000, made, most_items=2)
+    assert (names(packing), left(packing)) == (["f0", "f1"], {"f2": LIMIT, "f3": LIMIT})
+    limited = section(*(code(f"f{number}", 3.0 - number) for number in range(3)), item_limit=1)
+    assert left(packed(10_000, limited)) == {"f1": LIMIT, "f2": LIMIT}
 
 
 def test_with_shares_every_section_gets_its_part_and_the_rest_goes_to_the_best() -> None:
     def filled(room: int, **options: Any) -> tuple[int, int]:
         strong = section(*(code(f"s{n}", 9.0 - n / 10, lines=8) for n in range(6)), weight=3.0)
         weak = section(*(code(f"w{n}", 1.0 - n / 10, lines=8) for n in range(6)), kind=Kind.DOC)
-        packer(strong, weak, is_strict=False, **options).fill(room)
-        return len(strong.groups), len(weak.groups)
+        packing = packed(room, strong, weak, is_strict=False, **options)
+        return len(packing.groups[strong]), len(packing.groups[weak])
 
     assert filled(600)[1] == 0
     assert filled(600, shares=True)[1] == 1
@@ -173,8 +176,8 @@ def test_with_shares_every_section_gets_its_part_and_the_rest_goes_to_the_best()
 
 def test_within_a_share_the_range_is_that_of_the_section() -> None:
     strong, weak = section(code("s", 9.0)), section(code("w0", 1.0), code("w1", -3.0), kind=Kind.DOC)
-    packer(strong, weak, shares=True, value_range=2.0).fill(10_000)
-    assert (names(weak), left(weak)) == (["w0"], {"w1": VALUE})
+    packing = packed(10_000, strong, weak, shares=True, value_range=2.0)
+    assert (names(packing, 1), left(packing, 1)) == (["w0"], {"w1": VALUE})
 
 
 def test_of_a_share_one_chunk_takes_only_its_part_so_that_others_are_seen() -> None:
@@ -182,10 +185,9 @@ def test_of_a_share_one_chunk_takes_only_its_part_so_that_others_are_seen() -> N
         text = Lines("big.py", tuple(body("big", 100)))
         big = spans(text, *(ScoredSpan(start, start + 4, 3.0 - start / 1000) for start in range(2, 98, 8)))
         small = code("small", 1.0)
-        made = Section(Kind.CODE, 1.0, [*big, small[0]], {"big.py": text, "small.py": small[1]}, 100)
+        made = Section(Kind.CODE, 1.0, (*big, small[0]), {"big.py": text, "small.py": small[1]}, 100)
         other = section(*(code(f"o{number}", 3.0) for number in range(20)), kind=Kind.DOC)
-        packer(made, other, shares=True, **options).fill(1_000)
-        return names(made)
+        return names(packed(1_000, made, other, shares=True, **options))
 
     assert filled() == ["big"]
     assert filled(chunk_share=0.5) == ["big", "small"]
@@ -196,82 +198,73 @@ def test_a_reserve_comes_before_everything_and_goes_back_where_it_is_not_needed(
     def filled(reserve: int, room: int = 350) -> tuple[list[str], list[str]]:
         strong = section(code("s0", 9.0, lines=12), code("s1", 8.9, lines=12))
         weak = section(code("w", 0.0), kind=Kind.DOC, reserve=reserve)
-        packer(strong, weak).fill(room)
-        return names(strong), names(weak)
+        packing = packed(room, strong, weak)
+        return names(packing), names(packing, 1)
 
-    room = section(code("s0", 9.0, lines=12), code("s1", 8.9, lines=12))
-    needed = packer(room).fill(10_000)
+    needed = used(packed(10_000, section(code("s0", 9.0, lines=12), code("s1", 8.9, lines=12))))
     assert filled(0, needed) == (["s0", "s1"], [])
     assert filled(100, needed)[1] == ["w"]
     assert filled(1_000, needed + 100) == (["s0", "s1"], ["w"])
 
 
 def test_the_last_admissions_are_taken_back_and_tried_again_when_there_is_room() -> None:
-    made = section(*(code(f"f{number}", 3.0 - number / 10) for number in range(3)))
-    packing = packer(made)
-    used = packing.fill(10_000)
+    packing = packed(10_000, section(*(code(f"f{number}", 3.0 - number / 10) for number in range(3))))
+    most = used(packing)
     assert packing.take_back(1)
-    assert (names(made), left(made)) == (["f0", "f1"], {"f2": BUDGET})
-    assert made.tokens < used
+    assert (names(packing), left(packing)) == (["f0", "f1"], {"f2": BUDGET})
+    assert used(packing) < most
     assert packing.take_back(10_000)
-    assert (names(made), made.tokens) == ([], 0)
+    assert (names(packing), used(packing)) == ([], 0)
     assert not packing.take_back(1)
     assert packing.is_full
-    assert packing.refill(10_000) == used
-    assert names(made) == ["f0", "f1", "f2"]
+    assert packing.refill(10_000) == most
+    assert names(packing) == ["f0", "f1", "f2"]
 
 
 def test_a_refill_tries_only_what_had_no_room() -> None:
     made = section(code("best", 3.0), code("next", 2.9, lines=30), code("far", -3.0))
-    packing = packer(made, value_range=2.0)
-    packing.fill(100)
+    packing = packed(100, made, value_range=2.0)
     packing.refill(5_000)
-    assert set(names(made)) == {"best", "next"}
-    assert left(made) == {"far": VALUE}
+    assert set(names(packing)) == {"best", "next"}
+    assert left(packing) == {"far": VALUE}
 
 
 def test_a_twin_is_an_origin_of_what_is_shown_and_waits_again_when_that_is_taken_back() -> None:
     one, two = record(1, "The pool has nine connections."), record(2, "the pool has NINE connections", -0.5)
     made = records(one, two)
-    packing = packer(made)
-    packing.fill(1_000)
-    assert one.twins == [two]
-    assert left(made) == {}
+    packing = packed(1_000, made)
+    assert packing.groups[made]["memory:1"].twins_of(one) == [two]
+    assert left(packing) == {}
     packing.take_back(1)
-    assert left(made) == {"memory:1": BUDGET, "memory:2": BUDGET}
-    assert one.twins == []
+    assert left(packing) == {"memory:1": BUDGET, "memory:2": BUDGET}
+    assert packing.groups[made] == {}
     apart = records(record(1, "The pool has nine connections."), record(2, "the pool has NINE connections"))
-    packer(apart, merges_twins=False).fill(1_000)
-    assert len(apart.groups) == 2
+    assert set(names(packed(1_000, apart, merges_twins=False))) == {"memory:1", "memory:2"}
 
 
 def test_without_lines_a_file_costs_only_its_places() -> None:
-    large = code("large", 1.0, lines=30)
-    large[0].shrink = None
-    made = section(large)
-    assert packer(made, shows_lines=False).fill(80) <= 80
-    assert names(made) == ["large"]
+    packing = packed(80, section(unshrinkable(code("large", 1.0, lines=30))), shows_lines=False)
+    assert used(packing) <= 80
+    assert names(packing) == ["large"]
 
 
 def test_a_huge_record_is_never_counted_whole() -> None:
     text = "\n".join(f"line {number} of a log about {WORDS[number % 10]}" for number in range(40_000))
     made = records(record(1, text, cap=10_000_000, terms=["price"]))
-    used = packer(made).fill(300)
-    assert 100 < used <= 300
+    assert 100 < used(packed(300, made)) <= 300
 
 
 def test_a_record_whose_tokens_are_dearer_than_its_characters_is_shrunk_by_what_they_cost() -> None:
     made = records(record(1, "ᚠᛇᚻ᛫ᛒᛦᚦ᛫ᚠᚱᚩᚠᚢᚱ᛫ᚠᛁᚱᚪ\n" * 40))
-    used = packer(made).fill(200)
-    assert 60 < used <= 200
+    assert 60 < used(packed(200, made)) <= 200
 
 
 def test_a_passage_of_a_record_grows_into_the_room_that_is_left() -> None:
     text = " ".join(f"Sentence {number} tells of {WORDS[number % 10]} {number}." for number in range(400))
     made = records(record(1, text, cap=300.0, terms=["price"]), follow=followers(None, frozenset({"price"})))
-    used = packer(made).fill(2_500)
-    assert 900 < used <= 2_500
-    group = made.groups["memory:1"]
+    packing = packed(2_500, made)
+    assert 900 < used(packing) <= 2_500
+    group = packing.groups[made]["memory:1"]
     assert len(group.picks) > 1
     assert len(group.picks[-1][1].text) > len(group.picks[0][1].text)
 
@@ -280,63 +273,64 @@ def test_the_rest_of_a_function_is_shown_before_weaker_pieces() -> None:
     text = Lines("a.py", tuple(body("alpha", 30)))
     (span,) = spans(text, ScoredSpan(10, 14, 2.0))
     weak = code("weak", 0.2)
-    made = Section(Kind.CODE, 1.0, [span, weak[0]], {"a.py": text, "weak.py": weak[1]}, 100)
-    made.follow = followers(None, frozenset())
-    packer(made).fill(COUNTER.count(text.text(1, 30)) + 60)
-    assert made.groups["a.py"].ranges == [(1, 30)]
-    assert left(made) == {"weak": BUDGET}
+    lines = {"a.py": text, "weak.py": weak[1]}
+    made = Section(Kind.CODE, 1.0, (span, weak[0]), lines, 100, follow=followers(None, frozenset()))
+    packing = packed(COUNTER.count(text.text(1, 30)) + 60, made)
+    assert packing.groups[made]["a.py"].ranges == ((1, 30),)
+    assert left(packing) == {"weak": BUDGET}
 
 
 def test_of_a_long_function_only_the_gaps_between_shown_spans_are_closed() -> None:
     text = Lines("a.py", tuple(body("alpha", 150)))
     pieces = spans(text, ScoredSpan(20, 24, 2.0), ScoredSpan(40, 44, 1.9), ScoredSpan(130, 134, 1.8))
-    made = Section(Kind.CODE, 1.0, pieces, {"a.py": text}, 100, follow=followers(None, frozenset()))
-    packer(made).fill(20_000)
-    assert made.groups["a.py"].ranges == [(20, 44), (130, 134)]
+    made = Section(Kind.CODE, 1.0, tuple(pieces), {"a.py": text}, 100, follow=followers(None, frozenset()))
+    assert packed(20_000, made).groups[made]["a.py"].ranges == ((20, 44), (130, 134))
 
 
 def test_a_follower_is_never_shown_without_its_leader() -> None:
     text = Lines("a.py", tuple(body("alpha", 30)))
     (span,) = spans(text, ScoredSpan(10, 14, 2.0))
-    made = Section(Kind.CODE, 1.0, [span], {"a.py": text}, 100, follow=followers(None, frozenset()))
-    packing = packer(made)
-    packing.fill(20_000)
+    made = Section(Kind.CODE, 1.0, (span,), {"a.py": text}, 100, follow=followers(None, frozenset()))
+    packing = packed(20_000, made)
     packing.take_back(1)
-    assert made.groups["a.py"].ranges == [(10, 14)]
+    assert packing.groups[made]["a.py"].ranges == ((10, 14),)
     packing.take_back(20_000)
-    assert (made.groups, set(made.rejected.values())) == ({}, {BUDGET})
+    assert (packing.groups[made], set(packing.rejected[made].values())) == ({}, {BUDGET})
 
 
 def test_what_follows_a_piece_that_does_not_come_back_does_not_come_back_either() -> None:
     text = Lines("a.py", tuple(body("alpha", 30)))
-    (span,) = spans(text, ScoredSpan(4, 28, 2.0))
-    span.shrink = None
-    made = Section(Kind.CODE, 1.0, [span], {"a.py": text}, 100, follow=followers(None, frozenset()))
-    packing = packer(made)
-    packing.fill(20_000)
+    (whole,) = spans(text, ScoredSpan(4, 28, 2.0))
+    span, _ = unshrinkable((whole, text))
+    made = Section(Kind.CODE, 1.0, (span,), {"a.py": text}, 100, follow=followers(None, frozenset()))
+    packing = packed(20_000, made)
     packing.take_back(20_000)
     assert packing.refill(120) == 0
-    assert made.rejected[span] == BUDGET
-    assert {reason for one, reason in made.rejected.items() if one.leader is span} == {VALUE}
+    assert packing.rejected[made][span] == BUDGET
+    assert {reason for one, reason in packing.rejected[made].items() if one.leader is span} == {VALUE}
 
 
 @pytest.mark.parametrize("room", [0, SMALLEST_PIECE - 1])
 def test_no_room_shows_nothing(room: int) -> None:
-    made = section(code("a", 1.0))
-    assert packer(made).fill(room) == 0
-    assert left(made) == {"a": BUDGET}
+    packing = packed(room, section(code("a", 1.0)))
+    assert used(packing) == 0
+    assert left(packing) == {"a": BUDGET}
 
 
 def test_nothing_to_pack_is_no_error() -> None:
-    assert packer().fill(1_000) == 0
-    assert packer(section(), section()).fill(1_000) == 0
-    assert packer(value_range=math.inf).is_full is False
+    assert used(packed(1_000)) == 0
+    assert used(packed(1_000, section(), section())) == 0
+    assert packed(1_000, value_range=math.inf).is_full is False
 
 
 def test_without_room_for_a_new_item_no_shortened_form_is_made() -> None:
     candidate, text = code("late", 1.0)
     tried: list[float] = []
-    candidate.shrink = lambda room: tried.append(room) or ()  # type: ignore[func-returns-value]
-    one = section((candidate, text))
-    assert packer(one).fill(SMALLEST_PIECE + 4) == 0
-    assert (tried, one.rejected[candidate]) == ([], BUDGET)
+
+    def shrink(room: float) -> Sequence[Step]:
+        tried.append(room)
+        return ()
+
+    packing = packed(SMALLEST_PIECE + 4, section((replace(candidate, shrink=shrink), text)))
+    assert used(packing) == 0
+    assert (tried, left(packing)) == ([], {"late": BUDGET})

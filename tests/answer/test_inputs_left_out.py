@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.answer import pipeline
+from satchel.answer import inputs
 from satchel.answer import search as gathering
 from satchel.answer.plans import PlannedSection
 from satchel.answer.search import gather
@@ -52,19 +52,19 @@ def test_the_answer_is_the_same_without_hits_that_it_would_not_list(
     satchel: Satchel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[int] = []
-    candidates = pipeline._candidates
+    candidates = inputs._candidates
 
     def counted(*arguments: Any) -> Any:
         result = candidates(*arguments)
         made.append(len(result[0]))
         return result
 
-    monkeypatch.setattr(pipeline, "_candidates", counted)
+    monkeypatch.setattr(inputs, "_candidates", counted)
     with satchel:
         few = [answers(satchel), answers(satchel, types=["code"]), answers(satchel, exclude=["shop/part_1*.py"])]
         fewer = sum(made)
         made.clear()
-        monkeypatch.setattr(pipeline, "MOST_OMISSIONS", 1_000_000)
+        monkeypatch.setattr(inputs, "MOST_OMISSIONS", 1_000_000)
         monkeypatch.setattr(gathering, "LEAST_PROSE", 0.0)
         assert few == [
             answers(satchel), answers(satchel, types=["code"]), answers(satchel, exclude=["shop/part_1*.py"])
@@ -75,7 +75,7 @@ def test_the_answer_is_the_same_without_hits_that_it_would_not_list(
 def test_all_candidates_are_made_where_they_are_counted(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
     with satchel:
         shown = satchel.assemble(QUESTION, show_meta=True).text
-        monkeypatch.setattr(pipeline, "MOST_OMISSIONS", 1_000_000)
+        monkeypatch.setattr(inputs, "MOST_OMISSIONS", 1_000_000)
         assert satchel.assemble(QUESTION, show_meta=True).text == shown
 
 
