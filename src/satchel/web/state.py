@@ -7,7 +7,7 @@ When a client disconnects, its waiting request is dropped, and its running one i
 from __future__ import annotations
 
 import asyncio
-import threading
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -42,25 +42,20 @@ class ClientGoneError(Exception):
 
 
 class Indexing:
-    """A `Progress` whose state can be read while another thread reports to it."""
+    """A `Progress` that can be read while another thread reports to it."""
 
     def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._phase = ""
-        self._done = 0
-        self._total = 0
         self.is_first = True
         self.failure = ""
+        self._phase, self._done, self._total = "", 0, 0
 
     def phase(self, name: str, total: int) -> None:
         """Start a phase of `total` steps."""
-        with self._guard:
-            self._phase, self._done, self._total = name, 0, total
+        self._phase, self._done, self._total = name, 0, total
 
     def advance(self, count: int) -> None:
         """Count more finished steps."""
-        with self._guard:
-            self._done += count
+        self._done += count
 
     def state(self) -> dict[str, Any]:
         """Return the progress of the current run, or the end of the last one, as plain JSON values.
@@ -68,14 +63,8 @@ class Indexing:
         `running`: the run at the start, for which questions wait, is not finished; `phase` with `done` of `total` steps
         (0 if unknown) is the last report of any run.
         """
-        with self._guard:
-            return {
-                "running": self.is_first,
-                "phase": self._phase,
-                "done": self._done,
-                "total": self._total,
-                "failure": self.failure,
-            }
+        steps = {"phase": self._phase, "done": self._done, "total": self._total}
+        return {"running": self.is_first, **steps, "failure": self.failure}
 
 
 class ServerState:
@@ -84,8 +73,9 @@ class ServerState:
     def __init__(self, engine: Satchel) -> None:
         self.engine = engine
         self.indexing = Indexing()
-        self.asking, self.looking = Calls(engine.settings.serve_threads), Calls(LOOKING_THREADS)
+        self._asking, self._looking = Calls(engine.settings.serve_threads), Calls(LOOKING_THREADS)
         self._index_run = Calls(1)
+        self._calls = (self._asking, self._looking, self._index_run)
         self._first: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -98,9 +88,11 @@ class ServerState:
         A failure becomes part of the state; later questions try again and report their own error.
         """
         try:
-            _refresh(self.engine, self.indexing, should_stop)
-            if not should_stop():
-                self.engine.start_embedding()
+            while not should_stop():
+                with contextlib.suppress(LockedError):  # after `index.lock_wait_s`, as another process builds it
+                    self.engine.refresh(progress=self.indexing, should_stop=should_stop)
+                    self.engine.start_embedding()
+                    break
         except (SatchelError, OSError) as error:
             self.indexing.failure = str(error)
             telemetry.warning("the index is not up to date", reason=str(error))
@@ -137,7 +129,7 @@ class ServerState:
             job.cancel()
 
     async def _in_time(self, work: Callable[[ShouldStop], Answer], *, needs_index: bool) -> Answer:
-        seconds, calls = self.engine.settings.serve_deadline_s, self.asking if needs_index else self.looking
+        seconds, calls = self.engine.settings.serve_deadline_s, self._asking if needs_index else self._looking
         timer = asyncio.timeout(seconds)
         try:
             async with timer:
@@ -152,16 +144,14 @@ class ServerState:
 
     def stop(self) -> None:
         """Ask all work to stop."""
-        for calls in (self.asking, self.looking, self._index_run):
+        for calls in self._calls:
             calls.stop()
 
     def close(self) -> bool:
         """Stop and wait for all work; returns whether it ended in time."""
         deadline = time.monotonic() + END_SECONDS
         self.stop()
-        ended = [
-            calls.close(max(0.0, deadline - time.monotonic())) for calls in (self.asking, self.looking, self._index_run)
-        ]
+        ended = [calls.close(max(0.0, deadline - time.monotonic())) for calls in self._calls]
         return all(ended)
 
 
@@ -169,12 +159,3 @@ async def _disconnected(receive: Receive) -> None:
     """Return when the client goes away."""
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-def _refresh(engine: Satchel, progress: Indexing, should_stop: Callable[[], bool]) -> None:
-    while not should_stop():
-        try:
-            engine.refresh(progress=progress, should_stop=should_stop)
-        except LockedError:  # after `index.lock_wait_s`, because another process builds the first index
-            continue
-        return

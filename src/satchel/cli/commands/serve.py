@@ -103,15 +103,14 @@ def serve_command(
         own_port = sock.getsockname()[1]
         unused = get_context("spawn").Semaphore() if workers > 1 else None
         access, origins = Access(token, own_port, users, unused), own_origins(host, own_port, others)
-        announce = partial(
-            announcer(is_opened=is_opened), f"http://{bracketed(reachable(host))}:{own_port}/?token={access.ticket}"
-        )
+        address = f"http://{bracketed(reachable(host))}:{own_port}/?token={access.ticket}"
+        started = partial(announce, address, is_opened=is_opened)
         with opened(invocation) as satchel:
             drain_seconds = satchel.settings.serve_drain_s
             if workers == 1:
-                return _alone(satchel, sock, origins, access, announce, invocation.color)
+                return _alone(satchel, sock, origins, access, started, invocation.color)
         worker = Worker(invocation.root, origins, access, collect_seldom)
-        return _several(supervisor(worker, workers, sock, drain_seconds), sock, announce)
+        return _several(supervisor(worker, workers, sock, drain_seconds), sock, started)
 
 
 def _change_tokens(users: UserTokens, added: str | None, removed: str | None, *, read_only: bool) -> bool:
@@ -132,7 +131,7 @@ def _alone(
     sock: socket,
     origins: Origins,
     access: Access,
-    announce: Callable[[], None],
+    started: Callable[[], None],
     color: str,
 ) -> int:
     """Serve in this process, which answers hooks and commands of its root too; returns the exit code."""
@@ -147,7 +146,7 @@ def _alone(
     with Resident(lambda: satchel, ".", satchel.places.root) as resident:
         try:
             with Interrupt(lambda: setattr(running, "should_exit", True)) as interrupt:
-                announce()
+                started()
                 running.run([sock])
         finally:
             has_ended = state.close() and resident.close(END_SECONDS)
@@ -156,7 +155,7 @@ def _alone(
     return _end_code(interrupt)
 
 
-def _several(processes: Multiprocess, sock: socket, announce: Callable[[], None]) -> int:
+def _several(processes: Multiprocess, sock: socket, started: Callable[[], None]) -> int:
     """Serve in several processes; returns the exit code."""
 
     def end() -> None:
@@ -164,7 +163,7 @@ def _several(processes: Multiprocess, sock: socket, announce: Callable[[], None]
 
     with Interrupt(end) as interrupt:
         try:
-            announce()
+            started()
             processes.run()
         except KeyboardInterrupt:
             sock.close()  # else new connections would wait for a process that accepts them
@@ -199,17 +198,13 @@ def check_reach(host: str, environ: Mapping[str, str], *, allow_remote: bool, ha
         )
 
 
-def announcer(*, is_opened: bool) -> Callable[[str], None]:
-    """Return a function that prints the address of the page, and hints on standard error."""
-
-    def announce(address: str) -> None:
-        streams.write_line(address)
-        streams.say("this link works once; Ctrl-C ends the server")
-        if is_opened:
-            # In a thread: the server answers only after this returns, and a browser in a terminal blocks.
-            threading.Thread(target=_open, args=(address,), name="satchel-browser", daemon=True).start()
-
-    return announce
+def announce(address: str, *, is_opened: bool) -> None:
+    """Print the address of the page, with hints on standard error, and open it in the browser if `is_opened`."""
+    streams.write_line(address)
+    streams.say("this link works once; Ctrl-C ends the server")
+    if is_opened:
+        # In a thread: the server answers only after this returns, and a browser in a terminal blocks.
+        threading.Thread(target=_open, args=(address,), name="satchel-browser", daemon=True).start()
 
 
 def _open(address: str) -> None:
