@@ -110,7 +110,7 @@ GUARDS = (
     Guard("G9", "answer/pins.py", "if not kinds:", "kinds = kinds or [Kind.CODE]\n        if not kinds:", 1),
     Guard("G11", MCP, "if cost(content) > most:", "if False:"),
     Guard("G12", "mcp/stdio.py", "self._open.pop(one).cancel()", "pass"),
-    Guard("G13", "web/server.py", "if len(self._rows) > self._most:", "if False:", 1),
+    Guard("G13", MIDDLEWARE, "if self._in_progress >= self._most:", "if False:", 1),
     Guard("G14", "web/page/dom.js", "const made = document.createElementNS(SVG, name);", "made.innerHTML = name;", 1),
     Guard("G15", MCP, "if names := [one.name for one in operation.options if one.name not in _UNNAMED]:",
           "if names := [*{one.name for one in operation.options if one.name not in _UNNAMED}]:"),

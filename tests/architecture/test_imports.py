@@ -20,7 +20,6 @@ LEAF_FILES = (
     "settings",
     "system.files",
     "system.state_files",
-    "system.listener",
     "system.telemetry",
     "system.threads",
     "system.git",

@@ -50,11 +50,12 @@ _FIRST_EXIT_CODE = 128
 class Interrupt:
     """While the block runs, SIGINT, SIGTERM and SIGHUP set a flag; a second one raises KeyboardInterrupt.
 
-    The first asks the work to stop and keep what is done. A signal that the process was started to ignore (nohup)
-    stays ignored. Outside the main thread it does nothing, because only that one may handle signals.
+    The first asks the work to stop and keep what is done, and calls `then`. A signal that the process was started to
+    ignore (nohup) stays ignored. Outside the main thread it does nothing, because only that one may handle signals.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, then: Callable[[], object] = lambda: None) -> None:
+        self._then = then
         self._received = 0
         self._previous: dict[int, Any] = {}
 
@@ -80,6 +81,7 @@ class Interrupt:
         if self._received:
             raise KeyboardInterrupt
         self._received = number
+        self._then()
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
