@@ -45,7 +45,7 @@ class Target:
 class Case:
     """A question, the state of a repository that it is about, and what is to be reached; nothing for an absent one.
 
-    `names` are identifiers that a model expected in the answering code, written before it saw any of it.
+    `names` are identifiers that somebody expected in the answering code before the answer was looked up.
     """
 
     id: str

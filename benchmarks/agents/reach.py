@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -153,7 +154,10 @@ def main() -> int:
     }
     print(tables(result, every=options.groups))
     if options.summary:
-        options.summary.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        text = re.sub(
+            r"\[\s+([^\[\]{}]*?)\s+\]", lambda part: f"[{' '.join(part[1].split())}]", json.dumps(result, indent=1)
+        )
+        options.summary.write_text(f"{text}\n", encoding="utf-8")
     return int(any(row["failure"] for row in rows))
 
 
