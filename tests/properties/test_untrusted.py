@@ -32,7 +32,7 @@ from satchel.answer.render.labels import (
     sections,
 )
 from satchel.memory.model import Value
-from satchel.memory.records import value_document
+from satchel.memory.records import document_of
 from satchel.safety.sanitize import NAME_CHARACTERS
 from satchel.sources.conversations import Exchange
 from satchel.testing import TinyRepository
@@ -127,7 +127,7 @@ def write_records(satchel: Satchel, texts: Sequence[str]) -> None:
     )
     workspace = satchel.memory.notebook.workspace
     with satchel.memory_store.write() as writer:
-        writer.put([value_document(value(number, text, workspace)) for number, text in enumerate(texts)])
+        writer.put([document_of(value(number, text, workspace)) for number, text in enumerate(texts)])
         writer.merge(lambda: False)
 
 
