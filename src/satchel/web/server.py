@@ -7,8 +7,9 @@ import math
 import os
 import signal
 import socket
+import threading
 from collections.abc import Callable
-from functools import partial
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,6 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from satchel.errors import SatchelError, UsageError
-from satchel.mcp.pipes import Parent
 from satchel.system import telemetry
 
 if TYPE_CHECKING:
@@ -114,7 +114,13 @@ class Worker:
             telemetry.warning("a worker cannot start", reason=str(error))
             raise SystemExit(STARTUP_FAILURE) from error
         self._prepare()
-        end = partial(os.kill, os.getpid(), signal.SIGTERM)
-        Parent(end, grace=engine.settings.serve_drain_s + END_SECONDS).watch()
+        threading.Thread(target=_end_with_parent, name="satchel-parent", daemon=True).start()
         state = ServerState(engine)
         return application(state, self._origins, self._access, has_siblings=True, at_end=engine.close)
+
+
+def _end_with_parent() -> None:
+    """End this process as soon as the one that started it has ended."""
+    if (parent := parent_process()) is not None:
+        parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
