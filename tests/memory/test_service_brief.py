@@ -109,6 +109,31 @@ def test_a_failure_about_nothing_here_is_answered_with_nothing(engine: Satchel) 
     assert (context.text, context.items) == ("", ())
 
 
+@pytest.mark.parametrize(
+    "log",
+    [
+        "TypeError: unsupported operand in the glyph renderer\n",
+        "npm ERR! code ELIFECYCLE\nnpm ERR! errno 2\nnpm ERR! build: `webpack --mode production`\n",
+        'File "/srv/pdf/glyphs.py", line 15, in flush_glyphs\n    canvas.flush(page)\nGlyphError: page has no canvas\n',
+        "[ERROR] Failed to execute goal org.apache.maven.plugins: OrderSheet.java:[42,17] cannot find symbol\n",
+    ],
+    ids=["sentence", "npm", "trace of others", "maven"],
+)
+def test_a_failure_like_nothing_here_is_silent(engine: Satchel, log: str) -> None:
+    write_attempts(engine, 40)
+    context = engine.brief(log, now=NOW)
+    assert [(item.source, item.title, item.relevance) for item in context.items] == []
+
+
+def test_an_attempt_that_is_not_like_the_failure_is_not_shown_beside_its_code(engine: Satchel) -> None:
+    write_attempts(engine, 40)
+    trace = 'File "/home/me/shop/client.py", line 21, in _post\n    canvas.flush(page)\nGlyphError: no canvas\n'
+    context = engine.brief(trace, now=NOW)
+    assert headings(context.text) == ["Where in the code"]
+    assert context.items[0].title == "shop/client.py"
+    assert all(item.relevance >= 0.01 for item in context.items)
+
+
 def test_an_empty_failure_is_an_error(engine: Satchel) -> None:
     with pytest.raises(UsageError, match="the failure is empty"):
         engine.brief(" \n")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from satchel.answer.candidates import Candidate
-from satchel.answer.plans import PlannedSection
+from satchel.answer.plans import FAILURE, PlannedSection
 from satchel.answer.request import AssembleRequest
 from satchel.answer.search import is_weak
 from satchel.answer.sections import Section
@@ -116,7 +116,11 @@ def fill_policy(
 def value_range(request: AssembleRequest) -> float:
     """Return the largest distance in value (log scale) from the best candidate to a shown one."""
     doublings = math.log2(request.max_tokens / USUAL_BUDGET)
-    return math.inf if request.fill or request.plan else VALUE_RANGE + RANGE_PER_DOUBLING * max(doublings, 0.0)
+    return (
+        math.inf
+        if request.fill or request.plan not in ("", FAILURE)
+        else VALUE_RANGE + RANGE_PER_DOUBLING * max(doublings, 0.0)
+    )
 
 
 def level_of(section: PlannedSection, candidates: Sequence[Candidate]) -> float:

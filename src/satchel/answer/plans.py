@@ -110,10 +110,6 @@ COMMIT_WEIGHTS = {"recency": 1.0}
 
 ATTEMPTS, PLACES = "What failed like this before", "Where in the code"
 
-ATTEMPT_FLOOR = 0.005
-"""Lower than the floor of other questions: a log has a dozen names, and an attempt with its error and one of its files
-is worth reading."""
-
 FAILURE_TITLE = "Brief after a failure"
 
 _WENT_WELL = pattern(r"\b(?:ok(?:ay)?|all good|pass(?:ed|es)|succe\w+|done|completed?|finished)\b", re.IGNORECASE)
@@ -135,8 +131,8 @@ class PlannedSection:
 
     `title` is the heading above its items, empty for the one of the kind. `filters` select its records, None for the
     filters of the request. With `ranked_by` nothing is searched: records are ranked by their own fields. `question`
-    replaces that of the request. `floor` is the least relevance, None for the calibrated one. With a `side`,
-    experiences show that side, or in less space their root cause.
+    replaces that of the request; if it is hardly answered, the section is left out. With a `side`, experiences show
+    that side, or in less space their root cause.
     """
 
     kind: Kind
@@ -146,7 +142,6 @@ class PlannedSection:
     filters: Filters | None = None
     ranked_by: FieldRanking | None = None
     question: str = ""
-    floor: float | None = None
     side: Axis | None = None
 
     @property
@@ -250,16 +245,12 @@ def failure_plan(request: AssembleRequest) -> Plan:
         return Plan((), FAILURE_TITLE, unique=True)
     question = question_of_failure(query)
     falsified, errors = Filters(outcome=OutcomeStatus.FALSIFIED), Filters(category=MemoryCategory.ERROR)
-    # A log is long, so a file that its trace leads to may contain a small share of its words.
-    floor = 0.0 if query.trace.places or query.paths else None
     limit = request.limit
-    attempts = PlannedSection(
-        Kind.EXPERIENCE, 3.0, limit, ATTEMPTS, falsified, question=question, floor=ATTEMPT_FLOOR, side=Axis.FULL
-    )
-    memories = PlannedSection(Kind.MEMORY, 1.0, limit, ATTEMPTS, errors, question=question, floor=ATTEMPT_FLOOR)
+    attempts = PlannedSection(Kind.EXPERIENCE, 3.0, limit, ATTEMPTS, falsified, question=question, side=Axis.FULL)
+    memories = PlannedSection(Kind.MEMORY, 1.0, limit, ATTEMPTS, errors, question=question)
     # The first line of a question counts most, but the first line of a log is not telling.
     text = "\n".join((*reported_errors(query)[:1], request.query))
-    places = PlannedSection(Kind.CODE, 4.0, limit, PLACES, question=text, floor=floor)
+    places = PlannedSection(Kind.CODE, 4.0, limit, PLACES, question=text)
     return Plan((attempts, memories, places), FAILURE_TITLE, unique=True)
 
 

@@ -16,7 +16,7 @@ from satchel.search.dense import Meaning, scores
 from satchel.search.filters import silent
 from satchel.search.query import Query, analyse
 from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
-from satchel.search.strength import WEAK_FLOOR, absent_words, answer_strength, relevance_of
+from satchel.search.strength import LEAST_LISTED, WEAK_FLOOR, WEAK_ITEMS, absent_words, answer_strength, relevance_of
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.system import telemetry
@@ -401,7 +401,7 @@ be a weak match alone too."""
 
 ITEM_FLOOR = 0.01
 """Least relevance of each record and section of prose. Code has only the floor of its kind: its spans are chosen by
-value."""
+value. After a failure it counts for code as well."""
 
 RELATIVE_FLOOR = 0.15
 RELATIVE_FLOORS: Mapping[Kind, float] = {Kind.CODE: 0.0, Kind.COMMIT: 0.3}
@@ -414,12 +414,6 @@ lower for conversations. Code is ranked by file instead."""
 LEAST_PROSE = 0.08
 """Least relevance of prose in parts of the best before kinds are balanced: a stronger answer (at most odds of .85)
 lifts nothing below it over `RELATIVE_FLOOR`, because odds are lifted alike and .08 * 1.85 is less than that."""
-
-LEAST_LISTED = 0.005
-"""Least relevance of a listed hit: lower ones would be written as 0.00."""
-
-WEAK_ITEMS = 3
-"""Chunks of an answer that is a weak match: the few best, not to be relied on."""
 
 
 def is_weak(strength: float, min_score: float | None) -> bool:
@@ -463,10 +457,14 @@ def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float 
 
 
 def section_floor(row: Gathered, min_score: float | None, strength: float) -> float | None:
-    """Return the least relevance of hits of a section: None if it does not answer, 0 if it is not searched."""
+    """Return the least relevance of hits of a section: None if it does not answer, 0 if it is not searched.
+
+    Of a section with a question of its own, a weak match is no answer.
+    """
     if row.section.ranked_by is not None:
         return 0.0
     best = max((hit.relevance for hit in row.result.hits), default=0.0)
-    if row.section.floor is not None and min_score is None:
-        return max(row.section.floor, RELATIVE_FLOORS.get(row.section.kind, RELATIVE_FLOOR) * best)
+    if row.section.question and min_score is None:
+        is_answer = best >= relevance_of(WEAK_FLOOR)
+        return max(ITEM_FLOOR, RELATIVE_FLOORS.get(row.section.kind, RELATIVE_FLOOR) * best) if is_answer else None
     return floor_of(row.section.kind, best, strength, min_score)

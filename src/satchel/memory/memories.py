@@ -13,10 +13,11 @@ from satchel.memory.scope import EVERYWHERE, Notebook
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import parse_filters
 from satchel.search.query import analyse
+from satchel.search.rank_records import answering
 from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, search_kind
 from satchel.store.protocol import Store
 from satchel.system import telemetry
-from satchel.text import SAME_PROSE, shingles, similarity
+from satchel.text import EXACT_MARK, SAME_PROSE, count_terms, is_meaningful, shingles, similarity, terms_of, words
 from satchel.types import Kind, never
 from satchel.vocabulary import (
     DEFAULT_IMPORTANCE,
@@ -113,8 +114,9 @@ class Memories(Records[Memory]):
     def search(self, question: str, *, limit: int = 10, **filters: Any) -> list[FoundMemory]:
         """Return the memories that answer a question, best first; `score` is their relevance, 0 to 1.
 
-        Words count and, where there are vectors, the meaning. `filters` are the search filters of memories: `category`,
-        `min_importance`, `tags`, `since`, `until`. Raises UsageError for an unknown one.
+        What hardly matches is left out, so there may be none. Words count and, where there are vectors, the meaning.
+        `filters` are the search filters of memories: `category`, `min_importance`, `tags`, `since`, `until`. Raises
+        UsageError for an unknown one.
         """
         parsed = parse_filters(filters)
         text = self._notebook.safe(checked_text("the question", question))
@@ -123,9 +125,9 @@ class Memories(Records[Memory]):
         most = max(checked_limit(limit) * SPANS_PER_RECORD, CANDIDATE_SPANS)
         with self._store.snapshot() as store:
             likeness = scores(store, Kind.MEMORY, Meaning(self._embedder, text) if self._embedder else None)
-            hits = search_kind(
-                store, Kind.MEMORY, analyse(text), candidates=most, filters=parsed, likeness=likeness
-            ).hits
+            hits = answering(
+                search_kind(store, Kind.MEMORY, analyse(text), candidates=most, filters=parsed, likeness=likeness)
+            )
             memories = self._read(store, (hit.chunk.document for hit in hits))
         rows = [FoundMemory(memory, hit.relevance) for memory, hit in zip(memories, hits, strict=True)]
         return rows[:limit]
@@ -149,6 +151,17 @@ class Memories(Records[Memory]):
             if memory.workspace in sight and (tag is None or tag in memory.tags)
         )
         return self._listed(memories, since, limit, category=category, provenance=provenance, origin=origin)
+
+    def containing(self, question: str) -> list[Memory]:
+        """Return the memories whose text, tags or category contain every telling word of a question, newest first.
+
+        A word counts in all its forms. Raises UsageError for a question without a telling word.
+        """
+        asked = words(self._notebook.safe(checked_text("the question", question)))
+        wanted = [word for word in asked if is_meaningful(word) and terms_of(word)]
+        if not wanted:
+            raise UsageError(f"the question {question!r} names nothing: give a word that the memories contain")
+        return [memory for memory in self.listed() if _contains(memory, wanted)]
 
     def get(self, identity: str) -> Memory:
         """Return the memory with this id, also a replaced one. Raises UsageError with similar ids if there is none."""
@@ -232,6 +245,16 @@ def put_memories(store: Store, writer: Writer, memories: Sequence[Memory], gone:
     writer.merge(never)
 
 
+def _contains(memory: Memory, wanted: Iterable[str]) -> bool:
+    """Return whether a memory contains each of these words, or all parts of a compound."""
+    present = count_terms(words(" ".join((memory.content, memory.category, *memory.tags))))
+    return all(
+        EXACT_MARK + word.lower() in present
+        or all(term in present for term in terms_of(word) if not term.startswith(EXACT_MARK))
+        for word in wanted
+    )
+
+
 def checked_importance(importance: float) -> float:
     """Return a usable importance. Raises UsageError outside 0 to 1."""
     if not is_number(importance) or not 0 <= importance <= 1:
@@ -241,13 +264,13 @@ def checked_importance(importance: float) -> float:
 
 def checked_tags(tags: Iterable[str], notebook: Notebook) -> tuple[str, ...]:
     """Return the tags, each once, safe to store. Raises UsageError for an empty or long one, and for too many."""
-    words = [tag.strip() for tag in checked_names("tags", tags)]
-    for tag in words:
+    named = [tag.strip() for tag in checked_names("tags", tags)]
+    for tag in named:
         if not tag:
             raise UsageError("a tag is empty: give a word")
         if len(tag) > TAG_CHARACTERS:
             raise UsageError(f"the tag {tag[:TAG_CHARACTERS]!r}... has {len(tag)} characters: at most {TAG_CHARACTERS}")
-    safe = tuple(dict.fromkeys(notebook.safe_field(tag, TAG_CHARACTERS) for tag in words))
+    safe = tuple(dict.fromkeys(notebook.safe_field(tag, TAG_CHARACTERS) for tag in named))
     if len(safe) > MOST_TAGS:
         raise UsageError(f"there are {len(safe)} tags: at most {MOST_TAGS}")
     return safe

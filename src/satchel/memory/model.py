@@ -106,12 +106,13 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Records of several kinds that go together, and whether they are forgotten by now."""
+    """Records of several kinds that go together, how many more were `left`, and whether these are forgotten by now."""
 
     memories: Sequence[Memory] = ()
     conversations: Sequence[Remark] = ()
     experiences: Sequence[Experience] = ()
     values: Sequence[Value] = ()
+    left: int = 0
     is_forgotten: bool = False
 
     @property

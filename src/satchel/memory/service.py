@@ -81,10 +81,14 @@ class MemoryService:
         conversations = self.conversations.listed(origin=origin)
         return Chosen(self.memories.with_replaced([memory.id for memory in memories]), conversations)
 
-    def find_matching(self, question: str, limit: int) -> Chosen:
-        """Return the memories that answer a question, and the older ones that they replaced."""
-        matches = self.memories.search(question, limit=limit)
-        return Chosen(self.memories.with_replaced([match.memory.id for match in matches]))
+    def find_containing(self, question: str, limit: int | None = None) -> Chosen:
+        """Return the memories that contain every telling word of a question, and the older ones that they replaced.
+
+        With a `limit` the newest of them; `left` counts the others.
+        """
+        matches = [memory.id for memory in self.memories.containing(question)]
+        chosen = matches[:limit]
+        return Chosen(self.memories.with_replaced(chosen), left=len(matches) - len(chosen))
 
     def forget(self, chosen: Chosen) -> Chosen:
         """Remove records for good; returns what was removed."""

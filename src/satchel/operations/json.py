@@ -282,10 +282,11 @@ def memory_text(memory: Memory) -> str:
 
 
 def chosen_text(chosen: Chosen) -> str:
-    """Return the records one per line."""
+    """Return the records one per line, each marked as forgotten if it is."""
     values = (f"{value.id}  {line(value.text)}" for value in chosen.values)
     lines = (*map(memory_line, chosen.memories), *map(remark_line, chosen.conversations))
-    return "\n".join((*lines, *map(experience_line, chosen.experiences), *values))
+    mark = "forgotten: " if chosen.is_forgotten else ""
+    return "\n".join(mark + shown for shown in (*lines, *map(experience_line, chosen.experiences), *values))
 
 
 def remark_line(remark: Remark) -> str:

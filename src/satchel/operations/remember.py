@@ -26,7 +26,7 @@ from satchel.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from satchel.memory.model import Experience
+    from satchel.memory.model import Chosen, Experience
 
 Row = TypeVar("Row")
 
@@ -123,17 +123,27 @@ def _forgotten(call: OperationCall) -> Answered:
     arguments, memory = call.arguments, call.engine.memory
     if sum(name in arguments for name in ("ids", "origin", "question")) != 1:
         raise UsageError("say what to forget: ids, origin or question, one of them", "origin", "question")
+    is_agreed = "ids" in arguments or arguments.get("confirm", False)
     if "ids" in arguments:
         chosen = memory.find(arguments["ids"])
     elif "origin" in arguments:
         chosen = memory.find_origin(arguments["origin"])
     else:
-        chosen = memory.find_matching(arguments["question"], arguments.get("limit", DEFAULT_MATCHES))
-    if "ids" in arguments or arguments.get("confirm", False) or not chosen.ids:
+        chosen = memory.find_containing(arguments["question"], arguments.get("limit"))
+    if is_agreed or not chosen.ids:
         chosen = memory.forget(chosen)
-    waiting = f"nothing was forgotten yet: confirm true forgets these {len(chosen.ids)}"
-    notes = () if chosen.is_forgotten else (waiting,)
+    notes = _forgetting_notes(chosen, arguments.get("question"))
     return Answered(json.chosen_text(chosen), json.FORGOTTEN.data(chosen), notes, chosen.ids)
+
+
+def _forgetting_notes(chosen: Chosen, question: str | None) -> tuple[str, ...]:
+    """Return what was not forgotten, and why."""
+    waiting = f"nothing was forgotten yet: confirm true forgets these {len(chosen.ids)}"
+    left = f"{chosen.left:,} more contain these words: they stay"
+    nothing = f"no memory contains each word of {question!r}: `list` with it shows what is near"
+    is_empty = question is not None and not chosen.ids
+    notes = {waiting: not chosen.is_forgotten, left: chosen.left > 0, nothing: is_empty}
+    return tuple(note for note, applies in notes.items() if applies)
 
 
 def _memories(call: OperationCall) -> Answered:

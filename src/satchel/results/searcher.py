@@ -306,8 +306,9 @@ class Searcher:
             telemetry.warning("no vectors to search by: the words answer", type=type_)
             mode = SearchMode.HYBRID
         hits = satchel.search(
-            query, types=[type_], limit=limit, filters=filters, now=self._now, searches=_STRATEGIES[mode], min_score=0.0
-        )
+            query, types=[type_], limit=limit, filters=filters, now=self._now, searches=_STRATEGIES[mode],
+            min_score=None if type_ == "memories" else 0.0,
+        )  # fmt: skip
         return [_finding(hit, satchel) for hit in hits]
 
 

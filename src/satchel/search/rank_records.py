@@ -30,7 +30,7 @@ from satchel.search.chunks import chunk_of, identity_of, stored_rows
 from satchel.search.dense import Likeness, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
 from satchel.search.query import Query
-from satchel.search.strength import places_of, relevance_of, title_of
+from satchel.search.strength import LEAST_LISTED, WEAK_FLOOR, WEAK_ITEMS, places_of, relevance_of, title_of
 from satchel.sources.roles import asks_for_routine, is_routine_commit
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
@@ -185,6 +185,12 @@ def search_records(
     shares = ((hit, hit.relevance / max(strength, 1e-12), place) for hit, place in placed)
     rated = tuple([replace(hit, relevance=relevance_of(strength, share, place)) for hit, share, place in shares])
     return SearchResult(rated, covered, lexicon.chunk_count, strength, strength)
+
+
+def answering(result: SearchResult) -> list[Hit]:
+    """Return the hits of one kind that are listed: few of a weak answer, and none that hardly matches."""
+    hits = [hit for hit in result.hits if hit.relevance >= LEAST_LISTED]
+    return hits if result.strength >= WEAK_FLOOR else hits[:WEAK_ITEMS]
 
 
 NEIGHBOUR_WEIGHTS = (0.5, 0.4, 0.3, 0.2)

@@ -27,6 +27,12 @@ WEAK_FLOOR = 0.095
 """Least strength of an answer that is not a weak match. Below it are 1 % of the real questions, 71 % of the short
 questions about other subjects, and 31 to 43 % of the issues of other projects, which share words with every project."""
 
+WEAK_ITEMS = 3
+"""Chunks of an answer that is a weak match: the few best, not to be relied on."""
+
+LEAST_LISTED = 0.005
+"""Least relevance of a listed hit: lower ones would be written as 0.00."""
+
 TITLE, SPANS, NAMED, LENGTH, BIAS = 5.7, 20.0, 2.6, 1.25, -10.6
 
 BEST_SPANS = 5

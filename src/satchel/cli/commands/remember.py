@@ -346,7 +346,7 @@ def forget_experience(invocation: Invocation, arguments: dict[str, Any]) -> None
 
 def _forget(invocation: Invocation, arguments: Mapping[str, Any]) -> None:
     answered = ask(invocation, REMEMBER, {**arguments, "action": FORGET})
-    report(invocation, answered.envelope, [], message=f"forgotten: {answered.text}")
+    report(invocation, answered.envelope, [], message=answered.text)
 
 
 _add(
