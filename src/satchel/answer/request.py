@@ -50,6 +50,9 @@ WHOLE_ITEM_TOKENS = {"find": 400, "edit": 1200}
 TOKENS_PER_ITEM = 200
 """Tokens of the budget for each item where no limit is set: a large budget has room for more than the usual limit."""
 
+MOST_NAMES, LONGEST_NAME = 30, 100
+"""Most likely names of one question, and most characters of one: models are asked for four to ten."""
+
 LONGEST_SESSION = 500
 """Most characters of a session id; hosts use 36."""
 
@@ -157,6 +160,19 @@ def check_limit(limit: int) -> int:
     return limit
 
 
+def check_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return likely names, each once, redacted and without line ends. Raises UsageError for too many or too long ones.
+
+    A text may be a list with commas.
+    """
+    listed = (names,) if isinstance(names, str) else checked_names("names", names or ())
+    every = (name for text in listed for name in text.split(","))
+    cleaned = dict.fromkeys(filter(None, (sanitize.line(name, LONGEST_NAME + 1).strip() for name in every)))
+    if len(cleaned) > MOST_NAMES or any(len(name) > LONGEST_NAME for name in cleaned):
+        raise UsageError(f"names: give at most {MOST_NAMES} names of {LONGEST_NAME} characters", "names")
+    return tuple(cleaned)
+
+
 def check_now(now: Moment | None) -> float:
     """Return a time in seconds; nothing is the start of the day. Raises UsageError."""
     return parse_moment(now or 0) or start_of_day()
@@ -234,7 +250,8 @@ class AssembleRequest:
     `lead` is the kind whose section comes first. `plan` names a plan in place of the kinds (`satchel.answer.plans`),
     empty for the kinds themselves. Items that `session` received before are only named. `ledger` is the state of the
     session's ledger to answer from, empty for the latest. With `callers` the functions that answer come with the lines
-    that call them. `workspaces` are the names of those that answer together, empty for the root that is asked.
+    that call them. `names` are likely names in the answer, from the caller. `workspaces` are the names
+    of those that answer together, empty for the root that is asked.
     """
 
     query: str
@@ -300,6 +317,7 @@ class AssembleRequest:
     session: str = field(default="", metadata=_option(check_session, dump=_session_data))
     ledger: str = ""
     callers: bool = False
+    names: tuple[str, ...] = field(default=(), metadata=_option(check_names, load=check_names))
     workspaces: tuple[str, ...] = field(
         default=(), metadata=_option(workspace_names, name="workspace", dump=",".join, load=workspace_names)
     )
@@ -323,6 +341,7 @@ class QuestionOptions(PackingOptions, total=False):
 
     types: str | Iterable[str]
     searches: Iterable[str]
+    names: Iterable[str]
     filters: Mapping[str, Any]
     paths: str | Iterable[str]
     include: str | Iterable[str]
