@@ -78,6 +78,7 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
         bench.account.references() if bench.account is not None else (),
         policy,
         relate,
+        searched.terms,
     )
 
 
