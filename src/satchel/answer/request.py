@@ -387,6 +387,7 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
         "whole_item_tokens": WHOLE_ITEM_TOKENS[purpose],
         "places": MOST_PLACES if purpose == "find" else 0,
         "callers": purpose == "edit",
+        "imports": purpose != "find",
         "now": start_of_day(),
     }
     for row in fields(AssembleRequest):
