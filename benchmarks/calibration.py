@@ -39,7 +39,7 @@ from strength import area, foreign
 from satchel import Satchel
 from satchel.answer.search import ITEM_FLOOR, RELATIVE_FLOOR
 from satchel.memory.model import Memory
-from satchel.memory.records import memory_document
+from satchel.memory.records import document_of
 from satchel.search import rank_records, searcher
 from satchel.search.dense import Meaning, scores
 from satchel.search.query import analyse
@@ -153,7 +153,7 @@ def conversations(kind: Kind, provider: str) -> Rows:
                     for number, row in zip(ids, mine, strict=True)
                 ]
                 with satchel.memory.notebook.store.write() as writer:
-                    writer.put(map(memory_document, facts))
+                    writer.put(map(document_of, facts))
                     writer.merge(lambda: False)
             satchel.embed()
             for row in questions:

@@ -176,30 +176,18 @@ def cell(server: Server, questions: Sequence[str], types: str, tokens: int, para
     }
 
 
-def equal(server: Server, question: str, count: int) -> dict[str, Any]:
-    """Ask one question, `count` times at once: how many different computations answered it, by their durations."""
-    begun = time.perf_counter()
-    with ThreadPoolExecutor(count) as pool:
-        answers = list(pool.map(lambda _: server.ask(question, "all", 4_000), range(count)))
-    seconds = time.perf_counter() - begun
-    computed = {json.dumps(json.loads(body)["meta"]["timings"]) for _, body, _ in answers}
-    return {"questions": count, "computed": len(computed), "a_second": round(count / seconds, 1)}
-
-
 def measured(server: Server, questions: Sequence[str]) -> dict[str, Any]:
-    """Every cell of one server, the equal questions, and how long its end takes."""
+    """Every cell of one server, and how long its end takes."""
     for question in questions[:WARM]:
         server.ask(question, "all", 4_000)
     idle = server.memory_mb()
     cells = [cell(server, questions, *row) for row in CELLS]
-    same = equal(server, questions[0], WARM)
     begun = time.perf_counter()
     server.process.terminate()
     code = server.process.wait(PATIENCE_SECONDS)
     return {
         "idle_mb": idle,
         "cells": cells,
-        "equal": same,
         "end_s": round(time.perf_counter() - begun, 2),
         "code": code,
     }

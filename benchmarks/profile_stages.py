@@ -35,7 +35,7 @@ OTHER = "other"
 
 STAGES: Mapping[str, tuple[str, ...]] = {
     "plan": (
-        "satchel.receipts.service:ReceiptService.request",
+        "satchel.answer.service:AnswerService.request",
         "satchel.answer.search:analyse",
         "satchel.answer.search:impact_of_question",
         "satchel.answer.search:plan_of",
@@ -45,16 +45,21 @@ STAGES: Mapping[str, tuple[str, ...]] = {
     "records": ("satchel.search.searcher:search_records",),
     "passages": ("satchel.answer.search:search_kind",),
     "missing words": ("satchel.answer.search:absent_words",),
-    "candidates": ("satchel.answer.pipeline:_sections",),
+    "candidates": ("satchel.answer.pipeline:sections_of",),
     "reading": ("satchel.answer.source_lines:FileLines.read",),
-    "packing": ("satchel.answer.packer:Packer.__init__", "satchel.answer.packer:Packer.fit"),
-    "items": ("satchel.answer.pack:build_items",),
-    "rendering": ("satchel.answer.pack:render_with_usage", "satchel.answer.pack:render"),
+    "packing": (
+        "satchel.answer.packing:Packing.__init__",
+        "satchel.answer.packing:Packing.fit",
+        "satchel.answer.packing:Packing.refill",
+        "satchel.answer.packing:Packing.take_back",
+    ),
+    "items": ("satchel.answer.write:build_items",),
+    "rendering": ("satchel.answer.write:render_with_usage", "satchel.answer.write:render"),
     "counting": ("satchel.tokens:RankTableCounter.count",),
     "receipts": (
-        "satchel.answer.pipeline:answer",
+        "satchel.answer.pipeline:context_of",
         "satchel.answer.pipeline:counted_items",
-        "satchel.receipts.service:handles_of",
+        "satchel.answer.service:handles_of",
         "satchel.receipts.service:ReceiptService.keep",
     ),
 }

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from satchel.answer.candidates import CHARACTERS_PER_TOKEN
-from satchel.answer.section import COST_EXPONENT, COST_OFFSET
+from satchel.answer.sections import COST_EXPONENT, COST_OFFSET
 
 Floats = npt.NDArray[np.float64]
 

@@ -1,19 +1,19 @@
-"""Records to JSON and back: one declaration of a field reads, checks and writes it."""
+"""Records to JSON and back: one declaration of a field describes, writes, reads and checks it."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum, StrEnum
 from functools import cache
+from operator import attrgetter
 from typing import Any, TypeVar, cast, get_type_hints
 
-from satchel.dataclass import dataclass
 from satchel.errors import UsageError
-from satchel.vocabulary import parse_choice
+from satchel.vocabulary import choices, is_number, is_whole, parse_choice
 
 
 def json_text(value: Mapping[str, Any], indent: int | None = None) -> str:
@@ -36,33 +36,89 @@ Clean = Callable[[str], str]
 """Makes a text from elsewhere safe to store."""
 
 Data = Mapping[str, Any]
+Schema = Mapping[str, Any]
+Json = dict[str, Any]
+Load = Callable[[str, Any, Clean | None], Any]
 Record = TypeVar("Record")
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Codec:
-    """The reader and writer of one field in JSON.
+class Field:
+    """A value in JSON: its schema, how it is written, and how it is read and checked.
 
-    `load` has as arguments the name for messages, the JSON value and a cleaner; it returns None for the default. It is
-    also called with None for a missing value if the field is `required` or has no default. `key` is the JSON key,
-    by default the name of the attribute.
+    `data` returns the JSON value. `load` has as arguments the name for messages, the JSON value and a cleaner; it
+    returns None for the default. It is also called with None for a missing value if the field `is_required` or has no
+    default. `source` takes the value from the owner, by default from the attribute of the name; a field that
+    `is_optional` is left out if that is None. `key` is the name in JSON, by default that of the attribute. `limit` is
+    the maximum length of a text, and `choice` the enumeration of a choice.
     """
 
-    load: Callable[[str, Any, Clean | None], Any]
-    dump: Callable[[Any], Any] = lambda value: value
-    required: bool = False
+    schema: Schema
+    data: Callable[[Any], Any] = lambda value: value
+    source: Callable[[Any], Any] | None = None
+    is_optional: bool = False
+    load: Load = lambda _name, value, _clean: value
+    is_required: bool = False
     key: str = ""
+    label: str = ""
+    limit: int = 0
+    choice: type[StrEnum] | None = None
+
+    def of(self, source: str | Callable[[Any], Any]) -> Field:
+        """Return the field with another source: an attribute, which may be dotted, or a function of the owner."""
+        return replace(self, source=attrgetter(source) if isinstance(source, str) else source)
 
 
-def text(limit: int, *, required: bool = False, nullable: bool = False) -> Codec:
-    """Return the codec of a text of at most `limit` characters, before and after cleaning.
+def record(**fields: Field) -> Field:
+    """Return an object with these fields; later versions may add some."""
+
+    def data(owner: Any) -> Json:
+        values = {name: field.source(owner) if field.source else getattr(owner, name) for name, field in fields.items()}
+        return {
+            name: field.data(values[name])
+            for name, field in fields.items()
+            if not (field.is_optional and values[name] is None)
+        }
+
+    required = [name for name, field in fields.items() if not field.is_optional]
+    properties = {name: field.schema for name, field in fields.items()}
+    return Field({"type": "object", "properties": properties, "required": required}, data)
+
+
+def many(item: Field, most: int = 0, *, unique: bool = False) -> Field:
+    """Return a list; one that is read has at most `most` entries, and `unique` drops repeated ones."""
+
+    def load_all(name: str, value: Any, clean: Clean | None) -> tuple[Any, ...]:
+        entries = value or []
+        if not isinstance(entries, list):
+            raise UsageError(f"{name} is {type(entries).__name__}: it is a list")
+        if len(entries) > most:
+            raise UsageError(f"{name} has {len(entries):,} entries: at most {most:,}")
+        loaded = [item.load(name, entry, clean) for entry in entries]
+        return tuple(dict.fromkeys(loaded) if unique else loaded)
+
+    schema = {"type": "array", "items": item.schema}
+    return Field(schema, lambda values: [item.data(value) for value in values], load=load_all)
+
+
+def maybe(field: Field) -> Field:
+    """Return a value that may be missing, as null."""
+    return Field(
+        {"anyOf": [field.schema, {"type": "null"}]},
+        lambda value: None if value is None else field.data(value),
+        load=lambda name, value, clean: None if value is None else field.load(name, value, clean),
+    )
+
+
+def text(limit: int, *, required: bool = False, nullable: bool = False, key: str = "", label: str = "") -> Field:
+    """Return a text of at most `limit` characters, before and after cleaning.
 
     `nullable` writes an empty text as null.
     """
 
-    def load(name: str, value: Any, clean: Clean | None) -> str:
+    def load_text(name: str, value: Any, clean: Clean | None) -> str:
         value = "" if value is None else value
         if not isinstance(value, str):
             raise UsageError(f"{name} is {type(value).__name__}: it is a text")
@@ -75,128 +131,138 @@ def text(limit: int, *, required: bool = False, nullable: bool = False) -> Codec
             raise UsageError(f"{name} has {len(value):,} characters: at most {limit:,}")
         return value
 
-    return Codec(load, (lambda value: value or None) if nullable else str, required)
+    written = Field({"type": "string"}, str, load=load_text, is_required=required, key=key, label=label, limit=limit)
+    return replace(written, schema=maybe(written).schema, data=lambda value: value or None) if nullable else written
 
 
-def identifier(limit: int, *, required: bool = False) -> Codec:
-    """Return the codec of a text of letters, digits, dots, dashes and underscores; it is never cleaned."""
+def identifier(limit: int, *, required: bool = False) -> Field:
+    """Return a text of letters, digits, dots, dashes and underscores; it is never cleaned."""
     plain_text = text(limit, required=required)
 
-    def load(name: str, value: Any, clean: Clean | None) -> str:
+    def load_identifier(name: str, value: Any, clean: Clean | None) -> str:
         checked: str = plain_text.load(name, value, clean and str)
         if checked and _ID.fullmatch(checked) is None:
             raise UsageError(f"{name} is {checked!r}: it has letters, digits, dots, dashes and underscores only")
         return checked
 
-    return Codec(load, required=required)
+    return replace(plain_text, load=load_identifier)
 
 
-def choice(kind: type[StrEnum], *, required: bool = True, label: str = "") -> Codec:
-    """Return the codec of an enumeration; `label` replaces the name of the field in messages."""
+def choice(
+    kind: type[StrEnum], *, required: bool = True, label: str = "", nullable: bool = False, newer: StrEnum | None = None
+) -> Field:
+    """Return the member of an enumeration; `label` replaces the name of the field in messages.
+
+    `newer` is read for a stored value that only a newer version knows; without it, that is an error. `nullable` is for
+    one that may be None.
+    """
     plain_text = text(CHOICE_CHARACTERS)
 
-    def load(name: str, value: Any, clean: Clean | None) -> StrEnum | None:
+    def load_choice(name: str, value: Any, clean: Clean | None) -> StrEnum | None:
         checked: str = plain_text.load(name, value, clean and str)
+        if clean is None and newer is not None and checked not in choices(kind):
+            return newer
         return parse_choice(kind, checked, label or name) if checked or required else None
 
-    return Codec(load, lambda member: None if member is None else member.value, required)
+    written = Field({"type": "string"}, str, load=load_choice, is_required=required, label=label, choice=kind)
+    return replace(written, schema=maybe(written).schema, data=maybe(written).data) if nullable else written
 
 
-def _checked(is_valid: Callable[[Any], bool], meaning: str, read: Callable[[Any], Any]) -> Codec:
-    def load(name: str, value: Any, _clean: Clean | None) -> Any:
+def _checked(type_name: str, is_valid: Callable[[Any], bool], meaning: str, read: Callable[[Any], Any]) -> Field:
+    def load_checked(name: str, value: Any, _clean: Clean | None) -> Any:
         if not is_valid(value):
             raise UsageError(f"{name} is {value!r}: {meaning}")
         return read(value)
 
-    return Codec(load)
+    return Field({"type": type_name}, load=load_checked)
 
 
-def share() -> Codec:
-    """Return the codec of a number from 0 to 1."""
-    return _checked(lambda value: type(value) in (int, float) and 0 <= value <= 1, "it is 0 to 1", float)
+def share() -> Field:
+    """Return a number from 0 to 1."""
+    return _checked("number", lambda value: is_number(value) and 0 <= value <= 1, "it is 0 to 1", float)
 
 
-def count(least: int, meaning: str) -> Codec:
-    """Return the codec of a whole number from `least`; `meaning` ends the message about another value."""
-    return _checked(lambda value: type(value) is int and value >= least, meaning, int)
+def count(least: int, meaning: str) -> Field:
+    """Return a whole number from `least`; `meaning` ends the message about another value."""
+    return _checked("integer", lambda value: is_whole(value) and value >= least, meaning, int)
 
 
-def flag() -> Codec:
-    """Return the codec of a boolean."""
-    return _checked(lambda value: type(value) is bool, "it is true or false", bool)
+def flag() -> Field:
+    """Return a boolean."""
+    return _checked("boolean", lambda value: isinstance(value, bool), "it is true or false", bool)
 
 
-def moment(key: str) -> Codec:
-    """Return the codec of seconds since the epoch, in JSON an ISO time in UTC."""
+def counts() -> Field:
+    """Return an object of counts by name, which is read as it is."""
+    return Field({"type": "object", "additionalProperties": {"type": "integer"}}, dict)
 
-    def load(name: str, value: Any, _clean: Clean | None) -> float:
+
+def moment(key: str) -> Field:
+    """Return seconds since the epoch, in JSON an ISO time in UTC; a stored one may be in seconds."""
+
+    def load_moment(name: str, value: Any, clean: Clean | None) -> float:
+        if clean is None and isinstance(value, float):
+            return value
         try:
             return read_time(value)
         except (TypeError, ValueError, OverflowError, OSError):
             raise UsageError(f"{name} is {value!r}: give a time such as 2026-05-01T10:30:00Z") from None
 
-    return Codec(load, iso_time, required=True, key=key)
+    return Field({"type": "string"}, iso_time, load=load_moment, is_required=True, key=key)
 
 
-def texts(most: int, limit: int, *, unique: bool = False) -> Codec:
-    """Return the codec of at most `most` texts, none of them empty; `unique` drops repeated ones."""
-    entry = text(limit, required=True)
-
-    def load(name: str, value: Any, clean: Clean | None) -> tuple[str, ...]:
-        rows = value or []
-        if not isinstance(rows, list):
-            raise UsageError(f"{name} is {type(rows).__name__}: it is a list")
-        _check_count(name, rows, most)
-        checked = [entry.load(name, row, clean) for row in rows]
-        return tuple(dict.fromkeys(checked) if unique else checked)
-
-    return Codec(load, list)
+def texts(most: int, limit: int, *, unique: bool = False) -> Field:
+    """Return at most `most` texts, none of them empty; `unique` drops repeated ones."""
+    return many(text(limit, required=True), most, unique=unique)
 
 
-def nested(kind: type[Any]) -> Codec:
-    """Return the codec of another dataclass or None."""
-
-    def load_inner(name: str, value: Any, clean: Clean | None) -> Any:
-        if value is not None and not isinstance(value, Mapping):
-            raise UsageError(f"{name} is {type(value).__name__}: it is an object")
-        return None if value is None else load(kind, value, clean)
-
-    return Codec(load_inner, lambda record: None if record is None else dump(record))
-
-
-def nested_list(kind: type[Any], most: int) -> Codec:
-    """Return the codec of at most `most` objects of another dataclass."""
-
-    def load_inner(name: str, value: Any, clean: Clean | None) -> tuple[Any, ...]:
-        rows = value or []
-        if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-            raise UsageError(f"{name} is not a list of objects")
-        _check_count(name, rows, most)
-        return tuple(load(kind, row, clean) for row in rows)
-
-    return Codec(load_inner, lambda records: [dump(record) for record in records])
-
-
-def _check_count(name: str, rows: list[Any], most: int) -> None:
-    if len(rows) > most:
-        raise UsageError(f"{name} has {len(rows):,} entries: at most {most:,}")
+def fields_of(kind: type[Any]) -> Mapping[str, Field]:
+    """Return the fields that the annotations of a dataclass declare, by attribute."""
+    return _fields_of(cast("Hashable", kind))
 
 
 @cache
-def _table(kind: Hashable) -> tuple[tuple[str, str, Codec, bool], ...]:
-    """Return attribute, JSON key, codec, and whether to read a missing value, for each field of a dataclass."""
+def _fields_of(kind: Hashable) -> Mapping[str, Field]:
     hints = get_type_hints(kind, include_extras=True)
-    rows = []
-    for row in fields(cast("type[Any]", kind)):
-        codec: Codec = hints[row.name].__metadata__[0]
-        has_default = row.default is not MISSING or row.default_factory is not MISSING
-        rows.append((row.name, codec.key or row.name, codec, codec.required or not has_default))
-    return tuple(rows)
+    declared = {}
+    for attribute in fields(cast("type[Any]", kind)):
+        field: Field = hints[attribute.name].__metadata__[0]
+        has_default = attribute.default is not MISSING or attribute.default_factory is not MISSING
+        declared[attribute.name] = replace(
+            field.of(attribute.name),
+            key=field.key or attribute.name,
+            is_required=field.is_required or not has_default,
+        )
+    return declared
 
 
-def dump(record: Any) -> dict[str, Any]:
+def record_of(kind: type[Any]) -> Field:
+    """Return the object of a dataclass, with the fields that its annotations declare in their order."""
+    return _record_of(cast("Hashable", kind))
+
+
+@cache
+def _record_of(kind: Hashable) -> Field:
+    declared = _fields_of(kind)
+    make = cast("Callable[..., Any]", kind)
+
+    def load_record(name: str, value: Any, clean: Clean | None) -> Any:
+        if not isinstance(value, Mapping):
+            raise UsageError(f"{name} is {type(value).__name__}: it is an object")
+        values = {
+            attribute: field.load(field.key, value.get(field.key), clean)
+            for attribute, field in declared.items()
+            if field.is_required or field.key in value
+        }
+        return make(**{attribute: loaded for attribute, loaded in values.items() if loaded is not None})
+
+    return replace(record(**{field.key: field for field in declared.values()}), load=load_record)
+
+
+def dump(owner: Any) -> Json:
     """Return a dataclass as plain JSON values, in the order of its fields."""
-    return {key: codec.dump(getattr(record, name)) for name, key, codec, _ in _table(cast("Hashable", type(record)))}
+    data: Json = record_of(type(owner)).data(owner)
+    return data
 
 
 def load(kind: type[Record], data: Data, clean: Clean | None = str) -> Record:
@@ -205,12 +271,7 @@ def load(kind: type[Record], data: Data, clean: Clean | None = str) -> Record:
     `clean` None is for values that satchel stored: texts are neither cleaned nor measured, because a redaction mark
     may be longer than the secret that it replaces.
     """
-    values = {
-        name: codec.load(key, data.get(key), clean)
-        for name, key, codec, is_read in _table(cast("Hashable", kind))
-        if is_read or key in data
-    }
-    return kind(**{name: value for name, value in values.items() if value is not None})
+    return cast("Record", record_of(kind).load("the record", data, clean))
 
 
 def plain(value: Any) -> Any:

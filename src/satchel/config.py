@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from satchel.dataclass import dataclass
 from satchel.errors import ConfigError
 from satchel.safety.sanitize import clean_field
 from satchel.settings import SETTINGS, Setting, Settings, attribute

@@ -12,13 +12,12 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
 from satchel import config
-from satchel.dataclass import dataclass
 from satchel.errors import ConfigError, NoIndexError, SatchelError
 from satchel.system import hook_log, state_files
 from satchel.system.locations import Places, locate
@@ -55,7 +54,7 @@ GRAMMAR_SAMPLES: Mapping[str, str] = {
 }
 """A text that defines `probe`, by language."""
 
-REINSTALL_GRAMMARS = "install the grammars again: pip install --force-reinstall satchel"
+REINSTALL_GRAMMARS = "install the grammars again: pip install --force-reinstall . in the checkout of satchel"
 REPORT_IT = "install it again; if that does not help, report the output of `satchel doctor --json`"
 EMBED_SETTINGS = "set it in your own settings file: satchel config show --origin"
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property, partial, wraps
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from satchel import config
 from satchel.errors import NoIndexError
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from satchel.index.options import IndexReport, Progress, VectorReport
     from satchel.index.status import Status
     from satchel.index.team import TeamStore
-    from satchel.memory.capture import Captured
     from satchel.memory.journal import Journal
     from satchel.memory.memories import Conversations, Memories
     from satchel.memory.model import ImportReport
@@ -425,11 +424,10 @@ class Satchel:
         tokenizer: str | None = None,
         session: str = "",
     ) -> Context:
-        """Return the full text of these handles, from the revision of their answer.
+        """Return the full text of these handles, from the revision of their answer, even if the `session` has it.
 
-        A `session` gets it even if it has it already, and is not sent it again afterwards. Text that has changed since,
-        and of which no copy is left, becomes a failure. Raises UsageError for a handle that is too old or of another
-        root.
+        Text that has changed since, and of which no copy is left, becomes a failure. Raises UsageError for a handle
+        that is too old or of another root.
         """
         return self.receipts.expand(handles, max_tokens=max_tokens, format=format, tokenizer=tokenizer, session=session)
 
@@ -438,8 +436,7 @@ class Satchel:
     ) -> list[Standing]:
         """Return rank and signals of a path, symbol or chunk id for a question, and why it is shown or not.
 
-        There are several if the name is not unique, best first. Options are those of `assemble`. Raises UsageError for
-        an unknown name.
+        Several if the name is not unique, best first. Options as in `assemble`. Raises UsageError for an unknown name.
         """
         request = self.request(question, **options)
         notes = self.refresh() if refresh else []
@@ -457,16 +454,12 @@ class Satchel:
     ) -> tuple[AssembleRequest, list[Failure]]:
         """Return the request about the change that is under way, and the notes of its answer.
 
-        Without a question (`is_asked` false) the change itself is the question. Raises UsageError as `change`, and if
-        there is neither a question nor a change.
+        Unless a question `is_asked` the change itself is the question. Raises UsageError as `change`, and for neither.
         """
         return self.answers.about_change(request, revision, staged=staged, is_asked=is_asked)
 
     def forget_session(self, session: str) -> bool:
-        """Forget what a session has received, because its host cleared or compacted its context.
-
-        Returns whether there was anything to forget. Raises UsageError for an impossible id.
-        """
+        """Forget what a session has received, as after a compaction of its context; return whether there was any."""
         return self.receipts.forget_session(session)
 
     def file_history(self, path: AnyPath = "", *, limit: int = FEW_ROWS, refresh: bool = True) -> FileHistory:
@@ -527,9 +520,9 @@ class Satchel:
         return self.memory.import_memory(lines, form=form, here=here, everywhere=everywhere)
 
     def replay(self, saved: Mapping[str, Any], *, refresh: bool = True) -> Replay:
-        """Ask a saved question (an envelope of `satchel context --json`) again and name what differs.
+        """Ask a saved question or situation (an envelope of `satchel context --json`) again and name what differs.
 
-        A saved situation is replayed as one. Raises UsageError for anything but a saved context.
+        Raises UsageError for anything but a saved context.
         """
         from satchel.receipts.why import Replay, differences, saved_request
 
@@ -552,12 +545,6 @@ class Satchel:
         from satchel.answer.items import counted_hits
 
         return counted_hits(hits, self.opened.line_counts.of)
-
-    def run_captured(self, command: Sequence[str], out: IO[bytes], err: IO[bytes]) -> Captured:
-        """Run a command, pass its output on, and return its test results. Raises UsageError."""
-        from satchel.memory.capture import run_captured
-
-        return run_captured(command, out, err)
 
     aindex = _twin(index)
     asearch = _twin(search)

@@ -13,15 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from satchel import config
-from satchel.dataclass import dataclass
 from satchel.errors import LockedError, ReadOnlyStoreError, StoreError, UnreachableStoreError
-from satchel.index.vectors import IndexVectors, shelves
+from satchel.index.vectors import IndexVectors
 from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import load_key
 from satchel.store.database import DatabaseStore
-from satchel.store.place import LOCK_NAME, StorePlace, store_places
+from satchel.store.place import LOCK_NAME, StorePlace, open_index, store_places
 from satchel.store.protocol import FIRST_COMMIT, WORDS_VERSION, Store
-from satchel.store.records import PUBLISHED
 from satchel.store.sqlite import SqliteStore
 from satchel.system.git import find_repository
 from satchel.system.locations import Places, Registry, Workspace, WorkspaceType, locate
@@ -56,45 +54,6 @@ NAMED_RECORDS = 5
 Answer = TypeVar("Answer")
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedIndex:
-    """An open index and its place. `published` is the index of a team from which an empty one is filled."""
-
-    store: DatabaseStore
-    place: StorePlace
-    published: StorePlace | None = None
-
-
-def open_index(place: StorePlace, team: str, root: Path) -> OpenedIndex:
-    """Open the index of a root: on a server where that has it, but in a file if the team publishes this repository.
-
-    Then the file begins as a copy of the published index, and follows the files of this machine. An index that began
-    so needs no server.
-    """
-    if not (place.url and team):
-        return OpenedIndex(place.open(disposable=True), place)
-    if place.local.may_exist:
-        local = place.local.open(disposable=True)
-        if local.meta(PUBLISHED) == team:
-            return OpenedIndex(local, place.local)
-        local.close()
-    server = place.on_server(disposable=True)
-    published = published_place(place, team, root, first_commit_of(root, server))
-    if published is None or not server.has_root(published.root):
-        return OpenedIndex(server, place)
-    server.close()
-    return OpenedIndex(place.local.open(disposable=True), place.local, published)
-
-
-def published_place(place: StorePlace, team: str, root: Path, first_commit: str) -> StorePlace | None:
-    """Return where a team publishes the index of a root; None without a whole history, which names the repository."""
-    repository = find_repository(root) if first_commit else None
-    if repository is None:
-        return None
-    folder = root.resolve().relative_to(repository.work_tree.resolve())
-    return place.published(team, first_commit, folder.as_posix().strip("."))
-
-
 def first_commit_of(root: Path, index: Store) -> str:
     """Return the first commit of the history, noted by the index; git runs only where there is no index yet."""
     noted = index.meta(FIRST_COMMIT)
@@ -126,10 +85,12 @@ class OpenRoot:
         self.places, self.loaded, self.environ = places, loaded, environ
         self.key = load_key(folders.state, environ)
         self.server_place, self.memory_place = store_places(places, loaded.settings)
-        opened = open_index(self.server_place, loaded.settings.store_name, places.root)
+        first_commit = partial(first_commit_of, places.root)
+        opened = open_index(self.server_place, loaded.settings.store_name, places.root, first_commit)
         self.store, self.index_place, self._published = opened.store, opened.place, opened.published
-        stores = shelves(self.index_place, self.memory_place)
-        self.vectors = IndexVectors(loaded.settings, stores, folders.cache, self.key, environ, embedder)
+        self.vectors = IndexVectors(
+            loaded.settings, self.index_place, self.memory_place, folders.cache, self.key, environ, embedder
+        )
         self._memory_store: DatabaseStore | None = None
         self._executor: Threads | None = None
         self._executor_guard = threading.Lock()
@@ -295,10 +256,7 @@ class OpenRoot:
         wait_seconds: float | None = None,
         seen: TreeState | None = None,
     ) -> IndexReport:
-        """Bring the index up to date. Raises LockedError when another process keeps building for too long.
-
-        What was `seen` of the tree is used if no other process has published anything since.
-        """
+        """As `Satchel.index`. What was `seen` of the tree is used if no other process has published anything since."""
         from satchel.system.state_files import index_lock
 
         wait = self.settings.index_lock_wait_s if wait_seconds is None else wait_seconds
@@ -338,15 +296,10 @@ class OpenRoot:
         at_once: bool = False,
         workspaces: Sequence[str] = (),
     ) -> list[Failure]:
-        """Bring the index up to date before a question, unless that was just done. Returns notes for the answer.
+        """As `Satchel.refresh`. The tree is compared without the lock of the index, which is only needed to write.
 
-        With `workspaces` it is the indexes of these.
-
-        With `at_once` the tree is scanned in any case, as by a new process.
-
-        The tree is compared without the lock of the index, which is only needed to write. When another process holds it
-        for long, an index that was published before still answers, with a note.
-        Threads of this process wait for each other instead, so simultaneous questions get the same answer.
+        When another process holds it for long, an index that was published before still answers, with a note. Threads
+        of this process wait for each other instead, so simultaneous questions get the same answer.
         """
         from satchel.system.state_files import thread_lock
 

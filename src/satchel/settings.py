@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
-from satchel.dataclass import dataclass
 from satchel.tokens import TOKENIZERS
 from satchel.types import CONTEXT_TYPES, Format, Kind
 

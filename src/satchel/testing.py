@@ -8,10 +8,9 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from satchel.dataclass import dataclass
 
 if TYPE_CHECKING:
     from satchel.embed import Vectors

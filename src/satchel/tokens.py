@@ -8,10 +8,10 @@ is counted as plain text.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
 
-from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 
 CLAUDE_FACTOR = (7, 4)

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
-
-from satchel.dataclass import dataclass
 
 AnyPath = str | os.PathLike[str]
 

@@ -5,11 +5,12 @@ The command line, the schemas of tools, the error messages and the tables of the
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 from satchel.errors import UsageError
 from satchel.types import Kind
@@ -196,9 +197,19 @@ def checked_text(what: str, value: object) -> str:
     return value
 
 
+def is_whole(value: object) -> TypeGuard[int]:
+    """Return whether a value is a whole number; a boolean is not."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Return whether a value is a finite number; a boolean is not."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and -math.inf < value < math.inf
+
+
 def check_count(count: object, name: str) -> int:
     """Return a whole number from 1. Raises UsageError for anything else."""
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+    if not is_whole(count) or count < 1:
         raise UsageError(f"{name} is {count!r:.60}: give a whole number, at least 1", name)
     return count
 
@@ -260,7 +271,7 @@ def parse_moment(written: object, name: str = "now") -> float:
 
     Without a zone a time is in UTC. Raises UsageError for anything else.
     """
-    if isinstance(written, int | float) and not isinstance(written, bool) and 0 <= written < _LATEST_SECONDS:
+    if is_number(written) and 0 <= written < _LATEST_SECONDS:
         return float(written)
     if isinstance(written, str) and _EPOCH_SECONDS.fullmatch(written):
         return float(written)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.answer.section import Pin, parse_pin
+from satchel.answer.pins import Pin, parse_pin
 from satchel.config import load_settings
 from satchel.errors import UsageError
 from satchel.testing import TinyRepository

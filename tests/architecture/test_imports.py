@@ -10,7 +10,6 @@ import pytest
 from tests.architecture.tree import PACKAGE, Module, imports_of, modules
 
 LEAF_FILES = (
-    "dataclass",
     "system.resident",
     "types",
     "errors",
@@ -21,7 +20,6 @@ LEAF_FILES = (
     "settings",
     "system.files",
     "system.state_files",
-    "system.listener",
     "system.telemetry",
     "system.threads",
     "system.git",
@@ -86,7 +84,6 @@ ROOMS: Mapping[str, frozenset[str]] = {
     "clients": LEAVES,
     "evaluation": LEAVES | {"engine", "index", "search", "sources"},
     "tools": LEAVES,
-    "adapters": LEAVES | {"engine"},
     **dict.fromkeys(EDGES, DOORS),
     # HTTP carries MCP as well.
     "web": LEAVES | {"engine", "mcp", "operations"},
@@ -99,6 +96,7 @@ REPORTS = frozenset(
     {
         "satchel.index.options",
         "satchel.index.status",
+        "satchel.memory.capture",
         "satchel.memory.model",
         "satchel.search.changes",
         "satchel.guidance.instructions",

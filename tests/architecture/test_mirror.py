@@ -24,11 +24,7 @@ ACROSS_ROOMS = frozenset(
 )
 """Folders of tests whose subject is no room of the package."""
 
-UNSETTLED = frozenset({"assemble"})
-"""Rooms whose modules are about to get other names; their tests follow them then."""
-
 WITHOUT_MODULE: Mapping[str, str] = {
-    "tests/adapters/test_packed.py": "what the first file of the room gives to every adapter",
     "tests/clients/test_distribution.py": "the files beside the package by which clients and registries find it",
 }
 """Path -> why it is named after no module."""
@@ -54,7 +50,7 @@ def _mirrors(path: str, known: Mapping[str, frozenset[str]]) -> bool:
     """Whether a test file says its module: `test_git.py` and `test_git_history.py` test `git`."""
     _, *folders, name = PurePosixPath(path).with_suffix("").parts
     room = folders[0] if folders else ""
-    if room in ACROSS_ROOMS | UNSETTLED or path in WITHOUT_MODULE:
+    if room in ACROSS_ROOMS or path in WITHOUT_MODULE:
         return True
     subject = name.removeprefix("test_")
     return any(subject == module or subject.startswith(f"{module}_") for module in known.get(room, ()))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "satchel"
-PYTHON_FOLDERS = ("src", "tests", "benchmarks", "scripts")
+PYTHON_FOLDERS = ("src", "tests", "benchmarks", "scripts", "integrations")
 
 
 @dataclass(frozen=True, slots=True)

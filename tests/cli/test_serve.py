@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.cli.commands.serve import announcer, check_reach, give_up
+from satchel.cli.commands.serve import announce, check_reach, give_up
 from satchel.errors import UsageError
 from satchel.testing import TinyRepository
 from tests.cli.conftest import Satchel
@@ -61,7 +61,7 @@ def test_without_the_extra_the_error_names_it(
 
 
 def test_the_address_is_the_one_line_on_standard_output(capfd: pytest.CaptureFixture[str]) -> None:
-    announcer(is_opened=False)("http://127.0.0.1:1/?token=x")
+    announce("http://127.0.0.1:1/?token=x", is_opened=False)
     shown = capfd.readouterr()
     assert shown.out == "http://127.0.0.1:1/?token=x\n"
     assert "Ctrl-C" in shown.err
@@ -78,7 +78,7 @@ def test_a_browser_is_opened_on_demand(
         return is_there
 
     monkeypatch.setattr(webbrowser, "open", open_page)
-    announcer(is_opened=True)("http://127.0.0.1:1/?token=x")
+    announce("http://127.0.0.1:1/?token=x", is_opened=True)
     for thread in [one for one in threading.enumerate() if one.name == "satchel-browser"]:
         thread.join(30)
     assert opened == ["http://127.0.0.1:1/?token=x"]

@@ -12,7 +12,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.memory.model import Value
-from satchel.memory.records import value_document
+from satchel.memory.records import document_of
 from satchel.testing import TinyRepository
 from satchel.types import Context, ContextItem
 from tests.eval_data import data_file
@@ -152,7 +152,7 @@ def test_records_that_only_resemble_each_other_are_all_shown(satchel: Satchel) -
 
 def put_values(satchel: Satchel, *values: Value) -> None:
     with satchel.memory_store.write() as writer:
-        writer.put([value_document(value) for value in values])
+        writer.put([document_of(value) for value in values])
         writer.merge(lambda: False)
 
 

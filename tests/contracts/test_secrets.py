@@ -11,7 +11,7 @@ import pytest
 
 from satchel import AssemblyOptions, ContextAssembler, Satchel
 from satchel.memory.model import Memory, Value
-from satchel.memory.records import memory_document, value_document
+from satchel.memory.records import document_of
 from satchel.operations.json import context_envelope
 from satchel.sources.conversations import Exchange
 from satchel.testing import TinyRepository
@@ -73,7 +73,7 @@ def write_records(satchel: Satchel) -> None:
         workspace=workspace, created=1.0,
     )  # fmt: skip
     with satchel.memory_store.write() as writer:
-        writer.put([memory_document(old), value_document(value)])
+        writer.put([document_of(old), document_of(value)])
         writer.merge(lambda: False)
 
 

@@ -31,7 +31,7 @@ LONG_LIVED = ("satchel mcp", "satchel serve", "satchel proxy")
 IDENTITY = re.compile(r"\b(?:(?:mem|exp|val)_\w+|(?:full|strategy|surprise|root_cause)_[0-9a-f]{6}|[0-9a-f]{8})\b")
 """Identities that differ from run to run: what a page shows stands for what the command printed in its place."""
 
-EXTRA_PAGES = frozenset({"adapters.md", "team.md"})
+EXTRA_PAGES = frozenset({"team.md"})
 """Pages whose examples need packages that are installed apart; tests of theirs follow them."""
 
 
@@ -152,12 +152,19 @@ def _unit(content: str, _folder: Path) -> None:
     )
 
 
+def _proxy(content: str, _folder: Path) -> None:
+    lines = [line.strip() for line in content.splitlines() if line.strip()]
+    assert all(line.endswith((";", "{", "}")) for line in lines)
+    assert content.count("{") == content.count("}")
+
+
 CHECKS: dict[str, Callable[[str, Path], object]] = {
     "json": lambda content, _: json.loads(content),
     "yaml": lambda content, _: yaml.safe_load(content),
     "toml": _settings,
     "sh": _script,
     "ini": _unit,
+    "nginx": _proxy,
     "sql": lambda content, _: [statement.strip() for statement in content.split(";")][-1] == "" or pytest.fail(content),
     "mermaid": lambda content, _: content.startswith("graph ") or pytest.fail(content),
 }

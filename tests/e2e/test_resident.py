@@ -22,11 +22,9 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.cli.resident import Resident
+from satchel.cli.resident import Resident, is_own, listening
 from satchel.config import Folders
-from satchel.hooks.event_context import SessionState
 from satchel.system import hook_log, resident
-from satchel.system.listener import is_own, listening
 from tests.e2e.command import PATIENCE_SECONDS, Ran
 from tests.e2e.sample import sample_repository
 from tests.hooks.recorded import RECORDED, event_word, recorded
@@ -324,39 +322,13 @@ def test_an_answer_that_breaks_off_is_not_passed_on(place: Place, reply: bytes) 
         assert place(*PLAIN, "search", "discount") == place(*ALONE, "search", "discount")
 
 
-def test_what_an_unfinished_answer_has_claimed_is_answered_all_the_same(place: Place) -> None:
-    event, log = place.prompt("unfinished"), len(hook_log.entries(place.state))
-
-    def claim_and_hang(connection: socket.socket) -> None:
-        connection.sendall(resident.ACCEPTED)
-        state = SessionState(place.state, "unfinished")
-        for claim in [*claims(place, "model session")]:
-            assert state.claim(claim)
-        connection.recv(1)  # until the client leaves
-
-    place(*ALONE, "hook", "prompt", event=place.prompt("model session"))
-    with listener(place, claim_and_hang):
-        ran = place(*program("s.RESIDENT_SECONDS = 0.8; "), "hook", "prompt", event=event)
-    assert "send_order" in ran.out
-    assert len(hook_log.entries(place.state)) == log + 2
-    assert place(*PLAIN, "hook", "prompt", event=event).out == ""
-
-
-def claims(place: Place, session: str) -> list[str]:
-    """What the hooks of a session have claimed."""
-    from satchel.hooks.event_context import session_mark
-
-    file = place.state / "hooks" / "sessions" / f"{session_mark(session)}.json"
-    return list(json.loads(file.read_text(encoding="utf-8"))["claims"])
-
-
 def test_each_root_is_answered_by_its_own_process(served: Place, folder: Path) -> None:
     other = sample_repository(folder / "shop" / "vendor").root
     (other / "wheel.py").write_text("def wheel() -> int:\n    return 4\n", encoding="utf-8")
     try:
         assert served(*ONLY, "search", "wheel", root=other).code != 0
-        expected = served(*ALONE, "search", "wheel", root=other)
-        assert "wheel.py" in expected.out
+        assert "wheel.py" in served(*ALONE, "search", "wheel", root=other).out
+        expected = served(*ALONE, "search", "wheel", root=other)  # again, as the first run may say that it took long
         served.start(root=other)
         until(lambda: served(*ONLY, "search", "wheel", root=other) == expected)
         assert served(*ONLY, "search", "discount") == served(*ALONE, "search", "discount")

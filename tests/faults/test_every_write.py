@@ -17,7 +17,7 @@ from tests.faults.injection import run
 @pytest.mark.parametrize(
     ("fault", "writers"),
     [
-        ("killed", ("index, first", "memory", "memory, restore", "client set-up")),
+        ("killed", ("index, first", "memory", "memory, migration", "memory, restore", "client set-up")),
         ("EIO once", ("index, update", "memory, import", "hooks")),
         ("ENOSPC from there on", ("index, clean", "memory, first", "sessions and receipts")),
     ],

@@ -8,6 +8,7 @@ from pathlib import Path
 from satchel import Satchel
 from satchel.embed import fingerprint
 from satchel.graph.service import assemble_graph
+from satchel.open_root import attempts, bench_of
 from satchel.search.chunks import RECORD_KINDS
 from satchel.store.vectors import encode
 from satchel.testing import HashEmbedder
@@ -84,7 +85,9 @@ def test_a_walk_out_of_time_says_how_far_it_came(tmp_path: Path) -> None:
     with export().open(tmp_path) as satchel:
         request = satchel.graph_request("home", depth=3, now=NOW)
         ticks = itertools.count(0.0, request.deadline_seconds * 0.7)
-        context = satchel.opened.with_bench(lambda bench, _: assemble_graph(request, bench, (), lambda: next(ticks)))
+        for attempt in attempts(satchel.opened):
+            with attempt as states:
+                context = assemble_graph(request, bench_of(states), lambda: next(ticks))
     assert context.meta["timed_out"]
     assert any("stopped after 3 s at distance 1" in warning for warning in context.meta["warnings"])
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from satchel import Context, Satchel
 from satchel.graph.service import MOST_CONTEXTS, ContextCache, assemble_graph
+from satchel.open_root import attempts, bench_of
 from satchel.types import Format, Usage
 from tests.graph.workspaces import NOW, Export, open_shop
 from tests.oracle import o200k
@@ -85,7 +86,9 @@ def test_every_hit_equals_a_fresh_assembly_byte_for_byte(workspace: Satchel, opt
     request = workspace.graph_request(now=NOW, **options)
     workspace.graph_answer(request)
     again = workspace.graph_answer(request)
-    fresh = workspace.opened.with_bench(lambda bench, notes: assemble_graph(request, bench, notes))
+    for attempt in attempts(workspace.opened):
+        with attempt as states:
+            fresh = assemble_graph(request, bench_of(states))
     assert again.meta.get("cached")
     assert again.text == fresh.text
     assert again.items == fresh.items

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -194,36 +192,3 @@ def test_the_command_line_leads_there(monkeypatch: pytest.MonkeyPatch, capfd: py
         main.main()
     assert (ended, calls) == ([0, 0], [["prompt"]])
     assert "TypeError" in capfd.readouterr().err
-
-
-HOLDER = """
-import fcntl, sys
-kept = [open(f"{sys.argv[1]}/turn-{number}", "w") for number in range(int(sys.argv[2]))]
-for turn in kept:
-    fcntl.flock(turn, fcntl.LOCK_EX)
-print("held", flush=True)
-sys.stdin.read()
-"""
-
-
-def test_a_hook_works_only_while_the_processors_have_room_for_it(
-    new_host: Host, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(supervise, "TURN_SECONDS", 0.1)
-    monkeypatch.setattr(supervise, "WORKER_SECONDS", 0.2)
-    monkeypatch.setenv("SATCHEL_HOME", str(new_host.home))
-    folder = new_host.state / "hooks"
-    folder.mkdir(parents=True, exist_ok=True)
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(folder), str(os.cpu_count())], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as others:
-        assert others.stdout is not None
-        assert others.stdout.readline() == b"held\n"
-        assert supervise.main(["prompt"], lambda *_: ("", b"late")) == 0
-        assert capfd.readouterr() == ("", "satchel hook: no turn within 0.1 s: other hooks use the processors\n")
-        assert new_host.entries()[-1]["outcome"] == "failed"
-        others.kill()  # whoever dies gives up its turn
-    monkeypatch.undo()
-    monkeypatch.setenv("SATCHEL_HOME", str(new_host.home))
-    assert supervise.main(["prompt"], lambda *_: ("", b"answer")) == 0
-    assert capfd.readouterr().out == "answer"

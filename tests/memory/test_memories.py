@@ -8,7 +8,7 @@ import pytest
 
 from satchel.errors import UsageError
 from satchel.memory.memories import Memories
-from satchel.memory.records import memory_document
+from satchel.memory.records import document_of
 from satchel.memory.scope import Notebook
 from satchel.search import rank_records
 from satchel.store.sqlite import SqliteStore
@@ -42,7 +42,7 @@ def test_memories_are_found_by_their_words_their_tags_and_their_category(noteboo
 
 def test_a_category_of_a_newer_version_is_read_as_a_fact(notebook: Notebook) -> None:
     stored = Memories(notebook).add(BACKOFF, category="decision").memory
-    document = memory_document(stored)
+    document = document_of(stored)
     with notebook.store.write() as writer:
         writer.put([replace(document, fields={**document.fields, "category": "hunch"})])
     (memory,) = Memories(notebook).listed()

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from satchel.errors import StoreError, UsageError
 from satchel.memory.journal import Journal
 from satchel.memory.memories import Memories
-from satchel.memory.model import ImportReport, experience_from, memory_from
+from satchel.memory.model import ImportReport, experience_from
+from satchel.memory.model import imported as read_line
 from satchel.memory.portable import export_lines, import_lines, put_exchanges
 from satchel.memory.scope import EVERYWHERE, Notebook
 from satchel.search.query import analyse
@@ -228,7 +229,7 @@ def test_a_calm_journal_is_taken_over(notebook: Notebook) -> None:
         ({"created_at": 5}, "created_at is 5"),
         ({"created_at": "9999-12-31T23:59:59-23:59"}, "created_at is"),
         ({"history": {}}, None),
-        ({"history": [1]}, "history is not a list of objects"),
+        ({"history": [1]}, "history is int: it is an object"),
         ({"history": [{}] * 1001}, "history has 1,001 entries"),
         ({"notes": "n"}, "notes is str: it is a list"),
         ({"notes": ["n"] * 1001}, "notes has 1,001 entries"),
@@ -254,9 +255,9 @@ def test_every_field_of_an_experience_is_checked(change: dict[str, Any], text: s
 
 @pytest.mark.parametrize("importance", [2, "high", True, None])
 def test_the_importance_of_an_imported_memory_is_checked(importance: object) -> None:
-    line = {"id": "m", "content": "c", "created_at": "2026-05-01", "importance": importance}
+    line = {"type": "memory", "id": "m", "content": "c", "created_at": "2026-05-01", "importance": importance}
     with pytest.raises(UsageError, match="importance is"):
-        memory_from(line)
+        read_line(line)
 
 
 JSON = st.recursive(
@@ -271,7 +272,7 @@ CHANGES = st.dictionaries(st.sampled_from([*calm_line(), "type", "content", "tag
 def test_no_line_is_worse_than_refused(change: dict[str, Any], kind: str) -> None:
     line = {"type": kind, "content": "c", **calm_line(), **change}
     with suppress(UsageError):
-        assert (memory_from if kind == "memory" else experience_from)(line).id
+        assert read_line(line).id
 
 
 def test_nothing_is_stored_where_the_file_cannot_be_written(

@@ -9,7 +9,7 @@ from satchel.memory.journal import Journal
 from satchel.memory.memories import Memories
 from satchel.memory.model import Value
 from satchel.memory.portable import export_lines, put_exchanges
-from satchel.memory.records import value_document
+from satchel.memory.records import document_of
 from satchel.sources.conversations import Action, Exchange
 from satchel.types import Kind
 from tests.memory.conftest import MakeNotebook
@@ -41,7 +41,7 @@ def lines(make_notebook: MakeNotebook) -> list[str]:
         ("ghap_1", "ghap_2"), {"debugging": 2}, {"read-the-error": 2}, "words (TF-IDF)", notebook.workspace, 1.75e9,
     )  # fmt: skip
     with notebook.store.write() as writer:
-        writer.put([value_document(value)])
+        writer.put([document_of(value)])
     journal.start(**STARTED, session="night")
     journal.update(strategy="read-the-error", action="Read it", session="night")
     return list(export_lines(notebook.store))

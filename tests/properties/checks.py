@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,12 @@ from xml.etree import ElementTree
 from markdown_it import MarkdownIt
 
 from satchel import Satchel
-from satchel.answer import pack, pipeline
+from satchel.answer import pipeline, write
 from satchel.answer.candidates import Candidate
-from satchel.answer.packer import BUDGET, CLEARLY_LESS
+from satchel.answer.packing import BUDGET, CLEARLY_LESS, Packing
 from satchel.answer.render import RenderRequest, render_with_usage
 from satchel.answer.request import AssembleRequest
-from satchel.answer.section import COST_EXPONENT, COST_OFFSET, Section, priority
+from satchel.answer.sections import COST_EXPONENT, COST_OFFSET, priority
 from satchel.safety.sanitize import clean_text, redact
 from satchel.tokens import counter
 from satchel.types import Context, Format, Freshness
@@ -37,11 +37,11 @@ _MARKDOWN = MarkdownIt("commonmark")
 
 @dataclass(slots=True)
 class Assembly:
-    """One answer with what the packer had to choose from."""
+    """One answer with what is packed in it."""
 
     request: AssembleRequest
     context: Context
-    sections: Sequence[Section] = ()
+    packing: Packing | None = None
     rendering: RenderRequest = field(default_factory=RenderRequest)
 
     @property
@@ -52,25 +52,26 @@ class Assembly:
     @property
     def best(self) -> str:
         """The item of the candidate that is tried first; empty where nothing was found."""
-        rows = [(priority(one, section.level), one) for section in self.sections for one in section.candidates]
-        first = min(rows, key=lambda row: (-row[0], row[1].chunk.id, row[1].place), default=None)
-        return first[1].group if first is not None else ""
+        sections = self.packing.inputs.sections if self.packing is not None else ()
+        candidates = [one for section in sections for one in section.candidates]
+        first = min(candidates, key=lambda one: (-priority(one), one.chunk.id, one.place), default=None)
+        return first.group if first is not None else ""
 
     @property
     def shown(self) -> set[str]:
         """What has an item: paths of files and ids of records."""
-        return {key for section in self.sections for key in section.groups}
+        return {key for groups in self.packing.groups.values() for key in groups} if self.packing is not None else set()
 
 
 def assemble(satchel: Satchel, question: str, **options: Any) -> Assembly:
-    """Ask the real engine, and keep what its packer saw."""
+    """Ask the real engine, and keep what it packed."""
     request = satchel.request(question, **options)
     caught = Assembly(request, Context("", "", Format.MARKDOWN, (), None))  # type: ignore[arg-type]
-    fit = pack.fit
 
-    def spy(request: AssembleRequest, bench: Any, sections: Sequence[Section], *rest: Any, **named: Any) -> Any:
-        caught.sections = sections
-        return fit(request, bench, sections, *rest, **named)
+    def spy(filling: write.Filling) -> write.Fitted:
+        fitted = write.fit(filling)
+        caught.packing = fitted.packing
+        return fitted
 
     frames: dict[str, RenderRequest] = {}
 
@@ -79,7 +80,7 @@ def assemble(satchel: Satchel, question: str, **options: Any) -> Assembly:
         frames[text] = rendering
         return text, used
 
-    with mock.patch.object(pipeline, "fit", spy), mock.patch.object(pack, "render_with_usage", written):
+    with mock.patch.object(pipeline, "fit", spy), mock.patch.object(write, "render_with_usage", written):
         caught.context = satchel.answer(request)
     caught.rendering = frames.get(caught.context.text, caught.rendering)
     return caught
@@ -165,22 +166,22 @@ def weaker_inside(assembly: Assembly) -> Iterator[str]:
 
     Candidates are tried by value for cost, so a cheap one may come before one that is better and much larger.
     """
-    if not assembly.context.items or assembly.shares:
+    packing = assembly.packing
+    if not assembly.context.items or assembly.shares or packing is None:
         return
     out = [
-        (section.value(one), one)
-        for section in assembly.sections
-        for one, reason in section.rejected.items()
+        one
+        for rejected in packing.rejected.values()
+        for one, reason in rejected.items()
         if reason == BUDGET and not one.pinned and one.leader is None
     ]
-    for section in assembly.sections:
-        for inside in section.shown:
-            if inside.pinned or inside.leader is not None:
-                continue
-            for value, better in out:
-                cheaper = max(_cost(better) - _cost(inside), 0.0)
-                if section.value(inside) < value - CLEARLY_LESS - cheaper - ROUNDING:
-                    yield f"{inside.chunk.id} is shown, and {better.chunk.id}, which is clearly better, is not"
+    for inside in packing.shown:
+        if inside.pinned or inside.leader is not None:
+            continue
+        for better in out:
+            cheaper = max(_cost(better) - _cost(inside), 0.0)
+            if inside.value < better.value - CLEARLY_LESS - cheaper - ROUNDING:
+                yield f"{inside.chunk.id} is shown, and {better.chunk.id}, which is clearly better, is not"
 
 
 def _cost(candidate: Candidate) -> float:

@@ -33,9 +33,9 @@ from satchel.store.sqlite.connection import damage
 from satchel.system.files import decode
 from tests.sources.code.rendering import SAMPLES, assert_tiles
 from tests.sources.code.test_outline_properties import assert_sound
+from tests.store import older
 
 TESTS = Path(__file__).parents[1]
-MEMORY = TESTS / "store" / "released" / "memory-2.sql"
 EXPORT = TESTS / "memory" / "export.jsonl"
 FILES = [*sorted((TESTS / "corpora").glob("*/*")), *sorted(SAMPLES.glob("*.txt")), EXPORT]
 DOCUMENTS = {".md": "markdown", ".rst": "rst", ".yaml": "yaml", ".toml": "toml", ".json": "json"}
@@ -149,9 +149,7 @@ def test_a_damaged_input_breaks_no_law(path: Path, seed: int) -> None:
 def test_a_damaged_store_is_named_or_can_be_read(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "memory.db"
     path.unlink(missing_ok=True)
-    made = sqlite3.connect(path)
-    made.executescript(MEMORY.read_text(encoding="utf-8"))
-    made.close()
+    older.unpacked(path, older.NEWEST)
     path.write_bytes(damaged(path.read_bytes(), seed))
     faults = damage(path)
     assert faults == [] or seed != AS_IT_IS

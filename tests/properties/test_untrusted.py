@@ -20,7 +20,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from satchel import Satchel
-from satchel.answer import section as dedupe
+from satchel.answer import twins
 from satchel.answer.render import RenderRequest, render
 from satchel.answer.render.labels import (
     file_path,
@@ -32,7 +32,7 @@ from satchel.answer.render.labels import (
     sections,
 )
 from satchel.memory.model import Value
-from satchel.memory.records import value_document
+from satchel.memory.records import document_of
 from satchel.safety.sanitize import NAME_CHARACTERS
 from satchel.sources.conversations import Exchange
 from satchel.testing import TinyRepository
@@ -127,7 +127,7 @@ def write_records(satchel: Satchel, texts: Sequence[str]) -> None:
     )
     workspace = satchel.memory.notebook.workspace
     with satchel.memory_store.write() as writer:
-        writer.put([value_document(value(number, text, workspace)) for number, text in enumerate(texts)])
+        writer.put([document_of(value(number, text, workspace)) for number, text in enumerate(texts)])
         writer.merge(lambda: False)
 
 
@@ -278,7 +278,7 @@ def test_300_planted_instructions_stay_inside_their_markers(
     repository: TinyRepository, position: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """100 texts at a time, each as an item of every kind, in every format and view."""
-    monkeypatch.setattr(dedupe, "SAME_PROSE", 1.1)  # a third of them are alike, and all are to be shown
+    monkeypatch.setattr(twins, "SAME_PROSE", 1.1)  # a third of them are alike, and all are to be shown
     texts = planted()[position]
     write_files(repository, texts)
     with Satchel.open(repository.root) as satchel:

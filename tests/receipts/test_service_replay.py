@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from satchel.answer.section import Pin
 
 from satchel import Satchel
+from satchel.answer.pins import Pin
 from satchel.answer.request import AssembleRequest, request_data, request_from
 from satchel.answer.service import settings_mark
 from satchel.errors import UsageError

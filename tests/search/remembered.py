@@ -7,7 +7,7 @@ from typing import Any
 
 from satchel.memory.model import Experience, Lesson, Memory, Outcome, RootCause
 from satchel.memory.portable import put_exchanges
-from satchel.memory.records import experience_document, memory_document
+from satchel.memory.records import document_of
 from satchel.memory.scope import Notebook
 from satchel.search.filters import make_filters
 from satchel.search.query import analyse
@@ -59,7 +59,7 @@ def confirmed(identity: str, tier: ConfidenceTier = ConfidenceTier.SILVER, **opt
 def put(store: SqliteStore, *records: Memory | Experience) -> None:
     """Write them as the memory file does."""
     with store.write() as writer:
-        writer.put([memory_document(row) if isinstance(row, Memory) else experience_document(row) for row in records])
+        writer.put([document_of(record) for record in records])
 
 
 def talk(store: SqliteStore, session: str, *turns: tuple[str, str]) -> None:

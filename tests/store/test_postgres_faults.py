@@ -170,7 +170,7 @@ def test_a_server_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_store_of_a_newer_satchel(monkeypatch: pytest.MonkeyPatch) -> None:
     postgres_store(Path("newer")).close()
     monkeypatch.setattr("satchel.store.postgres.connection.STEPS", ())
-    assert "has schema 2, this satchel knows up to 0: upgrade satchel" in refusal(server_url())
+    assert "has schema 3, this satchel knows up to 0: upgrade satchel" in refusal(server_url())
 
 
 def test_the_extra_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,8 @@ from tests.contracts.documents import record_document
 from tests.e2e.sample import sample_repository
 
 
-def test_a_memory_is_answered_beside_the_code(tmp_path: Path) -> None:
+def test_a_memory_is_answered_beside_the_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
     text = "The backoff between attempts is exponential because a linear wait hammered the server."
     with Satchel.open(sample_repository(tmp_path / "shop").root) as satchel:
         with satchel.memory_store.write() as writer:

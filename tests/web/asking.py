@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from satchel.engine import Satchel
 from satchel.web.access import Access, own_origins
 from satchel.web.application import application
-from satchel.web.state import ServerState, server_state
+from satchel.web.state import ServerState
 
 PORT = 8123
 ADDRESS = f"http://127.0.0.1:{PORT}"
@@ -29,7 +29,7 @@ def environment(home: Path) -> Mapping[str, str]:
 @contextmanager
 def client_of(engine: Satchel, access: Access | None = None, shared: ServerState | None = None) -> Iterator[TestClient]:
     """A client that sends the token, around a new application whose index is brought up to date first."""
-    shared = shared or server_state(engine)
+    shared = shared or ServerState(engine)
     app = application(shared, own_origins("127.0.0.1", PORT), access or Access(TOKEN, PORT))
     headers = {"Authorization": f"Bearer {TOKEN}"}
     try:

@@ -77,12 +77,6 @@ def test_no_other_ticket_opens_one() -> None:
     assert access.redeem(access.ticket) is not None
 
 
-def test_there_is_no_session_before_the_ticket_was_used() -> None:
-    access = Access(TOKEN, 8123)
-    session = access._session
-    assert not access.is_session(f"{access.cookie}={session}")
-
-
 @pytest.mark.parametrize("cookies", ["", "satchel-8123=", "satchel-8123=guess", "satchel-9999=x", "\x00=;;;=", "a=b"])
 def test_another_cookie_is_no_session(cookies: str) -> None:
     access = Access(TOKEN, 8123)

@@ -168,7 +168,6 @@ def test_the_page_of_the_documentation_names_every_operation_and_route() -> None
         for path in (
             "/healthz",
             "/readyz",
-            "/metrics",
             "/openapi.json",
             "/api/options",
             "/api/hooks",

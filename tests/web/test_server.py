@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -156,6 +158,24 @@ def without_timings(answer: tuple[int, bytes]) -> tuple[int, Any]:
     found = json.loads(answer[1])
     found["meta"].pop("timings", None)
     return answer[0], found
+
+
+HALF_OPEN = 200
+MOST_LINES = 3
+
+
+def test_half_requests_delay_nobody_and_fill_no_log(tmp_path: Path) -> None:
+    root = sample_repository(tmp_path / "shop").root
+    with serving(root, tmp_path) as running, contextlib.ExitStack() as stack:
+        for _ in range(HALF_OPEN):
+            half = stack.enter_context(socket.create_connection(("127.0.0.1", running.port), PATIENCE_SECONDS))
+            half.sendall(b"GET /healthz HTTP/1.1\r\nHost: ")
+        assert running.ask("context_query", {"question": "backoff"})[0] == 200
+        running.raw(b"nonsense\r\n\r\n" * 10)
+        running.process.terminate()
+        _, errors = running.process.communicate(timeout=PATIENCE_SECONDS)
+        assert running.process.returncode == 0
+        assert len(errors.splitlines()) < MOST_LINES, errors
 
 
 def test_it_answers_on_ipv6_beside_another_one_and_ends_at_once_at_the_second_signal(

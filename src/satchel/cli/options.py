@@ -7,13 +7,13 @@ import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from satchel.cli.streams import read_question
-from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.operations.operation import Operation, Parameter, Shape
 

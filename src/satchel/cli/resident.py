@@ -1,16 +1,18 @@
 """Answers hooks, `context` and `search` of other processes while `satchel mcp` or `satchel serve` runs.
 
 `satchel.system.resident` is the client and describes the protocol. An answer is the one that the command would give by
-itself, byte for byte; where that is not certain the request is refused, and the command works by itself.
+itself, byte for byte; where that is not certain the connection is closed, and the command works by itself.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import select
 import socket
+import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -21,10 +23,9 @@ from typing import TYPE_CHECKING, Self
 from satchel.cli import application, streams
 from satchel.cli.options import Invocation
 from satchel.config import Folders, LoadedSettings, load_settings
-from satchel.dataclass import dataclass
 from satchel.errors import SatchelError
 from satchel.hooks.event_context import AnsweringProcess
-from satchel.system import listener, resident, telemetry
+from satchel.system import resident, state_files, telemetry
 from satchel.system.locations import Places, Registry, WorkspaceType, locate
 from satchel.system.threads import Threads
 
@@ -34,21 +35,21 @@ if TYPE_CHECKING:
 THREADS = 8
 """Requests that are answered at once; one that waits too long for its turn is answered by its own process."""
 
-TURN_SECONDS = 5.0
+WAITING = 64
+"""Connections that may wait to be accepted."""
+
+LOOK_SECONDS = 5.0
 """Pause of a second process for the same root before it looks whether the first one has ended."""
 
-END_SECONDS = 0.5
-"""Time for answers to end before the engine is closed."""
+REQUEST_SECONDS = 1.0
+"""Longest wait for the rest of a request, or for a client to take its answer."""
 
-_LOOK_SECONDS = 0.05
+MOST_BYTES = 32_000_000
+"""Size limit of a request: twice that of an event."""
 
 
 class UnfitRequestError(Exception):
-    """The request cannot be answered here as its own process would; nothing was done for it."""
-
-
-class UnfinishedError(Exception):
-    """The engine does not fit the request any more."""
+    """The request cannot be answered here as its own process would."""
 
 
 class Resident:
@@ -66,6 +67,9 @@ class Resident:
         self._ending = threading.Event()
         self._listener = threading.Thread(target=self._run, name="satchel-resident", daemon=True)
         self._address = ""
+        self._folders: Folders
+        self._places: Places
+        self._loaded: LoadedSettings
 
     def engine(self) -> Satchel:
         """Return the engine. Raises what opening it raises."""
@@ -89,9 +93,9 @@ class Resident:
         self._ending.set()
         if self._address:
             with contextlib.suppress(OSError):
-                listener.connected(self._address).close()  # `accept` returns
+                connected(self._address).close()  # `accept` returns
         if self._listener.ident is not None:
-            self._listener.join(seconds + _LOOK_SECONDS)
+            self._listener.join(seconds + resident.CONNECT_SECONDS)
         is_idle = self._threads.wait(seconds)
         if is_idle and self._hook_engine is not None:
             self._hook_engine.close()
@@ -101,64 +105,31 @@ class Resident:
     def _run(self) -> None:
         """Listen, now or as soon as no other process does, unless the settings forbid it."""
         try:
-            folders = Folders.from_environment(os.environ)
-            places = locate(self._path, self._root, folders)
-            loaded = load_settings(places.root, os.environ, {}, folders)
-            if not loaded.settings.hooks_resident:
-                return
-            while not self._ending.is_set():
-                with listener.listening(places.root) as door:
+            self._folders = Folders.from_environment(os.environ)
+            self._places = locate(self._path, self._root, self._folders)
+            self._loaded = load_settings(self._places.root, os.environ, {}, self._folders)
+            while self._loaded.settings.hooks_resident and not self._ending.is_set():
+                with listening(self._places.root) as door:
                     if door is not None:
-                        self._accept(door, _Requests(self, folders, places, loaded))
-                self._ending.wait(TURN_SECONDS)
+                        self._accept(door)
+                self._ending.wait(LOOK_SECONDS)
         except (SatchelError, OSError) as error:
             telemetry.warning("other processes are not answered", reason=str(error))
 
-    def _accept(self, door: socket.socket, requests: _Requests) -> None:
+    def _accept(self, door: socket.socket) -> None:
         self._address = door.getsockname()
         while not self._ending.is_set():
             connection, _ = door.accept()
-            self._threads.submit(requests.answer, connection)
+            self._threads.submit(self._answer, connection)
 
-    def hook_engine(self, requests: _Requests) -> Satchel:
-        """Return the engine for hooks, which compare words alone: this one if it has no vectors either."""
-        engine = self.engine()
-        if engine.opened.loaded != requests.loaded:
-            raise UnfinishedError
-        if engine.vectors.embedder or engine.vectors.choice.failure:
-            with self._guard:
-                if self._hook_engine is None:
-                    settings = replace(requests.loaded.settings, embed_provider="off")
-                    loaded = replace(requests.loaded, settings=settings)
-                    self._hook_engine = type(engine).open_at(requests.places, loaded, requests.folders, os.environ)
-                return self._hook_engine
-        return engine
-
-
-@dataclass(frozen=True, slots=True)
-class _Requests:
-    """Answers the requests to one root."""
-
-    process: Resident
-    folders: Folders
-    places: Places
-    loaded: LoadedSettings
-
-    def answer(self, connection: socket.socket) -> None:
+    def _answer(self, connection: socket.socket) -> None:
         """Answer one connection. After a fault it is closed, and the client works by itself."""
         with connection:
             try:
-                parts = listener.request(connection)
-                if not parts:
-                    return
-                connection.sendall(resident.ACCEPTED)
-                try:
-                    reply = self._reply(parts, partial(listener.is_gone, connection))
-                except UnfitRequestError:
-                    connection.sendall(resident.REFUSED)
-                else:
-                    connection.sendall(resident.framed(reply))
-            except (OSError, UnfinishedError):
+                if parts := received(connection):
+                    connection.sendall(resident.ACCEPTED)
+                    connection.sendall(resident.framed(self._reply(parts, partial(is_gone, connection))))
+            except (OSError, UnfitRequestError):
                 pass  # the client has gone, or works by itself
             except Exception:  # noqa: BLE001 - the client works by itself, and reports its own faults
                 telemetry.warning("another process was not answered", exc_info=True)
@@ -169,7 +140,7 @@ class _Requests:
         if parts[1] == resident.HOOK:
             from satchel.hooks.worker import resident_work
 
-            return resident_work(words, parts[3], _HookProcess(folder=folder, requests=self, is_gone=is_gone))
+            return resident_work(words, parts[3], AnsweringProcess(folder, self._engine_for_hook, is_gone))
         return self._command(words, folder, is_gone)
 
     def _command(self, words: list[str], folder: Path, is_gone: Callable[[], bool]) -> list[bytes]:
@@ -178,7 +149,9 @@ class _Requests:
         from click.exceptions import Exit
 
         invocation = Invocation(
-            as_json=application.wants_json(words), open_engine=partial(self._opened, folder), should_stop=is_gone
+            as_json=application.wants_json(words),
+            open_engine=partial(self._engine_for_command, folder),
+            should_stop=is_gone,
         )
         try:
             with (
@@ -190,34 +163,118 @@ class _Requests:
             raise UnfitRequestError from error
         return [b"%d" % (code or 0), *(part for stream, text in rows for part in (b"%d" % stream, text))]
 
-    def _opened(self, folder: Path, path: str, root: Path | None) -> AbstractContextManager[Satchel]:
-        """Return the engine for a command that would open this root."""
-        places = locate(folder / path, root and folder / root.expanduser(), self.folders)
-        if places != self.places or load_settings(places.root, os.environ, {}, self.folders) != self.loaded:
+    def _engine_for_command(self, folder: Path, path: str, root: Path | None) -> AbstractContextManager[Satchel]:
+        """Return the engine for a command that would open this root. Raises UnfitRequestError for another."""
+        places = locate(folder / path, root and folder / root.expanduser(), self._folders)
+        if places != self._places or load_settings(places.root, os.environ, {}, self._folders) != self._loaded:
             raise UnfitRequestError
-        engine = self.process.engine()
-        named = Registry(self.folders).at(places.root)
+        engine = self.engine()
+        named = Registry(self._folders).at(places.root)
         described = (named.name, named.type is WorkspaceType.VAULT)
-        if engine.opened.loaded != self.loaded or (engine.opened.alias, engine.opened.is_vault) != described:
+        if engine.opened.loaded != self._loaded or (engine.opened.alias, engine.opened.is_vault) != described:
             raise UnfitRequestError
         return nullcontext(engine)
 
+    def _engine_for_hook(self, places: Places, loaded: LoadedSettings) -> Satchel:
+        """Return the engine for a hook, which compares words alone: the one here if it has no vectors either.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _HookProcess(AnsweringProcess):
-    """The resident process as the one that answers a hook."""
-
-    requests: _Requests
-
-    def check(self, places: Places, loaded: LoadedSettings) -> None:
-        """Raise UnfitRequestError for another root or other settings."""
-        settings = replace(self.requests.loaded.settings, embed_provider="off")
-        if places != self.requests.places or loaded.settings != settings:
+        Raises UnfitRequestError for another root or other settings, and if the index was replaced.
+        """
+        settings, engine = replace(self._loaded.settings, embed_provider="off"), self.engine()
+        if (places, loaded.settings, engine.opened.loaded) != (self._places, settings, self._loaded):
             raise UnfitRequestError
-
-    def engine(self) -> Satchel:
-        """Return the engine that stays open. Raises UnfinishedError if its index was replaced."""
-        engine = self.requests.process.hook_engine(self.requests)
+        if engine.vectors.embedder or engine.vectors.choice.failure:
+            with self._guard:
+                if self._hook_engine is None:
+                    self._hook_engine = type(engine).open_at(places, loaded, self._folders, os.environ)
+                engine = self._hook_engine
         if engine.store.is_replaced:
-            raise UnfinishedError
+            raise UnfitRequestError
         return engine
+
+
+def connected(address: str) -> socket.socket:
+    """Return a connection to the process that listens there. Raises OSError if there is none."""
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.settimeout(resident.CONNECT_SECONDS)
+        connection.connect(address)
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+@contextlib.contextmanager
+def listening(root: Path) -> Iterator[socket.socket | None]:
+    """Yield the listening socket of a root; None while another process listens, or where there can be none.
+
+    The socket of a dead process is replaced. It is removed at the end. Raises OSError for an error of the disk.
+    """
+    folder = Path(resident.socket_folder())
+    state_files.make_folder(folder)
+    path = folder / resident.socket_name(os.fspath(root))
+    if len(os.fsencode(path)) > resident.LONGEST_ADDRESS or folder.stat().st_mode & 0o077:
+        yield None
+        return
+    with state_files.locked(folder):
+        door = _bound(path)
+    if door is None:
+        yield None
+        return
+    with door:
+        ours = path.stat()
+        try:
+            yield door
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(ours, path.stat()):
+                    path.unlink()
+
+
+def _bound(path: Path) -> socket.socket | None:
+    try:
+        connected(os.fspath(path)).close()
+    except (ConnectionRefusedError, FileNotFoundError):
+        path.unlink(missing_ok=True)
+    except OSError:  # a process that is alive, and busy
+        return None
+    else:
+        return None
+    door = socket.socket(socket.AF_UNIX)
+    try:
+        door.bind(os.fspath(path))
+        path.chmod(0o600)
+        door.listen(WAITING)
+    except OSError:
+        door.close()
+        raise
+    return door
+
+
+def is_own(connection: socket.socket) -> bool:
+    """Return whether the client is a process of this user, where the system says so; else the folder guards it."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return True
+    size = struct.calcsize("3i")
+    _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+    return bool(user == os.getuid())
+
+
+def received(connection: socket.socket) -> list[bytes]:
+    """Return the folder, kind, words and event of a request; empty unless it is complete and can be answered here."""
+    connection.settimeout(REQUEST_SECONDS)
+    if not is_own(connection):
+        return []
+    with connection.makefile("rb") as stream:
+        head = stream.readline(12)
+        size = int(head) if head.rstrip().isdigit() else MOST_BYTES + 1
+        parts = resident.parts_of(head + stream.read(size)) if size <= MOST_BYTES else []
+    return parts[3:] if len(parts) == 7 and parts[:3] == resident.identity() else []
+
+
+def is_gone(connection: socket.socket) -> bool:
+    """Return whether the client has closed the connection: it sends nothing after its request."""
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    return bool(poll.poll(0))

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,7 +19,6 @@ import click
 from satchel.cli import streams
 from satchel.cli.options import Invocation
 from satchel.cli.progress import PATIENCE_SECONDS, watch
-from satchel.dataclass import dataclass
 from satchel.errors import LockedError
 from satchel.operations.operation import Answered, Caller, Operation, Spelling, StoppedError
 from satchel.types import Failure
@@ -51,11 +50,12 @@ _FIRST_EXIT_CODE = 128
 class Interrupt:
     """While the block runs, SIGINT, SIGTERM and SIGHUP set a flag; a second one raises KeyboardInterrupt.
 
-    The first asks the work to stop and keep what is done. A signal that the process was started to ignore (nohup)
-    stays ignored. Outside the main thread it does nothing, because only that one may handle signals.
+    The first asks the work to stop and keep what is done, and calls `then`. A signal that the process was started to
+    ignore (nohup) stays ignored. Outside the main thread it does nothing, because only that one may handle signals.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, then: Callable[[], object] = lambda: None) -> None:
+        self._then = then
         self._received = 0
         self._previous: dict[int, Any] = {}
 
@@ -81,6 +81,7 @@ class Interrupt:
         if self._received:
             raise KeyboardInterrupt
         self._received = number
+        self._then()
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():

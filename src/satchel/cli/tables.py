@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from satchel.cli import streams
-from satchel.dataclass import dataclass
 from satchel.safety.sanitize import clean_field
 from satchel.types import Context, ContextItem, Omission, Signal
 

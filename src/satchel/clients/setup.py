@@ -8,7 +8,7 @@ import os
 import stat
 import subprocess
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,6 @@ from satchel.clients.edits import (
     without_toml_table,
 )
 from satchel.clients.targets import SCOPES, ClientFile, ClientPlaces, Want, all_targets
-from satchel.dataclass import dataclass
 from satchel.errors import ClientFileError
 from satchel.system import state_files
 

@@ -12,10 +12,10 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 
 PROGRAM = "satchel"

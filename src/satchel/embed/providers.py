@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from satchel.dataclass import dataclass
 from satchel.embed import Embedder, normalised
 from satchel.embed.minilm import INSTALL, MiniLM, missing_parts
 from satchel.errors import ConfigError, EmbeddingError, MissingExtraError

@@ -13,12 +13,11 @@ import re
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from satchel.dataclass import dataclass
 from satchel.errors import GitError, UsageError
 from satchel.safety import sanitize
 from satchel.sources.change import Entry, tree_entries

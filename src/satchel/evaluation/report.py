@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from html import escape
 from typing import Any
 
 from satchel import __version__
-from satchel.dataclass import dataclass
 from satchel.evaluation.fixes import Estimate, Fix, estimate
 from satchel.evaluation.run import EvaluationResult, FixAnswer
 

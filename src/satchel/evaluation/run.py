@@ -10,12 +10,11 @@ import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
 from satchel import __version__
-from satchel.dataclass import dataclass
 from satchel.engine import Satchel
 from satchel.errors import NoIndexError
 from satchel.evaluation.fixes import Fix, Mined, Snapshot, mine

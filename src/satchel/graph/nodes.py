@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, NamedTuple
 
 from satchel.answer.candidates import CHARACTERS_PER_TOKEN, SHRINK_SHARES, Candidate, Step
 from satchel.answer.source_lines import FileLines, Lines, Unreadable
-from satchel.dataclass import dataclass
 from satchel.graph.request import Direction, GraphRequest, Lens
 from satchel.graph.walk import GraphWalk, Reached
 from satchel.safety import sanitize

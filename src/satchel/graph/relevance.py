@@ -7,12 +7,12 @@ one, else by words alone. A scale for each node would order nodes by whether the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
 
-from satchel.dataclass import dataclass
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
 from satchel.search.dense import Likeness, Meaning, scores, similar_chunks

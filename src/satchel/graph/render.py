@@ -7,6 +7,7 @@ of nodes that did not fit; the unused part is given to nodes. Numbers that depen
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -19,7 +20,6 @@ from satchel.answer.render.labels import quote
 from satchel.answer.render.markdown import fenced
 from satchel.answer.sections import Section
 from satchel.answer.write import LINES_SHARE, Fitted, within_room
-from satchel.dataclass import dataclass
 from satchel.graph.nodes import Overflow, field_lines, node_of
 from satchel.graph.request import GraphRequest
 from satchel.safety.sanitize import clean_field

@@ -12,12 +12,12 @@ The first five lenses are those of the specification; users define their own in 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any, TypedDict
 
 from satchel.answer.request import check_budget, check_now, check_session
-from satchel.dataclass import dataclass
 from satchel.errors import ConfigError, UsageError
 from satchel.safety import sanitize
 from satchel.settings import Settings

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Unpack
 
@@ -17,7 +17,6 @@ from satchel.answer.search import Workbench
 from satchel.answer.sections import Section
 from satchel.answer.source_lines import Unreadable
 from satchel.answer.write import omissions
-from satchel.dataclass import dataclass
 from satchel.graph.nodes import Nodes, Rated, blended, rate
 from satchel.graph.relevance import Relevance, Vectors
 from satchel.graph.render import NODE_FRAME, SUMMARY_BUDGET, GraphPage, fitted_page, references
@@ -415,14 +414,9 @@ class GraphService:
 
     def graph_request(self, query: str, blend: Sequence[str], **options: Unpack[GraphOptions]) -> GraphRequest:
         """As `Satchel.graph_request`."""
+        root, origin = self._root, str(config.user_file(config.Folders.from_environment()))
         return make_graph_request(
-            query,
-            blend,
-            self._root.settings,
-            options,
-            lenses=self._root.loaded.lenses,
-            workspace=self._root.alias,
-            origin=str(config.user_file(config.Folders.from_environment())),
+            query, blend, root.settings, options, lenses=root.loaded.lenses, workspace=root.alias, origin=origin
         )
 
     def graph_answer(self, request: GraphRequest, notes: Sequence[Failure]) -> Context:

@@ -13,12 +13,12 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 
-from satchel.dataclass import dataclass
 from satchel.graph.names import sharing
 from satchel.graph.relevance import Relevance
 from satchel.graph.request import NOTE_EDGES, Direction, Lens, Move

@@ -6,10 +6,9 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from satchel.dataclass import dataclass
 from satchel.errors import ContextFileError, UsageError
 from satchel.guidance.situation import Condition, ConditionError, parse_condition
 from satchel.safety import sanitize

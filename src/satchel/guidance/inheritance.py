@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from satchel.dataclass import dataclass
 from satchel.errors import ContextFileError, UnsafePathError
 from satchel.guidance.context_files import (
     CONTEXTS,

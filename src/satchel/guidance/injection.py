@@ -5,11 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from satchel.dataclass import dataclass
 from satchel.errors import ContextFileError, SatchelError, UnsafePathError, UsageError
 from satchel.guidance.context_files import CONTEXTS, RELATIVE_FILTERS, InjectionRule, InjectionTarget, file_of
 from satchel.guidance.inheritance import ContextTree, MissingContextError, ResolvedContext

@@ -18,10 +18,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from satchel.dataclass import dataclass
 from satchel.errors import UnsafePathError
 from satchel.guidance.judge import Opinion, Verdict
 from satchel.guidance.situation import Globs, folders_above, parent_of, problem_of, resolved

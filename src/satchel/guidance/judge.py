@@ -23,13 +23,13 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from satchel.dataclass import dataclass
 from satchel.embed.providers import check_address, endpoint_key
 from satchel.errors import ConfigError, JudgeError, MissingExtraError
 from satchel.guidance.situation import Situation

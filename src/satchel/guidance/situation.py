@@ -16,14 +16,13 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
-from satchel.dataclass import dataclass
 from satchel.errors import UnsafePathError, UsageError
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field

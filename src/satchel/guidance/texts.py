@@ -12,11 +12,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from satchel.dataclass import dataclass
 from satchel.guidance.injection import ActiveContext
 from satchel.guidance.instructions import unfenced
 from satchel.guidance.judge import related_terms

@@ -7,6 +7,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel.codec import json_text
 from satchel.config import PROJECT_FILE, Folders, LoadedSettings
-from satchel.dataclass import dataclass
 from satchel.errors import LockedError, StoreError
 from satchel.hooks import background, hosts
 from satchel.hooks.hosts import HookEvent
@@ -59,18 +59,14 @@ class SessionState:
     def __init__(self, state: Path, session: str) -> None:
         self._path = state / "hooks" / "sessions" / f"{session_mark(session)}.json"
 
-    def claim(self, what: str, seconds: float | None = None, since: float | None = None) -> bool:
-        """Return true if nobody has claimed this in the session before, or not for so many seconds.
-
-        A claim that is not older than `since` was made for the same event, and is made again.
-        """
+    def claim(self, what: str, seconds: float | None = None) -> bool:
+        """Return true if nobody has claimed this in the session before, or not for so many seconds."""
 
         def change(state: State) -> bool:
             claims: dict[str, float] = state["claims"]
             now = time.time()
             before = claims.get(what)
-            is_earlier = since is None or (before is not None and before < since)
-            if before is not None and is_earlier and (seconds is None or 0 <= now - before < seconds):
+            if before is not None and (seconds is None or 0 <= now - before < seconds):
                 return False
             claims.pop(what, None)
             claims[what] = now
@@ -222,22 +218,16 @@ def counted(items: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AnsweringProcess:
-    """The process that answers an event: that of the hook, or a resident one with an engine that stays open.
+    """The process that answers an event: that of the hook, or a resident one.
 
-    `folder` is the current one of the hook. `since` is when the event began, if another process began to answer it.
-    `is_gone` says whether the hook that a resident process answers has given up.
+    `folder` is the current one of the hook. `engine_for` returns the engine that stays open for a root with these
+    settings, None for one of its own, or raises an error if this process cannot answer. `is_gone` says whether the hook
+    that a resident process answers has given up.
     """
 
     folder: Path = Path()
-    since: float | None = None
+    engine_for: Callable[[Places, LoadedSettings], Satchel | None] = lambda *_: None
     is_gone: Callable[[], bool] = lambda: False
-
-    def check(self, places: Places, loaded: LoadedSettings) -> None:
-        """Raise an error if this process cannot answer for a root with these settings."""
-
-    def engine(self) -> Satchel | None:
-        """Return the engine that stays open, if there is one."""
-        return None
 
     def check_wanted(self) -> None:
         """Raise ConnectionAbortedError if nobody waits for the answer any more."""
@@ -265,13 +255,15 @@ class EventContext:
         self.folder = Path(event.folder) if event.folder else places.root
         self._environ = environ
         self._process = process
+        self._resident = process.engine_for(places, loaded)
         self._engine: Satchel | None = None
+        process.check_wanted()  # before anything is claimed for a hook that works by itself by now
 
     @property
     def engine(self) -> Satchel:
         """The engine, opened on first use."""
-        if (resident := self._process.engine()) is not None:
-            return resident
+        if self._resident is not None:
+            return self._resident
         if self._engine is None:
             from satchel.engine import Satchel
 
@@ -315,7 +307,7 @@ class EventContext:
 
     def claim(self, what: str, seconds: float | None = None) -> bool:
         """Return true once per session (or once in so many seconds); always for a session without a name."""
-        return self.session is None or self.session.claim(what, seconds, self._process.since)
+        return self.session is None or self.session.claim(what, seconds)
 
     def options(self, **options: Any) -> dict[str, Any]:
         """Add the session to the options of a request."""

@@ -16,11 +16,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Any
-
-from satchel.dataclass import dataclass
 
 TEXT_CHARACTERS = 60_000
 """Length limit of one text that a host sends; the end of a longer one is kept."""

@@ -3,7 +3,7 @@
 The worker is a fork. Its faults (an exception, output of a library, a crash in machine code, a loop) cannot reach the
 host: only a complete answer is passed on. Before the worker runs, only the event is read and a resident process asked:
 that imports next to nothing, so that a broken installation also ends quietly. If the resident process answers, there is
-no worker. No more workers run at once than there are processors; the first that is done answers the hooks that wait.
+no worker.
 """
 
 from __future__ import annotations
@@ -40,12 +40,6 @@ _CHUNK = 65_536
 RESIDENT_SECONDS = 0.8
 """Time from the start of the process until a resident process must have answered; a worker needs the rest."""
 
-TURN_SECONDS = 1.3
-"""Time from the start of the process until it must have its turn: a worker needs the rest."""
-
-_PAUSE_SECONDS = 0.05
-_WAITING = "waiting"
-
 Work: TypeAlias = "Callable[[Sequence[str], float], tuple[str, bytes]]"
 """A function of the arguments and the deadline (monotonic) that returns a note for standard error and an answer."""
 
@@ -63,24 +57,20 @@ def main(arguments: Sequence[str], work: Work | None = None) -> int:
     """Answer one event and return 0, whatever happens. `arguments` are those after `hook` on the command line."""
     began = time.monotonic() - _age()
     child = 0
-    turn: int | None = None
     try:
         _arm(began + DEADLINE_SECONDS)
         if is_off(os.environ.get(SWITCH)):
             return 0
-        raw = receive(0, began + WORKER_SECONDS) if work is None else None
-        turn, reply = _turn_or_reply(arguments, raw, began)
-        if reply.parts:
-            _write(*reply.parts)
-            return 0
-        if turn is None:
-            _fail(arguments, f"no turn within {TURN_SECONDS:g} s: other hooks use the processors", began)
-            return 0
-        since = time.time() - (time.monotonic() - began) if reply.has_begun else None
+        if work is None:
+            raw = receive(0, began + WORKER_SECONDS)
+            if parts := _resident_answer(arguments, raw, began + RESIDENT_SECONDS):
+                _write(*parts)
+                return 0
+            work = _worker(raw)
         if not hasattr(os, "fork"):
-            _alone(arguments, began, work or _worker(raw, since))
+            _alone(arguments, began, work)
             return 0
-        child, source = _start(arguments, began, work or _worker(raw, since), raw)
+        child, source = _start(arguments, began, work)
         received = _collected(source, began + WORKER_SECONDS)
         if not _answer(received):
             _end(child)
@@ -91,25 +81,22 @@ def main(arguments: Sequence[str], work: Work | None = None) -> int:
             _end(child)
         if not isinstance(error, Stopped):
             _say(f"{type(error).__name__}: {error}")
-    finally:
-        if turn is not None and turn >= 0:
-            os.close(turn)
     return 0
 
 
-def _worker(raw: bytes | None, since: float | None) -> Work:
+def _worker(raw: bytes) -> Work:
     def work(arguments: Sequence[str], deadline: float) -> tuple[str, bytes]:
         from satchel.hooks.worker import work
 
-        return work(arguments, deadline, raw, since)
+        return work(arguments, deadline, raw)
 
     return work
 
 
-def _resident_reply(arguments: Sequence[str], raw: bytes, deadline: float) -> resident.Reply:
-    """Ask a resident process, if there is one and time for it."""
+def _resident_answer(arguments: Sequence[str], raw: bytes, deadline: float) -> list[bytes]:
+    """Ask a resident process, if there is one and time for it; returns a note and the answer, or nothing."""
     place = resident.address(resident.root_of(arguments)) if time.monotonic() < deadline else ""
-    return resident.ask(place, resident.HOOK, arguments, raw, deadline) if place else resident.Reply()
+    return resident.ask(place, resident.HOOK, arguments, raw, deadline) if place else []
 
 
 def _age() -> float:
@@ -143,60 +130,7 @@ def _arm(deadline: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, max(deadline - time.monotonic(), 0.01))
 
 
-def _turn_or_reply(arguments: Sequence[str], raw: bytes | None, began: float) -> tuple[int | None, resident.Reply]:
-    """Wait for a turn, or for the reply of a resident process or of a worker that is done.
-
-    Many workers that share the processors would all be late. Returns the lock of the turn, which ends with this process
-    and its worker; -1 where no turns can be kept (before the first entry of the log there is no folder for them), and
-    None if there was none in time.
-    """
-    waiting, reply, deadline = -1, resident.Reply(), began + RESIDENT_SECONDS
-    try:
-        while True:
-            if raw is not None:
-                has_begun, reply = reply.has_begun, _resident_reply(arguments, raw, deadline)
-                reply.has_begun |= has_begun
-            turn = None
-            if not reply.parts and time.monotonic() < began + TURN_SECONDS:
-                turns = (_locked(f"turn-{number}", is_shared=False) for number in range(os.cpu_count() or 1))
-                turn = next((one for one in turns if one is not None), None)
-            if reply.parts or turn is not None or time.monotonic() >= began + WORKER_SECONDS:
-                return turn, reply
-            if waiting < 0:
-                waiting = _locked(_WAITING, is_shared=True) or -1
-            deadline = began + WORKER_SECONDS
-            time.sleep(_PAUSE_SECONDS)
-    finally:
-        if waiting >= 0:
-            os.close(waiting)
-
-
-def _locked(name: str, *, is_shared: bool) -> int | None:
-    """Lock a file in the folder of the log; None while another process has it, -1 where it cannot be locked."""
-    try:
-        import fcntl
-
-        path = f"{os.path.dirname(resident.socket_folder())}/hooks/{name}"  # noqa: PTH120
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    except (ImportError, OSError):
-        return -1
-    try:
-        fcntl.flock(descriptor, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(descriptor)
-        return None if isinstance(error, BlockingIOError) else -1
-    return descriptor
-
-
-def is_awaited() -> bool:
-    """Return whether hooks wait for their turn."""
-    lock = _locked(_WAITING, is_shared=False)
-    if lock is not None and lock >= 0:
-        os.close(lock)
-    return lock is None
-
-
-def _start(arguments: Sequence[str], began: float, work: Work, raw: bytes | None = None) -> tuple[int, int]:
+def _start(arguments: Sequence[str], began: float, work: Work) -> tuple[int, int]:
     """Start the worker; returns its process id and the end of the pipe that its answer comes from."""
     source, target = os.pipe()
     child = os.fork()
@@ -212,11 +146,6 @@ def _start(arguments: Sequence[str], began: float, work: Work, raw: bytes | None
         gc.disable()  # the process ends before it would have anything to collect
         _silence()
         _send(target, *_guarded(arguments, began + WORKER_SECONDS, work))
-        os.close(target)
-        if raw is not None and is_awaited():
-            from satchel.hooks.worker import answer_others
-
-            answer_others(arguments, raw, is_awaited)
     finally:
         os._exit(0)
 

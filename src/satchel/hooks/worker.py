@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 from satchel.config import Folders, load_settings
@@ -16,7 +14,7 @@ from satchel.hooks.event_context import Answer, AnsweringProcess, EventContext, 
 from satchel.hooks.event_input import parse, receive
 from satchel.hooks.hosts import Event, HookEvent
 from satchel.safety import sanitize
-from satchel.system import hook_log, resident
+from satchel.system import hook_log
 from satchel.system.locations import locate
 
 
@@ -35,13 +33,10 @@ HANDLERS: Mapping[Event, Callable[[EventContext], Answer]] = {
 }
 
 
-def work(
-    arguments: Sequence[str], deadline: float, raw: bytes | None = None, since: float | None = None
-) -> tuple[str, bytes]:
+def work(arguments: Sequence[str], deadline: float, raw: bytes | None = None) -> tuple[str, bytes]:
     """Answer the event `raw`, or that on standard input. Returns a line for standard error, and the text for the host.
 
-    `arguments` are the event, and options of the command line. Errors are logged, not raised. `since` is set if another
-    process has begun to answer and did not finish: when this event began (seconds since the epoch).
+    `arguments` are the event, and options of the command line. Errors are logged, not raised.
     """
     began = time.monotonic()
     word, root = _words(arguments)
@@ -52,7 +47,7 @@ def work(
     event = HookEvent(kind, "", "")
     try:
         event = hosts.read(parse(receive(0, deadline) if raw is None else raw), kind)
-        answer, text = answered(event, root, os.environ, AnsweringProcess(since=since))
+        answer, text = answered(event, root, os.environ)
     except Exception as error:  # noqa: BLE001 - an error must not block the prompt; it is logged
         reason = sanitize.line(_description(error), hook_log.REASON_CHARACTERS)
         _log(event, Answer(hook_log.FAILED, reason), 0, began)
@@ -76,40 +71,6 @@ def resident_work(arguments: Sequence[str], raw: bytes, process: AnsweringProces
     return [_log(event, answer, len(text), began).encode("utf-8", "replace"), text.encode("utf-8")]
 
 
-OTHERS_SECONDS = 0.2
-"""Longest wait for another hook of the same root, while some wait for their turn."""
-
-
-def answer_others(arguments: Sequence[str], raw: bytes, is_awaited: Callable[[], bool]) -> None:
-    """Answer hooks of the root of an event, one after the other, as long as some wait for their turn.
-
-    This is the worker of that event, which ends at its deadline. Raises OSError when no other hook comes.
-    """
-    from satchel.system import listener  # here, because a hook that is alone does not need it
-
-    word, root = _words(arguments)
-    kind = hosts.event_of(word)
-    if kind is None:
-        return
-    folders = Folders.from_environment(os.environ)
-    places = locate(Path(hosts.read(parse(raw), kind).folder), root, folders)
-    if not load_settings(places.root, os.environ, {}, folders).settings.hooks_resident:
-        return
-    with listener.listening(places.root) as door:
-        while door is not None and is_awaited():
-            door.settimeout(OTHERS_SECONDS)
-            connection, _ = door.accept()
-            with connection, contextlib.suppress(Exception):  # the client works by itself
-                parts = listener.request(connection)
-                if parts and parts[1] == resident.HOOK:
-                    connection.sendall(resident.ACCEPTED)
-                    words = [os.fsdecode(word) for word in parts[2].split(b"\0")]
-                    hook = AnsweringProcess(
-                        folder=Path(os.fsdecode(parts[0])), is_gone=partial(listener.is_gone, connection)
-                    )
-                    connection.sendall(resident.framed(resident_work(words, parts[3], hook)))
-
-
 def answered(
     event: HookEvent, root: str | None, environ: Mapping[str, str], process: AnsweringProcess | None = None
 ) -> tuple[Answer, str]:
@@ -125,7 +86,6 @@ def answered(
     loaded = load_settings(places.root, environ, {"embed.provider": "off"}, folders)
     if not loaded.settings.hooks_enabled:
         return nothing("hooks are switched off (satchel hook on)"), ""
-    process.check(places, loaded)
     hook = EventContext(event, folders, loaded, places, environ, process)
     try:
         answer = HANDLERS[event.kind](hook)

@@ -8,9 +8,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from satchel.dataclass import dataclass
 from satchel.index.difference import Difference, HistoryPlan, compare, plan_history, tick
 from satchel.index.options import LINKS_DUE, BuildOptions, IndexReport, Progress
 from satchel.index.walk import TreeWalk, walk

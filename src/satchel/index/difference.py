@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from satchel.dataclass import dataclass
 from satchel.errors import GitError
 from satchel.index.options import BuildOptions
 from satchel.index.walk import FileEntry, TreeWalk, WalkOptions, walk

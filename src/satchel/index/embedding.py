@@ -6,13 +6,12 @@ import hashlib
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import apsw
 
-from satchel.dataclass import dataclass
 from satchel.embed import Embedder, fingerprint
 from satchel.errors import EmbeddingError
 from satchel.index.options import Progress, Quiet, VectorCounts

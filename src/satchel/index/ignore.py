@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from satchel.dataclass import dataclass
 from satchel.system.files import WILD, SkipReason, translate
 
 WILDCARD_LIMIT = 5_000

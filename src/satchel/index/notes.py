@@ -13,13 +13,13 @@ import json
 import posixpath
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from satchel import text as words
-from satchel.dataclass import dataclass
 from satchel.errors import NoIndexError, UsageError
 from satchel.index.options import EXPORT_STATE, NOTES_VERSION, BuildOptions, IndexReport, Progress
 from satchel.safety import sanitize

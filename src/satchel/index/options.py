@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Protocol
 
-from satchel.dataclass import dataclass
 from satchel.index.walk import WalkOptions
 from satchel.safety.sanitize import CLEANING_VERSION, REDACTION_VERSION
 from satchel.settings import Settings

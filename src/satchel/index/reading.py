@@ -14,11 +14,11 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self, TypeVar
 
-from satchel.dataclass import dataclass
 from satchel.index.difference import tick
 from satchel.index.options import ReadingOptions
 from satchel.safety.sanitize import clean_text, redact

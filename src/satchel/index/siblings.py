@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from satchel.errors import LockedError, StoreError
@@ -21,10 +22,13 @@ from satchel.store.sqlite import SqliteStore
 from satchel.store.sqlite.connection import remove_files
 from satchel.system import git
 from satchel.system.locations import index_beside
-from satchel.types import Failure, Kind
+from satchel.types import Failure, Kind, ShouldStop
 
 COPY_NAME = "sibling.db"
 """The unpublished copy, in the folder of the new index. One that a killed run left is replaced by the next."""
+
+Run = Callable[[Store], IndexReport]
+"""Brings a store up to date with the tree."""
 
 
 def build_from_sibling(
@@ -32,7 +36,7 @@ def build_from_sibling(
     root: Path,
     options: BuildOptions,
     progress: Progress,
-    should_stop: Callable[[], bool],
+    should_stop: ShouldStop,
     published: StorePlace | None = None,
 ) -> IndexReport | None:
     """Build an empty index from the latest index of another work tree, else from the published one of the team.
@@ -41,60 +45,45 @@ def build_from_sibling(
     """
     if store.revision != "0" or store.meta(SET_ASIDE) or options.reading.vault or not root.is_dir():
         return None
-    path = store.path.with_name(COPY_NAME)
+    path, version = store.path.with_name(COPY_NAME), options.reading.version
+    run = partial(build, root=root, options=options, progress=progress, should_stop=should_stop)
     for index in _by_last_use(store.path, root):
         remove_files(path)
         with contextlib.suppress(LockedError, StoreError), contextlib.closing(SqliteStore(path)) as copy:
             # A file that is in use, of another version or damaged is no help: the index is built without it.
             copy.replace_by(index)
-            if copy.meta("reading_version") == options.reading.version:
-                return _finished(store, copy, root, options, progress, should_stop)
-    return _from_team(store, path, published, root, options, progress, should_stop) if published is not None else None
+            if copy.meta("reading_version") == version:
+                return _finished(store, copy, run)
+    return _from_team(store, path, published, version, run) if published is not None else None
 
 
-def _from_team(
-    store: SqliteStore,
-    path: Path,
-    published: StorePlace,
-    root: Path,
-    options: BuildOptions,
-    progress: Progress,
-    should_stop: Callable[[], bool],
-) -> IndexReport:
+def _from_team(store: SqliteStore, path: Path, published: StorePlace, version: str, run: Run) -> IndexReport:
     """Build an empty index from that of a team, or from nothing with a note why."""
     remove_files(path)
     try:
         with contextlib.closing(SqliteStore(path)) as copy:
             with contextlib.closing(published.on_server()) as server:
                 copy.fill(server.tables())
-            if copy.meta("reading_version") == options.reading.version:
-                return _finished(store, copy, root, options, progress, should_stop, published.team)
+            if copy.meta("reading_version") == version:
+                return _finished(store, copy, run, published.team)
             reason = "it was made with another key (SATCHEL_KEY), other allowed secrets or another version of satchel"
     except (LockedError, StoreError) as error:
         reason = str(error)
     finally:
         remove_files(path)
-    report = build(store, root, options, progress, should_stop)
+    report = run(store)
     report.notes += (Failure("index", f"the team's index was not used: {reason}", "all files were read instead"),)
     return report
 
 
-def _finished(
-    store: SqliteStore,
-    copy: SqliteStore,
-    root: Path,
-    options: BuildOptions,
-    progress: Progress,
-    should_stop: Callable[[], bool],
-    published: str = "",
-) -> IndexReport:
+def _finished(store: SqliteStore, copy: SqliteStore, run: Run, published: str = "") -> IndexReport:
     """Bring the copy up to date, publish it, and report what an index from nothing would report."""
     try:
         with copy.write() as writer:
             writer.forget_stamps(keeps_vectors=bool(published))
             if published:
                 writer.set_meta(PUBLISHED, published)
-        report = build(copy, root, options, progress, should_stop)
+        report = run(copy)
         if not report.interrupted:
             with copy.write() as writer:
                 writer.date_files()

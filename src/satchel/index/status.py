@@ -8,10 +8,10 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from satchel import config
-from satchel.dataclass import dataclass
 from satchel.errors import GitError
 from satchel.index.difference import known_files
 from satchel.index.options import BROKEN_LINKS, EXPORT_STATE

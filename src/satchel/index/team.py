@@ -7,9 +7,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from satchel.errors import UsageError
-from satchel.open_root import OpenRoot, published_place
+from satchel.open_root import OpenRoot
 from satchel.safety.sanitize import plain_name
-from satchel.store.place import LOCK_NAME, stored
+from satchel.store.place import LOCK_NAME, published_place, stored
 from satchel.types import ShouldStop, never
 
 if TYPE_CHECKING:

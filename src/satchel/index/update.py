@@ -12,10 +12,10 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from satchel import text as words
-from satchel.dataclass import dataclass
 from satchel.index.commits import update_history
 from satchel.index.difference import FILE_KINDS, Difference, HistoryPlan
 from satchel.index.options import BROKEN_LINKS, LINKS_DUE, BuildOptions, IndexReport, Progress

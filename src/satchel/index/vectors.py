@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satchel.dataclass import dataclass
 from satchel.embed import Embedder
 from satchel.embed.providers import Choice, choose, embedded_kinds
 from satchel.errors import EmbeddingError, LockedError, MissingExtraError, StoreError
 from satchel.settings import Settings
 from satchel.store.place import StorePlace
 from satchel.system import telemetry
-from satchel.types import Failure, Kind
+from satchel.types import Failure, Kind, ShouldStop
 from satchel.vocabulary import MEMORY_KINDS
 
 if TYPE_CHECKING:
@@ -32,20 +31,6 @@ import do not wait either."""
 CACHE_NAME = "vectors.db"
 
 
-@dataclass(frozen=True, slots=True)
-class Shelf:
-    """A store and its kinds that get vectors. A missing file is skipped."""
-
-    place: StorePlace
-    kinds: tuple[Kind, ...]
-
-
-def shelves(index: StorePlace, memory: StorePlace) -> tuple[Shelf, Shelf]:
-    """Return the two stores of a root with their kinds."""
-    kinds = tuple(kind for kind in Kind if kind not in MEMORY_KINDS)
-    return Shelf(index, kinds), Shelf(memory, MEMORY_KINDS)
-
-
 class IndexVectors:
     """The embedder of the settings (or `embedder`), chosen at its first use, and its thread.
 
@@ -55,7 +40,8 @@ class IndexVectors:
     def __init__(
         self,
         settings: Settings,
-        shelves: Sequence[Shelf],
+        index: StorePlace,
+        memory: StorePlace,
         cache: Path,
         key: bytes,
         environ: Mapping[str, str],
@@ -63,8 +49,7 @@ class IndexVectors:
     ) -> None:
         self._settings, self._environ = settings, environ
         self._cache, self._key = cache, key
-        kinds = embedded_kinds(settings)
-        self._shelves = [Shelf(shelf.place, tuple(kind for kind in shelf.kinds if kind in kinds)) for shelf in shelves]
+        self._index, self._memory, self._kinds = index, memory, embedded_kinds(settings)
         self._choice = Choice(embedder) if embedder is not None else None
         self._is_behind = False
         self._running = threading.Lock()
@@ -85,7 +70,14 @@ class IndexVectors:
 
     def use(self, index: StorePlace) -> None:
         """Fill another index from now on."""
-        self._shelves[0] = Shelf(index, self._shelves[0].kinds)
+        self._index = index
+
+    def _stores(self) -> list[tuple[StorePlace, tuple[Kind, ...]]]:
+        """Return the stores that exist with their kinds that get vectors."""
+        of_index = tuple(kind for kind in self._kinds if kind not in MEMORY_KINDS)
+        of_memory = tuple(kind for kind in MEMORY_KINDS if kind in self._kinds)
+        stores = ((self._index, of_index), (self._memory, of_memory))
+        return [(place, kinds) for place, kinds in stores if kinds and place.may_exist]
 
     def fill_quickly(self) -> None:
         """What was just written gets its vector at once where that takes milliseconds, else by whoever comes next."""
@@ -96,7 +88,7 @@ class IndexVectors:
             self.fill(None, lambda: time.monotonic() > deadline)
             self._is_behind = time.monotonic() > deadline
 
-    def fill(self, progress: Progress | None, should_stop: Callable[[], bool]) -> VectorReport:
+    def fill(self, progress: Progress | None, should_stop: ShouldStop) -> VectorReport:
         """Give every chunk of the chosen kinds a vector; nothing where there is no embedder."""
         from satchel.index.options import VectorCounts, VectorReport
 
@@ -114,17 +106,17 @@ class IndexVectors:
         from satchel.index.options import VectorCounts, VectorReport
 
         embedder, kinds, failure = self.embedder, dict[Kind, tuple[int, int]](), self.choice.failure
-        for shelf in self._shelves if embedder is not None else ():
-            if embedder is None or not shelf.kinds or not shelf.place.may_exist:
-                continue
+        if embedder is None:
+            return VectorReport(0, VectorCounts(), failure)
+        for place, chosen in self._stores():
             try:
-                with closing(shelf.place.open()) as store:
-                    kinds |= counts(store, shelf.kinds, embedder).kinds
+                with closing(place.open()) as store:
+                    kinds |= counts(store, chosen, embedder).kinds
             except (StoreError, LockedError) as error:
                 failure = Failure("vectors", str(error), "`satchel doctor` says more")
         return VectorReport(0, VectorCounts(kinds), failure)
 
-    def _fill(self, embedder: Embedder, progress: Progress | None, should_stop: Callable[[], bool]) -> VectorReport:
+    def _fill(self, embedder: Embedder, progress: Progress | None, should_stop: ShouldStop) -> VectorReport:
         from satchel.index.embedding import VectorCache, counts, fill
         from satchel.index.options import VectorCounts, VectorReport
 
@@ -132,15 +124,12 @@ class IndexVectors:
         made, kinds = 0, dict[Kind, tuple[int, int]]()
         failure = None
         try:
-            for shelf in self._shelves:
-                if not shelf.kinds or not shelf.place.may_exist:
-                    continue
-                # A separate store: that of the answers may be closed and replaced meanwhile.
-                store = shelf.place.open()
+            for place, chosen in self._stores():
+                store = place.open()  # a separate one: that of the answers may be closed and replaced meanwhile
                 try:
-                    made += fill(store, shelf.kinds, embedder, cache, progress, should_stop)
+                    made += fill(store, chosen, embedder, cache, progress, should_stop)
                 finally:
-                    kinds |= counts(store, shelf.kinds, embedder).kinds
+                    kinds |= counts(store, chosen, embedder).kinds
                     store.close()
         except (EmbeddingError, MissingExtraError, StoreError, LockedError) as error:
             failure = Failure("vectors", str(error), "what is missing is made by the next `satchel index`")

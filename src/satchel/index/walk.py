@@ -14,11 +14,10 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 
-from satchel.dataclass import dataclass
 from satchel.errors import NoIndexError
 from satchel.index.ignore import Rules, is_hidden, is_vendored, parse_rules, reason_of_name
 from satchel.safety import sanitize

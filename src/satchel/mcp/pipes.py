@@ -13,8 +13,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 
 try:

@@ -14,10 +14,10 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from satchel.dataclass import dataclass
 from satchel.errors import SatchelError
 from satchel.mcp.pipes import FIRST_SIGNAL_CODE, KILL, Child, Output, Parent, lines
 from satchel.mcp.relay import Relay, Request, with_context

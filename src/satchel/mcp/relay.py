@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from satchel.clients.edits import members, skipped
-from satchel.dataclass import dataclass
 from satchel.mcp.pipes import Output, Pieces
 from satchel.system.threads import Threads
 

@@ -10,11 +10,11 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import unquote
 
 from satchel import __version__
-from satchel.dataclass import dataclass
 from satchel.errors import SatchelError, UsageError
 from satchel.mcp.running import EngineRunner, Report
 from satchel.operations.ask import (

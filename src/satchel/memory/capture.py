@@ -12,9 +12,9 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import IO
 
-from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 
 KEPT_BYTES = 16_384

@@ -13,9 +13,9 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from satchel.dataclass import dataclass
 from satchel.embed import Embedder, fingerprint, normalised
 from satchel.errors import MissingExtraError
 from satchel.memory.model import Cluster, Validation

@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from satchel.errors import UsageError
-from satchel.memory.memories import checked_limit
 from satchel.memory.model import (
     Attempt,
     Experience,
@@ -20,29 +19,24 @@ from satchel.memory.model import (
     Outcome,
     RootCause,
     Started,
-    experience_data,
+    Value,
     experience_from,
+    record_data,
     tier_of,
 )
-from satchel.memory.records import experience_document, experience_of, value_document, value_of, without_evidence
-from satchel.memory.scope import Notebook, near_ids
+from satchel.memory.records import Records, document_of, stored, without_evidence
+from satchel.memory.scope import without_none
 from satchel.store.protocol import Store
 from satchel.types import Kind, never
 from satchel.vocabulary import (
     ACTIVE,
     REPORT_CHARACTERS,
-    STATEMENT_CHARACTERS,
-    ConfidenceTier,
-    Domain,
     Moment,
     OutcomeStatus,
     RootCauseCategory,
-    Strategy,
     Visibility,
     checked_names,
     choices,
-    parse_choice,
-    parse_moment,
 )
 
 if TYPE_CHECKING:
@@ -57,14 +51,11 @@ ACTIVE_KEY = "active_experiences"
 """The `meta` key of the memory file for the active experiences of all repositories, a JSON list."""
 
 
-_TEXTS = {
-    **dict.fromkeys(("goal", "hypothesis", "action", "prediction"), STATEMENT_CHARACTERS),
-    **dict.fromkeys(("result", "surprise", "note"), REPORT_CHARACTERS),
-}
-_CORRECTED = {
-    *_TEXTS, "domain", "strategy", "status", "root_cause", "root_cause_description", "lesson", "takeaway",
-    "visibility",
-}  # fmt: skip
+_CORRECTED = ("goal", "hypothesis", "action", "prediction", "surprise", "domain", "strategy", "visibility")
+_OF_OUTCOME = ("status", "result")
+_OF_CAUSE = {"root_cause": "category", "root_cause_description": "description"}
+_OF_LESSON = {"lesson": "what_worked", "takeaway": "takeaway"}
+_CORRECTABLE = sorted((*_CORRECTED, *_OF_OUTCOME, *_OF_CAUSE, *_OF_LESSON, "note"))
 
 
 class _LastWordError(UsageError):
@@ -75,16 +66,14 @@ class _LastWordError(UsageError):
         return before + spelling(name) + after
 
 
-class Journal:
+class Journal(Records[Experience]):
     """The experiences of one root and those that belong everywhere. Every method reads the store anew.
 
     Raises UsageError for impossible values, StoreError and LockedError for an unusable file; a call that raises has
     changed nothing.
     """
 
-    def __init__(self, notebook: Notebook) -> None:
-        self._notebook = notebook
-        self._store = notebook.store
+    record = Experience
 
     def start(
         self,
@@ -103,22 +92,19 @@ class Journal:
         moment = notebook.now()
         begun = Experience(
             id=notebook.new_id("ghap", moment),
-            domain=parse_choice(Domain, domain, "domain"),
-            strategy=parse_choice(Strategy, strategy, "strategy"),
-            goal=notebook.text_of("the goal", goal, STATEMENT_CHARACTERS),
-            hypothesis=notebook.text_of("the hypothesis", hypothesis, STATEMENT_CHARACTERS),
-            action=notebook.text_of("the action", action, STATEMENT_CHARACTERS),
-            prediction=notebook.text_of("the prediction", prediction, STATEMENT_CHARACTERS),
             session_id=self._session(session),
             workspace=notebook.workspace,
             created=moment,
             updated=moment,
-            visibility=parse_choice(Visibility, visibility, "visibility"),
             author=notebook.author,
-        )
+            **notebook.checked(
+                Experience, domain=domain, strategy=strategy, goal=goal, hypothesis=hypothesis, action=action,
+                prediction=prediction, visibility=visibility,
+            ),
+        )  # fmt: skip
         with self._store.write() as writer:
             active = read_active(self._store)
-            present = self._find(active, begun.session_id)
+            present = self._in_session(active, begun.session_id)
             if present is not None:
                 raise _LastWordError(
                     f"session {begun.session_id!r} has an active experience, {present.id}: {present.goal}\n"
@@ -130,7 +116,7 @@ class Journal:
 
     def active(self, session: str = DEFAULT_SESSION) -> Experience | None:
         """Return the active experience of a session, None if it has none."""
-        return self._find(read_active(self._store), self._session(session))
+        return self._in_session(read_active(self._store), self._session(session))
 
     def orphans(self, session: str = DEFAULT_SESSION) -> list[Experience]:
         """Return the active experiences of other sessions of this workspace, oldest first."""
@@ -149,28 +135,21 @@ class Journal:
 
         A new strategy alone is not a new attempt. Raises UsageError without a change, or without an active experience.
         """
-        notebook = self._notebook
-        changes = {
-            name: notebook.text_of(f"the {name}", text, STATEMENT_CHARACTERS)
-            for name, text in (("hypothesis", hypothesis), ("action", action), ("prediction", prediction))
-            if text is not None
-        }
-        chosen = parse_choice(Strategy, strategy, "strategy") if strategy is not None else None
-        if not changes and chosen is None:
+        said = without_none(hypothesis=hypothesis, action=action, prediction=prediction, strategy=strategy)
+        changes = self._notebook.checked(Experience, **said)
+        if not changes:
             raise UsageError("nothing to update: give a new hypothesis, action, prediction or strategy")
-        moment = notebook.now()
+        is_attempt = changes.keys() != {"strategy"}
+        moment = self._notebook.now()
 
         def changed(present: Experience) -> Experience:
             earlier = Attempt(moment, present.hypothesis, present.action, present.prediction)
             return replace(
                 present,
-                hypothesis=changes.get("hypothesis", present.hypothesis),
-                action=changes.get("action", present.action),
-                prediction=changes.get("prediction", present.prediction),
-                strategy=chosen or present.strategy,
-                history=(*present.history, earlier) if changes else present.history,
-                iteration_count=present.iteration_count + bool(changes),
+                history=(*present.history, earlier) if is_attempt else present.history,
+                iteration_count=present.iteration_count + is_attempt,
                 updated=moment,
+                **changes,
             )
 
         return self._change(session, changed)
@@ -200,29 +179,18 @@ class Journal:
         captured from a command (`auto_captured`). `lesson` is what worked; a takeaway needs one.
         """
         notebook = self._notebook
-        ended = parse_choice(OutcomeStatus, status, "status")
-        report = notebook.text_of("the result", result, REPORT_CHARACTERS)
-        unexpected = notebook.optional_text("the surprise", surprise, REPORT_CHARACTERS)
-        cause = self._root_cause(root_cause, root_cause_description)
-        learned = self._lesson(lesson, takeaway)
-        if ended is OutcomeStatus.FALSIFIED and not auto_captured:
-            _check_falsified(unexpected, cause)
+        ending = notebook.checked(Outcome, status=status, result=result)
+        learned = notebook.checked(Experience, **without_none(surprise=surprise or None))
+        learned["root_cause"] = self._root_cause(root_cause, root_cause_description)
+        learned["lesson"] = self._lesson(lesson, takeaway)
         moment = notebook.now()
+        outcome = Outcome(**ending, captured_at=moment, auto_captured=auto_captured)
         with self._store.write() as writer:
             active = read_active(self._store)
             present = self._present(active, self._session(session))
-            tier = tier_of(ended, present.hypothesis, present.goal, auto_captured=auto_captured)
-            done = replace(
-                present,
-                outcome=Outcome(ended, report, moment, auto_captured),
-                surprise=unexpected,
-                root_cause=cause,
-                lesson=learned,
-                confidence_tier=tier,
-                updated=moment,
-                origin=present.origin or "journal",
-            )
-            writer.put([experience_document(done)])
+            ended = replace(present, outcome=outcome, updated=moment, origin=present.origin or "journal", **learned)
+            done = _ranked(ended, outcome, is_new=True)
+            writer.put([document_of(done)])
             writer.merge(never)
             write_active(writer, [other for other in active if other.id != done.id])
         return done
@@ -233,52 +201,35 @@ class Journal:
         `changes` are arguments of `start` and `resolve`, without a session, or a `note`, which is added to the notes.
         An outcome with another status no longer counts as captured. Raises UsageError for an active experience.
         """
-        if not changes or not changes.keys() <= _CORRECTED:
-            names = ", ".join(sorted(changes.keys() - _CORRECTED))
-            raise UsageError(f"{names or 'nothing'} cannot be corrected: give some of {', '.join(sorted(_CORRECTED))}")
+        if not changes or not changes.keys() <= {*_CORRECTABLE}:
+            names = ", ".join(sorted(changes.keys() - _CORRECTABLE))
+            raise UsageError(
+                f"{names or 'nothing'} cannot be corrected: give some of {', '.join(sorted(_CORRECTABLE))}"
+            )
         moment = self._notebook.now()
         with self._store.write() as writer:
             old = self.get(identity)
             if old.outcome is None:
                 raise UsageError(f"{old.id} is active: `update` changes it, and `resolve` ends it")
             changed = replace(self._corrected(old, old.outcome, changes), updated=moment)
-            writer.put([experience_document(changed)])
+            writer.put([document_of(changed)])
             writer.merge(never)
         return changed
 
     def _corrected(self, old: Experience, outcome: Outcome, changes: Mapping[str, str]) -> Experience:
-        said: dict[str, Any] = {
-            name: self._notebook.text_of(f"the {name}", changes[name], limit)
-            for name, limit in _TEXTS.items()
-            if name in changes
-        }
-        status = parse_choice(OutcomeStatus, changes.get("status", outcome.status), "status")
-        is_captured = outcome.auto_captured and status is outcome.status
-        result, note = said.pop("result", outcome.result), said.pop("note", None)
-        cause, lesson = old.root_cause, old.lesson
-        if not changes.keys().isdisjoint(("root_cause", "root_cause_description")):
-            category, description = (cause.category, cause.description) if cause else (None, None)
-            cause = self._root_cause(
-                changes.get("root_cause", category), changes.get("root_cause_description", description)
-            )
-        if not changes.keys().isdisjoint(("lesson", "takeaway")):
-            worked, takeaway = (lesson.what_worked, lesson.takeaway) if lesson else (None, None)
-            lesson = self._lesson(changes.get("lesson", worked), changes.get("takeaway", takeaway))
-        changed = replace(
-            old,
-            **said,
-            domain=parse_choice(Domain, changes.get("domain", old.domain), "domain"),
-            strategy=parse_choice(Strategy, changes.get("strategy", old.strategy), "strategy"),
-            visibility=parse_choice(Visibility, changes.get("visibility", old.visibility), "visibility"),
-            outcome=Outcome(status, result, outcome.captured_at, is_captured),
-            root_cause=cause,
-            lesson=lesson,
-            notes=(*old.notes, note) if note else old.notes,
-        )
-        if "status" in changes and status is OutcomeStatus.FALSIFIED and not is_captured:
-            _check_falsified(changed.surprise, cause)
-        tier = tier_of(status, changed.hypothesis, changed.goal, auto_captured=is_captured)
-        return replace(changed, confidence_tier=tier)
+        notebook = self._notebook
+        said = notebook.checked(Experience, **{name: changes[name] for name in _CORRECTED if name in changes})
+        ending = {name: changes[name] for name in _OF_OUTCOME if name in changes}
+        ended = replace(outcome, **notebook.checked(Outcome, **ending))
+        if ended.status is not outcome.status:
+            ended = replace(ended, auto_captured=False)
+        if not changes.keys().isdisjoint(_OF_CAUSE):
+            said["root_cause"] = self._root_cause(*_completed(old.root_cause, _OF_CAUSE, changes))
+        if not changes.keys().isdisjoint(_OF_LESSON):
+            said["lesson"] = self._lesson(*_completed(old.lesson, _OF_LESSON, changes))
+        if "note" in changes:
+            said["notes"] = (*old.notes, notebook.text_of("the note", changes["note"], REPORT_CHARACTERS))
+        return _ranked(replace(old, outcome=ended, **said), ended, is_new="status" in changes)
 
     def forget(self, identities: Sequence[str]) -> list[Experience]:
         """Remove experiences for good, active ones too; values that rest on them no longer name them as evidence.
@@ -289,14 +240,12 @@ class Journal:
         with store.write() as writer:
             gone = {one.id: one for one in map(self.get, checked_names("ids", identities))}
             values = store.documents(store.document_ids(Kind.VALUE, store.keys(Kind.VALUE)).values()).values()
-            resting = [value_of(document, store.text(document.id)) for document in values]
-            writer.put(
-                [
-                    value_document(without_evidence(value, gone))
-                    for value in resting
-                    if not gone.keys().isdisjoint(value.member_ids)
-                ]
-            )
+            resting = [stored(Value, document, store.text(document.id)) for document in values]
+            writer.put([
+                document_of(without_evidence(value, gone))
+                for value in resting
+                if not gone.keys().isdisjoint(value.member_ids)
+            ])  # fmt: skip
             writer.remove(Kind.EXPERIENCE, gone)
             writer.purge()
             write_active(writer, [one for one in read_active(store) if one.id not in gone])
@@ -313,51 +262,25 @@ class Journal:
         limit: int | None = None,
     ) -> list[Experience]:
         """Return the visible experiences, newest first, including active ones; `outcome` may be `active`."""
-        only_domain = parse_choice(Domain, domain, "domain") if domain is not None else None
-        only_strategy = parse_choice(Strategy, strategy, "strategy") if strategy is not None else None
-        only_tier = parse_choice(ConfidenceTier, tier, "tier") if tier is not None else None
-        earliest = parse_moment(since, "since") if since is not None else 0.0
         if outcome not in {None, ACTIVE, *OutcomeStatus}:
             raise UsageError(f"unknown outcome {outcome!r}: choose from {', '.join((ACTIVE, *choices(OutcomeStatus)))}")
-        chosen = [
-            experience
-            for experience in self._all()
-            if only_domain in (None, experience.domain)
-            and only_strategy in (None, experience.strategy)
-            and only_tier in (None, experience.confidence_tier)
-            and outcome in (None, experience.status)
-            and experience.created >= earliest
-        ]
-        chosen.sort(key=lambda experience: (-experience.created, experience.id))
-        return chosen if limit is None else chosen[: checked_limit(limit)]
+        active = (entry for entry in read_active(self._store) if self._is_here(entry))
+        experiences = (entry for entry in (*self._visible(), *active) if outcome in (None, entry.status))
+        return self._listed(experiences, since, limit, domain=domain, strategy=strategy, confidence_tier=tier)
 
     def get(self, identity: str) -> Experience:
         """Return the experience with this id, active or ended. Raises UsageError with near ids if there is none."""
-        identity = identity.removeprefix(f"{Kind.EXPERIENCE}:").partition("::")[0]
+        key = identity.removeprefix(f"{Kind.EXPERIENCE}:").partition("::")[0]
         active = {experience.id: experience for experience in read_active(self._store)}
-        document = self._store.document(Kind.EXPERIENCE, identity)
-        if document is not None:
-            return experience_of(self._notebook.shown(document))
-        if identity not in active:
-            near = near_ids(identity, self._store.keys(Kind.EXPERIENCE) | set(active))
-            shown = self._notebook.safe_field(identity, SESSION_CHARACTERS)
-            raise UsageError(f"there is no experience {shown!r}: {near}")
-        return active[identity]
+        return active[key] if key in active and not self._holds(key) else self._find(key, active)
 
     def is_experience(self, identity: str) -> bool:
         """Return whether this is the id of an experience, active or ended."""
-        is_ended = self._store.document(Kind.EXPERIENCE, identity) is not None
-        return is_ended or any(one.id == identity for one in read_active(self._store))
+        return self._holds(identity) or any(one.id == identity for one in read_active(self._store))
 
     def require_active(self, session: str = DEFAULT_SESSION) -> Experience:
         """Return the active experience of a session. Raises UsageError, with the next step, if it has none."""
         return self._present(read_active(self._store), self._session(session))
-
-    def _all(self) -> list[Experience]:
-        store = self._store
-        ids = store.document_ids(Kind.EXPERIENCE, store.iterate_keys(Kind.EXPERIENCE)).values()
-        ended = [experience_of(self._notebook.shown(document)) for document in store.documents(ids).values()]
-        return [*ended, *(entry for entry in read_active(store) if self._is_here(entry))]
 
     def _is_here(self, experience: Experience) -> bool:
         return experience.workspace in self._notebook.in_sight
@@ -368,7 +291,7 @@ class Journal:
             raise _LastWordError("the session is empty: leave session out, or give it a name", "session")
         return named
 
-    def _find(self, active: Sequence[Experience], session: str) -> Experience | None:
+    def _in_session(self, active: Sequence[Experience], session: str) -> Experience | None:
         return next((entry for entry in active if self._is_here(entry) and entry.session_id == session), None)
 
     def _orphans(self, active: Sequence[Experience], session: str) -> list[Experience]:
@@ -376,7 +299,7 @@ class Journal:
         return sorted(others, key=lambda entry: (entry.created, entry.id))
 
     def _present(self, active: Sequence[Experience], session: str) -> Experience:
-        present = self._find(active, session)
+        present = self._in_session(active, session)
         if present is None:
             others = self._orphans(active, session)
             hint = f"; active in session {others[0].session_id!r}: {others[0].id}" if others else ""
@@ -401,19 +324,29 @@ class Journal:
                 f"the root cause has no category: choose root_cause from {', '.join(choices(RootCauseCategory))}",
                 "root_cause",
             )
-        text = self._notebook.optional_text("the description of the root cause", description, REPORT_CHARACTERS)
-        return RootCause(parse_choice(RootCauseCategory, category, "root cause"), text)
+        said = without_none(description=description or None, category=category)
+        return RootCause(**self._notebook.checked(RootCause, **said))
 
     def _lesson(self, worked: str | None, takeaway: str | None) -> Lesson | None:
         if worked is None and takeaway is None:
             return None
         if not worked:
             raise _LastWordError("a takeaway needs a lesson: say with lesson what worked", "lesson")
-        notebook = self._notebook
-        return Lesson(
-            notebook.text_of("the lesson", worked, REPORT_CHARACTERS),
-            notebook.optional_text("the takeaway", takeaway, REPORT_CHARACTERS),
-        )
+        said = without_none(what_worked=worked, takeaway=takeaway or None)
+        return Lesson(**self._notebook.checked(Lesson, **said))
+
+
+def _completed(part: object, names: Mapping[str, str], changes: Mapping[str, str]) -> list[str | None]:
+    """Return the fields of a root cause or a lesson with what is changed."""
+    return [changes.get(name, getattr(part, field, None)) for name, field in names.items()]
+
+
+def _ranked(ended: Experience, outcome: Outcome, *, is_new: bool) -> Experience:
+    """Return an ended experience with its tier. Raises UsageError if a new status lacks what is learned from it."""
+    if is_new and outcome.status is OutcomeStatus.FALSIFIED and not outcome.auto_captured:
+        _check_falsified(ended.surprise, ended.root_cause)
+    tier = tier_of(outcome.status, ended.hypothesis, ended.goal, auto_captured=outcome.auto_captured)
+    return replace(ended, confidence_tier=tier)
 
 
 def _check_falsified(surprise: str, cause: RootCause | None) -> None:
@@ -435,5 +368,5 @@ def read_active(store: Store) -> list[Experience]:
 
 def write_active(writer: Writer, experiences: Sequence[Experience]) -> None:
     """Set the active experiences of all repositories."""
-    data = [experience_data(experience) for experience in experiences]
+    data = [record_data(experience) for experience in experiences]
     writer.set_meta(ACTIVE_KEY, json.dumps(data, ensure_ascii=False))

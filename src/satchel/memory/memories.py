@@ -8,21 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.errors import UsageError
 from satchel.memory.model import FoundMemory, Memory, Remark, Remembered
-from satchel.memory.records import memory_document, memory_of
-from satchel.memory.scope import EVERYWHERE, Notebook, near_ids
-from satchel.safety import sanitize
+from satchel.memory.records import Records, checked_limit, document_of
+from satchel.memory.scope import EVERYWHERE, Notebook
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import parse_filters
 from satchel.search.query import analyse
 from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, search_kind
 from satchel.store.protocol import Store
-from satchel.store.records import Document
 from satchel.system import telemetry
 from satchel.text import SAME_PROSE, shingles, similarity
 from satchel.types import Kind, never
 from satchel.vocabulary import (
     DEFAULT_IMPORTANCE,
-    MEMORY_CHARACTERS,
     MOST_TAGS,
     TAG_CHARACTERS,
     MemoryCategory,
@@ -31,8 +28,7 @@ from satchel.vocabulary import (
     Visibility,
     checked_names,
     checked_text,
-    parse_choice,
-    parse_moment,
+    is_number,
 )
 
 if TYPE_CHECKING:
@@ -51,16 +47,17 @@ MOST_SIMILAR = 3
 LIKENESS_DIGITS = 2
 
 
-class Memories:
+class Memories(Records[Memory]):
     """The memories of one root and those that belong everywhere. Every method reads the store anew.
 
     Raises UsageError for impossible values, StoreError and LockedError for an unusable file; a call that raises has
     changed nothing.
     """
 
+    record = Memory
+
     def __init__(self, notebook: Notebook, embedder: Embedder | None = None) -> None:
-        self._notebook = notebook
-        self._store = notebook.store
+        super().__init__(notebook)
         self._embedder = embedder
 
     @telemetry.traced(telemetry.CREATE_MEMORY)
@@ -84,21 +81,20 @@ class Memories:
         moment = notebook.now()
         memory = Memory(
             id=notebook.new_id("mem", moment),
-            content=notebook.text_of("a memory", content, MEMORY_CHARACTERS),
-            category=parse_choice(MemoryCategory, category, "category"),
             importance=checked_importance(importance),
             tags=checked_tags(tags, notebook),
-            provenance=parse_choice(Provenance, provenance, "provenance"),
             origin=notebook.safe_field(origin or provenance, ORIGIN_CHARACTERS),
             workspace=EVERYWHERE if everywhere else notebook.workspace,
             created=moment,
             updated=moment,
-            visibility=parse_choice(Visibility, visibility, "visibility"),
             author=notebook.author,
+            **notebook.checked(
+                Memory, content=content, category=category, provenance=provenance, visibility=visibility
+            ),
         )
         similar = self.similar_to(memory.content)
         with self._store.write() as writer:
-            writer.put([memory_document(memory)])
+            writer.put([document_of(memory)])
             writer.merge(never)
         return Remembered(memory, similar)
 
@@ -108,7 +104,7 @@ class Memories:
         most = COMPARED_MEMORIES * SPANS_PER_RECORD
         with self._store.snapshot() as store:
             hits = search_kind(store, Kind.MEMORY, analyse(content), candidates=most).hits
-            memories = self._of(store, (hit.chunk.document for hit in hits))
+            memories = self._read(store, (hit.chunk.document for hit in hits))
         rows = [FoundMemory(memory, similarity(marks, shingles(memory.content))) for memory in memories]
         alike = sorted((row for row in rows if row.score >= SAME_PROSE), key=lambda row: (-row.score, row.memory.id))
         return tuple(replace(row, score=round(row.score, LIKENESS_DIGITS)) for row in alike[:MOST_SIMILAR])
@@ -130,7 +126,7 @@ class Memories:
             hits = search_kind(
                 store, Kind.MEMORY, analyse(text), candidates=most, filters=parsed, likeness=likeness
             ).hits
-            memories = self._of(store, (hit.chunk.document for hit in hits))
+            memories = self._read(store, (hit.chunk.document for hit in hits))
         rows = [FoundMemory(memory, hit.relevance) for memory, hit in zip(memories, hits, strict=True)]
         return rows[:limit]
 
@@ -146,30 +142,17 @@ class Memories:
         limit: int | None = None,
     ) -> list[Memory]:
         """Return the visible memories, newest first; with `superseded` also replaced ones."""
-        only_category = parse_choice(MemoryCategory, category, "category") if category is not None else None
-        only_provenance = parse_choice(Provenance, provenance, "provenance") if provenance is not None else None
-        earliest = parse_moment(since, "since") if since is not None else 0.0
-        chosen = [
+        sight = self._notebook.in_sight
+        memories = (
             memory
-            for memory in self._all(superseded=superseded)
-            if only_category in (None, memory.category)
-            and only_provenance in (None, memory.provenance)
-            and (tag is None or tag in memory.tags)
-            and (origin is None or origin == memory.origin)
-            and memory.created >= earliest
-        ]
-        chosen.sort(key=lambda memory: (-memory.created, memory.id))
-        return chosen if limit is None else chosen[: checked_limit(limit)]
+            for memory in self._visible(hidden=superseded)
+            if memory.workspace in sight and (tag is None or tag in memory.tags)
+        )
+        return self._listed(memories, since, limit, category=category, provenance=provenance, origin=origin)
 
     def get(self, identity: str) -> Memory:
         """Return the memory with this id, also a replaced one. Raises UsageError with similar ids if there is none."""
-        identity = identity.removeprefix(f"{Kind.MEMORY}:")
-        with self._store.snapshot() as store:
-            document = store.document(Kind.MEMORY, identity)
-            if document is not None:
-                return self._memory(store, document)
-            near = near_ids(identity, store.keys(Kind.MEMORY))
-        raise UsageError(f"there is no memory {self._notebook.safe_field(identity, ORIGIN_CHARACTERS)!r}: {near}")
+        return self._find(identity)
 
     @telemetry.traced(telemetry.DELETE_MEMORY)
     def forget(self, identities: Sequence[str]) -> list[Memory]:
@@ -219,8 +202,9 @@ class Memories:
         the message names the current one.
         """
         notebook = self._notebook
-        text = notebook.text_of("a memory", content, MEMORY_CHARACTERS)
-        weight = None if importance is None else checked_importance(importance)
+        changes = notebook.checked(Memory, content=content)
+        if importance is not None:
+            changes["importance"] = checked_importance(importance)
         moment = notebook.now()
         with self._store.write() as writer:
             old = self.get(identity)
@@ -229,35 +213,19 @@ class Memories:
             new = replace(
                 old,
                 id=notebook.new_id("mem", moment),
-                content=text,
-                importance=old.importance if weight is None else weight,
                 created=moment,
                 updated=moment,
                 supersedes=old.id,
                 author=notebook.author,
+                **changes,
             )
             put_memories(self._store, writer, [replace(old, superseded_by=new.id, updated=moment), new])
         return Remembered(new)
 
-    def _all(self, *, superseded: bool) -> list[Memory]:
-        with self._store.snapshot() as store:
-            keys = set(store.iterate_keys(Kind.MEMORY)) | (store.hidden_keys(Kind.MEMORY) if superseded else set())
-            memories = self._of(store, store.document_ids(Kind.MEMORY, keys).values())
-        return [memory for memory in memories if memory.workspace in self._notebook.in_sight]
-
-    def _memory(self, store: Store, document: Document) -> Memory:
-        return memory_of(self._notebook.shown(document), sanitize.text(store.text(document.id), self._notebook.allow))
-
-    def _of(self, store: Store, documents: Iterable[int]) -> list[Memory]:
-        """Return the memories of these documents in one state of the store, in this order."""
-        ids = list(documents)
-        stored = store.documents(ids)
-        return [self._memory(store, stored[document]) for document in ids if document in stored]
-
 
 def put_memories(store: Store, writer: Writer, memories: Sequence[Memory], gone: Iterable[str] = ()) -> None:
     """Write memories and hide every replaced one. `gone` are ids that this transaction removed."""
-    writer.put([memory_document(memory) for memory in memories])
+    writer.put([document_of(memory) for memory in memories])
     present = {memory.id for memory in memories}
     hidden = {memory.id for memory in memories if memory.superseded_by}
     writer.hide(Kind.MEMORY, sorted((store.hidden_keys(Kind.MEMORY) - present - set(gone)) | hidden))
@@ -266,16 +234,9 @@ def put_memories(store: Store, writer: Writer, memories: Sequence[Memory], gone:
 
 def checked_importance(importance: float) -> float:
     """Return a usable importance. Raises UsageError outside 0 to 1."""
-    if isinstance(importance, bool) or not isinstance(importance, int | float) or not 0 <= importance <= 1:
+    if not is_number(importance) or not 0 <= importance <= 1:
         raise UsageError(f"importance is {importance!r}: give 0 (hardly matters) to 1 (always matters)", "importance")
     return float(importance)
-
-
-def checked_limit(limit: int) -> int:
-    """Return a usable limit. Raises UsageError below 1."""
-    if limit < 1:
-        raise UsageError(f"limit is {limit}: give at least 1", "limit")
-    return limit
 
 
 def checked_tags(tags: Iterable[str], notebook: Notebook) -> tuple[str, ...]:

@@ -1,28 +1,33 @@
-"""The records of the memory: memories, experiences, and the values derived from experiences.
+"""The records of the memory: memories, experiences, the values derived from them, and exchanges of conversations.
 
+The annotation of a field declares its name in JSON, its schema, and its checks on import.
 Times are seconds since the epoch (UTC). `workspace` is the identity of the repository that a record belongs to, empty
 for a record that belongs to all of them. `author` is who made it on a server, empty in a file.
-The annotation of a field defines its export and its checks on import.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import field, replace
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from satchel import codec
 from satchel import text as words
 from satchel.codec import Clean, Data
-from satchel.dataclass import dataclass
+from satchel.errors import UsageError
+from satchel.types import Kind
 from satchel.vocabulary import (
     ACTIVE,
     DEFAULT_IMPORTANCE,
+    LARGEST_LIMIT,
     MEMORY_CHARACTERS,
     MOST_TAGS,
     REPORT_CHARACTERS,
     STATEMENT_CHARACTERS,
     TAG_CHARACTERS,
+    VALUE_CHARACTERS,
+    Axis,
     ConfidenceTier,
     Domain,
     MemoryCategory,
@@ -40,6 +45,16 @@ NAME_CHARACTERS = 100
 MOST_NOTES = 1_000
 """Limit of the notes, and of the earlier attempts, of one experience."""
 
+EXCHANGE_CHARACTERS = 200_000
+"""Length limit of an exchange in an import; those of transcripts are far shorter, because they are cut."""
+
+IMPORTED_NAME_CHARACTERS = 300
+"""Length limit of an id, a title and a field of an exchange in an import."""
+
+_KEY = re.compile(r"[^\s\x00-\x1f]+")
+_EXCHANGE_TEXTS = ("session", "exchange", "created_at", "speaker", "branch")
+_EXCHANGE_FLAGS = ("compaction", "sidechain", "asks")
+
 Identity = Annotated[str, codec.identifier(NAME_CHARACTERS)]
 RequiredIdentity = Annotated[str, codec.identifier(NAME_CHARACTERS, required=True)]
 Name = Annotated[str, codec.text(NAME_CHARACTERS)]
@@ -48,6 +63,7 @@ RequiredStatement = Annotated[str, codec.text(STATEMENT_CHARACTERS, required=Tru
 Report = Annotated[str, codec.text(REPORT_CHARACTERS)]
 OptionalReport = Annotated[str, codec.text(REPORT_CHARACTERS, nullable=True)]
 Seen = Annotated[Visibility, codec.choice(Visibility, required=False)]
+Counts = Annotated[Mapping[str, int], codec.counts()]
 Created = Annotated[float, codec.moment("created_at")]
 Updated = Annotated[float, codec.moment("updated_at")]
 
@@ -61,8 +77,10 @@ class Memory:
     """
 
     id: RequiredIdentity
-    content: Annotated[str, codec.text(MEMORY_CHARACTERS, required=True)]
-    category: Annotated[MemoryCategory, codec.choice(MemoryCategory, required=False)] = MemoryCategory.FACT
+    content: Annotated[str, codec.text(MEMORY_CHARACTERS, required=True, label="a memory")]
+    category: Annotated[MemoryCategory, codec.choice(MemoryCategory, required=False, newer=MemoryCategory.FACT)] = (
+        MemoryCategory.FACT
+    )
     importance: Annotated[float, codec.share()] = DEFAULT_IMPORTANCE
     tags: Annotated[tuple[str, ...], codec.texts(MOST_TAGS, TAG_CHARACTERS, unique=True)] = ()
     provenance: Annotated[Provenance, codec.choice(Provenance, required=False)] = Provenance.USER
@@ -84,6 +102,23 @@ class Remark:
     title: str
     created: float
     origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Records of several kinds that go together, and whether they are forgotten by now."""
+
+    memories: Sequence[Memory] = ()
+    conversations: Sequence[Remark] = ()
+    experiences: Sequence[Experience] = ()
+    values: Sequence[Value] = ()
+    is_forgotten: bool = False
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of all records."""
+        chosen: Sequence[Record | Remark] = (*self.memories, *self.conversations, *self.experiences, *self.values)
+        return [record.id for record in chosen]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +162,14 @@ class RootCause:
     """Why the hypothesis was wrong."""
 
     category: Annotated[RootCauseCategory, codec.choice(RootCauseCategory, label="root cause")]
-    description: Report = ""
+    description: Annotated[str, codec.text(REPORT_CHARACTERS, label="the description of the root cause")] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
     """The part of an experience that is worth keeping."""
 
-    what_worked: Report
+    what_worked: Annotated[str, codec.text(REPORT_CHARACTERS, label="the lesson")]
     takeaway: OptionalReport = ""
 
 
@@ -156,14 +191,16 @@ class Experience:
     hypothesis: RequiredStatement
     action: RequiredStatement
     prediction: RequiredStatement
-    history: Annotated[tuple[Attempt, ...], codec.nested_list(Attempt, MOST_NOTES)] = ()
+    history: Annotated[tuple[Attempt, ...], codec.many(codec.record_of(Attempt), MOST_NOTES)] = ()
     iteration_count: Annotated[int, codec.count(1, "it counts from 1")] = 1
     notes: Annotated[tuple[str, ...], codec.texts(MOST_NOTES, REPORT_CHARACTERS)] = ()
-    outcome: Annotated[Outcome | None, codec.nested(Outcome)] = None
+    outcome: Annotated[Outcome | None, codec.maybe(codec.record_of(Outcome))] = None
     surprise: OptionalReport = ""
-    root_cause: Annotated[RootCause | None, codec.nested(RootCause)] = None
-    lesson: Annotated[Lesson | None, codec.nested(Lesson)] = None
-    confidence_tier: Annotated[ConfidenceTier | None, codec.choice(ConfidenceTier, required=False)] = None
+    root_cause: Annotated[RootCause | None, codec.maybe(codec.record_of(RootCause))] = None
+    lesson: Annotated[Lesson | None, codec.maybe(codec.record_of(Lesson))] = None
+    confidence_tier: Annotated[
+        ConfidenceTier | None, codec.choice(ConfidenceTier, required=False, nullable=True, label="tier")
+    ] = None
     origin: Name = ""
     visibility: Seen = Visibility.PRIVATE
     author: Name = ""
@@ -172,6 +209,54 @@ class Experience:
     def status(self) -> str:
         """`active`, or the status of the outcome."""
         return ACTIVE if self.outcome is None else self.outcome.status.value
+
+
+def _load_key(name: str, value: Any, clean: Clean | None) -> str:
+    key: str = codec.text(IMPORTED_NAME_CHARACTERS).load(name, value, clean and str)
+    if _KEY.fullmatch(key) is None:
+        raise UsageError(f"{name} is {key!r}: it has no blanks")
+    return key
+
+
+def _load_fields(name: str, value: Any, clean: Clean | None) -> dict[str, Any]:
+    """Read the fields of an exchange in the order of the line, so that its export is the same line."""
+    text, times = codec.text(IMPORTED_NAME_CHARACTERS), codec.count(0, "it is a number of times")
+    fields: dict[str, Any] = {}
+    if clean is None:
+        return dict(value)
+    for key, inner in _mapping(name, value).items():
+        if key in _EXCHANGE_TEXTS:
+            fields[key] = text.load(key, inner, clean)
+        elif key == "tools":
+            fields[key] = {clean(tool): times.load(tool, uses, clean) for tool, uses in _mapping(key, inner).items()}
+        elif key == "failed_tools":
+            fields[key] = times.load(key, inner, clean)
+        elif key in _EXCHANGE_FLAGS:
+            fields[key] = inner is True
+    return fields
+
+
+def _mapping(name: str, value: Any) -> Mapping[str, Any]:
+    if value and not isinstance(value, Mapping):
+        raise UsageError(f"{name} is {type(value).__name__}: it is an object")
+    return value or {}
+
+
+_ExchangeName = Annotated[str, codec.text(IMPORTED_NAME_CHARACTERS)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExchangeRecord:
+    """An exchange of a conversation with its text as shown, independent of the transcript."""
+
+    id: Annotated[str, codec.Field({"type": "string"}, load=_load_key)]
+    title: _ExchangeName = ""
+    text: Annotated[str, codec.text(EXCHANGE_CHARACTERS, required=True)]
+    fields: Annotated[Mapping[str, Any], codec.Field({"type": "object"}, dict, load=_load_fields)]
+    origin: _ExchangeName = ""
+    workspace: _ExchangeName = ""
+    created: Created
+    updated: Updated
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,20 +343,25 @@ class Member:
 class Value:
     """One accepted value. `similarity_to_centroid` is a cosine; `cluster_size` is the size at acceptance."""
 
-    id: str
-    text: str
-    axis: str
-    cluster_id: str
-    cluster_size: int
-    similarity_to_centroid: float
-    member_ids: tuple[str, ...]
-    domains: Mapping[str, int]
-    strategies: Mapping[str, int]
-    label: str
-    workspace: str
-    created: float
-    visibility: str = Visibility.PRIVATE
-    author: str = ""
+    id: RequiredIdentity
+    text: Annotated[str, codec.text(VALUE_CHARACTERS, key="content", label="the value")]
+    axis: Annotated[str, codec.choice(Axis)]
+    cluster_id: RequiredIdentity
+    cluster_size: Annotated[int, codec.Field({"type": "integer"})] = 0
+    similarity_to_centroid: Annotated[float, codec.Field({"type": "number"})] = 0.0
+    member_ids: Annotated[tuple[str, ...], codec.texts(LARGEST_LIMIT, NAME_CHARACTERS)] = ()
+    domains: Counts = field(default_factory=dict)
+    strategies: Counts = field(default_factory=dict)
+    label: Name = ""
+    workspace: Name = ""
+    created: Created = 0.0
+    visibility: Seen = Visibility.PRIVATE
+    author: Name = ""
+
+    @property
+    def updated(self) -> float:
+        """The time of the acceptance: a value that is corrected keeps it."""
+        return self.created
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,17 +374,17 @@ class ValueProposal:
     validation: Validation | None
 
 
-def memory_data(memory: Memory) -> dict[str, Any]:
-    """Return a memory as plain values, in a fixed order."""
-    return {"type": "memory", **codec.dump(memory)}
+Record = Memory | Experience | Value | ExchangeRecord
 
+RECORDS: Mapping[Kind, type[Record]] = {
+    Kind.MEMORY: Memory, Kind.EXPERIENCE: Experience, Kind.VALUE: Value, Kind.CONVERSATION: ExchangeRecord,
+}  # fmt: skip
+"""Kind -> the record whose annotations declare its fields, their names in JSON, and their checks."""
 
-def experience_data(experience: Experience) -> dict[str, Any]:
-    """Return an experience as plain values, in a fixed order; a missing part is None."""
-    return {"type": "experience", **codec.dump(experience)}
-
+KINDS: Mapping[type[Any], Kind] = {record: kind for kind, record in RECORDS.items()}
 
 _USUAL = {"visibility": Visibility.PRIVATE, "author": ""}
+_LINE_OF_VALUE = ("type", "id", "content", "axis", "cluster_id", "member_ids", "created_at", "workspace")
 
 
 def without_usual(data: Data) -> dict[str, Any]:
@@ -302,11 +392,28 @@ def without_usual(data: Data) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name not in _USUAL or value != _USUAL[name]}
 
 
-def memory_from(data: Data, clean: Clean = str) -> Memory:
-    """Read a memory from the plain values of an export. Raises UsageError."""
-    is_unnamed = data.get("provenance") in (None, "")
-    filled = {**data, **dated(data, data.get("created_at"))} | ({"provenance": "import"} if is_unnamed else {})
-    return codec.load(Memory, filled, clean)
+def record_data(record: Record) -> dict[str, Any]:
+    """Return a record as plain values with its type, in a fixed order; a missing part is None."""
+    return {"type": str(KINDS[type(record)]), **codec.dump(record)}
+
+
+def exported(record: Record) -> dict[str, Any]:
+    """Return a record as a line of an export; of a value only its text and members, because the rest is measured."""
+    data = record_data(record)
+    return {name: data[name] for name in _LINE_OF_VALUE} if isinstance(record, Value) else without_usual(data)
+
+
+def imported(data: Data, clean: Clean = str) -> Record:
+    """Read a record from a line of an export. Raises UsageError."""
+    name = data.get("type")
+    if not isinstance(name, str) or name not in RECORDS:
+        raise UsageError(f"type is {name!r}: it is memory, experience, value or conversation")
+    kind = Kind(name)
+    if kind is Kind.EXPERIENCE:
+        return experience_from(data, clean)
+    is_unnamed = kind is Kind.MEMORY and data.get("provenance") in (None, "")
+    filled = {**data, **_dated(data, data.get("created_at"))} | ({"provenance": "import"} if is_unnamed else {})
+    return codec.load(RECORDS[kind], filled, clean)
 
 
 def experience_from(data: Data, clean: Clean = str) -> Experience:
@@ -321,7 +428,7 @@ def experience_from(data: Data, clean: Clean = str) -> Experience:
     ended = outcome["captured_at"] if isinstance(outcome, Mapping) else created
     attempts = len(history) if isinstance(history, list) else 0
     tier = data.get("confidence_tier")
-    filled = {"iteration_count": attempts + 1, **data, "outcome": outcome, **dated(data, ended)}
+    filled = {"iteration_count": attempts + 1, **data, "outcome": outcome, **_dated(data, ended)}
     if outcome is None or (isinstance(tier, str) and tier not in choices(ConfidenceTier)):
         filled["confidence_tier"] = None
     experience = codec.load(Experience, filled, clean)
@@ -332,7 +439,7 @@ def experience_from(data: Data, clean: Clean = str) -> Experience:
     return replace(experience, lesson=lesson if has_lesson else None, confidence_tier=rank)
 
 
-def dated(data: Data, default: Any) -> dict[str, Any]:
+def _dated(data: Data, default: Any) -> dict[str, Any]:
     """Return the time of the last change, by default another one."""
     return {"updated_at": default if data.get("updated_at") is None else data["updated_at"]}
 

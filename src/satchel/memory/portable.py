@@ -12,41 +12,33 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from satchel.codec import Clean, Data, json_line, json_object
-from satchel.dataclass import dataclass
 from satchel.errors import EmbeddingError, MissingExtraError, UsageError
 from satchel.memory.journal import read_active, write_active
 from satchel.memory.memories import put_memories
 from satchel.memory.model import (
+    KINDS,
+    RECORDS,
+    ExchangeRecord,
     Experience,
     ImportReport,
     LineProblem,
     Memory,
-    experience_data,
+    Record,
+    Value,
     experience_from,
-    memory_data,
-    memory_from,
-    without_usual,
+    exported,
+    imported,
 )
-from satchel.memory.records import (
-    exchange_data,
-    exchange_document,
-    exchange_from,
-    experience_document,
-    experience_of,
-    memory_of,
-    value_document,
-    value_line,
-    value_of,
-)
+from satchel.memory.records import Kept, document_of, exchange_record, stored
 from satchel.memory.scope import Notebook
 from satchel.sources.conversations import Exchange, read_transcript
 from satchel.store.protocol import Store
-from satchel.store.records import Document, NewDocument
+from satchel.store.records import Document
 from satchel.system import files
 from satchel.types import Kind, never
 
@@ -59,54 +51,41 @@ FORMAT_VERSION = 1
 LINE_BYTES = 1_000_000
 """Size limit of a line of an import: a record with all fields at their limits has a tenth of it."""
 
-_VALUE = "value"
-
-Record = Memory | Experience | NewDocument
-"""A record from a line; an exchange of a conversation is already a NewDocument."""
-
-Admit = Callable[[Data, str | None], bool]
+Admit = Callable[[Value], bool]
 """Measures a value against its members and keeps it; returns whether it is new. Raises UsageError to refuse it."""
 
 ReadLine = Callable[[Data, Clean], Record | None]
 """Turns the values of one line into a record, None for a line to skip. Raises UsageError."""
 
+_EXPORTED = (Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION)
+
 
 def export_lines(store: Store) -> Iterator[str]:
     """Yield all records of the memory file, of all repositories, including replaced and active ones."""
     yield json_line({"format": FORMAT, "version": FORMAT_VERSION})
-    for document in _in_order(store, Kind.MEMORY):
-        yield json_line(without_usual(memory_data(memory_of(document, store.text(document.id)))))
-    for document in _in_order(store, Kind.EXPERIENCE):
-        yield json_line(without_usual(experience_data(experience_of(document))))
-    for document in _in_order(store, Kind.VALUE):
-        yield json_line(value_line(value_of(document, store.text(document.id))))
-    for document in _in_order(store, Kind.CONVERSATION):
-        yield json_line(exchange_data(document, store.text(document.id)))
+    for kind in _EXPORTED:
+        for record in _in_order(store, kind):
+            yield json_line(exported(record))
     for experience in sorted(read_active(store), key=lambda entry: (entry.created, entry.id)):
-        yield json_line(without_usual(experience_data(experience)))
+        yield json_line(exported(experience))
 
 
-def _in_order(store: Store, kind: Kind) -> list[Document]:
-    stored = store.documents(store.document_ids(kind, store.keys(kind)).values()).values()
-    return sorted(stored, key=lambda document: (document.created, document.key))
+def _in_order(store: Store, kind: Kind) -> Iterator[Record]:
+    """Yield the records of a kind by time and id."""
+    documents = store.documents(store.document_ids(kind, store.keys(kind)).values()).values()
+    for document in sorted(documents, key=lambda document: (document.created, document.key)):
+        yield stored(RECORDS[kind], document, store.text(document.id))
 
 
 def _read_own(data: Data, clean: Clean) -> Record | None:
-    if "format" in data:
-        if data["format"] != FORMAT or data.get("version") != FORMAT_VERSION:
-            raise UsageError(
-                f"format {data['format']!r} version {data.get('version')!r}: this satchel reads {FORMAT!r} "
-                f"version {FORMAT_VERSION}"
-            )
-        return None
-    match data.get("type"):
-        case "memory":
-            return memory_from(data, clean)
-        case "experience":
-            return experience_from(data, clean)
-        case "conversation":
-            return exchange_from(data, clean)
-    raise UsageError(f"type is {data.get('type')!r}: it is memory, experience, value or conversation")
+    if "format" not in data:
+        return imported(data, clean)
+    if data["format"] != FORMAT or data.get("version") != FORMAT_VERSION:
+        raise UsageError(
+            f"format {data['format']!r} version {data.get('version')!r}: this satchel reads {FORMAT!r} "
+            f"version {FORMAT_VERSION}"
+        )
+    return None
 
 
 def _read_calm(data: Data, clean: Clean) -> Record | None:
@@ -125,27 +104,23 @@ _OF_THIS_WORKSPACE = frozenset({"calm-ghap"})
 
 @dataclass(slots=True)
 class _Import:
-    """Records of an import by id, values and problems by the number of their line."""
+    """Records of an import by kind and id with the number of their line; of two with the same id the later counts."""
 
-    memories: dict[str, Memory] = field(default_factory=dict)
-    experiences: dict[str, tuple[int, Experience]] = field(default_factory=dict)
-    exchanges: dict[str, NewDocument] = field(default_factory=dict)
-    values: list[tuple[int, Data]] = field(default_factory=list)
+    records: dict[Kind, dict[str, tuple[int, Record]]] = field(default_factory=lambda: {kind: {} for kind in _EXPORTED})
     problems: list[LineProblem] = field(default_factory=list)
     added: int = 0
     updated: int = 0
     unchanged: int = 0
 
     def add(self, number: int, record: Record) -> None:
-        """Add a record; of two with the same id the later line counts."""
-        if isinstance(record, Memory):
-            self.memories[record.id] = record
-        elif isinstance(record, Experience):
-            self.experiences[record.id] = (number, record)
-        else:
-            self.exchanges[record.key] = record
+        """Add the record of a line."""
+        self.records[KINDS[type(record)]][record.id] = number, record
 
-    def is_new(self, stored: Record | Document | None, record: Record) -> bool:
+    def of(self, record: type[Kept]) -> list[tuple[int, Kept]]:
+        """Return the records of one type, each with the number of its line."""
+        return [(number, one) for number, one in self.records[KINDS[record]].values() if isinstance(one, record)]
+
+    def is_new(self, stored: Experience | Document | None, record: Record) -> bool:
         """Count a record; returns whether to write it. The stored record wins over an older state of it."""
         if stored is None:
             self.added += 1
@@ -181,9 +156,9 @@ def import_lines(
             _take(work, number, line, form, workspace, notebook)
         except UsageError as error:
             work.problems.append(LineProblem(number, str(error)))
-    if work.memories or work.experiences or work.exchanges:
+    if any(records for kind, records in work.records.items() if kind is not Kind.VALUE):
         _store(work, notebook.store)
-    _admit_values(work, admit, workspace)
+    _admit_values(work, admit)
     problems = tuple(sorted(work.problems, key=lambda problem: problem.line))
     return ImportReport(work.added, work.updated, work.unchanged, problems)
 
@@ -193,9 +168,6 @@ def _take(work: _Import, number: int, line: bytes, form: str, workspace: str | N
     if len(line) <= LINE_BYTES and not line.strip():
         return
     data = json_object(line, LINE_BYTES)
-    if form == "satchel" and "format" not in data and data.get("type") == _VALUE:
-        work.values.append((number, data))
-        return
     record = READERS[form](data, notebook.safe)
     if record is not None:
         work.add(number, record if workspace is None else replace(record, workspace=workspace))
@@ -205,9 +177,10 @@ def _store(work: _Import, store: Store) -> None:
     with store.write() as writer:
         _store_memories(work, store, writer)
         _store_experiences(work, store, writer)
-        ids = store.document_ids(Kind.CONVERSATION, list(work.exchanges)).values()
-        stored = {document.key: document for document in store.documents(ids).values()}
-        writer.put([row for key, row in sorted(work.exchanges.items()) if work.is_new(stored.get(key), row)])
+        exchanges = sorted((exchange.id, exchange) for _, exchange in work.of(ExchangeRecord))
+        ids = store.document_ids(Kind.CONVERSATION, [key for key, _ in exchanges]).values()
+        present = {document.key: document for document in store.documents(ids).values()}
+        writer.put([document_of(exchange) for key, exchange in exchanges if work.is_new(present.get(key), exchange)])
         writer.merge(never)
 
 
@@ -217,26 +190,17 @@ def copy_records(source: Store, target: Store, workspaces: Mapping[str, str]) ->
     `workspaces` gets another name for some. Returns the number of records in the source, and how many of them are in
     the target now, by kind. Raises UsageError if one is missing there.
     """
-
-    def here(record: Any) -> Any:
-        author = {} if isinstance(record, NewDocument) else {"author": record.author or target.user}
-        return replace(record, workspace=workspaces.get(record.workspace, record.workspace), **author)
-
     work = _Import()
-    for document in _in_order(source, Kind.MEMORY):
-        work.add(0, here(memory_of(document, source.text(document.id))))
-    for experience in (*map(experience_of, _in_order(source, Kind.EXPERIENCE)), *read_active(source)):
-        work.add(0, here(experience))
-    for document in _in_order(source, Kind.CONVERSATION):
-        work.add(0, here(exchange_from(exchange_data(document, source.text(document.id)), str)))
+    for record in (*(record for kind in _EXPORTED for record in _in_order(source, kind)), *read_active(source)):
+        here = replace(record, workspace=workspaces.get(record.workspace, record.workspace))
+        work.add(0, here if isinstance(here, ExchangeRecord) else replace(here, author=here.author or target.user))
     _store(work, target)
-    values = [here(value_of(document, source.text(document.id))) for document in _in_order(source, Kind.VALUE)]
     known = target.keys(Kind.VALUE)
     with target.write() as writer:
-        writer.put([value_document(value) for value in values if value.id not in known])
+        writer.put([document_of(value) for _, value in work.of(Value) if value.id not in known])
         writer.merge(never)
     counts = {}
-    for kind in (Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION):
+    for kind in _EXPORTED:
         before, after = (store.keys(kind) for store in (source, target))
         if kind is Kind.EXPERIENCE:
             before, after = (
@@ -248,12 +212,12 @@ def copy_records(source: Store, target: Store, workspaces: Mapping[str, str]) ->
     return counts
 
 
-def _admit_values(work: _Import, admit: Admit | None, workspace: str | None) -> None:
-    for number, data in work.values:
+def _admit_values(work: _Import, admit: Admit | None) -> None:
+    for number, value in work.of(Value):
         try:
             if admit is None:
                 raise UsageError("values are measured by `Satchel.import_memory`: import with it")
-            is_new = admit(data, workspace)
+            is_new = admit(value)
         except (UsageError, EmbeddingError, MissingExtraError) as error:
             work.problems.append(LineProblem(number, str(error)))
         else:
@@ -263,10 +227,10 @@ def _admit_values(work: _Import, admit: Admit | None, workspace: str | None) -> 
 
 def _store_memories(work: _Import, store: Store, writer: Writer) -> None:
     present = store.keys(Kind.MEMORY)
-    linked = present | set(work.memories)
+    linked = present | set(work.records[Kind.MEMORY])
     changed = [
         memory if memory.superseded_by in linked else replace(memory, superseded_by="")
-        for memory in work.memories.values()
+        for _, memory in work.of(Memory)
         if work.is_new(store.document(Kind.MEMORY, memory.id) if memory.id in present else None, memory)
     ]
     put_memories(store, writer, changed)
@@ -275,12 +239,12 @@ def _store_memories(work: _Import, store: Store, writer: Writer) -> None:
 def _store_experiences(work: _Import, store: Store, writer: Writer) -> None:
     active = {experience.id: experience for experience in read_active(store)}
     ended = []
-    for number, experience in work.experiences.values():
+    for number, experience in work.of(Experience):
         document = store.document(Kind.EXPERIENCE, experience.id)
         if experience.outcome is not None:
             if work.is_new(document or active.get(experience.id), experience):
                 active.pop(experience.id, None)
-                ended.append(experience_document(experience))
+                ended.append(document_of(experience))
         elif document is not None:
             work.unchanged += 1  # it has ended here meanwhile
         elif _is_taken(active, experience):
@@ -318,7 +282,8 @@ def put_exchanges(exchanges: Iterable[Exchange], notebook: Notebook, *, origin: 
 
     An exchange of another workspace is moved to that of the notebook.
     """
-    documents = {document.key: document for document in (exchange_document(row, notebook, origin) for row in exchanges)}
+    records = (exchange_record(exchange, notebook, origin) for exchange in exchanges)
+    documents = {record.id: document_of(record) for record in records}
     store = notebook.store
     stored = store.documents(store.document_ids(Kind.CONVERSATION, list(documents)).values())
     same = {

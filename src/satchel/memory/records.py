@@ -1,4 +1,4 @@
-"""Conversion of memories, experiences, values and exchanges of conversations to stored documents and back.
+"""Records as stored documents and back: one form for memories, experiences, values and exchanges of conversations.
 
 An experience has one chunk for each axis, so that each axis is searched separately; the name of a chunk is its axis,
 and the fields contain the complete experience. The other records have one chunk each.
@@ -7,64 +7,61 @@ and the fields contain the complete experience. The other records have one chunk
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from satchel import codec
 from satchel import text as words
-from satchel.codec import Clean, Codec, Data, iso_time
-from satchel.dataclass import dataclass
+from satchel.codec import Data, iso_time
 from satchel.errors import LockedError, StoreError, UsageError
-from satchel.memory.model import Experience, Memory, Value, dated, without_usual
-from satchel.memory.scope import Notebook
+from satchel.memory.model import KINDS, ExchangeRecord, Experience, Memory, Record, Value, without_usual
+from satchel.memory.scope import Notebook, near_ids
+from satchel.safety import sanitize
 from satchel.sources.conversations import Exchange, searched_terms, shown_text, title_of
 from satchel.sources.experiences import axis_texts
 from satchel.store.extract import extract, extract_record
 from satchel.store.protocol import WORDS_VERSION, Store
-from satchel.store.records import Document, NewDocument
+from satchel.store.records import Document, Extraction, NewDocument
 from satchel.store.segments import SegmentDocument
 from satchel.system import telemetry
 from satchel.types import EdgeType, Kind, Outline, Part, Reference, Role
-from satchel.vocabulary import MEMORY_KINDS, MemoryCategory, Provenance, Visibility, choices
+from satchel.vocabulary import MEMORY_KINDS, Moment, parse_choice, parse_moment
 
 if TYPE_CHECKING:
     from satchel.store.database import DatabaseStore
 
+Kept = TypeVar("Kept", bound=Record)
+
 TITLE_CHARACTERS = 100
 """Length limit of a title, the beginning of the text on one line."""
 
-EXCHANGE_CHARACTERS = 200_000
-"""Length limit of an exchange in an import; those of transcripts are far shorter, because they are cut."""
-
-IMPORTED_NAME_CHARACTERS = 300
-"""Length limit of an id, a title and a field of an exchange in an import."""
+IDENTITY_CHARACTERS = 100
+"""Length limit of an unknown id in a message."""
 
 _FIELD_CHARACTERS = 200
 _DIGEST_BYTES = 8
-_KEY = re.compile(r"[^\s\x00-\x1f]+")
 
-_MEMORY_FIELDS = ("category", "importance", "provenance", "created_at", "supersedes", "superseded_by", "workspace",
-                  "visibility", "author")  # fmt: skip
-_EXPERIENCE_FIELDS = (
-    *("domain", "strategy", "goal", "hypothesis", "action", "prediction", "history", "iteration_count", "notes"),
-    *("outcome_status", "outcome_result", "captured_at", "auto_captured"),
-    *("surprise", "root_cause", "lesson", "confidence_tier", "session_id", "created_at", "workspace"),
-    *("visibility", "author"),
-)
-_VALUE_FIELDS = (
-    *("axis", "cluster_id", "cluster_size", "similarity_to_centroid", "member_ids", "domains", "strategies", "label"),
-    *("workspace", "created_at", "visibility", "author"),
-)
-_VALUE_LINE = ("type", "id", "content", "axis", "cluster_id", "member_ids", "created_at", "workspace")
-_EXCHANGE_TEXTS = ("session", "exchange", "created_at", "speaker", "branch")
-_EXCHANGE_FLAGS = ("compaction", "sidechain", "asks")
+_STORED: Mapping[Kind, str] = {
+    Kind.MEMORY: """
+        category importance provenance created_at supersedes superseded_by workspace visibility author
+    """,
+    Kind.EXPERIENCE: """
+        domain strategy goal hypothesis action prediction history iteration_count notes outcome_status outcome_result
+        captured_at auto_captured surprise root_cause lesson confidence_tier session_id created_at workspace visibility
+        author
+    """,
+    Kind.VALUE: """
+        axis cluster_id cluster_size similarity_to_centroid member_ids domains strategies label workspace created_at
+        visibility author
+    """,
+}
+"""Kind -> the fields of its documents, in the order of the files in the world; all others are columns."""
 
-
-def _select(data: Data, names: tuple[str, ...]) -> dict[str, Any]:
-    return without_usual({name: data[name] for name in names})
+_OUTCOME = {"outcome_status": "status", "outcome_result": "result", "captured_at": "captured_at",
+            "auto_captured": "auto_captured"}  # fmt: skip
+"""Field of a document -> the part of an outcome."""
 
 
 def _title(text: str) -> str:
@@ -113,50 +110,60 @@ def _stored_documents(store: Store, kind: Kind) -> list[SegmentDocument]:
     return entries
 
 
-def memory_document(memory: Memory) -> NewDocument:
-    """Prepare a memory for the store. Its category and tags are searched as path terms."""
+def document_of(record: Record) -> NewDocument:
+    """Prepare a record for the store. The kind of its work, its category and its tags are searched as path terms."""
+    kind = KINDS[type(record)]
+    fields = record.fields if isinstance(record, ExchangeRecord) else _stored_fields(kind, record)
+    tags = record.tags if isinstance(record, Memory) else ()
     return NewDocument(
-        kind=Kind.MEMORY,
-        key=memory.id,
-        text=memory.content,
-        extraction=extract_record(memory.content, Kind.MEMORY),
-        path_terms=_path_terms(Kind.MEMORY, {"category": memory.category}, memory.tags),
-        title=_title(memory.content),
-        tags=memory.tags,
-        fields=_select(codec.dump(memory), _MEMORY_FIELDS),
-        created=memory.created,
-        updated=memory.updated,
-        importance=memory.importance,
-        origin=memory.origin,
-        workspace=memory.workspace,
+        kind=kind,
+        key=record.id,
+        path_terms=_path_terms(kind, fields, tags, record.created),
+        tags=tags,
+        fields=fields,
+        created=record.created,
+        updated=record.updated,
+        origin="values" if isinstance(record, Value) else record.origin,
+        workspace=record.workspace,
+        **_searched(record, fields),
     )
 
 
-def memory_of(document: Document, text: str) -> Memory:
-    """Return the memory in a stored document; a category that only a newer version knows is read as `fact`."""
-    fields = document.fields
-    category = fields.get("category")
-    return Memory(
-        id=document.key,
-        content=text,
-        category=MemoryCategory(category) if category in choices(MemoryCategory) else MemoryCategory.FACT,
-        importance=document.importance if document.importance is not None else 0.0,
-        tags=document.tags,
-        provenance=Provenance(fields["provenance"]),
-        origin=document.origin,
-        workspace=document.workspace,
-        created=document.created,
-        updated=document.updated,
-        supersedes=fields.get("supersedes", ""),
-        superseded_by=fields.get("superseded_by", ""),
-        visibility=Visibility(fields.get("visibility", Visibility.PRIVATE)),
-        author=fields.get("author", ""),
-    )
+def _stored_fields(kind: Kind, record: Record) -> dict[str, Any]:
+    """Return the fields of a document: an outcome is flattened, and a missing text of an experience is empty."""
+    data = codec.dump(record)
+    if isinstance(record, Experience):
+        data |= {name: data["outcome"][part] for name, part in _OUTCOME.items()}
+        data |= {"surprise": record.surprise, "confidence_tier": data["confidence_tier"] or ""}
+        if record.lesson is not None:
+            data["lesson"]["takeaway"] = record.lesson.takeaway
+    return without_usual({name: data[name] for name in _STORED[kind].split()})
 
 
-def experience_document(experience: Experience) -> NewDocument:
-    """Prepare a resolved experience for the store. Its domain and strategy are searched as path terms."""
-    fields = _experience_fields(experience)
+def _searched(record: Record, fields: Data) -> dict[str, Any]:
+    """Return the text of a record, the extraction of its words, its title, and what only its kind has."""
+    if isinstance(record, Experience):
+        text, extraction = _axes(fields)
+        return {"text": text, "extraction": extraction, "title": _title(record.goal)}
+    if isinstance(record, ExchangeRecord):
+        speaker = record.fields.get("speaker", "")  # searched as a signature
+        part = Part(Role.RECORD, "", 1, record.text.count("\n") + 1, speaker)
+        outline = Outline(Kind.CONVERSATION, (part,))
+        extraction = extract(record.text, outline) if speaker else extract_record(record.text, Kind.CONVERSATION)
+        digest = hashlib.blake2b(record.text.encode(), digest_size=_DIGEST_BYTES).hexdigest()
+        return {"text": record.text, "extraction": extraction, "title": record.title, "content_hash": digest}
+    if isinstance(record, Value):
+        evidence = tuple(Reference(EdgeType.EVIDENCE, f"{Kind.EXPERIENCE}:{member}") for member in record.member_ids)
+        extraction = extract_record(record.text, Kind.VALUE)
+        title = record.text[:TITLE_CHARACTERS]
+        return {"text": record.text, "extraction": extraction, "title": title, "references": evidence}
+    extraction = extract_record(record.content, Kind.MEMORY)
+    title, importance = _title(record.content), record.importance
+    return {"text": record.content, "extraction": extraction, "title": title, "importance": importance}
+
+
+def _axes(fields: Data) -> tuple[str, Extraction]:
+    """Return the text of an experience and its words, with a part for each axis."""
     texts = axis_texts(fields)
     parts, line = [], 1
     for text in texts.values():
@@ -167,80 +174,94 @@ def experience_document(experience: Experience) -> NewDocument:
     # Names are set after the extraction: "root cause" in a question must not match the name of every root cause.
     extraction = extract(whole, Outline(Kind.EXPERIENCE, tuple(parts)))
     extraction.parts = tuple(replace(part, name=axis.value) for part, axis in zip(parts, texts, strict=True))
-    return NewDocument(
-        kind=Kind.EXPERIENCE,
-        key=experience.id,
-        text=whole,
-        extraction=extraction,
-        path_terms=_path_terms(Kind.EXPERIENCE, fields),
-        title=_title(experience.goal),
-        fields=fields,
-        created=experience.created,
-        updated=experience.updated,
-        origin=experience.origin,
-        workspace=experience.workspace,
-    )
+    return whole, extraction
 
 
-def _experience_fields(experience: Experience) -> dict[str, Any]:
-    """Return the fields of a resolved experience with the outcome flattened; a missing text is empty."""
-    data = codec.dump(experience)
-    outcome, lesson = data["outcome"], experience.lesson
-    data |= {"outcome_status": outcome["status"], "outcome_result": outcome["result"]}
-    data |= {"captured_at": outcome["captured_at"], "auto_captured": outcome["auto_captured"]}
-    data |= {"surprise": experience.surprise, "confidence_tier": data["confidence_tier"] or ""}
-    data["lesson"] = {"what_worked": lesson.what_worked, "takeaway": lesson.takeaway} if lesson else None
-    return _select(data, _EXPERIENCE_FIELDS)
-
-
-def experience_of(document: Document) -> Experience:
-    """Return the experience in a stored document."""
+def stored(record: type[Kept], document: Document, text: str = "") -> Kept:
+    """Return the record in a stored document. The text of an experience is in its fields."""
     fields = document.fields
-    outcome = {
-        "status": fields["outcome_status"],
-        "result": fields["outcome_result"],
-        "captured_at": fields["captured_at"],
-        "auto_captured": fields["auto_captured"],
+    data: dict[str, Any] = {
+        "id": document.key,
+        "title": document.title,
+        "text": text,
+        "fields": fields,
+        **fields,
+        "content": text,
+        "tags": list(document.tags),
+        "importance": document.importance or 0.0,
+        "origin": document.origin,
+        "workspace": document.workspace,
+        "created_at": document.created,
+        "updated_at": document.updated,
     }
-    data = {**fields, "id": document.key, "updated_at": fields["created_at"], "outcome": outcome}
-    data |= {"origin": document.origin, "workspace": document.workspace}
-    return replace(codec.load(Experience, data, None), created=document.created, updated=document.updated)
+    if record is Experience:
+        data["outcome"] = {part: fields[name] for name, part in _OUTCOME.items()}
+    return codec.load(record, data, None)
 
 
-def value_document(value: Value) -> NewDocument:
-    """Prepare a value for the store, with an edge to each member."""
-    fields = _select(_value_data(value), _VALUE_FIELDS)
-    return NewDocument(
-        kind=Kind.VALUE,
-        key=value.id,
-        text=value.text,
-        extraction=extract_record(value.text, Kind.VALUE),
-        path_terms=_path_terms(Kind.VALUE, fields),
-        title=value.text[:TITLE_CHARACTERS],
-        fields=fields,
-        references=tuple(Reference(EdgeType.EVIDENCE, f"{Kind.EXPERIENCE}:{member}") for member in value.member_ids),
-        created=value.created,
-        updated=value.created,
-        origin="values",
-        workspace=value.workspace,
-    )
+def checked_limit(limit: int) -> int:
+    """Return a usable limit. Raises UsageError below 1."""
+    if limit < 1:
+        raise UsageError(f"limit is {limit}: give at least 1", "limit")
+    return limit
 
 
-def value_line(value: Value) -> dict[str, Any]:
-    """Return a value for an export: its text and members; an import measures the rest again."""
-    return _select({"type": "value", "content": value.text, **_value_data(value)}, _VALUE_LINE)
+class Records(Generic[Kept]):
+    """The records of one type that a workspace sees. Every method reads the store anew."""
 
+    record: type[Kept]
 
-def _value_data(value: Value) -> dict[str, Any]:
-    return {**codec.plain(value), "created_at": iso_time(value.created)}
+    def __init__(self, notebook: Notebook) -> None:
+        self._notebook = notebook
+        self._store = notebook.store
 
+    def _find(self, identity: str, others: Iterable[str] = ()) -> Kept:
+        """Return the record with this id. Raises UsageError with similar ids, also of `others`, if there is none."""
+        kind = KINDS[self.record]
+        key = identity.removeprefix(f"{kind}:")
+        with self._store.snapshot() as store:
+            document = store.document(kind, key)
+            if document is not None:
+                return self._shown(document, store.text(document.id))
+            near = near_ids(key, {*store.keys(kind), *others})
+        raise UsageError(f"there is no {kind} {self._notebook.safe_field(key, IDENTITY_CHARACTERS)!r}: {near}")
 
-def value_of(document: Document, text: str) -> Value:
-    """Return the value in a stored document."""
-    fields = {name: document.fields[name] for name in _VALUE_FIELDS if name in document.fields}
-    del fields["workspace"], fields["created_at"]
-    fields["member_ids"] = tuple(fields["member_ids"])
-    return Value(id=document.key, text=text, workspace=document.workspace, created=document.created, **fields)
+    def _holds(self, identity: str) -> bool:
+        return self._store.document(KINDS[self.record], identity) is not None
+
+    def _visible(self, *, hidden: bool = False) -> list[Kept]:
+        """Return the records in sight; with `hidden` also those of all workspaces that were replaced."""
+        kind = KINDS[self.record]
+        with self._store.snapshot() as store:
+            keys = {*store.iterate_keys(kind), *(store.hidden_keys(kind) if hidden else ())}
+            return self._read(store, store.document_ids(kind, keys).values())
+
+    def _listed(
+        self, records: Iterable[Kept], since: Moment | None, limit: int | None, **wanted: str | None
+    ) -> list[Kept]:
+        """Return the records whose fields have these values, newest first; None leaves a field open."""
+        declared = codec.fields_of(self.record)
+        only = {name: value for name, value in wanted.items() if value is not None}
+        for name, value in only.items():
+            kind = declared[name].choice
+            only[name] = value if kind is None else parse_choice(kind, value, declared[name].label or name)
+        earliest = parse_moment(since, "since") if since is not None else 0.0
+        most = None if limit is None else checked_limit(limit)
+        chosen = [
+            record
+            for record in records
+            if record.created >= earliest and all(getattr(record, name) == value for name, value in only.items())
+        ]
+        return sorted(chosen, key=lambda record: (-record.created, record.id))[:most]
+
+    def _read(self, store: Store, documents: Iterable[int]) -> list[Kept]:
+        """Return the records of these documents in one state of the store, in this order."""
+        ids = list(documents)
+        present, texts = store.documents(ids), store.texts(ids)
+        return [self._shown(present[number], texts.get(number, "")) for number in ids if number in present]
+
+    def _shown(self, document: Document, text: str) -> Kept:
+        return stored(self.record, self._notebook.shown(document), sanitize.text(text, self._notebook.allow))
 
 
 def without_evidence(value: Value, gone: Mapping[str, Experience]) -> Value:
@@ -255,12 +276,12 @@ def without_evidence(value: Value, gone: Mapping[str, Experience]) -> Value:
     )
 
 
-def exchange_document(exchange: Exchange, notebook: Notebook, origin: str) -> NewDocument:
-    """Prepare an exchange for the store, cleaned and redacted."""
+def exchange_record(exchange: Exchange, notebook: Notebook, origin: str) -> ExchangeRecord:
+    """Return an exchange as it is kept, cleaned and redacted."""
     exchange = replace(
         exchange, said=notebook.safe(exchange.said), replies=tuple(notebook.safe(reply) for reply in exchange.replies)
     )  # redacted before it is cut: half of a secret is not recognised
-    line = ExchangeLine(
+    return ExchangeRecord(
         id=exchange.key,
         title=notebook.safe_field(title_of(exchange), _FIELD_CHARACTERS),
         text=notebook.safe(shown_text(exchange)) or "(empty)",
@@ -270,7 +291,6 @@ def exchange_document(exchange: Exchange, notebook: Notebook, origin: str) -> Ne
         created=exchange.time,
         updated=exchange.time,
     )
-    return _line_document(line, exchange.time)
 
 
 def _exchange_fields(exchange: Exchange, notebook: Notebook) -> dict[str, Any]:
@@ -289,94 +309,3 @@ def _exchange_fields(exchange: Exchange, notebook: Notebook) -> dict[str, Any]:
         "asks": exchange.asks,
     }
     return {name: value for name, value in fields.items() if value}
-
-
-def _load_key(name: str, value: Any, clean: Clean | None) -> str:
-    key: str = codec.text(IMPORTED_NAME_CHARACTERS).load(name, value, clean and str)
-    if _KEY.fullmatch(key) is None:
-        raise UsageError(f"{name} is {key!r}: it has no blanks")
-    return key
-
-
-def _load_fields(name: str, value: Any, clean: Clean | None) -> dict[str, Any]:
-    """Read the fields of an exchange in the order of the line, so that its export is the same line."""
-    text, times = codec.text(IMPORTED_NAME_CHARACTERS), codec.count(0, "it is a number of times")
-    clean = clean or str
-    fields: dict[str, Any] = {}
-    for key, inner in _mapping(name, value).items():
-        if key in _EXCHANGE_TEXTS:
-            fields[key] = text.load(key, inner, clean)
-        elif key == "tools":
-            tools = _mapping(key, inner)
-            fields[key] = {clean(tool): times.load(tool, tools[tool], clean) for tool in tools}
-        elif key == "failed_tools":
-            fields[key] = times.load(key, inner, clean)
-        elif key in _EXCHANGE_FLAGS:
-            fields[key] = inner is True
-    return fields
-
-
-def _mapping(name: str, value: Any) -> Mapping[str, Any]:
-    if value and not isinstance(value, Mapping):
-        raise UsageError(f"{name} is {type(value).__name__}: it is an object")
-    return value or {}
-
-
-_ExchangeName = Annotated[str, codec.text(IMPORTED_NAME_CHARACTERS)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExchangeLine:
-    """An exchange on a line of an export, with its text as shown, independent of the transcript."""
-
-    id: Annotated[str, Codec(_load_key)]
-    title: _ExchangeName = ""
-    text: Annotated[str, codec.text(EXCHANGE_CHARACTERS, required=True)]
-    fields: Annotated[Mapping[str, Any], Codec(_load_fields, dict)]
-    origin: _ExchangeName = ""
-    workspace: _ExchangeName = ""
-    created: Annotated[float, codec.moment("created_at")]
-    updated: Annotated[float, codec.moment("updated_at")]
-
-
-def exchange_data(document: Document, text: str) -> dict[str, Any]:
-    """Return a stored exchange as plain values, in a fixed order."""
-    line = ExchangeLine(
-        id=document.key,
-        title=document.title,
-        text=text,
-        fields=document.fields,
-        origin=document.origin,
-        workspace=document.workspace,
-        created=document.created,
-        updated=document.updated,
-    )
-    return {"type": "conversation", **codec.dump(line)}
-
-
-def exchange_from(data: Data, clean: Clean) -> NewDocument:
-    """Read an exchange from the plain values of an export. Raises UsageError."""
-    line = codec.load(ExchangeLine, {**data, **dated(data, data.get("created_at"))}, clean)
-    return _line_document(line, line.created)
-
-
-def _line_document(line: ExchangeLine, time: float) -> NewDocument:
-    """Prepare an exchange for the store. The speaker is searched as a signature."""
-    speaker = line.fields.get("speaker", "")
-    part = Part(Role.RECORD, "", 1, line.text.count("\n") + 1, speaker)
-    return NewDocument(
-        kind=Kind.CONVERSATION,
-        key=line.id,
-        text=line.text,
-        extraction=extract(line.text, Outline(Kind.CONVERSATION, (part,)))
-        if speaker
-        else extract_record(line.text, Kind.CONVERSATION),
-        path_terms=_path_terms(Kind.CONVERSATION, line.fields, (), time),
-        content_hash=hashlib.blake2b(line.text.encode(), digest_size=_DIGEST_BYTES).hexdigest(),
-        title=line.title,
-        fields=line.fields,
-        created=line.created,
-        updated=line.updated,
-        origin=line.origin,
-        workspace=line.workspace,
-    )

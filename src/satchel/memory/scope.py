@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
-from satchel.codec import MILLISECONDS
-from satchel.dataclass import dataclass
+from satchel.codec import MILLISECONDS, Field, fields_of
 from satchel.errors import UsageError
 from satchel.safety import sanitize
 from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.system.locations import Places
-from satchel.vocabulary import checked_text
+from satchel.vocabulary import checked_text, parse_choice
 
 EVERYWHERE = ""
 """The workspace of a record that belongs to all workspaces."""
@@ -116,9 +116,20 @@ class Notebook:
         _check_length(what, safe, limit)  # only hidden characters may be left, or a mark longer than its secret
         return safe
 
-    def optional_text(self, what: str, text: str | None, limit: int) -> str:
-        """Return `text_of` a text, or an empty text where it is missing."""
-        return self.text_of(what, text, limit) if text else ""
+    def checked(self, record: type[Any], **said: str) -> dict[str, Any]:
+        """Return texts and choices of a user as the fields of a record. Raises UsageError as the record declares."""
+        declared = fields_of(record)
+        return {name: self._checked(declared[name], name, value) for name, value in said.items()}
+
+    def _checked(self, field: Field, name: str, said: str) -> Any:
+        if field.choice is not None:
+            return parse_choice(field.choice, said, field.label or name)
+        return self.text_of(field.label or f"the {name}", said, field.limit)
+
+
+def without_none(**values: str | None) -> dict[str, str]:
+    """Return the values that are not None."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _check_length(what: str, text: str, limit: int) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel.errors import UsageError
+from satchel.memory.model import Chosen
 from satchel.memory.scope import EVERYWHERE, Notebook
 from satchel.system.state_files import locked
 from satchel.types import Failure, Kind, never
@@ -61,6 +62,41 @@ class MemoryService:
         from satchel.memory.values import Values
 
         return Values(self.notebook, self._root.embedder)
+
+    def find(self, identities: Sequence[str]) -> Chosen:
+        """Return the experiences, values and memories with these ids, and the older memories that they replaced.
+
+        Raises UsageError with similar ids for an unknown one.
+        """
+        journal, values = self.experiences, self.values
+        tried = [one for one in identities if one.startswith("ghap_") or journal.is_experience(one)]
+        kept = [one for one in identities if one.startswith("val_") or values.is_value(one)]
+        experiences, accepted = [*map(journal.get, tried)], [*map(values.get, kept)]
+        memories = self.memories.with_replaced([one for one in identities if one not in {*tried, *kept}])
+        return Chosen(memories, (), experiences, accepted)
+
+    def find_origin(self, origin: str) -> Chosen:
+        """Return the memories and the exchanges of an origin."""
+        memories = self.memories.listed(origin=origin, superseded=True)
+        conversations = self.conversations.listed(origin=origin)
+        return Chosen(self.memories.with_replaced([memory.id for memory in memories]), conversations)
+
+    def find_matching(self, question: str, limit: int) -> Chosen:
+        """Return the memories that answer a question, and the older ones that they replaced."""
+        matches = self.memories.search(question, limit=limit)
+        return Chosen(self.memories.with_replaced([match.memory.id for match in matches]))
+
+    def forget(self, chosen: Chosen) -> Chosen:
+        """Remove records for good; returns what was removed."""
+        if chosen.memories:
+            self.memories.forget([memory.id for memory in chosen.memories])
+        if chosen.conversations:
+            self.conversations.forget([remark.id for remark in chosen.conversations])
+        for value in chosen.values:
+            self.values.forget(value.id)
+        if chosen.experiences:
+            self.experiences.forget([experience.id for experience in chosen.experiences])
+        return replace(chosen, is_forgotten=True)
 
     @property
     def notes(self) -> tuple[Failure, ...]:

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import json
 import string
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
 
-from satchel.codec import read_time
 from satchel.embed import Embedder
 from satchel.errors import UsageError
 from satchel.memory.cluster import (
@@ -33,9 +31,8 @@ from satchel.memory.cluster import (
     validate,
 )
 from satchel.memory.model import Cluster, Grouping, Member, Validation, Value, ValueProposal
-from satchel.memory.records import value_document, value_of
+from satchel.memory.records import Records, document_of
 from satchel.memory.scope import Notebook, near_ids
-from satchel.store.records import Document
 from satchel.types import Kind
 from satchel.vocabulary import VALUE_CHARACTERS, Axis, Visibility, parse_choice
 
@@ -46,8 +43,6 @@ MOST_MEASURED = 200
 """Number of the most central members that measure a group: more hardly change the mean."""
 
 ID_PREFIX = "val"
-ID_LENGTH = 100
-"""Length limit of an imported id."""
 
 
 def groups_key(workspace: str, axis: str) -> str:
@@ -55,18 +50,13 @@ def groups_key(workspace: str, axis: str) -> str:
     return f"clusters:{workspace}:{axis}"
 
 
-VALUE_FIELDS = ("id", "cluster_id", "content", "axis", "member_ids", "created_at", "workspace")
-"""The fields of a value in a line of an import."""
-
-_IDS = VALUE_FIELDS[:2]
-
-
-class Values:
+class Values(Records[Value]):
     """The values and groups of one workspace. Without an `embedder` words decide what is similar."""
 
+    record = Value
+
     def __init__(self, notebook: Notebook, embedder: Embedder | None = None) -> None:
-        self._notebook = notebook
-        self._store = notebook.store
+        super().__init__(notebook)
         self._embedder = embedder
         self._spaces: dict[str, tuple[str, Space]] = {}
 
@@ -85,7 +75,7 @@ class Values:
 
     def is_value(self, identity: str) -> bool:
         """Return whether this is the id of a value, rather than of a group."""
-        return self._store.document(Kind.VALUE, identity) is not None
+        return self._holds(identity)
 
     def find(self, cluster_id: str) -> Cluster:
         """Return the stored group with this id. Raises UsageError with similar ids."""
@@ -115,29 +105,20 @@ class Values:
 
     def accept(self, text: str, cluster_id: str) -> Value:
         """Store a sentence as a value of a group. Raises UsageError if it is outside of the group."""
-        cluster = self.find(cluster_id)
-        moment = self._notebook.now()
-        identity = self._notebook.new_id(ID_PREFIX, moment)
-        return self._admit(identity, text, cluster.axis, cluster.id, cluster.members, moment, self._notebook.workspace)
+        cluster, moment = self.find(cluster_id), self._notebook.now()
+        identity, members = self._notebook.new_id(ID_PREFIX, moment), cluster.members
+        value = Value(identity, text, cluster.axis, cluster.id, member_ids=members, created=moment)
+        return self._admit(replace(value, workspace=self._notebook.workspace))
 
-    def admit_import(self, data: Mapping[str, Any], workspace: str | None = None) -> bool:
+    def admit_import(self, value: Value) -> bool:
         """Store a value of an export, unless it is stored already; returns whether it is new.
 
         Its members must be stored, and it must be inside their group. Raises UsageError and writes nothing otherwise.
-        `workspace` None means that of the line.
         """
-        try:
-            identity, cluster_id = (self._notebook.safe_field(str(data[name]), ID_LENGTH) for name in _IDS)
-            members = [self._notebook.safe_field(str(member), ID_LENGTH) for member in data["member_ids"]]
-            moment = read_time(data["created_at"])
-            placed = str(data["workspace"]) if workspace is None else workspace
-            axis, text = parse_choice(Axis, data["axis"], "axis"), data["content"]
-        except (KeyError, TypeError, ValueError) as error:
-            raise UsageError(f"a value needs {', '.join(VALUE_FIELDS)}: {error!r}") from error
-        if self.is_value(identity):
-            return False
-        self._admit(identity, text, axis, cluster_id, members, moment, placed)
-        return True
+        is_new = not self.is_value(value.id)
+        if is_new:
+            self._admit(value)
+        return is_new
 
     def propose(self, cluster_id: str | None = None, axis: str | None = None) -> list[ValueProposal]:
         """Suggest a sentence for each group (or for one): the lesson of the most central member whose lesson fits."""
@@ -148,19 +129,11 @@ class Values:
     def listed(self, axis: str | None = None) -> list[Value]:
         """Return all visible values, newest first."""
         axes = {str(one) for one in _axes(axis)}
-        ids = self._store.document_ids(Kind.VALUE, self._store.iterate_keys(Kind.VALUE)).values()
-        values = [self._value(document) for document in self._store.documents(ids).values()]
-        return sorted((value for value in values if value.axis in axes), key=lambda value: (-value.created, value.id))
+        return self._listed((value for value in self._visible() if value.axis in axes), None, None)
 
     def get(self, identity: str) -> Value:
         """Return one value by its id. Raises UsageError with similar ids."""
-        document = self._store.document(Kind.VALUE, identity)
-        if document is None:
-            raise UsageError(f"there is no value {identity!r}: {near_ids(identity, self._store.keys(Kind.VALUE))}")
-        return self._value(document)
-
-    def _value(self, document: Document) -> Value:
-        return value_of(self._notebook.shown(document), self._notebook.safe(self._store.text(document.id)))
+        return self._find(identity)
 
     def forget(self, identity: str) -> Value:
         """Delete a value and return it. Raises UsageError."""
@@ -172,8 +145,7 @@ class Values:
 
     def correct(self, identity: str, text: str) -> Value:
         """Replace the sentence of a value, with the same evidence. Raises UsageError if it is outside of the group."""
-        old = self.get(identity)
-        return self._admit(identity, text, old.axis, old.cluster_id, old.member_ids, old.created, old.workspace)
+        return self._admit(replace(self.get(identity), text=text))
 
     def _space(self, axis: str) -> Space:
         """Return the space of an axis, cached until the store changes."""
@@ -242,38 +214,32 @@ class Values:
         validations = [validate(vector, statements, weights) for vector in space.embed(texts)]
         return validations, entries, space.label
 
-    def _admit(
-        self, identity: str, text: str, axis: str, cluster_id: str, ids: Sequence[str], moment: float, workspace: str
-    ) -> Value:
-        """Write a value if it is inside the group of its members. Raises UsageError otherwise."""
-        cleaned = self._clean(text)
-        self._check_new(identity, cleaned)
-        (measured,), entries, label = self._measured([cleaned], axis, ids)
+    def _admit(self, value: Value) -> Value:
+        """Write a value with what is measured of it, if it is inside its group. Raises UsageError otherwise."""
+        text = self._clean(value.text)
+        self._check_new(value.id, text)
+        (measured,), entries, label = self._measured([text], value.axis, value.member_ids)
         if not measured.is_inside:
             raise UsageError(
-                f"the text is too far from its group {cluster_id}: distance {measured.distance:.3f}, at most "
+                f"the text is too far from its group {value.cluster_id}: distance {measured.distance:.3f}, at most "
                 f"{measured.threshold:.3f} (mean {measured.mean:.3f} + half of {measured.deviation:.3f}); "
                 "`satchel values show` shows what the members say"
             )
-        value = Value(
-            id=identity,
-            text=cleaned,
-            axis=str(axis),
-            cluster_id=cluster_id,
+        admitted = replace(
+            value,
+            text=text,
             cluster_size=len(entries),
             similarity_to_centroid=round(measured.similarity, 4),
             member_ids=tuple(entry.id for entry in entries),
             domains=counted([str(entry.fields.get("domain", "")) for entry in entries]),
             strategies=counted([str(entry.fields.get("strategy", "")) for entry in entries]),
             label=label,
-            workspace=workspace,
-            created=moment,
             visibility=_visibility(entries),
             author=self._notebook.author,
         )
         with self._store.write() as writer:
-            writer.put([value_document(value)])
-        return value
+            writer.put([document_of(admitted)])
+        return admitted
 
     def _check_new(self, identity: str, text: str) -> None:
         """Raise UsageError if another value says the same, apart from case, blanks and punctuation at its ends."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from satchel import __version__
-from satchel.dataclass import dataclass
+from satchel.codec import Field, Json, fields_of, many, maybe, record
+from satchel.memory.model import Experience, Memory, Record
 from satchel.operations.operation import Spelling
+from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.text import asks_nothing
 from satchel.types import Context, Failure, Hit, Location, Omission
@@ -20,54 +21,7 @@ if TYPE_CHECKING:
     from satchel.answer.request import AssembleRequest
     from satchel.graph.request import GraphRequest
     from satchel.index.options import VectorReport
-    from satchel.memory.model import Experience, FoundMemory, Memory, Remark, Remembered, Value
-
-
-Schema = Mapping[str, Any]
-Json = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A JSON value: its schema, its conversion, and its source in the owner (the attribute of its name if None).
-
-    A record leaves out an optional field whose attribute is None.
-    """
-
-    schema: Schema
-    data: Callable[[Any], Any] = lambda value: value
-    source: Callable[[Any], Any] | None = None
-    is_optional: bool = False
-
-    def of(self, source: str | Callable[[Any], Any]) -> Field:
-        """Return the field with another source: an attribute, which may be dotted, or a function of the owner."""
-        return replace(self, source=attrgetter(source) if isinstance(source, str) else source)
-
-
-def record(**fields: Field) -> Field:
-    """Return an object with these fields; later versions may add some."""
-
-    def data(owner: Any) -> Json:
-        values = {name: one.source(owner) if one.source else getattr(owner, name) for name, one in fields.items()}
-        return {
-            name: one.data(values[name])
-            for name, one in fields.items()
-            if not (one.is_optional and values[name] is None)
-        }
-
-    required = [name for name, one in fields.items() if not one.is_optional]
-    properties = {name: one.schema for name, one in fields.items()}
-    return Field({"type": "object", "properties": properties, "required": required}, data)
-
-
-def many(one: Field) -> Field:
-    """Return a list."""
-    return Field({"type": "array", "items": one.schema}, lambda rows: [one.data(row) for row in rows])
-
-
-def maybe(one: Field) -> Field:
-    """Return a value that may be missing, as null."""
-    return Field({"anyOf": [one.schema, {"type": "null"}]}, lambda value: None if value is None else one.data(value))
+    from satchel.memory.model import Chosen, Remark, Value
 
 
 def one_of(*records: Field) -> Json:
@@ -77,14 +31,22 @@ def one_of(*records: Field) -> Json:
 
 def safe(text: str) -> str:
     """Return a stored text without secrets and hidden characters, even if another program stored it."""
-    from satchel.safety import sanitize  # here, because help and lists of tools load this module
-
     return sanitize.text(text)
+
+
+def _kept(kind: type[Record], **more: Field) -> Field:
+    """Return the object of a record of the memory, safe to show even if another program stored it."""
+    plain = record(**more, **{field.key: field for field in fields_of(kind).values()})
+    return replace(plain, data=lambda owner: sanitize.value(plain.data(owner)))
 
 
 def minute(moment: float) -> str:
     """`2026-05-01 10:30` (UTC)."""
     return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M}"
+
+
+def _itself(owner: Any) -> Any:
+    return owner
 
 
 def _rounded(number: float) -> float:
@@ -168,28 +130,25 @@ STANDING = record(
 )  # fmt: skip
 STANDINGS = record(target=TEXT, question=TEXT, standings=many(STANDING))
 
-MEMORY = record(
-    id=TEXT, content=TEXT, category=TEXT, importance=NUMBER, tags=TEXTS, provenance=TEXT, origin=TEXT, workspace=TEXT,
-    created_at=TEXT, updated_at=TEXT, supersedes=TEXT, superseded_by=TEXT, visibility=TEXT, author=TEXT,
-)  # fmt: skip
-MEMORIES = record(memories=many(MEMORY))
-STORED = record(memory=MEMORY, similar=many(MEMORY))
-EXPERIENCE = record(
-    status=TEXT, id=TEXT, session_id=TEXT, domain=TEXT, strategy=TEXT, goal=TEXT, hypothesis=TEXT, action=TEXT,
-    prediction=TEXT, history=many(OBJECT), iteration_count=COUNT, notes=TEXTS, created_at=TEXT, updated_at=TEXT,
-)  # fmt: skip
+MEMORY = _kept(Memory)
+MEMORIES = record(memories=many(MEMORY).of(_itself))
+MATCH = Field(MEMORY.schema, lambda match: {**MEMORY.data(match.memory), "score": _rounded(match.score)})
+MATCHES = record(memories=many(MATCH).of(_itself))
+STORED = record(memory=MEMORY, similar=many(MATCH))
+EXPERIENCE = _kept(Experience, status=TEXT)
 EXPERIENCES = record(experiences=many(EXPERIENCE), orphans=TEXTS)
-
 VALUE = record(
     id=TEXT, text=SAFE, axis=TEXT, cluster_id=TEXT, cluster_size=COUNT, similarity_to_centroid=NUMBER,
     member_ids=Field(TEXTS.schema, list), domains=OBJECT, strategies=OBJECT, label=TEXT,
     created=Field(TEXT.schema, minute), visibility=TEXT, author=TEXT,
 )  # fmt: skip
-VALUES = record(values=many(VALUE))
-CORRECTED = record(value=VALUE)
+VALUES = record(values=many(VALUE).of(_itself))
+CORRECTED = record(value=VALUE.of(_itself))
+REMARK = record(id=SAFE, title=SAFE, created_at=Field(TEXT.schema, minute).of("created"), origin=SAFE)
 FORGOTTEN = record(
-    forgotten=SWITCH, memories=many(MEMORY), conversations=many(OBJECT),
-    experiences=replace(many(EXPERIENCE), is_optional=True), values=replace(many(VALUE), is_optional=True),
+    forgotten=SWITCH.of("is_forgotten"), memories=many(MEMORY), conversations=many(REMARK),
+    experiences=replace(many(EXPERIENCE), is_optional=True).of(lambda chosen: chosen.experiences or None),
+    values=replace(many(VALUE), is_optional=True).of(lambda chosen: chosen.values or None),
 )  # fmt: skip
 VALIDATION = record(
     is_inside=SWITCH, candidate_distance=ROUNDED.of("distance"), mean=ROUNDED, std=ROUNDED.of("deviation"),
@@ -199,7 +158,7 @@ PROPOSAL = record(
     cluster=TEXT.of("cluster.id"), size=COUNT.of(lambda one: len(one.cluster.members)), text=SAFE, member=TEXT,
     validation=maybe(VALIDATION),
 )  # fmt: skip
-PROPOSALS = record(proposals=many(PROPOSAL))
+PROPOSALS = record(proposals=many(PROPOSAL).of(_itself))
 GROUPING = record(
     axis=TEXT, label=TEXT, entries=COUNT, reason=TEXT,
     clusters=many(record(id=TEXT, size=COUNT.of(lambda one: len(one.members)), members=Field(TEXTS.schema, list))),
@@ -236,8 +195,6 @@ def context_envelope(context: Context, request: AssembleRequest) -> Json:
 
 def graph_envelope(context: Context, request: GraphRequest) -> Json:
     """Return a graph context and the request that it answers."""
-    from satchel.safety import sanitize
-
     session = sanitize.line(request.session, len(request.session) + 1)
     return _answer(context, request.now, asdict(request) | {"session": session})
 
@@ -266,58 +223,6 @@ def search_envelope(query: str, hits: Sequence[Hit], failures: Sequence[Failure]
     """Return the hits of a search, best first within each kind."""
     meta = {"version": __version__, "revision": revision}
     return {"query": query, "hits": many(HIT).data(hits), "failures": FAILURES.data(failures), "meta": meta}
-
-
-def _shown(value: Any) -> Any:
-    """Return stored plain values with every text made safe."""
-    if isinstance(value, str):
-        return safe(value)
-    if isinstance(value, dict):
-        return {name: _shown(inner) for name, inner in value.items()}
-    return [_shown(inner) for inner in value] if isinstance(value, list) else value
-
-
-def memory_json(memory: Memory) -> Json:
-    """Return a memory as plain values."""
-    from satchel.memory.model import memory_data
-
-    return {name: _shown(value) for name, value in memory_data(memory).items() if name != "type"}
-
-
-def found_json(match: FoundMemory) -> Json:
-    """Return a memory with its score, 0 to 1."""
-    return {**memory_json(match.memory), "score": _rounded(match.score)}
-
-
-def stored_json(stored: Remembered) -> Json:
-    """Return a new memory and similar ones."""
-    return {"memory": memory_json(stored.memory), "similar": list(map(found_json, stored.similar))}
-
-
-def forgotten_json(
-    memories: Sequence[Memory],
-    remarks: Sequence[Remark],
-    experiences: Sequence[Experience] = (),
-    values: Sequence[Value] = (),
-    *,
-    done: bool,
-) -> Json:
-    """Return the records that were forgotten, or would be unless `done`."""
-    conversations = [
-        _shown({"id": one.id, "title": one.title, "created_at": minute(one.created), "origin": one.origin})
-        for one in remarks
-    ]
-    others = {"experiences": list(map(experience_json, experiences)), "values": many(VALUE).data(values)}
-    shown = {name: rows for name, rows in others.items() if rows}
-    return {"forgotten": done, "memories": list(map(memory_json, memories)), "conversations": conversations, **shown}
-
-
-def experience_json(experience: Experience) -> Json:
-    """Return an experience as plain values."""
-    from satchel.memory.model import experience_data
-
-    data = {"status": experience.status, **experience_data(experience)}
-    return {name: _shown(value) for name, value in data.items() if name != "type"}
 
 
 def vector_state(vectors: VectorReport, embedder: str | None) -> Json:
@@ -366,21 +271,21 @@ def shared_mark(record: Memory | Experience | Value) -> str:
 
 def memory_text(memory: Memory) -> str:
     """Return all fields of a memory, one per line, then its text."""
+    shown = {**MEMORY.data(memory), "importance": f"{memory.importance:g}", "tags": ", ".join(memory.tags)}
+    shown |= {"workspace": memory.workspace or "everywhere", "created_at": minute(memory.created)}
     rows = [
-        ("id", memory.id),
-        ("category", memory.category),
-        ("importance", f"{memory.importance:g}"),
-        ("tags", ", ".join(memory.tags)),
-        ("provenance", memory.provenance),
-        ("origin", memory.origin),
-        ("workspace", memory.workspace or "everywhere"),
-        ("created", minute(memory.created)),
-        ("supersedes", memory.supersedes),
-        ("superseded by", memory.superseded_by),
-        ("visibility", memory.visibility),
-        ("author", memory.author),
+        (name.removesuffix("_at").replace("_", " "), text)
+        for name, text in shown.items()
+        if name not in {"content", "updated_at"}
     ]
     return f"{_rows(rows)}\n{safe(memory.content)}\n"
+
+
+def chosen_text(chosen: Chosen) -> str:
+    """Return the records one per line."""
+    values = (f"{value.id}  {line(value.text)}" for value in chosen.values)
+    lines = (*map(memory_line, chosen.memories), *map(remark_line, chosen.conversations))
+    return "\n".join((*lines, *map(experience_line, chosen.experiences), *values))
 
 
 def remark_line(remark: Remark) -> str:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from satchel.dataclass import dataclass
 from satchel.errors import SatchelError, UsageError
 from satchel.safety.sanitize import clean_field
 from satchel.types import Failure, ShouldStop, never

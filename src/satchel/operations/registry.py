@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from satchel.codec import record
 from satchel.errors import UsageError
 from satchel.operations import json
 from satchel.operations.ask import (
@@ -97,7 +98,7 @@ HISTORY = Operation(
         REFRESH,
     ),
     _history,
-    json.record(failures=json.FAILURES).schema,
+    record(failures=json.FAILURES).schema,
 )  # fmt: skip
 
 STATUS = Operation(

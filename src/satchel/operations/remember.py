@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from satchel.codec import many
 from satchel.errors import UsageError
 from satchel.operations import json
-from satchel.operations.json import experience_line, experience_text, memory_line, remark_line
+from satchel.operations.json import experience_line, experience_text, memory_line
 from satchel.operations.operation import Answered, Hints, Operation, OperationCall, Parameter, Shape, Spelling, text
 from satchel.vocabulary import (
     ACTIVE,
@@ -25,7 +26,7 @@ from satchel.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from satchel.memory.model import Experience, Value
+    from satchel.memory.model import Experience
 
 Row = TypeVar("Row")
 
@@ -99,7 +100,7 @@ def _stored(call: OperationCall) -> Answered:
             raise UsageError(f"{unwanted[0]} stays as it was in what supersedes {old!r}: leave it out", unwanted[0])
         if call.engine.values.is_value(arguments["supersedes"]):
             value = call.engine.values.correct(arguments["supersedes"], arguments["text"])
-            return Answered(value.id, {"value": json.VALUE.data(value)}, subject=value)
+            return Answered(value.id, json.CORRECTED.data(value), subject=value)
         stored = memories.supersede(arguments["supersedes"], arguments["text"], importance=arguments.get("importance"))
     else:
         options = call.chosen(_OF_NEW) | {"provenance": arguments.get("provenance", str(Provenance.AGENT))}
@@ -107,54 +108,32 @@ def _stored(call: OperationCall) -> Answered:
     alike = [
         f"{match.memory.id} says nearly the same ({match.score:.2f}): forget one of the two" for match in stored.similar
     ]
-    return Answered(stored.memory.id, json.stored_json(stored), tuple(alike), stored)
+    return Answered(stored.memory.id, json.STORED.data(stored), tuple(alike), stored)
 
 
 def _shared(call: OperationCall) -> Answered:
     if "ids" not in call.arguments:
         raise UsageError("say what to share: ids")
     rows = call.engine.memories.share(call.arguments["ids"])
-    envelope = {"memories": list(map(json.memory_json, rows))}
-    return Answered("\n".join(map(memory_line, rows)), envelope)
+    return Answered("\n".join(map(memory_line, rows)), json.MEMORIES.data(rows))
 
 
 def _forgotten(call: OperationCall) -> Answered:
-    arguments, engine = call.arguments, call.engine
+    """Forget records by id; by origin or question only list them, until the caller confirms."""
+    arguments, memory = call.arguments, call.engine.memory
     if sum(name in arguments for name in ("ids", "origin", "question")) != 1:
         raise UsageError("say what to forget: ids, origin or question, one of them", "origin", "question")
-    store, remarks = engine.memories, []
-    tried: list[Experience] = []
-    values: list[Value] = []
     if "ids" in arguments:
-        given = arguments["ids"]
-        journal, kept = engine.experiences, engine.values
-        tried = [journal.get(one) for one in given if one.startswith("ghap_") or journal.is_experience(one)]
-        values = [kept.get(one) for one in given if one.startswith("val_") or kept.is_value(one)]
-        ids = [one for one in given if one not in {*(one.id for one in tried), *(one.id for one in values)}]
+        chosen = memory.find(arguments["ids"])
     elif "origin" in arguments:
-        ids = [memory.id for memory in store.listed(origin=arguments["origin"], superseded=True)]
-        remarks = engine.conversations.listed(origin=arguments["origin"])
+        chosen = memory.find_origin(arguments["origin"])
     else:
-        matches = store.search(arguments["question"], limit=arguments.get("limit", DEFAULT_MATCHES))
-        ids = [match.memory.id for match in matches]
-    memories = store.with_replaced(ids)
-    is_agreed = "ids" in arguments or arguments.get("confirm", False) or not (memories or remarks)
-    if is_agreed and memories:
-        store.forget([memory.id for memory in memories])
-    if is_agreed and remarks:
-        engine.conversations.forget([remark.id for remark in remarks])
-    for value in values:
-        engine.values.forget(value.id)
-    if tried:
-        engine.experiences.forget([one.id for one in tried])
-    count = len(memories) + len(remarks)
-    notes = () if is_agreed else (f"nothing was forgotten yet: confirm true forgets these {count}",)
-    lines = [*map(memory_line, memories), *map(remark_line, remarks), *map(experience_line, tried)]
-    lines += [f"{value.id}  {json.line(value.text)}" for value in values]
-    envelope = json.forgotten_json(memories, remarks, tried, values, done=is_agreed)
-    ids = [*(one.id for one in memories), *(one.id for one in remarks)]
-    ids += [*(one.id for one in tried), *(one.id for one in values)]
-    return Answered("\n".join(lines), envelope, notes, ids)
+        chosen = memory.find_matching(arguments["question"], arguments.get("limit", DEFAULT_MATCHES))
+    if "ids" in arguments or arguments.get("confirm", False) or not chosen.ids:
+        chosen = memory.forget(chosen)
+    waiting = f"nothing was forgotten yet: confirm true forgets these {len(chosen.ids)}"
+    notes = () if chosen.is_forgotten else (waiting,)
+    return Answered(json.chosen_text(chosen), json.FORGOTTEN.data(chosen), notes, chosen.ids)
 
 
 def _memories(call: OperationCall) -> Answered:
@@ -168,8 +147,7 @@ def _memories(call: OperationCall) -> Answered:
         limit = arguments.get("limit", DEFAULT_MATCHES)
         matches = memories.search(arguments["question"], limit=limit, **call.chosen(_OF_SEARCH))
         lines = [memory_line(row.memory, f"{row.score:.2f}") for row in matches]
-        envelope = {"memories": list(map(json.found_json, matches))}
-        return Answered("\n".join(lines), envelope, () if matches else (nothing,))
+        return Answered("\n".join(lines), json.MATCHES.data(matches), () if matches else (nothing,))
     limit, tags = arguments.get("limit", DEFAULT_ROWS), arguments.get("tags", [])
     least, until = arguments.get("min_importance", 0.0), arguments.get("until")
     every = [
@@ -177,8 +155,7 @@ def _memories(call: OperationCall) -> Answered:
         if set(tags) <= set(row.tags) and row.importance >= least and (until is None or row.created < until)
     ]  # fmt: skip
     rows, left = _first(every, limit, call.caller.spelling)
-    envelope = {"memories": list(map(json.memory_json, rows))}
-    return Answered("\n".join(map(memory_line, rows)), envelope, left if rows else (nothing,))
+    return Answered("\n".join(map(memory_line, rows)), json.MEMORIES.data(rows), left if rows else (nothing,))
 
 
 def _first(rows: list[Row], limit: int, spelling: Spelling) -> tuple[list[Row], tuple[str, ...]]:
@@ -201,7 +178,7 @@ def _experience(call: OperationCall) -> Answered:
         return _experiences(call)
     if action == SHOW:
         shown = journal.get(values["id"]) if "id" in values else journal.require_active(**call.chosen(("session",)))
-        return Answered(experience_text(shown), json.experience_json(shown))
+        return Answered(experience_text(shown), json.EXPERIENCE.data(shown))
     if action == START:
         started = journal.start(**values)
         return _changed(started.experience, _orphans(started.orphans, call.caller.spelling))
@@ -216,7 +193,7 @@ def _changed(experience: Experience, notes: tuple[str, ...] = ()) -> Answered:
     """Return the id, status and tier as text: the caller knows the rest."""
     tier = experience.confidence_tier
     shown = f"{experience.id}  {experience.status}" + (f"  {tier}" if tier is not None else "")
-    return Answered(shown, json.experience_json(experience), notes)
+    return Answered(shown, json.EXPERIENCE.data(experience), notes)
 
 
 def _experiences(call: OperationCall) -> Answered:
@@ -226,7 +203,7 @@ def _experiences(call: OperationCall) -> Answered:
     limit = options.pop("limit", DEFAULT_ROWS)
     rows, left = _first(journal.listed(**options), limit, call.caller.spelling)
     orphans = journal.orphans(**session)
-    envelope = {"experiences": list(map(json.experience_json, rows)), "orphans": [orphan.id for orphan in orphans]}
+    envelope = {"experiences": many(json.EXPERIENCE).data(rows), "orphans": [orphan.id for orphan in orphans]}
     nothing = () if rows else ("there is no such experience here",)
     notes = (*nothing, *left, *_orphans(orphans, call.caller.spelling))
     return Answered("\n".join(map(experience_line, rows)), envelope, notes)
@@ -241,12 +218,12 @@ def _orphans(orphans: Sequence[Experience], spelling: Spelling) -> tuple[str, ..
 
 def _values(call: OperationCall) -> Answered:
     values = call.engine.values.listed(call.arguments.get("axis"))
-    return Answered("", {"values": [json.VALUE.data(one) for one in values]}, subject=values)
+    return Answered("", json.VALUES.data(values), subject=values)
 
 
 def _proposals(call: OperationCall) -> Answered:
     proposals = call.engine.values.propose(call.arguments.get("cluster"), call.arguments.get("axis"))
-    return Answered("", {"proposals": [json.PROPOSAL.data(one) for one in proposals]}, subject=proposals)
+    return Answered("", json.PROPOSALS.data(proposals), subject=proposals)
 
 
 _QUESTION = text("question", "Only matches, best first.", aliases=("query",))

@@ -10,13 +10,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from satchel.answer.groups import subtract
 from satchel.answer.render import RenderRequest, render
 from satchel.answer.source_lines import joined, without_blank_ends
-from satchel.dataclass import dataclass
 from satchel.errors import GitError, UsageError
 from satchel.receipts.handles import HandleTarget
 from satchel.safety.sanitize import clean_field, clean_text, redact

@@ -9,11 +9,10 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from satchel.dataclass import dataclass
 from satchel.system import files, state_files, telemetry
 from satchel.system.locations import Places
 from satchel.types import Context, ContextItem, Kind, Omission, Range, ShownBefore

@@ -13,7 +13,7 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +25,6 @@ from satchel.answer.pins import Pin, Pinned
 from satchel.answer.render.labels import listed_title
 from satchel.answer.sections import Follow, Section, by_priority
 from satchel.answer.source_lines import Lines, joined
-from satchel.dataclass import dataclass
 from satchel.safety.trust import handle
 from satchel.system import state_files, telemetry
 from satchel.types import ContextItem, Detail, Failure, Freshness, Kind, Range, ShownBefore

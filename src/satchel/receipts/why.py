@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -12,7 +12,6 @@ from satchel.answer.inputs import is_wanted
 from satchel.answer.packing import BUDGET, LIMIT, VALUE
 from satchel.answer.request import AssembleRequest, request_from
 from satchel.answer.search import floor_of
-from satchel.dataclass import dataclass
 from satchel.embed import Embedder
 from satchel.errors import UsageError
 from satchel.safety.sanitize import clean_field

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,6 @@ from satchel.answer.sections import Section
 from satchel.answer.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.answer.truncation import LADDER, SIGNATURE_FIRST, TruncationStrategy, excerpt, strategy
 from satchel.answer.write import Filling, Marking, context_of, fit
-from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.results.entities import (
     SOURCE,

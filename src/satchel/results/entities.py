@@ -14,13 +14,12 @@ from __future__ import annotations
 import math
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from satchel.answer.source_lines import without_blank_ends
-from satchel.dataclass import dataclass
 from satchel.safety.sanitize import clean_field, clean_text, redact
 from satchel.types import Failure, Freshness, Outline, Part, Role, Signal
 

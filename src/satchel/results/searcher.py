@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from satchel.answer.items import record_metadata
 from satchel.answer.request import AssembleRequest, check_budget, check_strategy, parse_format, parse_view
 from satchel.answer.truncation import LADDER
-from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field

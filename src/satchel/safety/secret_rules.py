@@ -10,9 +10,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
-from satchel.dataclass import dataclass
 from satchel.text import pattern
 
 _KEY_BLOCK_LIMIT = 16_000

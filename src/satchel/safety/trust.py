@@ -20,12 +20,11 @@ import os
 import stat
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
-from satchel.dataclass import dataclass
 from satchel.errors import ConfigError, UsageError
 from satchel.system import git, state_files, telemetry
 from satchel.system.files import Skipped, escape_name, read_bytes

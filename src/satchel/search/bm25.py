@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from satchel.dataclass import dataclass
 from satchel.search.query import QueryTerm
 from satchel.store.segments import Field, IntArray, Lexicon, TermPostings
 

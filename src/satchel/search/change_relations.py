@@ -10,10 +10,9 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from satchel.dataclass import dataclass
 from satchel.search.chunks import chunks_of
 from satchel.search.strength import relevance_of
 from satchel.store.records import StoredChunk

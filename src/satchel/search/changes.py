@@ -11,11 +11,10 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
-from satchel.dataclass import dataclass
 from satchel.errors import UnsafePathError, UsageError
 from satchel.safety.sanitize import clean_field, redact
 from satchel.search.overview import HOT_DAYS, Overview, overview

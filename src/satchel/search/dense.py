@@ -7,11 +7,11 @@ or after a failure of the embedder, only this signal is missing: the words still
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from satchel.dataclass import dataclass
 from satchel.embed import Embedder, fingerprint
 from satchel.errors import EmbeddingError, MissingExtraError
 from satchel.search.bm25 import FloatArray

@@ -7,11 +7,10 @@ since the epoch (UTC). Nothing here imports numpy, so that a request is checked 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
-from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.store.records import Document
 from satchel.types import Failure, Kind

@@ -11,13 +11,12 @@ import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from satchel import text as words
-from satchel.dataclass import dataclass
 from satchel.search.bm25 import FloatArray, idf, largest
 from satchel.search.chunks import definitions_of
 from satchel.search.query import FORM_WEIGHTS, Mention, Query, Zone

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from posixpath import basename, commonpath, dirname
 
-from satchel.dataclass import dataclass
 from satchel.safety import sanitize
 from satchel.sources.roles import file_role, peripheral_role
 from satchel.store.protocol import Store

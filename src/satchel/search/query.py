@@ -14,12 +14,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import groupby
 
 from satchel import text as words
-from satchel.dataclass import dataclass
 from satchel.search.trace import NO_TRACE, Trace, read_trace
 from satchel.text import pattern
 

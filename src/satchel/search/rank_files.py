@@ -10,13 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from satchel.dataclass import dataclass
 from satchel.search import bm25, ranker
 from satchel.search.bm25 import FloatArray
 from satchel.search.filters import SearchStrategy

@@ -19,12 +19,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from satchel.dataclass import dataclass
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray, Occurrences
 from satchel.search.chunks import chunk_of, identity_of, stored_rows

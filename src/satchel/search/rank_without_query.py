@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from satchel.dataclass import dataclass
 from satchel.search import bm25
 from satchel.search.chunks import chunk_of
 from satchel.search.filters import NO_FILTERS, Filters

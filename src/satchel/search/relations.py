@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from satchel.dataclass import dataclass
 from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entity, SourceFile
 from satchel.search.resolve.modules import folder_of, group_of, importers
 from satchel.search.resolve.names import Names, is_telling

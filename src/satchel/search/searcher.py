@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from satchel.dataclass import dataclass
 from satchel.search import bm25, rank_files, ranker
 from satchel.search.chunks import RECORD_KINDS, chunk_of, chunks_of
 from satchel.search.dense import Likeness, Similar, similar_chunks

@@ -6,6 +6,7 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -14,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from satchel import text as words
-from satchel.dataclass import dataclass
 from satchel.search import bm25
 from satchel.search.bm25 import K1, FloatArray
 from satchel.search.query import Query, Zone

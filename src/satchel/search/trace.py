@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from satchel.dataclass import dataclass
 from satchel.text import pattern
 
 LONGEST_LINE = 500

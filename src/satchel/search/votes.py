@@ -15,11 +15,11 @@ import math
 import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from satchel.dataclass import dataclass
 from satchel.search.bm25 import FloatArray, chunk_scores, largest
 from satchel.search.chunks import definitions_of, stored_rows
 from satchel.search.query import Query

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha1, sha256
 from pathlib import Path
 from typing import Any
 
 from satchel.codec import plain
-from satchel.dataclass import dataclass
 from satchel.errors import GitError, UsageError
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field, clean_text, redact

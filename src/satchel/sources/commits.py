@@ -6,10 +6,10 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
-from satchel.dataclass import dataclass
 from satchel.errors import GitError
 from satchel.system import git, telemetry
 from satchel.system.git import Repository, head, run, shallow_boundary, stream

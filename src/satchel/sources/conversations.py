@@ -7,13 +7,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from satchel import text as words
 from satchel.codec import Clean, json_object
-from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 
 SAID_CHARACTERS = 16_384

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
-from satchel.dataclass import dataclass
 from satchel.sources.code.languages import comment_lines
 from satchel.types import Outline, Part, Role
 

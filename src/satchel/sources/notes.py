@@ -5,10 +5,9 @@ from __future__ import annotations
 import posixpath
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from satchel.dataclass import dataclass
 from satchel.types import EdgeType
 
 SUFFIXES = (".md", ".markdown")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from html.parser import HTMLParser
@@ -13,7 +14,6 @@ from typing import Any
 
 import msgspec
 
-from satchel.dataclass import dataclass
 from satchel.errors import UsageError
 from satchel.sources.notes import Link, Note
 from satchel.types import EdgeType

@@ -11,12 +11,11 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from satchel.dataclass import dataclass
 from satchel.sources.docs import PATH_SEPARATOR, line_count
 from satchel.types import EdgeType, Outline, Part, Role
 

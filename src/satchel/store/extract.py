@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate, chain, islice, pairwise, repeat
 from operator import add
 
@@ -12,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from satchel import text as words
-from satchel.dataclass import dataclass
 from satchel.store.protocol import Store
 from satchel.store.records import SPAN_COLUMNS, Extraction, Postings
 from satchel.types import Outline, Part, Role

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satchel.dataclass import dataclass
 from satchel.errors import MissingExtraError
 from satchel.settings import Settings
 from satchel.store.database import DatabaseStore
+from satchel.store.records import PUBLISHED
 from satchel.store.sqlite import SqliteStore
+from satchel.system.git import find_repository
 from satchel.system.locations import Places
 
 if TYPE_CHECKING:
@@ -41,10 +42,6 @@ class StorePlace:
     def local(self) -> StorePlace:
         """The file of a store whose place is on a server."""
         return replace(self, url="", root="")
-
-    def published(self, name: str, first_commit: str, folder: str) -> StorePlace:
-        """The index of a repository, or of a folder in it, that a team of this name publishes."""
-        return replace(self, root="/".join(filter(None, ("published", name, first_commit, folder))), team=name)
 
     @property
     def may_exist(self) -> bool:
@@ -100,6 +97,45 @@ class StorePlace:
                 return store.size()
         parts = (self.path, *(self.path.with_name(f"{self.path.name}{suffix}") for suffix in ("-wal", "-shm")))
         return sum(part.stat().st_size for part in parts if part.is_file())
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedIndex:
+    """An open index and its place. `published` is the index of a team from which an empty one is filled."""
+
+    store: DatabaseStore
+    place: StorePlace
+    published: StorePlace | None = None
+
+
+def open_index(place: StorePlace, team: str, root: Path, first_commit: Callable[[DatabaseStore], str]) -> OpenedIndex:
+    """Open the index of a root: on a server where that has it, but in a file if the team publishes this repository.
+
+    Then the file begins as a copy of the published index, and follows the files of this machine. An index that began
+    so needs no server. `first_commit` returns that of the history, as an index has noted it or git knows it.
+    """
+    if not (place.url and team):
+        return OpenedIndex(place.open(disposable=True), place)
+    if place.local.may_exist:
+        local = place.local.open(disposable=True)
+        if local.meta(PUBLISHED) == team:
+            return OpenedIndex(local, place.local)
+        local.close()
+    server = place.on_server(disposable=True)
+    published = published_place(place, team, root, first_commit(server))
+    if published is None or not server.has_root(published.root):
+        return OpenedIndex(server, place)
+    server.close()
+    return OpenedIndex(place.local.open(disposable=True), place.local, published)
+
+
+def published_place(place: StorePlace, team: str, root: Path, first_commit: str) -> StorePlace | None:
+    """Return where a team publishes the index of a root; None without a whole history, which names the repository."""
+    repository = find_repository(root) if first_commit else None
+    if repository is None:
+        return None
+    folder = root.resolve().relative_to(repository.work_tree.resolve()).as_posix().strip(".")
+    return replace(place, root="/".join(filter(None, ("published", team, first_commit, folder))), team=team)
 
 
 def stored(index: StorePlace, memory: StorePlace) -> tuple[str, list[tuple[str, int]]]:

@@ -11,12 +11,11 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from satchel import text as words
-from satchel.dataclass import dataclass
 from satchel.store.records import IN_LIST, DamagedStoreError, DefinitionRow, Document, Place, Stamp, StoredChunk
 from satchel.types import EdgeType, Kind
 

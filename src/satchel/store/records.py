@@ -7,10 +7,9 @@ Every part is a chunk.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from satchel.dataclass import dataclass
 from satchel.errors import StoreError
 from satchel.types import Import, Kind, Part, Reference
 from satchel.vocabulary import Visibility

@@ -21,13 +21,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, TypeVar
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
-from satchel.dataclass import dataclass
 from satchel.store.records import SPAN_COLUMNS, Extraction, NewDocument, Postings
 
 IntArray = npt.NDArray[np.int64]

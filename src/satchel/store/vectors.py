@@ -6,11 +6,10 @@ Compared with four bytes per number, the cosine of two vectors changes by less t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
-from satchel.dataclass import dataclass
 
 _STORED = np.dtype("<f2")
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, field
+from dataclasses import astuple, dataclass, field
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from satchel.dataclass import dataclass
 from satchel.store.records import IN_LIST, NewDocument, SkippedFile, Stamp, WriteConnection, rows
 from satchel.store.segments import (
     HEADER_BYTES,

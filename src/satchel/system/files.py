@@ -23,11 +23,11 @@ import os
 import re
 import stat
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
+from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
 from pathlib import Path
 
-from satchel.dataclass import dataclass
 from satchel.text import pattern
 
 

@@ -19,12 +19,12 @@ import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from time import monotonic
 from typing import IO, TYPE_CHECKING
 
-from satchel.dataclass import dataclass
 from satchel.errors import GitError
 from satchel.system.files import Skipped, escape_name, read_bytes
 

@@ -7,13 +7,13 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
 from itertools import takewhile
 from pathlib import Path
 
 from satchel.config import PROJECT_FILE, Folders
-from satchel.dataclass import dataclass
 from satchel.errors import NoIndexError, StoreError, UsageError
 from satchel.system import state_files
 from satchel.system.files import Skipped, SkipReason, escape_name, read_bytes

@@ -4,8 +4,8 @@ The client runs before anything else of satchel is loaded, so this module import
 Every fault means that the command answers by itself.
 
 A frame is its size in decimal, a line break, and its parts, each with its own size in the same way. The client sends a
-frame with version, location, environment, folder, kind, words and event. A resident that may answer sends `ACCEPTED`,
-then the frame of the answer, or `REFUSED` if it did nothing. Then it closes the connection.
+frame with version, location, environment, folder, kind, words and event. The resident sends `ACCEPTED` as a sign of
+life, then the frame of the answer, unless only the command itself can give it, and closes the connection.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ANSWER_SECONDS = 5.0
 """Longest wait for the answer to a command. An index that needs longer is brought up to date by the command itself."""
 
 HOOK, COMMAND = b"hook", b"command"
-ACCEPTED, REFUSED = b"+", b"-"
+ACCEPTED = b"+"
 
 LONGEST_ADDRESS = 100
 """Bytes of a socket's path: systems allow 104 or 108."""
@@ -41,14 +41,6 @@ _MATTERING = frozenset({
 """Variables, beside `SATCHEL_*`, that decide about an answer: both processes must have the same values."""
 
 _CHUNK = 65_536
-
-
-class Reply:
-    """The answer of a resident. Without `parts` there is none; `has_begun` is then true if it may have begun one."""
-
-    def __init__(self, parts: Sequence[bytes] = (), *, has_begun: bool = False) -> None:
-        self.parts = parts
-        self.has_begun = has_begun
 
 
 def identity() -> list[bytes]:
@@ -126,12 +118,11 @@ def parts_of(frame: bytes) -> list[bytes]:
     return parts if start == len(body) else []
 
 
-def ask(place: str, kind: bytes, words: Sequence[str], event: bytes, deadline: float) -> Reply:
-    """Ask the resident at a socket, until the deadline (monotonic seconds)."""
+def ask(place: str, kind: bytes, words: Sequence[str], event: bytes, deadline: float) -> list[bytes]:
+    """Return the parts of the answer of the resident at a socket; none without one until the deadline (monotonic)."""
     # Not `socket`: it takes five milliseconds to import, a third of what the whole client does.
     from _socket import AF_UNIX, SOCK_STREAM, socket
 
-    reply = Reply()
     peer = socket(AF_UNIX, SOCK_STREAM)
     try:
         peer.settimeout(CONNECT_SECONDS)
@@ -139,21 +130,18 @@ def ask(place: str, kind: bytes, words: Sequence[str], event: bytes, deadline: f
         peer.settimeout(ACCEPT_SECONDS)
         folder = os.fsencode(os.getcwd())  # noqa: PTH109
         peer.sendall(framed([*identity(), folder, kind, b"\0".join(map(os.fsencode, words)), event]))
-        reply.has_begun = peer.recv(1) == ACCEPTED
-        received = b""
-        while reply.has_begun:
+        received, chunk = b"", peer.recv(1)
+        if chunk != ACCEPTED:
+            return []
+        while chunk:
             peer.settimeout(max(deadline - time.monotonic(), 0.001))
             chunk = peer.recv(_CHUNK)
-            if not chunk:
-                break
             received += chunk
-        reply.has_begun = reply.has_begun and received != REFUSED
-        reply.parts = parts_of(received)
+        return parts_of(received)
     except (OSError, ValueError):
-        pass
+        return []
     finally:
         peer.close()
-    return reply
 
 
 def run(words: Sequence[str]) -> int | None:
@@ -168,9 +156,12 @@ def run(words: Sequence[str]) -> int | None:
         place = address(root_of(words))
     except OSError:  # a closed stream: its number would be that of the connection
         return None
-    parts = ask(place, COMMAND, words, b"", time.monotonic() + ANSWER_SECONDS).parts if place else ()
-    if not parts:
-        return None
+    parts = ask(place, COMMAND, words, b"", time.monotonic() + ANSWER_SECONDS) if place else []
+    return _passed_on(parts) if parts else None
+
+
+def _passed_on(parts: Sequence[bytes]) -> int | None:
+    """Write an answer and return its exit code; None if nothing of it can be written."""
     is_written = False
     try:
         for stream, text in zip(parts[1::2], parts[2::2], strict=True):

@@ -13,21 +13,23 @@ from __future__ import annotations
 
 import base64
 import json
-import mmap
-import os
 import re
 import secrets
-import weakref
+import threading
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from ipaddress import ip_address
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from satchel.dataclass import dataclass
 from satchel.errors import ConfigError, UsageError
 from satchel.safety.trust import load_key
 from satchel.system import files, state_files
+
+if TYPE_CHECKING:
+    from multiprocessing.synchronize import Semaphore
 
 TOKEN_VARIABLE = "SATCHEL_HTTP_TOKEN"  # noqa: S105 - the name of a variable
 """Environment variable with a token that replaces the one in the state folder."""
@@ -125,21 +127,22 @@ def _digest(token: str) -> str:
 
 
 class Access:
-    """The token, the ticket of the link and the session that it opens, for this process and those it forks.
+    """The token, the ticket of the link and the session that it opens. `users` have tokens of their own.
 
-    `users` have tokens of their own.
+    `unused` counts the uses of the ticket that are left, 1 at first; processes that get a copy of this share it.
     """
 
-    def __init__(self, token: str, port: int, users: UserTokens | None = None) -> None:
+    def __init__(
+        self,
+        token: str,
+        port: int,
+        users: UserTokens | None = None,
+        unused: threading.Semaphore | Semaphore | None = None,
+    ) -> None:
         self._token = token.encode()
         self._users = users
         self._session = secrets.token_urlsafe(SECRET_BYTES)
-        # Processes that are forked later share both: whoever reads the only byte of the pipe redeems the ticket.
-        self._is_used = mmap.mmap(-1, 1)
-        self._unused, writer = os.pipe()
-        os.write(writer, b"1")
-        os.close(writer)
-        weakref.finalize(self, os.close, self._unused)
+        self._unused = unused or threading.Semaphore()
         self.ticket = secrets.token_urlsafe(SECRET_BYTES)
         # Cookies do not know ports: without the number, two servers on one machine would log each other's page out.
         self.cookie = f"satchel-{port}"
@@ -160,15 +163,12 @@ class Access:
         """
         pairs = (part.strip().partition("=") for part in cookies.split(";"))
         values = [value for name, _, value in pairs if name == self.cookie]
-        return self._is_used[0] == 1 and any(
-            secrets.compare_digest(one.encode(), self._session.encode()) for one in values
-        )
+        return any(secrets.compare_digest(value.encode(), self._session.encode()) for value in values)
 
     def redeem(self, ticket: str) -> str | None:
         """Return the `Set-Cookie` for the ticket of the link, once; None for another ticket and on later calls."""
-        if not secrets.compare_digest(ticket.encode(), self.ticket.encode()) or not os.read(self._unused, 1):
+        if not secrets.compare_digest(ticket.encode(), self.ticket.encode()) or not self._unused.acquire(False):  # noqa: FBT003
             return None
-        self._is_used[0] = 1
         return f"{self.cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -23,9 +24,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
-from satchel.dataclass import dataclass
 from satchel.engine import Satchel
 from satchel.mcp.pipes import END_SECONDS
 from satchel.mcp.running import EngineRunner, Report
@@ -35,7 +35,7 @@ from satchel.web import routes as api
 from satchel.web.access import Access, Origins, Rights
 from satchel.web.middleware import INTERNAL, RIGHTS, UNKNOWN_PAGE, Middleware, answer, wrong_method
 from satchel.web.routes import openapi
-from satchel.web.state import RefusedError, ServerState
+from satchel.web.state import ServerState
 
 LOOPBACK_HOSTS = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 """Allowed values of Host by default, on any port."""
@@ -95,31 +95,21 @@ def mcp_app(
 WRONG_METHOD = 405
 
 
-class Admitted:
-    """An application whose POST requests count against the queue of questions; streams that only listen do not."""
+def application(
+    shared: ServerState,
+    origins: Origins,
+    access: Access,
+    *,
+    has_siblings: bool = False,
+    at_end: Callable[[], object] = lambda: None,
+) -> ASGIApp:
+    """Return the application of `satchel serve`. Its lifespan brings the index up to date once.
 
-    def __init__(self, app: ASGIApp, shared: ServerState) -> None:
-        self._app = app
-        self._shared = shared
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or answer that the queue is full."""
-        if scope["method"] != "POST":
-            await self._app(scope, receive, send)
-            return
-        try:
-            with self._shared.asking.admitted():
-                await self._app(scope, receive, send)
-        except RefusedError as refused:
-            await answer(refused.refusal)(scope, receive, send)
-
-
-def application(shared: ServerState, origins: Origins, access: Access) -> ASGIApp:
-    """Return the application of `satchel serve`. Its lifespan brings the index up to date once."""
-    most_bytes = shared.engine.settings.serve_body_bytes
-    mcp = mcp_app(
-        shared.engine, origins.hosts, origins.origins, body_bytes=most_bytes, is_stateless=shared.has_siblings
-    )
+    `has_siblings`: other processes answer on the same socket. `at_end` is called once all work has ended.
+    """
+    settings = shared.engine.settings
+    most_bytes = settings.serve_body_bytes
+    mcp = mcp_app(shared.engine, origins.hosts, origins.origins, body_bytes=most_bytes, is_stateless=has_siblings)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -129,12 +119,14 @@ def application(shared: ServerState, origins: Origins, access: Access) -> ASGIAp
                 yield
             finally:
                 shared.stop()
+        if await in_thread(shared.close):
+            at_end()
 
     handlers = {HTTPException: _said, Exception: _failed}
-    routed = Starlette(routes=routes(Admitted(mcp.app, shared)), lifespan=lifespan, exception_handlers=handlers)
+    routed = Starlette(routes=routes(mcp.app), lifespan=lifespan, exception_handlers=handlers)
     routed.router.redirect_slashes = False  # another spelling of a route is not a route
     routed.state.served = shared
-    return Middleware(routed, origins, access, most_bytes, shared.metrics)
+    return Middleware(routed, origins, access, most_bytes, settings.serve_threads + settings.serve_waiting)
 
 
 def routes(mcp: ASGIApp) -> list[BaseRoute]:
@@ -144,7 +136,6 @@ def routes(mcp: ASGIApp) -> list[BaseRoute]:
         Route("/page/{name}", page_file),
         Route("/healthz", api.health),
         Route("/readyz", api.ready),
-        Route("/metrics", api.metrics),
         Route("/openapi.json", _openapi),
         Route("/api/options", api.options),
         Route("/api/hooks", api.hooks),

@@ -1,18 +1,16 @@
 """Middleware that every request passes before a route sees it, every response on its way out, and the error responses.
 
 It checks in this order, each with a response of its own: the target, the Host, the Origin, the credentials, the content
-type and the size. A refused request has no effect, and no route is reachable another way, unknown paths, the page and
-`/mcp` included; only the probes need no credentials. Errors have one shape: `{"error": {"type", "message", "hint"}}`.
-All requests are counted, refused ones too.
+type, the number of requests in progress and the size. A refused request has no effect, and no route is reachable
+another way, unknown paths, the page and `/mcp` included; only the probes need no credentials. Errors have one shape:
+`{"error": {"type", "message", "hint"}}`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import mmap
-import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -21,7 +19,6 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from satchel.codec import json_text
-from satchel.dataclass import dataclass
 from satchel.errors import (
     LockedError,
     MissingExtraError,
@@ -81,7 +78,6 @@ READ_ONLY = Refusal(403, "ReadOnly", "this token may only read", "ask for one th
 WRONG_CONTENT = Refusal(
     415, "WrongContentType", "a body has to be JSON", "send it with `Content-Type: application/json`"
 )
-SLOW_BODY = Refusal(408, "SlowBody", "the body did not arrive in time", "send it at once", {"Connection": "close"})
 BUSY = Refusal(503, "Busy", "too many requests are waiting already", "ask again in a second", {"Retry-After": "1"})
 STOPPING = Refusal(503, "Stopping", "the server is ending", "start `satchel serve` again", {"Retry-After": "5"})
 GONE = Refusal(499, "ClientGone", "the client went away before the answer")
@@ -142,12 +138,6 @@ def refusal_of(error: SatchelError | OSError) -> Refusal:
     return Refusal(status, name, fault_text(error), hint, headers)
 
 
-BODY_SECONDS = 10.0
-"""Seconds for a body to arrive: on one machine two megabytes take milliseconds."""
-
-SIGNED_IN = "satchel.signed_in"
-"""Entry in the state of a connection with the function to call when a request on it has a session or the token."""
-
 RIGHTS = "satchel.rights"
 """Entry in the scope of a request with the rights of who sent it; only a library that mounts the routes has none."""
 
@@ -177,87 +167,20 @@ SAFE_HEADERS: Mapping[str, str] = {
 PROBES = ("/healthz", "/readyz")
 """Paths that GET and HEAD reach without credentials: their answers say yes or no, and nothing else."""
 
-DOORS = ("api", "mcp", "stream", "page", "probe")
-"""Values of the label `door`. A stream is a GET of /mcp, which stays open."""
-
-STATUSES = (200, 202, 204, 303, 400, 401, 403, 404, 405, 406, 408, 409, 413, 415, 421, 499, 500, 501, 503, 504, 0)
-"""Values of the label `status`: 499 where the client went away, 0 for any other."""
-
-BOUNDS = ("0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1", "2.5", "5", "10", "30", "60", "120", "+Inf")
-"""Upper bounds of the durations that are counted together, in seconds."""
-
-TYPES: Mapping[str, str] = {
-    "satchel_connections": "gauge",
-    "satchel_requests_in_flight": "gauge",
-    "satchel_requests_refused_total": "counter",
-    "satchel_requests_total": "counter",
-    "satchel_request_seconds": "histogram",
-}
-CONNECTIONS, IN_FLIGHT, REFUSED, REQUESTS, SECONDS = TYPES
-
-COLUMNS: Mapping[str, int] = {name: at for at, name in enumerate((
-    CONNECTIONS, IN_FLIGHT, REFUSED,
-    *(f'{REQUESTS}{{door="{door}",status="{status}"}}' for door in DOORS for status in STATUSES),
-    *(f'{SECONDS}_bucket{{door="{door}",le="{bound}"}}' for door in DOORS for bound in BOUNDS),
-    *(f'{SECONDS}_{part}{{door="{door}"}}' for door in DOORS for part in ("sum", "count")),
-))}  # fmt: skip
-"""Name of a sample in the text format of Prometheus -> its place in the row of a worker."""
-
-
-class Metrics:
-    """Counts of the requests of all workers: a row for each, in memory that they share.
-
-    A worker only writes its own row, so no lock is needed; one that replaces another continues its row.
-    """
-
-    def __init__(self, workers: int = 1) -> None:
-        self._rows = memoryview(mmap.mmap(-1, workers * len(COLUMNS) * 8)).cast("d")
-        self.loads, self.slot = self._rows[:: len(COLUMNS)], 0
-
-    def start(self, slot: int) -> None:
-        """Write to this row from now on."""
-        self.slot = slot
-        self._rows[slot * len(COLUMNS) + COLUMNS[IN_FLIGHT]] = 0  # a worker that was killed left its own there
-
-    def add(self, name: str, amount: float = 1) -> None:
-        """Add to a sample."""
-        self._rows[self.slot * len(COLUMNS) + COLUMNS[name]] += amount
-
-    def answered(self, scope: Scope, status: int, seconds: float) -> None:
-        """Count a request that ended."""
-        first = scope["path"].split("/")[1] if scope["path"].startswith("/") else ""
-        door = first if first in {"api", "mcp"} else "probe" if first in {"healthz", "readyz", "metrics"} else "page"
-        door = "stream" if door == "mcp" and scope["method"] == "GET" else door
-        self.add(f'{REQUESTS}{{door="{door}",status="{status if status in STATUSES else 0}"}}')
-        for bound in (bound for bound in BOUNDS if seconds <= float(bound)):
-            self.add(f'{SECONDS}_bucket{{door="{door}",le="{bound}"}}')
-        self.add(f'{SECONDS}_sum{{door="{door}"}}', seconds)
-        self.add(f'{SECONDS}_count{{door="{door}"}}')
-        if status == BUSY.status and door != "probe":
-            self.add(REFUSED)
-
-    def text(self) -> str:
-        """Return the sums over all workers in the text format of Prometheus."""
-        lines = []
-        for family, kind in TYPES.items():
-            lines.append(f"# TYPE {family} {kind}")
-            names = (name for name in COLUMNS if name.startswith(family))
-            lines += (f"{name} {sum(self._rows[COLUMNS[name] :: len(COLUMNS)]):.15g}" for name in names)
-        return "\n".join(lines)
-
 
 class Middleware:
-    """Wraps the application of a server."""
+    """Wraps the application of a server, which answers `most` POST requests at once; the next one is refused."""
 
-    def __init__(self, app: ASGIApp, origins: Origins, access: Access, body_bytes: int, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, origins: Origins, access: Access, body_bytes: int, most: int) -> None:
         self._app = app
         self._origins = origins
         self._access = access
         self._body_bytes = body_bytes
-        self._metrics = metrics
+        self._most = most
+        self._in_progress = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or answer with a refusal; count it."""
+        """Pass the request on, or answer with a refusal."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -265,23 +188,22 @@ class Middleware:
             await send({"type": "websocket.close", "code": 1008})
             return
 
-        status, begun = GONE.status, time.monotonic()
+        is_answered = False
 
         async def send_safely(message: Message) -> None:
-            nonlocal status
+            nonlocal is_answered
             if message["type"] == "http.response.start":
-                status = message["status"]
+                is_answered = True
                 headers = MutableHeaders(scope=message)
                 for name, value in SAFE_HEADERS.items():
                     headers[name] = value
             await send(message)
 
-        self._metrics.add(IN_FLIGHT)
         try:
             await self._answer(scope, receive, send_safely)
-        finally:
-            self._metrics.add(IN_FLIGHT, -1)
-            self._metrics.answered(scope, status, time.monotonic() - begun)
+        except asyncio.CancelledError:  # the server ends, and the time for its last answers is over
+            if not is_answered:
+                await answer(STOPPING)(scope, receive, send_safely)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
@@ -290,16 +212,24 @@ class Middleware:
             await self._signed_in(ticket, headers)(scope, receive, send)
             return
         refusal = refusal or self._unknown_person(scope, headers) or _wrong_content(scope, headers)
-        if refusal is None and scope["method"] == "POST":
-            body = await self._body(headers, receive)
-            if isinstance(body, Refusal):
-                refusal = body
-            else:
-                receive = _replayed(body, receive)
         if refusal is not None:
             await answer(refusal)(scope, receive, send)
+        elif scope["method"] == "POST":
+            await self._answer_post(scope, headers, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _answer_post(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        if self._in_progress >= self._most:
+            await answer(BUSY)(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        self._in_progress += 1
+        try:
+            body = await self._body(headers, receive)
+            app = self._app if body is not None else answer(too_large(self._body_bytes))
+            await app(scope, _replayed(body or b"", receive), send)
+        finally:
+            self._in_progress -= 1
 
     def _unknown_name(self, scope: Scope, headers: Headers) -> Refusal | None:
         if not scope["path"].startswith("/"):  # a whole address in the request line would win over the Host
@@ -316,12 +246,8 @@ class Middleware:
         if rights is None and self._is_session(headers):
             rights = Rights.WRITE
         scope[RIGHTS] = rights
-        if rights is None:
-            return None if scope["path"] in PROBES and scope["method"] in {"GET", "HEAD"} else NOT_SIGNED_IN
-        signed_in = scope.get("state", {}).get(SIGNED_IN)
-        if signed_in is not None:
-            signed_in()
-        return None
+        is_probe = scope["path"] in PROBES and scope["method"] in {"GET", "HEAD"}
+        return NOT_SIGNED_IN if rights is None and not is_probe else None
 
     def _is_session(self, headers: Headers) -> bool:
         return any(self._access.is_session(cookies) for cookies in headers.getlist("cookie"))
@@ -333,23 +259,17 @@ class Middleware:
             return answer(NOT_SIGNED_IN)
         return Response(status_code=303, headers={"Location": "/"} | ({"Set-Cookie": cookie} if cookie else {}))
 
-    async def _body(self, headers: Headers, receive: Receive) -> bytes | Refusal:
-        """Return the body, limited in bytes and time, or a refusal."""
+    async def _body(self, headers: Headers, receive: Receive) -> bytes | None:
+        """Return the body, None if it is too large."""
         declared = headers.get("content-length", "")
         if declared.isdecimal() and int(declared) > self._body_bytes:
-            return too_large(self._body_bytes)
-        body = bytearray()
-        try:
-            async with asyncio.timeout(BODY_SECONDS):
-                while True:
-                    message = await receive()
-                    body += message.get("body", b"")
-                    if len(body) > self._body_bytes:
-                        return too_large(self._body_bytes)
-                    if not message.get("more_body", False):  # or the client has gone
-                        return bytes(body)
-        except TimeoutError:
-            return SLOW_BODY
+            return None
+        body, has_more = bytearray(), True
+        while has_more and len(body) <= self._body_bytes:
+            message = await receive()
+            body += message.get("body", b"")
+            has_more = message.get("more_body", False)  # false too if the client has gone
+        return bytes(body) if len(body) <= self._body_bytes else None
 
 
 def answer(refusal: Refusal) -> Response:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, NoReturn
 
@@ -16,13 +14,12 @@ from starlette.responses import JSONResponse, Response
 
 from satchel import __version__
 from satchel.codec import json_text
-from satchel.engine import LOCK_NAME, Satchel
+from satchel.engine import Satchel
 from satchel.errors import SatchelError, UsageError
 from satchel.operations.operation import Caller, Operation, Parameter, Shape, StoppedError, without_home
 from satchel.operations.registry import OPERATIONS
 from satchel.safety import sanitize
 from satchel.system import hook_log, telemetry
-from satchel.system.state_files import last_run
 from satchel.system.threads import in_thread
 from satchel.tokens import TOKENIZERS
 from satchel.types import CONTEXT_TYPES, Format, ShouldStop, View
@@ -45,12 +42,11 @@ from satchel.web.middleware import (
     PROBES,
     READ_ONLY,
     RIGHTS,
-    STOPPING,
     Refusal,
     answer,
     refusal_of,
 )
-from satchel.web.state import ClientGoneError, RefusedError, RequestQueue, ServerState
+from satchel.web.state import ClientGoneError, RefusedError, ServerState
 
 VIEWS = ("status", "doctor", "memories", "experiences", "values")
 """Read-only operations that GET offers too."""
@@ -65,9 +61,6 @@ THIS_MACHINE = frozenset({"127.0.0.1", "::1"})
 """Addresses of clients on the machine of the server."""
 
 _COUNT = re.compile(r"[1-9][0-9]{0,8}")
-
-INDEX_AGE = "satchel_index_age_seconds"
-"""Seconds since the index was last compared with the tree."""
 
 SWITCHES: Mapping[str, bool] = {"true": True, "1": True, "false": False, "0": False}
 
@@ -113,7 +106,7 @@ async def files(request: Request) -> Response:
     def work(_should_stop: ShouldStop) -> bytes:
         return json.dumps(asdict(shared.engine.history.overview(path))).encode()
 
-    return await queued(request, "map", shared.asking, work, shared.first)
+    return await answered(request, "map", work)
 
 
 async def options(request: Request) -> Response:
@@ -137,14 +130,6 @@ async def ready(request: Request) -> Response:
     shared: ServerState = request.app.state.served
     is_ready = await in_thread(lambda: shared.is_ready)
     return JSONResponse({"status": "ready" if is_ready else "not ready"}, 200 if is_ready else BUSY.status)
-
-
-async def metrics(request: Request) -> Response:
-    """Return the counts of all workers, and the age of the index, for Prometheus."""
-    shared: ServerState = request.app.state.served
-    indexed = last_run(shared.engine.places.index / LOCK_NAME)
-    age = "" if indexed is None else f"# TYPE {INDEX_AGE} gauge\n{INDEX_AGE} {max(0.0, time.time() - indexed):.1f}\n"
-    return Response(f"{shared.metrics.text()}\n{age}", media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 def offered(engine: Satchel) -> dict[str, Any]:
@@ -225,28 +210,7 @@ async def operate(request: Request) -> Response:
     if operation is None:
         return answer(_unknown(name))
     body = await request.body()
-    shared: ServerState = request.app.state.served
-    return await performed(request, operation, lambda: parsed(body), key=lambda: same_request(shared, operation, body))
-
-
-MOST_COMPARED = 16_384
-"""Bytes of a body up to which equal requests are looked for."""
-
-
-def same_request(shared: ServerState, operation: Operation, body: bytes) -> Hashable:
-    """Return what equal requests have in common: operation, arguments and the revision of index and memory.
-
-    None for a request with effects: one that writes, or is for a session, which is sent nothing twice.
-    """
-    if not operation.hints.is_read_only or len(body) > MOST_COMPARED:
-        return None
-    try:
-        arguments = parsed(body)
-    except UsageError:
-        return None  # the operation reports it
-    if arguments.get("session") is not None:
-        return None
-    return operation.name, json.dumps(arguments, sort_keys=True), shared.revision()
+    return await performed(request, operation, lambda: parsed(body))
 
 
 async def performed(
@@ -254,46 +218,33 @@ async def performed(
     operation: Operation,
     arguments: Callable[[], Mapping[str, Any]],
     more: Callable[[], Mapping[str, Any]] = dict,
-    key: Callable[[], Hashable] = lambda: None,
 ) -> Response:
-    """Return the answer of an operation, run in the request queue.
+    """Return the answer of an operation; `more` is added to its envelope.
 
-    `more` is added to its envelope. Equal requests have the same `key`.
-
-    Parsing the arguments and writing the answer run in the queue too, because both may be large.
+    Parsing the arguments and writing the answer run in a thread too, because both may be large.
     """
     shared: ServerState = request.app.state.served
-    is_looking = operation.name in LOOKING
-    requests = shared.looking if is_looking else shared.asking
 
     def work(should_stop: ShouldStop) -> bytes:
         given = arguments()
         if request.scope.get(RIGHTS) is Rights.READ and operation.writes(given):
             raise RefusedError(READ_ONLY)
-        answered = operation.run(shared.engine, given, Caller(shared.indexing, should_stop))
-        envelope = {**answered.envelope, **more()}
+        done = operation.run(shared.engine, given, Caller(shared.indexing, should_stop))
+        envelope = {**done.envelope, **more()}
         return f"{json_text(_without_places(envelope) if operation.name in PLACES else envelope)}\n".encode()
 
-    return await queued(request, operation.name, requests, work, None if is_looking else shared.first, key)
+    return await answered(request, operation.name, work)
 
 
-async def queued(
-    request: Request,
-    name: str,
-    requests: RequestQueue,
-    work: Callable[[ShouldStop], bytes],
-    first: asyncio.Future[None] | None = None,
-    key: Callable[[], Hashable] = lambda: None,
-) -> Response:
-    """Return the JSON of `work`, run in a queue once `first` is done, or the refusal of what went wrong."""
+async def answered(request: Request, name: str, work: Callable[[ShouldStop], bytes]) -> Response:
+    """Return the JSON of `work`, or the refusal of what went wrong."""
     shared: ServerState = request.app.state.served
     try:
-        with requests.admitted():
-            body = await requests.answer(work, request.receive, first, key)
+        body = await shared.answer(work, request.receive, needs_index=name not in LOOKING)
     except RefusedError as refused:
         return answer(refused.refusal)
-    except (ClientGoneError, StoppedError):  # only a client of an ending server reads it
-        return answer(STOPPING if shared.asking.is_draining or requests.should_stop() else GONE)
+    except (ClientGoneError, StoppedError):
+        return answer(GONE)
     except (SatchelError, OSError) as error:
         return answer(refusal_of(error))
     except Exception:  # noqa: BLE001 - an internal error is logged, and its details are not sent
@@ -370,7 +321,6 @@ REFUSALS: Mapping[str, str] = {
     "400": "An argument is impossible; the message names it.",
     "401": "No session and no token.",
     "403": "A page of another site asks, or the token may only read.",
-    "408": "The body did not arrive in time.",
     "409": "Another process holds the index or the store; ask again.",
     "413": "The body is too large.",
     "415": "The body is not declared as JSON.",
@@ -392,7 +342,6 @@ def openapi() -> Json:
     paths |= {path: {"get": _plain(*row)} for path, row in _PLAIN_ROUTES.items()}
     for path in PROBES:
         paths[path]["get"]["security"] = []
-    paths["/metrics"]["get"]["responses"]["200"]["content"] = {"text/plain": {"schema": {"type": "string"}}}
     paths["/mcp"] = {"post": _plain("mcp", "The Model Context Protocol over streamable HTTP.")}
     return {
         "openapi": "3.1.0",
@@ -422,7 +371,6 @@ def openapi() -> Json:
 _PLAIN_ROUTES: Mapping[str, tuple[str, str]] = {
     "/healthz": ("health", "Say that the server answers."),
     "/readyz": ("ready", "Say whether questions are answered: 503 before an index is published."),
-    "/metrics": ("metrics", "Counts of requests and the age of the index, as text for Prometheus."),
     "/openapi.json": ("openapi", "This document."),
     "/api/hooks": ("hooks", "What the hooks of editors injected, the newest last; `limit` entries."),
     "/api/map": ("map", "The folders by size and the files by changes, with questions that fit; `path` is a folder."),
@@ -448,7 +396,7 @@ def _get(operation: Operation) -> Json:
         {"name": one.name, "in": "query", "required": one.is_required, "schema": one.schema()}
         for one in operation.parameters
     ]
-    codes = [code for code in REFUSALS if code not in {"408", "413", "415"}]
+    codes = [code for code in REFUSALS if code not in {"413", "415"}]
     return {
         "operationId": f"get_{operation.name}",
         "summary": operation.title,

@@ -13,7 +13,7 @@ from satchel.types import ContextItem, Detail, Freshness, Piece
 from tests.rendered import read_labelled
 
 from .examples import piece
-from .test_parse import files
+from .test_render_parse import files
 
 HEADER = piece(10, "class Reader:\n    size = 1\n", "Reader")
 READ = piece(13, "    def read(self):\n        ...", "Reader.read")

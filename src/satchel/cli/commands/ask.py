@@ -19,6 +19,7 @@ from satchel.cli.options import Invocation, command, group, operation_command, s
 from satchel.cli.session import NOTHING_FOUND, ask, opened, report, show
 from satchel.cli.streams import day
 from satchel.cli.tables import REASONS, explain
+from satchel.codec import Field, many, record
 from satchel.errors import UsageError
 from satchel.operations.ask import (
     AFTER_FAILURE,
@@ -34,7 +35,7 @@ from satchel.operations.ask import (
     SITUATION_CONTEXT,
     WHY,
 )
-from satchel.operations.json import COUNT, FAILURES, SWITCH, TEXT, TEXTS, Field, many, record
+from satchel.operations.json import COUNT, FAILURES, SWITCH, TEXT, TEXTS
 from satchel.safety.sanitize import clean_field
 from satchel.system.files import escape_name
 from satchel.types import Context

@@ -16,8 +16,9 @@ from satchel.cli.options import Invocation, command, group
 from satchel.cli.progress import watch
 from satchel.cli.session import PARTLY_DONE, Interrupt, opened, report
 from satchel.cli.streams import STANDARD_INPUT, counts_text, size_text
+from satchel.codec import many, record
 from satchel.errors import UsageError
-from satchel.operations.json import COUNT, COUNTS, FAILURES, NUMBER, SWITCH, TEXT, many, record
+from satchel.operations.json import COUNT, COUNTS, FAILURES, NUMBER, SWITCH, TEXT
 from satchel.system import state_files
 from satchel.vocabulary import ImportFormat, choices
 

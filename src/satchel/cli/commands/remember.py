@@ -14,14 +14,14 @@ from satchel.cli import streams
 from satchel.cli.options import HELP_OPTIONS, Command, Invocation, command, group, operation_command
 from satchel.cli.progress import watch
 from satchel.cli.session import Interrupt, ask, opened, report, show
+from satchel.codec import many
 from satchel.operations.json import (
+    CORRECTED,
     GROUPING,
     MEMBER,
+    MEMORY,
     VALIDATION,
-    VALUE,
     line,
-    many,
-    memory_json,
     memory_text,
     minute,
     safe,
@@ -159,7 +159,7 @@ def show_one(invocation: Invocation, *, identity: str) -> None:
     """Show one memory with everything about it, a replaced one too."""
     with opened(invocation) as satchel:
         memory = satchel.memories.get(identity)
-    report(invocation, memory_json(memory), [memory_text(memory).removesuffix("\n")])
+    report(invocation, MEMORY.data(memory), [memory_text(memory).removesuffix("\n")])
 
 
 @command("repair", memory_command, shows="what was removed")
@@ -304,9 +304,11 @@ def capture(
     hypothesis is confirmed, else it is falsified. Test counts of pytest, unittest, cargo, go, jest and make are noted.
     A run that was interrupted ends nothing.
     """
+    from satchel.memory.capture import run_captured
+
     with Interrupt() as interrupt, opened(invocation) as satchel:
         satchel.experiences.require_active(session)
-        captured = satchel.run_captured(arguments, _bytes_of(sys.stdout), _bytes_of(sys.stderr))
+        captured = run_captured(arguments, _bytes_of(sys.stdout), _bytes_of(sys.stderr))
         if interrupt.requested() or captured.is_interrupted:
             streams.note("the run was interrupted, the experience is still active", color=invocation.color)
             return interrupt.exit_code or captured.exit_code
@@ -404,7 +406,7 @@ def show_value(invocation: Invocation, identity: str) -> None:
         values = satchel.values
         if values.is_value(identity):
             value = values.get(identity)
-            report(invocation, {"value": VALUE.data(value)}, value_lines(value))
+            report(invocation, CORRECTED.data(value), value_lines(value))
             return
         group, members = values.find(identity), values.members(identity)
     rows = many(MEMBER).data(members)
@@ -448,7 +450,7 @@ def accept(invocation: Invocation, text: Sequence[str], *, cluster_id: str) -> N
     with opened(invocation) as satchel:
         value = satchel.values.accept(content, cluster_id)
         satchel.vectors.fill_quickly()
-    report(invocation, {"value": VALUE.data(value)}, [value.id])
+    report(invocation, CORRECTED.data(value), [value.id])
 
 
 @operation_command(VALUES, "list", values_command, shows="the values")

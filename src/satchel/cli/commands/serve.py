@@ -6,6 +6,8 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from multiprocessing import active_children, get_context
 from typing import TYPE_CHECKING
 
 import click
@@ -16,15 +18,18 @@ from satchel.cli.session import Interrupt, collect_seldom, opened
 from satchel.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
+    from socket import socket
+
+    from uvicorn.supervisors import Multiprocess
+
     from satchel.engine import Satchel
-    from satchel.web.access import UserTokens
+    from satchel.web.access import Access, Origins, UserTokens
 
 HIGHEST_PORT = 65_535
 
 MOST_WORKERS = 64
 
-END_SECONDS = 5.0
-"""Seconds for a worker to end after its requests, before it is killed: connections, running work and stores close."""
+FAILED = 1
 
 
 @command("serve")
@@ -91,38 +96,21 @@ def serve_command(
     check_reach(host, os.environ, allow_remote=allow_remote, has_users=bool(users.names()))
     try:
         from satchel.web.access import Access, bracketed, own_origins
-        from satchel.web.middleware import Metrics
-        from satchel.web.server import Workers, listening, reachable, run
+        from satchel.web.server import Worker, listening, reachable, supervisor
     except ImportError as error:
         raise MissingExtraError(f"`satchel serve` needs {error.name}: pip install 'satchel[mcp]'") from error
-    with Interrupt() as interrupt, listening(host, port) as sock:
+    with listening(host, port) as sock:
         own_port = sock.getsockname()[1]
-        access, origins = Access(token, own_port, users), own_origins(host, own_port, others)
-        metrics = Metrics(workers)
-
-        def serve(satchel: Satchel, should_stop: Callable[[], bool], slot: int = 0) -> int:
-            collect_seldom()
-            if not run(satchel, sock, origins, access, should_stop, metrics, slot):
-                give_up(_end_code(interrupt), invocation.color)
-            return _end_code(interrupt)
-
-        def start() -> None:
-            announcer(is_opened=is_opened)(f"http://{bracketed(reachable(host))}:{own_port}/?token={access.ticket}")
-
+        unused = get_context("spawn").Semaphore() if workers > 1 else None
+        access, origins = Access(token, own_port, users, unused), own_origins(host, own_port, others)
+        address = f"http://{bracketed(reachable(host))}:{own_port}/?token={access.ticket}"
+        started = partial(announce, address, is_opened=is_opened)
         with opened(invocation) as satchel:
+            drain_seconds = satchel.settings.serve_drain_s
             if workers == 1:
-                start()
-                return _alone(satchel, lambda: serve(satchel, interrupt.requested), invocation.color)
-            patience = satchel.settings.serve_drain_s + END_SECONDS
-        supervisor = Workers(
-            workers,
-            sock,
-            _worker(invocation, interrupt, serve),
-            lambda text: streams.note(text, color=invocation.color),
-        )
-        supervisor.start()
-        start()
-        return supervisor.watch(interrupt.received, patience)
+                return _alone(satchel, sock, origins, access, started, invocation.color)
+        worker = Worker(invocation.root, origins, access, collect_seldom)
+        return _several(supervisor(worker, workers, sock, drain_seconds), sock, started)
 
 
 def _change_tokens(users: UserTokens, added: str | None, removed: str | None, *, read_only: bool) -> bool:
@@ -138,32 +126,53 @@ def _change_tokens(users: UserTokens, added: str | None, removed: str | None, *,
     return bool(added or removed)
 
 
-def _alone(satchel: Satchel, serve: Callable[[], int], color: str) -> int:
-    """Serve in this process, which answers hooks and commands of its root too."""
+def _alone(
+    satchel: Satchel,
+    sock: socket,
+    origins: Origins,
+    access: Access,
+    started: Callable[[], None],
+    color: str,
+) -> int:
+    """Serve in this process, which answers hooks and commands of its root too; returns the exit code."""
     from satchel.cli.resident import Resident
+    from satchel.web.application import application
+    from satchel.web.server import END_SECONDS, server
+    from satchel.web.state import ServerState
 
+    state = ServerState(satchel)
+    running = server(application(state, origins, access), satchel.settings.serve_drain_s)
+    collect_seldom()
     with Resident(lambda: satchel, ".", satchel.places.root) as resident:
-        code = serve()
-        if not resident.close(END_SECONDS):
-            give_up(code, color)
-    return code
+        try:
+            with Interrupt(lambda: setattr(running, "should_exit", True)) as interrupt:
+                started()
+                running.run([sock])
+        finally:
+            has_ended = state.close() and resident.close(END_SECONDS)
+    if not has_ended:
+        give_up(_end_code(interrupt), color)
+    return _end_code(interrupt)
 
 
-def _worker(
-    invocation: Invocation, interrupt: Interrupt, serve: Callable[[Satchel, Callable[[], bool], int], int]
-) -> Callable[[int], int]:
-    """Return the work of a process that is forked from this one: it ends with this process, or by its own signal."""
-    parent = os.getpid()
+def _several(processes: Multiprocess, sock: socket, started: Callable[[], None]) -> int:
+    """Serve in several processes; returns the exit code."""
 
-    def work(slot: int) -> int:
-        with Interrupt() as own, opened(invocation, quiet=True) as satchel:
+    def end() -> None:
+        raise KeyboardInterrupt
 
-            def should_stop() -> bool:
-                return own.requested() or interrupt.requested() or os.getppid() != parent
-
-            return serve(satchel, should_stop, slot)
-
-    return work
+    with Interrupt(end) as interrupt:
+        try:
+            started()
+            processes.run()
+        except KeyboardInterrupt:
+            sock.close()  # else new connections would wait for a process that accepts them
+            processes.terminate_all()
+            processes.join_all()
+        finally:
+            for process in active_children():
+                process.kill()
+    return _end_code(interrupt) if interrupt.received() else FAILED
 
 
 def _end_code(interrupt: Interrupt) -> int:
@@ -189,17 +198,13 @@ def check_reach(host: str, environ: Mapping[str, str], *, allow_remote: bool, ha
         )
 
 
-def announcer(*, is_opened: bool) -> Callable[[str], None]:
-    """Return a function that prints the address of the page, and hints on standard error."""
-
-    def announce(address: str) -> None:
-        streams.write_line(address)
-        streams.say("this link works once; Ctrl-C ends the server")
-        if is_opened:
-            # In a thread: the server answers only after this returns, and a browser in a terminal blocks.
-            threading.Thread(target=_open, args=(address,), name="satchel-browser", daemon=True).start()
-
-    return announce
+def announce(address: str, *, is_opened: bool) -> None:
+    """Print the address of the page, with hints on standard error, and open it in the browser if `is_opened`."""
+    streams.write_line(address)
+    streams.say("this link works once; Ctrl-C ends the server")
+    if is_opened:
+        # In a thread: the server answers only after this returns, and a browser in a terminal blocks.
+        threading.Thread(target=_open, args=(address,), name="satchel-browser", daemon=True).start()
 
 
 def _open(address: str) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from satchel.dataclass import dataclass
 from satchel.search.resolve.syntax import FUNCTIONS, above, binding_of, field_of
 from satchel.sources.code.imports import read_imports
 from satchel.sources.code.languages import GRAMMARS, Mark, grammar

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
-
-from satchel.dataclass import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node

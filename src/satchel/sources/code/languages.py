@@ -26,12 +26,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from satchel.dataclass import dataclass
 from satchel.text import pattern
 from satchel.types import Kind
 

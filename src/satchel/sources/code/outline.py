@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import islice
 
-from satchel.dataclass import dataclass
 from satchel.sources.code import languages as marks
 from satchel.sources.code.imports import read_imports
 from satchel.sources.code.languages import grammar

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, pairwise, repeat
 from operator import add
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from satchel.dataclass import dataclass
 from satchel.sources.code.languages import Grammar, Mark
 from satchel.sources.code.syntax import Declaration, SyntaxFindings, collect
 

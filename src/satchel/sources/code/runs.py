@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from satchel.dataclass import dataclass
 from satchel.sources.code.languages import grammar
 from satchel.sources.code.parse import syntax_tree
 

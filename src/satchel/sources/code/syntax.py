@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from satchel.dataclass import dataclass
 from satchel.sources.code import languages as marks
 from satchel.sources.code.languages import Grammar, Mark
 from satchel.types import EdgeType
