@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from satchel.answer.candidates import Candidate
-from satchel.answer.fill_policy import FILL, ITEM_SHARE, LEAST_SHORT, FillPolicy
+from satchel.answer.fill_policy import FILL, ITEM_SHARE, LEAST_SHORT, VALUE_RANGE, FillPolicy
 from satchel.answer.groups import Group
 from satchel.answer.items import build_items, linked, rest_of, shortened
 from satchel.answer.packing import BUDGET, FRAMES, LIMIT, REFILLS, SMALLEST_PIECE, VALUE, Inputs, Packing
@@ -391,17 +391,19 @@ PLACES_PER_FILE = 2
 def places(packing: Packing, terms: AbstractSet[str], most: int) -> tuple[str, ...]:
     """Return the best places of files that are not shown: `src/a.py:10-24 Reader.read: 12 def read(self): a2b3c4d5`.
 
-    Each has its range, its name, its line that matches best, and its handle; the best place is first.
+    Each has its range, its name, its line that matches best, and its handle; the best place is first. What a longer
+    answer would not show is no place.
     """
     waiting = [(section, candidate) for section in packing.rejected for candidate in packing.remaining(section)]
     waiting.sort(key=lambda pair: (-pair[1].value, pair[1].chunk.id, pair[1].place))
+    least = max((section.highest_value for section in packing.rejected), default=0.0) - VALUE_RANGE
     seen = {candidate.chunk.id for candidate in packing.shown}
     files: Counter[str] = Counter()
     rows: list[str] = []
     for section, candidate in waiting if most else ():
         lines = section.lines.get(candidate.group)
         is_new = candidate.chunk.id not in seen and files[candidate.group] < PLACES_PER_FILE
-        if lines is None or not is_new or candidate.leader is not None or not candidate.steps:
+        if lines is None or not is_new or candidate.value < least or not candidate.steps:
             continue
         seen.add(candidate.chunk.id)
         files[candidate.group] += 1
