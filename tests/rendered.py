@@ -88,15 +88,38 @@ class _Lines(NamedTuple):
     shown: int
 
 
-def parse(text: str, format: Format | str, view: View | str = View.SECTIONS) -> list[ParsedItem]:  # noqa: A002
+def parse(
+    text: str,
+    format: Format | str,  # noqa: A002 - the name of the option
+    view: View | str = View.SECTIONS,
+    *,
+    numbered: bool = False,
+) -> list[ParsedItem]:
     """Return the items of a text that `render` wrote in this format and view, in its order.
 
-    Raises ValueError if the text is damaged, or for an unknown format or view; a text of another origin may have no
-    items.
+    `numbered` lines of files are returned without their numbers. Raises ValueError if the text is damaged, or for an
+    unknown format or view; a text of another origin may have no items.
     """
     layout, view = Format(format), View(view)
     items = _PARSERS[layout](text, view)
-    return list(items) if view is View.SECTIONS else _joined_entities(items)
+    if view is not View.SECTIONS:
+        return _joined_entities(items)
+    has_numbers = numbered and layout in (Format.MARKDOWN, Format.PLAIN)
+    return [
+        replace(item, pieces=tuple(map(_without_numbers, item.pieces))) if has_numbers and item.path else item
+        for item in items
+    ]
+
+
+def _without_numbers(piece: Piece) -> Piece:
+    """Return a piece of a file without the numbers before its lines. Raises ValueError if one is missing or wrong."""
+    lines = piece.text.split("\n")
+    if len(lines) != piece.end - piece.start + 1:  # text in the place of other lines
+        return piece
+    numbered = [line.partition("\t") for line in lines]
+    if [number for number, _, _ in numbered] != [str(number) for number in range(piece.start, piece.end + 1)]:
+        raise ValueError(f"lines {piece.start}-{piece.end} have other numbers")
+    return replace(piece, text="\n".join(text for _, _, text in numbered))
 
 
 def _joined_entities(entities: Iterator[ParsedItem]) -> list[ParsedItem]:

@@ -248,8 +248,9 @@ LARGEST_LIMIT, MOST_PINS = 100_000, 1_000
 MOST_CONTEXT_LINES = 100
 """Maximum lines around a shown range; for more, pin the file."""
 
-PURPOSES = ("find", "edit")
-"""The purpose of an answer: finding needs many places, editing needs complete functions."""
+PURPOSES = ("read", "find", "edit")
+"""The purpose of an answer: one packed context for a reader without tools; for an agent with tools the sure places with
+line numbers, and others by their best line; complete functions for somebody who edits."""
 
 STALE_CHOICES = ("mark", "withhold")
 """The treatment of text that its file no longer contains: it is shown and marked, or left out with a note."""

@@ -121,7 +121,8 @@ def _parsed(assembly: Assembly) -> Iterator[str]:
     count = counter(request.tokenizer).count
     if render_with_usage(assembly.rendering, context.items, context.format, count)[0] != context.text:
         yield "the text is not the rendering of its items"
-    found = parse(context.text, context.format)
+    numbered = bool(request.places and request.show_code)
+    found = parse(context.text, context.format, numbered=numbered)
     if len(found) != len(context.items):
         yield f"{len(context.items)} items read back as {len(found)}"
     by_nonce = {item.nonce: item for item in context.items}

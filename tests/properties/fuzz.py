@@ -54,7 +54,7 @@ def options(draw: random.Random) -> dict[str, Any]:
         "tokenizer": draw.choice(TOKENIZERS),
         "max_tokens": draw.choice((draw.randint(1, 300), draw.randint(300, 4000), draw.randint(4000, 32_000))),
         "min_score": draw.choice((None, None, 0.0, 0.05)),
-        "purpose": draw.choice(("find", "edit")),
+        "purpose": draw.choice(("read", "find", "edit")),
     }
     if draw.random() < 0.3:
         chosen["types"] = draw.sample(["code", "docs", "commits"], draw.randint(1, 3))

@@ -21,7 +21,7 @@ options = st.fixed_dictionaries(
     {
         "format": st.sampled_from(list(Format)),
         "tokenizer": st.sampled_from(["o200k_base", "cl100k_base", "claude", "chars"]),
-        "purpose": st.sampled_from(["find", "edit"]),
+        "purpose": st.sampled_from(["read", "find", "edit"]),
         "show_code": st.sampled_from([True, True, True, False]),
         "fill": st.booleans(),
         "types": st.sampled_from([(), ("code",), ("code", "commits")]),

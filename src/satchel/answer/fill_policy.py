@@ -38,6 +38,9 @@ VALUE_RANGE = 2.4
 """Candidates worth less than the best one by more than this (log scale, a factor of 11) are not shown, up to a budget
 of `USUAL_BUDGET` tokens. On 296 issues 2.2 spends 17 % fewer tokens and loses .018 of the files, 2.4 13 % and .010."""
 
+FIND_RANGE = 0.9
+"""The same where only the sure places are shown, and the others are named."""
+
 USUAL_BUDGET = 4_000
 
 RANGE_PER_DOUBLING = 0.5
@@ -116,11 +119,9 @@ def fill_policy(
 def value_range(request: AssembleRequest) -> float:
     """Return the largest distance in value (log scale) from the best candidate to a shown one."""
     doublings = math.log2(request.max_tokens / USUAL_BUDGET)
-    return (
-        math.inf
-        if request.fill or request.plan not in ("", FAILURE)
-        else VALUE_RANGE + RANGE_PER_DOUBLING * max(doublings, 0.0)
-    )
+    if request.fill or request.plan not in ("", FAILURE):
+        return math.inf
+    return FIND_RANGE if request.places else VALUE_RANGE + RANGE_PER_DOUBLING * max(doublings, 0.0)
 
 
 def level_of(section: PlannedSection, candidates: Sequence[Candidate]) -> float:

@@ -22,11 +22,14 @@ from satchel.safety import sanitize
 from satchel.search.chunks import in_workspace
 from satchel.search.strength import strength_at
 from satchel.sources.experiences import shown_record
-from satchel.types import Failure, Hit, Kind
+from satchel.types import Failure, Hit, Kind, Role
 from satchel.vocabulary import Axis
 
 PASSAGE_SHARE = 0.5
 """Largest share of the budget for a passage of one of several records: one that does not fit leaves room for others."""
+
+BARE_DROP = 0.8
+"""Subtracted from the value (log scale) of lines outside of functions where other places are named anyway."""
 
 ROUNDING = 1e-6
 """Values that are below the range of shown ones by less than this may be in it, by the rounding of sums."""
@@ -76,6 +79,8 @@ def _parts(
         share = request.max_tokens * planned.weight / searched.total_weight
         cap = max(share * ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
         candidates, lines, problems = _candidates(hits, bench, request, cap, searched.terms, planned.side, reach)
+        if request.places and planned.kind is Kind.CODE:
+            candidates = [_less_if_bare(candidate) for candidate in candidates]
         failures += problems
         if bench.prefix:  # what is remembered for all workspaces, and a commit of two clones, is found in each
             candidates = [candidate for candidate in candidates if candidate.chunk.id not in seen]
@@ -83,6 +88,12 @@ def _parts(
         if candidates:
             parts.setdefault((planned.kind, planned.title), []).append((planned, candidates, lines))
     return parts, failures
+
+
+def _less_if_bare(candidate: Candidate) -> Candidate:
+    """Return lines outside of functions with less value: the place and its best line say nearly as much."""
+    is_bare = candidate.chunk.role in (Role.GAP, Role.CLASS) and not candidate.is_lifted
+    return replace(candidate, value=candidate.value - BARE_DROP) if is_bare else candidate
 
 
 def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[_Part]) -> Section:

@@ -78,7 +78,7 @@ class Inputs:
     is within the range of its own best candidate. No chunk gets more than `chunk_share` of that share or
     `chunk_tokens`, whichever is more. Without `shows_lines` a file costs only its places. `is_strict` leaves out
     candidates worth less by `clearly_less` once a better one was left out for lack of room. Without `merges_twins`
-    equal texts are shown twice.
+    equal texts are shown twice. Each line of a file costs `line_tokens` beside its text.
     """
 
     sections: Sequence[Section]
@@ -92,6 +92,7 @@ class Inputs:
     shows_lines: bool = True
     is_strict: bool = True
     merges_twins: bool = True
+    line_tokens: int = 0
     clearly_less: float = CLEARLY_LESS
 
 
@@ -360,7 +361,7 @@ class Packing:
         shown = ranges if self.inputs.shows_lines else ()
         if sum(lines.characters(*span) for span in shown) > room * MOST_CHARACTERS_PER_TOKEN:
             return None
-        tokens = sum(lines.tokens(counter, *span) for span in shown)
+        tokens = sum(lines.tokens(counter, *span) + (span[1] - span[0] + 1) * self.inputs.line_tokens for span in shown)
         tokens += sum(counter.count(remark.text) for remark in step.remarks)
         markers = max(new_markers, 0) + len(step.remarks)
         return frame + tokens + markers * self.inputs.frame.range

@@ -59,7 +59,7 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
     policy = fill_policy(
         request,
         searched.missing_words,
-        len(searched.findings.query.terms),
+        sum(not term.guessed for term in searched.findings.query.terms),
         1.0 if is_sure else strength,
         is_weak=not is_sure and is_weak_match(request, sections, strength),
         call_sites=call_site_lines(listing, counter(request.tokenizer), request.max_tokens),
@@ -78,6 +78,7 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
         bench.account.references() if bench.account is not None else (),
         policy,
         relate,
+        searched.terms,
     )
 
 

@@ -44,11 +44,17 @@ from satchel.vocabulary import (
 if TYPE_CHECKING:
     from satchel.sources.change import Change
 
-WHOLE_ITEM_TOKENS = {"find": 400, "edit": 1200}
-"""A function up to this size is shown in full. Finding wants many places, editing wants full functions."""
+WHOLE_ITEM_TOKENS = {"read": 400, "find": 400, "edit": 1200}
+"""A function up to this size is shown in full, by purpose: editing wants full functions."""
 
 TOKENS_PER_ITEM = 200
 """Tokens of the budget for each item where no limit is set: a large budget has room for more than the usual limit."""
+
+MOST_PLACES = 8
+"""Places that an answer names beside what it shows, for a reader with tools."""
+
+MOST_NAMES, LONGEST_NAME = 30, 100
+"""Most likely names of one question, and most characters of one: models are asked for four to ten."""
 
 LONGEST_SESSION = 500
 """Most characters of a session id; hosts use 36."""
@@ -157,6 +163,19 @@ def check_limit(limit: int) -> int:
     return limit
 
 
+def check_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return likely names, each once, redacted and without line ends. Raises UsageError for too many or too long ones.
+
+    A text may be a list with commas.
+    """
+    listed = (names,) if isinstance(names, str) else checked_names("names", names or ())
+    every = (name for text in listed for name in text.split(","))
+    cleaned = dict.fromkeys(filter(None, (sanitize.line(name, LONGEST_NAME + 1).strip() for name in every)))
+    if len(cleaned) > MOST_NAMES or any(len(name) > LONGEST_NAME for name in cleaned):
+        raise UsageError(f"names: give at most {MOST_NAMES} names of {LONGEST_NAME} characters", "names")
+    return tuple(cleaned)
+
+
 def check_now(now: Moment | None) -> float:
     """Return a time in seconds; nothing is the start of the day. Raises UsageError."""
     return parse_moment(now or 0) or start_of_day()
@@ -234,7 +253,9 @@ class AssembleRequest:
     `lead` is the kind whose section comes first. `plan` names a plan in place of the kinds (`satchel.answer.plans`),
     empty for the kinds themselves. Items that `session` received before are only named. `ledger` is the state of the
     session's ledger to answer from, empty for the latest. With `callers` the functions that answer come with the lines
-    that call them. `workspaces` are the names of those that answer together, empty for the root that is asked.
+    that call them. With `places` the answer shows only what is sure, with line numbers, and names so many other places
+    by their best line. `names` are likely names in the answer, from the caller. `workspaces` are the names
+    of those that answer together, empty for the root that is asked.
     """
 
     query: str
@@ -250,7 +271,7 @@ class AssembleRequest:
     limit: int = 20
     format: Format = field(default=Format.MARKDOWN, metadata=_option(parse_format, setting="context_format"))
     tokenizer: str = field(default="o200k_base", metadata=_option(setting="budget_tokenizer"))
-    whole_item_tokens: int = WHOLE_ITEM_TOKENS["find"]
+    whole_item_tokens: int = WHOLE_ITEM_TOKENS["read"]
     min_score: float | None = field(
         default=None, metadata=_option(check_score, setting="context_min_score", load=check_score)
     )
@@ -300,6 +321,8 @@ class AssembleRequest:
     session: str = field(default="", metadata=_option(check_session, dump=_session_data))
     ledger: str = ""
     callers: bool = False
+    places: int = 0
+    names: tuple[str, ...] = field(default=(), metadata=_option(check_names, load=check_names))
     workspaces: tuple[str, ...] = field(
         default=(), metadata=_option(workspace_names, name="workspace", dump=",".join, load=workspace_names)
     )
@@ -323,6 +346,7 @@ class QuestionOptions(PackingOptions, total=False):
 
     types: str | Iterable[str]
     searches: Iterable[str]
+    names: Iterable[str]
     filters: Mapping[str, Any]
     paths: str | Iterable[str]
     include: str | Iterable[str]
@@ -355,13 +379,15 @@ _TEXTS = frozenset({"include", "exclude", "paths"})
 def make_request(question: str, settings: Settings, options: Mapping[str, Any]) -> AssembleRequest:
     """Return a checked request from options by name, and settings for missing options. Raises UsageError."""
     remaining = dict(options)
-    purpose = remaining.pop("purpose", "find")
+    purpose = remaining.pop("purpose", "read")
     if purpose not in WHOLE_ITEM_TOKENS:
         raise UsageError(f"unknown purpose {purpose!r}: choose from {', '.join(WHOLE_ITEM_TOKENS)}")
     values: dict[str, Any] = {
         "query": checked_text("the question", question),
         "whole_item_tokens": WHOLE_ITEM_TOKENS[purpose],
+        "places": MOST_PLACES if purpose == "find" else 0,
         "callers": purpose == "edit",
+        "imports": purpose != "find",
         "now": start_of_day(),
     }
     for row in fields(AssembleRequest):

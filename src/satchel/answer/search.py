@@ -14,9 +14,17 @@ from satchel.safety import sanitize
 from satchel.search.change_relations import Impact, beside_impact, impact_of_question, is_act, with_impact
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import silent
-from satchel.search.query import Query, analyse
+from satchel.search.query import Query, analyse, with_names
 from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
-from satchel.search.strength import LEAST_LISTED, WEAK_FLOOR, WEAK_ITEMS, absent_words, answer_strength, relevance_of
+from satchel.search.strength import (
+    LEAST_LISTED,
+    WEAK_FLOOR,
+    WEAK_ITEMS,
+    absent_words,
+    answer_strength,
+    present_names,
+    relevance_of,
+)
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.system import telemetry
@@ -235,6 +243,9 @@ def search_plan(request: AssembleRequest, bench: Workbench, *, with_impact: bool
     """
     question = sanitize.text(request.query, bench.allow)
     query, impact = analyse(question), None
+    if request.names:
+        lexicons = (bench.store_of(kind).lexicon(kind) for kind in bench.kinds())
+        query = with_names(query, present_names(request.names, lexicons))
     if request.change is not None and with_impact:
         from satchel.search.change_impact import blended, impact_of_change
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Protocol
 
 from satchel.answer.candidates import Candidate
-from satchel.answer.fill_policy import FILL, ITEM_SHARE, LEAST_SHORT, FillPolicy
+from satchel.answer.fill_policy import FILL, ITEM_SHARE, LEAST_SHORT, VALUE_RANGE, FillPolicy
 from satchel.answer.groups import Group
 from satchel.answer.items import build_items, linked, rest_of, shortened
 from satchel.answer.packing import BUDGET, FRAMES, LIMIT, REFILLS, SMALLEST_PIECE, VALUE, Inputs, Packing
@@ -22,10 +23,13 @@ from satchel.answer.render.frame import (
     related_entries,
     shown_before_entry,
 )
+from satchel.answer.render.labels import quote
 from satchel.answer.request import AssembleRequest
 from satchel.answer.sections import MOST_OMISSIONS, Section, priority
+from satchel.answer.source_lines import Lines
+from satchel.answer.truncation import matches
 from satchel.safety import sanitize
-from satchel.safety.sanitize import marks
+from satchel.safety.sanitize import clean_field, marks, plain_name
 from satchel.safety.trust import handle
 from satchel.search.chunks import GIVEN_ORIGIN
 from satchel.tokens import TokenCounter, counter
@@ -36,6 +40,9 @@ LEAST_NOTED = 300
 
 LEAST_NAMED = 1_000
 """Smallest budget (tokens) whose footer names the best omission."""
+
+NUMBER_TOKENS = 2
+"""Tokens of the number before a line."""
 
 NOTE_TOKENS = 50
 """Tokens of the footer: the tokens used, and the best omission with its handle."""
@@ -101,6 +108,7 @@ class Filling:
     """All that decides what an answer shows.
 
     `sent` are references to what the session has; the neighbours that `relate` adds are named as far as they fit.
+    `terms` are those of the question.
     """
 
     request: AssembleRequest
@@ -111,6 +119,7 @@ class Filling:
     sent: Sequence[ShownBefore] = ()
     policy: FillPolicy = FILL
     relate: Relate | None = None
+    terms: AbstractSet[str] = frozenset()
 
     @property
     def tokens(self) -> TokenCounter:
@@ -132,6 +141,7 @@ class Filling:
             chunk_tokens=request.whole_item_tokens,
             shows_lines=request.show_code,
             is_strict=policy.is_strict,
+            line_tokens=NUMBER_TOKENS if request.places else 0,
         )
 
 
@@ -241,10 +251,11 @@ class _Page:
         if not stopped and shortened([one for one in items if not policy.is_strict or one.source == Kind.CONTEXT]):
             stopped = BUDGET  # given results and guidance are shortened for lack of room only
         shown = summarised(self._frame, items, packing) if request.show_meta else self._frame
-        shown = replace(shown, related=related)
+        shown = replace(shown, related=related, places=places(packing, filling.terms, request.places))
         if request.max_tokens >= LEAST_NOTED:
             omitted = list(_listed(packing)) if request.max_tokens >= LEAST_NAMED else []
-            named = tuple(_omission(packing, *row, 0) for row in omitted[:OMISSIONS_SHOWN])
+            count = 0 if request.places else OMISSIONS_SHOWN
+            named = tuple(_omission(packing, *row, 0) for row in omitted[:count])
             stop, more = STOPS.get(stopped, Stop.COMPLETE), len(omitted) - len(named)
             shown = replace(shown, limit=request.max_tokens, stopped=stop, overflow=named, overflow_more=more)
         text, used = render_with_usage(shown, items, request.format, filling.tokens.count)
@@ -269,6 +280,7 @@ def _frame(filling: Filling) -> RenderRequest:
         show_sources=request.show_sources,
         show_handles=request.show_handles,
         show_code=request.show_code,
+        is_numbered=bool(request.places),
         group_by_type=request.group_by_type,
         failures=notes[:shown],
         failures_more=len(notes) - shown,
@@ -367,6 +379,49 @@ def omissions(packing: Packing, used: int) -> tuple[Omission, ...]:
     return tuple(
         _omission(packing, section, candidate, budgets.get(candidate, 0)) for section, candidate in _listed(packing)
     )
+
+
+PLACE_CHARACTERS = 90
+"""Most characters of the best line of a place."""
+
+PLACES_PER_FILE = 2
+"""Places of one file that are named, so that others have room."""
+
+
+def places(packing: Packing, terms: AbstractSet[str], most: int) -> tuple[str, ...]:
+    """Return the best places of files that are not shown: `src/a.py:10-24 Reader.read: 12 def read(self): a2b3c4d5`.
+
+    Each has its range, its name, its line that matches best, and its handle; the best place is first. What a longer
+    answer would not show is no place.
+    """
+    waiting = [(section, candidate) for section in packing.rejected for candidate in packing.remaining(section)]
+    waiting.sort(key=lambda pair: (-pair[1].value, pair[1].chunk.id, pair[1].place))
+    least = max((section.highest_value for section in packing.rejected), default=0.0) - VALUE_RANGE
+    seen = {candidate.chunk.id for candidate in packing.shown}
+    files: Counter[str] = Counter()
+    rows: list[str] = []
+    for section, candidate in waiting if most else ():
+        lines = section.lines.get(candidate.group)
+        is_new = candidate.chunk.id not in seen and files[candidate.group] < PLACES_PER_FILE
+        if lines is None or not is_new or candidate.value < least or not candidate.steps:
+            continue
+        seen.add(candidate.chunk.id)
+        files[candidate.group] += 1
+        rows.append(_place(packing, section, candidate, lines, terms))
+        if len(rows) == most:
+            break
+    return tuple(rows)
+
+
+def _place(packing: Packing, section: Section, candidate: Candidate, lines: Lines, terms: AbstractSet[str]) -> str:
+    omission = _omission(packing, section, candidate, 0)
+    texts = lines.lines[omission.start - 1 : omission.end]
+    gains = matches(texts, terms)
+    best = max(range(len(texts)), key=lambda index: (gains[index], bool(texts[index].strip()), -index))
+    line = clean_field(texts[best].strip(), PLACE_CHARACTERS)
+    name = f" {plain_name(omission.title)}" if omission.title not in ("", omission.path) else ""
+    place = quote(f"{omission.path}:{omission.start}-{omission.end}{name}")
+    return f"{place}: {omission.start + best} {line} {omission.handle}".rstrip()
 
 
 def _listed(packing: Packing) -> Iterator[tuple[Section, Candidate]]:

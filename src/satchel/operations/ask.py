@@ -63,6 +63,9 @@ PATHS = Parameter("paths", Shape.TEXTS, "Path globs: only these.", flags=("--pat
 SEARCHES = Parameter("searches", Shape.TEXTS, "Only these search methods.", choices=tuple(map(str, SearchStrategy)),
                      aliases=("strategies",))  # fmt: skip
 
+NAMES = Parameter("names", Shape.TEXTS, "4 to 10 identifiers or words that the code probably uses: signals, "
+                  "never filters.", flags=("--names",))  # fmt: skip
+
 WORKSPACE = text("workspace", "A registered workspace, or several as web,api; this root by default.")
 
 FILTERS = (
@@ -88,6 +91,7 @@ _REQUEST = (
               choices=(*CONTEXT_TYPES, *ENTITY_TYPES), aliases=("context_types", "include_types")),
     MAX_TOKENS,
     LIMIT,
+    NAMES,
     Parameter("entity_limit", Shape.COUNT, "Most results over all types.", least=1),
     MIN_SCORE,
     SEARCHES,
@@ -101,7 +105,8 @@ _REQUEST = (
     Parameter("include", Shape.TEXTS, "PATH or PATH:a-b to show whatever its relevance.", flags=("--include",)),
     EXCLUDE,
     PATHS,
-    text("purpose", "find shows many places, edit shows whole functions.", PURPOSES, default="find", flags=("--for",)),
+    text("purpose", "find shows what is sure with line numbers and names other places, edit whole functions.", PURPOSES,
+         default="read", flags=("--for",)),
     Parameter("context_lines", Shape.COUNT, "Extra lines around each match.", least=0, most=MOST_CONTEXT_LINES,
               default=0, aliases=("contextLines",)),
     Parameter("imports", Shape.SWITCH, "Show import lines that shown code needs.", default=True,
@@ -221,7 +226,7 @@ CONTEXT_QUERY = Operation(
     json.CONTEXT.schema,
     "Ask this first, before reading files to understand or change something; diff shows what your changes affect. "
     "Not for a file whose path you know.",
-    leading=("question", "max_tokens", "types", "paths", "diff"),
+    leading=("question", "names", "max_tokens", "types", "paths", "diff"),
 )
 
 SEARCH = Operation(

@@ -61,8 +61,8 @@ class Scores:
     """Sums over the query terms, one value a unit of the lexicon.
 
     `title` is BM25 of the title's terms alone on chunks. `name` is the idf mass of terms in a path or defined name,
-    by document. `matched` is the absolute share (0 to 1) of the query's idf mass that a unit contains, `title_mass` the
-    idf mass of the title.
+    by document. `matched` is the absolute share (0 to 1) of the question's idf mass that a unit contains, without
+    guessed names; `title_mass` is the idf mass of the title.
     """
 
     span: FloatArray
@@ -150,7 +150,7 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
     mass, title_mass = 0.0, 0.0
     for term, weighed in zip(terms, weighed_terms, strict=True):
         rarity = idf(lexicon.chunk_count, 0) if weighed.chunk is None else weighed.chunk.idf
-        mass += term.weight * rarity
+        mass += 0.0 if term.guessed else term.weight * rarity
         title_mass += term.title_weight * rarity
         if weighed.span is not None:
             name[weighed.named] += weighed.document_idf * min(term.weight, LARGEST_NAME_WEIGHT)
@@ -158,7 +158,8 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
     titles = [term.title_weight for term in terms]
     chunks = [weighed.chunk for weighed in weighed_terms]
     share = 1.0 / mass if mass else 0.0
-    shares = [0.0 if one is None else weight * one.idf for one, weight in zip(chunks, weights, strict=True)]
+    asked = [0.0 if term.guessed else term.weight for term in terms]
+    shares = [0.0 if one is None else weight * one.idf for one, weight in zip(chunks, asked, strict=True)]
     in_spans, in_chunks, in_documents = map(
         _occurrences, ([weighed.span for weighed in weighed_terms], chunks, [one.document for one in weighed_terms])
     )

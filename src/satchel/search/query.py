@@ -14,7 +14,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import groupby
 
@@ -95,13 +95,18 @@ LONGEST_RUN = 255
 try every position of a run: ten thousand characters of base64 cost three seconds."""
 
 
+NAMES_WEIGHT, NAMES_BESIDE_NAMES = 1.0, 0.5
+"""Weight of a likely name from the caller, and beside a question that has telling names of its own."""
+
+
 class Zone(StrEnum):
-    """The zone of a line in a question."""
+    """The zone of a line in a question, or the likely names beside it."""
 
     TITLE = "title"
     PROSE = "prose"
     CODE = "code"
     TRACE = "trace"
+    NAMES = "names"
 
 
 _PASTED = frozenset({Zone.CODE, Zone.TRACE})
@@ -114,7 +119,7 @@ class QueryTerm:
     """A search term and its weight over all zones.
 
     `title_weight` and `prose_weight` are its weights in these zones alone (0 if it is not there). `line` is the number
-    of the first line with it, from 0.
+    of the first line with it, from 0. A `guessed` term is only among the likely names.
     """
 
     term: str
@@ -122,6 +127,7 @@ class QueryTerm:
     title_weight: float
     prose_weight: float = 0.0
     line: int = 0
+    guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,16 +240,33 @@ def _zones(lines: Sequence[str], error: str) -> Iterator[tuple[Zone, str]]:
             yield Zone.PROSE, line
 
 
-def _terms(zones: Sequence[tuple[Zone, str]]) -> tuple[QueryTerm, ...]:
+def with_names(query: Query, names: Sequence[str]) -> Query:
+    """Return the question with names that its answer probably uses: they are signals for the ranking, never filters.
+
+    They weigh less beside a question that names things itself, and do not count as words of the question.
+    """
+    is_telling = bool(query.trace.frames) or any(mention.form in TELLING_FORMS for mention in query.symbols)
+    line = " ".join(names)
+    known = {mention.text for mention in query.symbols}
+    guessed = [mention for mention in _symbols(line, Zone.NAMES) if mention.text not in known]
+    terms = _terms([*query.zones, (Zone.NAMES, line)], NAMES_BESIDE_NAMES if is_telling else NAMES_WEIGHT)
+    return replace(query, terms=terms, symbols=(*query.symbols, *guessed))
+
+
+def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = NAMES_WEIGHT) -> tuple[QueryTerm, ...]:
+    weights = _ZONE_WEIGHTS | {Zone.NAMES: names_weight}
     mass: dict[str, float] = {}
+    asked: set[str] = set()
     title: Counter[str] = Counter()
     prose: Counter[str] = Counter()
     first: dict[str, int] = {}
     for number, ((zone, line), share) in enumerate(zip(zones, _shares(zones), strict=True)):
         meaningful = [word for word in words.words(line) if words.is_meaningful(word)]
         for term, count in words.count_terms(meaningful).items():
-            mass[term] = mass.get(term, 0.0) + _ZONE_WEIGHTS[zone] * share * count
+            mass[term] = mass.get(term, 0.0) + weights[zone] * share * count
             first.setdefault(term, number)
+            if zone is not Zone.NAMES:
+                asked.add(term)
             if zone is Zone.TITLE:
                 title[term] += count
             elif zone is Zone.PROSE:
@@ -258,6 +281,7 @@ def _terms(zones: Sequence[tuple[Zone, str]]) -> tuple[QueryTerm, ...]:
             math.log2(1 + TITLE_WEIGHT * title[term]),
             math.log2(1 + PROSE_WEIGHT * prose[term]),
             first[term],
+            guessed=term not in asked,
         )
         for term, amount in mass.items()
     )
@@ -274,6 +298,9 @@ def _shares(zones: Sequence[tuple[Zone, str]]) -> list[float]:
 
 FORM_WEIGHTS = {"backticks": 3.0, "dotted": 2.0, "compound": 2.0, "call": 1.2, "capitalised": 1.0, "plain": 0.35}
 """Weight of a mention of a symbol by its form."""
+
+TELLING_FORMS = frozenset({"backticks", "dotted", "compound"})
+"""Forms of mentions that only code has."""
 
 
 def _symbols(line: str, zone: Zone) -> Iterator[Mention]:

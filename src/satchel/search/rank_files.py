@@ -219,7 +219,7 @@ def _evidence(query: Query, lexicon: Lexicon, scores: bm25.Scores, mentions: Men
         title_share(scores.title, scores.title_mass),
         spans_share(scores.span_matched, lexicon.span_count),
         min(float(mentions.symbol.max(initial=0.0)) / LARGEST_MENTION, 1.0),
-        len(query.terms),
+        sum(not term.guessed for term in query.terms),
     )
 
 

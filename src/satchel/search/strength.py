@@ -263,6 +263,14 @@ def _present(terms: Iterable[str], lexicons: Sequence[Lexicon]) -> set[str]:
     return present
 
 
+def present_names(names: Iterable[str], lexicons: Iterable[Lexicon]) -> list[str]:
+    """Return the names of which a term occurs anywhere: the others would only make the answer look weaker."""
+    terms = {name: {term for word in words.words(name) for term in words.terms_of(word)} for name in names}
+    searched = [lexicon for lexicon in lexicons if lexicon.chunk_count]
+    present = _present({term for every in terms.values() for term in every}, searched) if terms else set()
+    return [name for name, every in terms.items() if not present.isdisjoint(every)]
+
+
 def _occurrence(lexicon: Lexicon, terms: Sequence[str]) -> dict[str, bool]:
     """Return for each term whether it occurs."""
     postings = zip(terms, lexicon.postings(terms), strict=True)

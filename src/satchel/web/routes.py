@@ -23,7 +23,16 @@ from satchel.system import hook_log, telemetry
 from satchel.system.threads import in_thread
 from satchel.tokens import TOKENIZERS
 from satchel.types import CONTEXT_TYPES, Format, ShouldStop, View
-from satchel.vocabulary import Axis, ConfidenceTier, Domain, MemoryCategory, OutcomeStatus, RootCauseCategory, Strategy
+from satchel.vocabulary import (
+    PURPOSES,
+    Axis,
+    ConfidenceTier,
+    Domain,
+    MemoryCategory,
+    OutcomeStatus,
+    RootCauseCategory,
+    Strategy,
+)
 from satchel.web.access import Rights
 from satchel.web.middleware import (
     BUSY,
@@ -136,7 +145,7 @@ def offered(engine: Satchel) -> dict[str, Any]:
         "graph_formats": [Format.MARKDOWN, Format.JSON],
         "views": list(View),
         "tokenizers": list(TOKENIZERS),
-        "purposes": ["find", "edit"],
+        "purposes": [*PURPOSES],
         "lenses": list(dict.fromkeys((*lenses, *sorted(engine.opened.loaded.lenses)))),
         "categories": list(MemoryCategory),
         "domains": list(Domain),

@@ -36,7 +36,9 @@ class FormatWriter(Protocol):
         """Return opening and closing of the section with this title. `grouped`: the sections are groups by type."""
         ...
 
-    def item(self, item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True) -> str:
+    def item(
+        self, item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True, numbered: bool = False
+    ) -> str:
         """Return one item with its frame, in a view other than sections as its entities."""
         ...
 
@@ -68,7 +70,7 @@ def body_parts(request: RenderRequest, items: Sequence[ContextItem], format: For
         opening, closing = write.section(section.title, grouped=grouped) if section.title else ("", "")
         yield write.JOIN + opening if number else opening
         for position, item in enumerate(section.items):
-            text = write.item(item, request.view, show_code=request.show_code)
+            text = write.item(item, request.view, show_code=request.show_code, numbered=request.is_numbered)
             yield write.JOIN + text if position else text
         yield closing
 

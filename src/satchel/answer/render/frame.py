@@ -116,6 +116,8 @@ class RenderRequest:
     shown answers it well; `call_sites` are lines that list the callers of the definition in question. With `used` (the
     tokens of the text itself, see `render_with_usage`) the footer says how much of `limit` was used and why it
     `stopped` there. The first `related` shown definitions with neighbours are listed. `workspaces` answer together.
+    With `is_numbered` lines of files have their numbers in Markdown and plain text; `places` are lines that name other
+    places.
     """
 
     query: str = ""
@@ -146,6 +148,8 @@ class RenderRequest:
     used: int = 0
     stopped: str = ""
     workspaces: tuple[str, ...] = ()
+    is_numbered: bool = False
+    places: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +206,7 @@ def overview_lines(request: RenderRequest, items: Sequence[ContextItem]) -> list
     by their paths alone.
     """
     files = [item for item in items if file_path(item)]
-    if not request.overview or request.view is not View.SECTIONS or len(files) < LEAST_FILES:
+    if not request.overview or request.is_numbered or request.view is not View.SECTIONS or len(files) < LEAST_FILES:
         return []
     entries = [_file_entry(rank, item) for rank, item in enumerate(files[:FILES_LISTED], 1)]
     rows = _fitted(entries, request.limit * LIST_SHARE * CHARACTERS_PER_TOKEN if request.limit else float("inf"))
@@ -268,6 +272,7 @@ def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[FooterNo
     omitted_label = HANDLED_LABEL if any(omission.handle for omission in request.overflow) else OMITTED_LABEL
     references = reference_lines(request.shown_before, request.shown_before_more)
     every = (
+        FooterNote("places", "Place", request.places, is_listed=True),
         FooterNote("sources", "Sources", sources[:SOURCES_SHOWN], max(len(sources) - SOURCES_SHOWN, 0)),
         FooterNote("summaries", "Given summary", _summary_entries(request, items), is_listed=True),
         FooterNote("related", "Related", related_entries(items)[: request.related], is_listed=True),

@@ -40,7 +40,13 @@ def section(title: str, *, grouped: bool) -> tuple[str, str]:
     return (f'{{"title":{dumped(title)},"items":[', "]}") if grouped else ("", "")
 
 
-def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True) -> str:
+def item(
+    item: ContextItem,
+    view: View = View.SECTIONS,
+    *,
+    show_code: bool = True,
+    numbered: bool = False,  # noqa: ARG001 - the protocol of all formats; each piece has its first line
+) -> str:
     """Return one object, in a view one per entity: a file has `path` and `ranges`, a record `title` and `text`."""
     if view is not View.SECTIONS:
         return ",".join(_entity(item, one, view, show_code=show_code) for one in entities(item, view))

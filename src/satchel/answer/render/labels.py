@@ -105,16 +105,24 @@ def touches(earlier: Piece, later: Piece) -> bool:
     return later.start == earlier.end + 1
 
 
-def labelled(pieces: Iterable[Piece], *, shown: bool) -> str:
-    """Return the pieces of a file, each below its label. With `shown`, touching pieces share a label where possible."""
+def labelled(pieces: Iterable[Piece], *, shown: bool, numbered: bool = False) -> str:
+    """Return the pieces of a file, each below its label. With `shown`, touching pieces share a label where possible.
+
+    `numbered` puts its number and a tab before each line; text in the place of other lines has none.
+    """
     rows: list[str] = []
     for piece in joined_pieces(pieces) if shown else pieces:
         # Without their lines the labels are outside of a block.
         label = piece if shown else replace(piece, name=plain_name(piece.name))
         rows.append(_label(label, shown_range(piece) if shown else line_range(piece)))
         if shown:
-            rows.append(piece.text)
+            rows.append(numbered_text(piece) if numbered and _is_exact(piece) else piece.text)
     return "\n".join(rows)
+
+
+def numbered_text(piece: Piece) -> str:
+    """Return the lines of a piece, each after its number and a tab."""
+    return "\n".join(f"{number}\t{line}" for number, line in enumerate(piece.text.split("\n"), piece.start))
 
 
 def _label(piece: Piece, lines: str) -> str:

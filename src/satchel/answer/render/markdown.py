@@ -53,14 +53,14 @@ def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - 
     return f"## {title}\n\n", ""
 
 
-def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True) -> str:
+def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True, numbered: bool = False) -> str:
     """Return a file as heading and fence, a record as title line and fence, then a blank line."""
     if view is not View.SECTIONS:
         return "".join(_entity(item, one, view, show_code=show_code) for one in entities(item, view))
     path = file_path(item)
     if not path:
         return f"{_title_line(item)}\n{fenced(item, record_body(item))}\n\n"
-    body = labelled(item.pieces, shown=show_code)
+    body = labelled(item.pieces, shown=show_code, numbered=numbered)
     return f"### {quoted_path(path)}\n{fenced(item, body) if show_code else body}\n\n"
 
 

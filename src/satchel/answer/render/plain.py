@@ -44,14 +44,16 @@ def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - 
     return f"=== {title} ===\n\n", ""
 
 
-def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True) -> str:
+def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True, numbered: bool = False) -> str:
     """Return the block of one item, then a blank line."""
     if view is not View.SECTIONS:
         return "".join(_entity(item, one, view, show_code=show_code) for one in entities(item, view))
     path = file_path(item)
     if path:
         return _block(
-            item, f"{'file' if show_code else 'places'} {quoted_path(path)}", labelled(item.pieces, shown=show_code)
+            item,
+            f"{'file' if show_code else 'places'} {quoted_path(path)}",
+            labelled(item.pieces, shown=show_code, numbered=numbered),
         )
     mark = "" if item.detail is Detail.FULL else f" ({item.detail})"
     return _block(item, f"{quote(heading(item))}{mark}", record_body(item))

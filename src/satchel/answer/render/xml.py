@@ -41,7 +41,13 @@ def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - 
     return f'<section name="{_quoted(title)}">\n', "</section>\n"
 
 
-def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True) -> str:
+def item(
+    item: ContextItem,
+    view: View = View.SECTIONS,
+    *,
+    show_code: bool = True,
+    numbered: bool = False,  # noqa: ARG001 - the protocol of all formats; each piece has its first line
+) -> str:
     """Return a `file` with its `lines`, or a `record`; line breaks at both ends of their text are not part of it."""
     if view is not View.SECTIONS:
         return "".join(_entity(item, one, view, show_code=show_code) for one in entities(item, view))

@@ -1,0 +1,97 @@
+"""An answer for an agent with tools: what is sure with line numbers, and other places by their best line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from satchel import Satchel
+from satchel.answer.request import MOST_PLACES
+from satchel.answer.write import PLACES_PER_FILE
+from satchel.errors import UsageError
+from satchel.testing import TinyRepository
+from satchel.types import Context
+from tests.rendered import parse
+
+PLACE = re.compile(r"Place: (\S+):(\d+)-(\d+)(?: (\S+))?: (\d+) (.+?) ([a-z2-7]{8})")
+STEPS = "".join(f"    parcel_{number} = weigh(parcel, {number})\n" for number in range(9))
+FILES = {
+    "depot/scale.py": f'"""Scales."""\n\nimport os\n\nHEAVIEST_PARCEL = 31_500\n\n\ndef weigh_parcel(parcel):\n{STEPS}'
+    "    return parcel.weight > HEAVIEST_PARCEL\n",
+    **{
+        f"depot/door{number}.py": f"def weigh_{number}(parcel):\n    return scale.weigh(parcel, {number}) and heavy\n"
+        for number in range(12)
+    },
+    "depot/many.py": "".join(
+        f"def heavy_parcel_{number}(shelf):\n    return weigh(shelf.parcel[{number}])\n\n\n" for number in range(9)
+    ),
+}
+QUESTION = "when is a parcel too heavy to weigh"
+
+
+@pytest.fixture(scope="module")
+def satchel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel]:
+    folder = tmp_path_factory.mktemp("places")
+    repository = TinyRepository(folder / "depot")
+    repository.commit("Weigh parcels", FILES)
+    with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(folder / "home")}) as engine:
+        engine.index()
+        yield engine
+
+
+def ask(satchel: Satchel, **options: Any) -> Context:
+    return satchel.assemble(QUESTION, **{"purpose": "find", "types": ["code"]} | options)
+
+
+def places(context: Context) -> list[tuple[str, ...]]:
+    return [match.groups() for match in PLACE.finditer(context.text)]
+
+
+@pytest.mark.parametrize("layout", ["markdown", "plain"])
+def test_every_line_of_a_file_has_its_number(satchel: Satchel, layout: str) -> None:
+    context = ask(satchel, format=layout)
+    assert "2\t    return weigh(shelf.parcel[0])\n" in context.text
+    read = parse(context.text, layout, numbered=True)
+    shown = {item.title: "\n".join(piece.text for piece in item.pieces) for item in context.items}
+    assert {item.path: "\n".join(piece.text for piece in item.pieces) for item in read} == shown
+
+
+def test_structured_formats_have_the_first_line_of_each_piece_instead(satchel: Satchel) -> None:
+    answer = json.loads(ask(satchel, format="json").text)
+    assert "\t" not in json.dumps(answer["context"])
+    assert "<" not in ask(satchel, format="xml").text.partition("9\t")[1]
+
+
+def test_other_places_have_range_name_best_line_and_handle(satchel: Satchel) -> None:
+    context = ask(satchel)
+    shown = {item.title for item in context.items}
+    rows = places(context)
+    assert 1 < len(rows) <= MOST_PLACES
+    for path, start, end, _, number, line, handle in rows:
+        text = FILES[path].split("\n")
+        assert int(start) <= int(number) <= int(end)
+        assert text[int(number) - 1].strip().startswith(line.rstrip("…"))
+        assert satchel.expand([handle]).items
+    assert max(sum(path == other for other, *_ in rows) for path, *_ in rows) <= PLACES_PER_FILE
+    assert "depot/scale.py" in shown | {path for path, *_ in rows}
+
+
+def test_it_is_shorter_than_the_answer_for_a_reader_and_names_what_that_shows(satchel: Satchel) -> None:
+    long, short = satchel.assemble(QUESTION, types=["code"]), ask(satchel)
+    assert short.usage.used < long.usage.used
+    assert "import os" not in short.text
+
+
+def test_the_budget_holds(satchel: Satchel) -> None:
+    for budget in (80, 150, 300, 700):
+        context = ask(satchel, max_tokens=budget)
+        assert context.usage.used <= budget
+
+
+def test_an_unknown_purpose_is_refused_with_the_choices(satchel: Satchel) -> None:
+    with pytest.raises(UsageError, match="read, find, edit"):
+        ask(satchel, purpose="look")

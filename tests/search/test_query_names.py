@@ -1,0 +1,76 @@
+"""Likely names from the caller are signals: they lift what defines them, and cost nothing where they are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from satchel import Satchel
+from satchel.errors import UsageError
+from satchel.search.query import NAMES_BESIDE_NAMES, NAMES_WEIGHT, analyse, with_names
+from satchel.testing import TinyRepository
+
+FILES = {
+    "shop/limits.py": "MAX_OPEN_CARTS = 12\n\n\ndef refuse(cart):\n    return cart.number > MAX_OPEN_CARTS\n",
+    "shop/page.py": "def show(page):\n    for visitor in page.visitors:\n        visitor.greet(page)\n",
+    "shop/mail.py": "def remind(visitor):\n    visitor.send('your page is waiting')\n",
+}
+QUESTION = "why can a visitor of the page not put more things aside"
+
+
+@pytest.fixture(scope="module")
+def satchel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel]:
+    folder = tmp_path_factory.mktemp("names")
+    repository = TinyRepository(folder / "shop")
+    repository.commit("Open the shop", FILES)
+    with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(folder / "home")}) as engine:
+        engine.index()
+        yield engine
+
+
+def first(satchel: Satchel, *names: str) -> str:
+    return satchel.assemble(QUESTION, names=names, types=["code"]).items[0].title
+
+
+def test_a_likely_name_leads_to_its_definition(satchel: Satchel) -> None:
+    assert first(satchel) != "shop/limits.py"
+    assert first(satchel, "MAX_OPEN_CARTS", "cart_limit") == "shop/limits.py"
+
+
+def test_names_that_occur_nowhere_change_nothing_and_are_not_told_as_missing(satchel: Satchel) -> None:
+    plain, named = (satchel.assemble(QUESTION, names=names) for names in ((), ("frobnicator", "zzyzx_quota")))
+    assert plain.text == named.text
+    assert "frobnicator" not in named.meta["missing_terms"]
+
+
+def test_names_do_not_make_a_question_about_something_else_look_answered(satchel: Satchel) -> None:
+    plain = satchel.assemble("which driver handles bluetooth pairing")
+    named = satchel.assemble("which driver handles bluetooth pairing", names=["visitor", "page"])
+    assert plain.meta["missing_terms"] == named.meta["missing_terms"]
+    assert named.meta["strength"] <= plain.meta["strength"] + 0.01
+
+
+def test_a_saved_answer_with_names_is_replayed_with_them(satchel: Satchel) -> None:
+    request = satchel.request(QUESTION, names="MAX_OPEN_CARTS, refuse")
+    assert request.names == ("MAX_OPEN_CARTS", "refuse")
+
+
+def test_a_name_weighs_less_beside_a_question_that_names_things_itself() -> None:
+    vague, telling = (
+        {term.term: term.weight for term in with_names(analyse(text), ["quota"]).terms}
+        for text in ("why is it slow", "why is `read_all` slow")
+    )
+    assert NAMES_BESIDE_NAMES < NAMES_WEIGHT
+    assert telling["quota"] < vague["quota"]
+
+
+def test_only_terms_that_the_question_lacks_count_as_guessed() -> None:
+    terms = {term.term: term.guessed for term in with_names(analyse("the page is slow"), ["page", "quota"]).terms}
+    assert (terms["page"], terms["quota"]) == (False, True)
+
+
+@pytest.mark.parametrize("names", [["x" * 101], [f"name{number}" for number in range(31)], 7, [7]])
+def test_impossible_names_are_refused(satchel: Satchel, names: object) -> None:
+    with pytest.raises(UsageError, match="names"):
+        satchel.request(QUESTION, names=names)  # type: ignore[arg-type]
