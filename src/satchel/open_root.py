@@ -445,29 +445,45 @@ class _Attempts:
 
     def __iter__(self) -> Iterator[AbstractContextManager[Sequence[State]]]:
         for self._is_last in (False, True):
-            yield self._attempt()
+            stack = ExitStack()
+            try:
+                states = [self._state(name, root, stack) for name, root in self._roots.items()]
+            except StoreError as error:
+                stack.close()
+                if not self._recovers(error):
+                    raise
+                continue
+            yield self._attempt(stack, states)
             if self._is_done:
                 return
 
     @contextmanager
-    def _attempt(self) -> Iterator[Sequence[State]]:
+    def _attempt(self, stack: ExitStack, states: Sequence[State]) -> Iterator[Sequence[State]]:
         """Yield the states; what fails inside for a reason that another try may remove is dropped."""
-        has_failed = False
         try:
-            with ExitStack() as stack:
-                yield [self._state(name, root, stack) for name, root in self._roots.items()]
-        except UnreachableStoreError:  # lost meanwhile: another server of the address may answer
-            if self._is_last:
+            with stack:
+                yield states
+        except StoreError as error:
+            if not self._recovers(error):
                 raise
-            return
-        except StoreError:
-            if self._is_last or not any(root.store.damage or root.memory_damage for root in self._roots.values()):
-                raise
-            has_failed = True  # a damaged memory is left out of the second answer
+        else:
+            self._is_done = self._is_last or not self._repaired()
+
+    def _recovers(self, error: StoreError) -> bool:
+        """Return whether another try is worth it: a server was lost, or a store is damaged, which is repaired now.
+
+        A damaged memory is left out of the second answer.
+        """
+        if self._is_last or isinstance(error, UnreachableStoreError):
+            return not self._is_last
+        return self._repaired() or any(root.memory_damage for root in self._roots.values())
+
+    def _repaired(self) -> bool:
+        """Build damaged indexes again; return whether there was one."""
         damaged = [root for root in self._roots.values() if root.store.damage]
-        self._is_done = self._is_last or not (has_failed or damaged)
-        for root in () if self._is_done else damaged:
+        for root in damaged:
             self._rebuilt[root] = root.index().notes
+        return bool(damaged)
 
     def _state(self, name: str, root: OpenRoot, stack: ExitStack) -> State:
         store = stack.enter_context(root.store.snapshot())

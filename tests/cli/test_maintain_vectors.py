@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from satchel import Satchel as Engine
 from satchel.cli.commands.maintain import vector_data, vector_summary
 from satchel.index.options import VectorCounts, VectorReport
 from satchel.testing import HashEmbedder, TinyRepository
@@ -54,7 +53,6 @@ def test_vectors_are_made_after_the_words(
     shop: TinyRepository, satchel: Satchel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert shop.root.exists()
-    monkeypatch.setattr(Engine, "embedder", property(lambda _: HashEmbedder()))
     monkeypatch.setattr("satchel.index.vectors.IndexVectors.embedder", property(lambda _: HashEmbedder()))
     found = satchel("index", "--json").json
     assert found["vectors"]["made"] == 2
@@ -95,7 +93,6 @@ def test_status_says_how_far_the_vectors_are(
     assert shop.root.exists()
     assert "vectors       none: words alone answer, `satchel doctor` says why\n" in satchel("status").out
     assert satchel("status", "--json").json["vectors"] == {"embedder": None, "kinds": {}, "failure": None}
-    monkeypatch.setattr(Engine, "embedder", property(lambda _: HashEmbedder()))
     monkeypatch.setattr("satchel.index.vectors.IndexVectors.embedder", property(lambda _: HashEmbedder()))
     assert "vectors       nothing to embed yet, by hash@1\n" in satchel("status").out
     satchel("index", "--no-vectors")

@@ -28,7 +28,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "c1ee046496f98af2ad8288b255062c7e7de19adea7d34c44fb1389aa31e82ddc"
+TOOLS_HASH = "f10f06cf819fee5eb6c9fd06ad6ee237f67a9c53135717831870fca00cb8fc2c"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 2_000

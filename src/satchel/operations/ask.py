@@ -63,8 +63,7 @@ PATHS = Parameter("paths", Shape.TEXTS, "Path globs: only these.", flags=("--pat
 SEARCHES = Parameter("searches", Shape.TEXTS, "Only these search methods.", choices=tuple(map(str, SearchStrategy)),
                      aliases=("strategies",))  # fmt: skip
 
-NAMES = Parameter("names", Shape.TEXTS, "4 to 10 identifiers or words that the code probably uses: signals, "
-                  "never filters.", flags=("--names",))  # fmt: skip
+NAMES = Parameter("names", Shape.TEXTS, "4 to 10 identifiers that the code may use: signals only.", flags=("--names",))
 
 WORKSPACE = text("workspace", "A registered workspace, or several as web,api; this root by default.")
 
@@ -226,7 +225,7 @@ CONTEXT_QUERY = Operation(
     json.CONTEXT.schema,
     "Ask this first, before reading files to understand or change something; diff shows what your changes affect. "
     "Not for a file whose path you know.",
-    leading=("question", "names", "max_tokens", "types", "paths", "diff"),
+    leading=("question", "names", "max_tokens", "types", "diff"),
 )
 
 SEARCH = Operation(
