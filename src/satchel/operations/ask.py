@@ -63,7 +63,7 @@ PATHS = Parameter("paths", Shape.TEXTS, "Path globs: only these.", flags=("--pat
 SEARCHES = Parameter("searches", Shape.TEXTS, "Only these search methods.", choices=tuple(map(str, SearchStrategy)),
                      aliases=("strategies",))  # fmt: skip
 
-NAMES = Parameter("names", Shape.TEXTS, "4 to 10 identifiers that the code may use: signals only.", flags=("--names",))
+NAMES = Parameter("names", Shape.TEXTS, "4 to 10 likely identifiers in the code.", flags=("--names",))
 
 WORKSPACE = text("workspace", "A registered workspace, or several as web,api; this root by default.")
 
