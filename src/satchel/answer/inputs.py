@@ -8,14 +8,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from satchel.answer.candidates import Candidate, record_candidate
+from satchel.answer.candidates import Candidate, Step, lines_size, record_candidate
 from satchel.answer.companions import compacted, followers, import_lines
 from satchel.answer.fill_policy import ITEM_SHARE, level_of, shares_budget
 from satchel.answer.freshness import Freshener
+from satchel.answer.groups import Group, subtract
 from satchel.answer.plans import PlannedSection, role_is_asked
 from satchel.answer.request import AssembleRequest
 from satchel.answer.search import Searched, Workbench, section_floor
-from satchel.answer.sections import MOST_OMISSIONS, Section, by_priority, highest_priority, priority
+from satchel.answer.sections import MOST_OMISSIONS, Follow, Section, by_priority, highest_priority, priority
 from satchel.answer.source_lines import Lines
 from satchel.answer.truncation import strategy
 from satchel.safety import sanitize
@@ -103,6 +104,8 @@ def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[
         candidates = _on_one_scale([candidates for _, candidates, _ in workspaces], planned)
     lines = {path: text for *_, texts in workspaces for path, text in texts.items()}
     imports = import_lines(lines, searched.bench.lines.outline) if request.imports else None
+    follow = followers(imports, searched.terms)
+    follow = _following_without_prose(follow) if request.places else follow
     level = level_of(planned, candidates)
     leveled = [replace(candidate, value=level + candidate.value) for candidate in candidates]
     return Section(
@@ -112,7 +115,7 @@ def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[
         lines,
         planned.limit,
         reserve=request.reserves.get(planned.kind, 0),
-        follow=followers(imports, searched.terms),
+        follow=follow,
         title=planned.title,
         level=level,
         best=max((candidate.value for candidate in leveled if not candidate.is_lifted), default=-math.inf),
@@ -189,6 +192,8 @@ def _candidates(
         parts = current.candidates(request.whole_item_tokens, terms, shortener)
         if request.context_lines:
             parts = [part.widened(request.context_lines, len(current.lines.lines)) for part in parts]
+        if request.places:
+            parts = [_without_prose(part, current.lines) for part in parts]
         parts = parts if request.change is None else compacted(parts, request.change, current.lines)
         candidates += parts
         for candidate in parts:
@@ -199,6 +204,27 @@ def _candidates(
                 keep(listed, priority(candidate))
     failures = [replace(one, message=f"{bench.prefix}{one.message}") for one in freshener.failures]
     return candidates, lines, failures
+
+
+def _without_prose(candidate: Candidate, lines: Lines) -> Candidate:
+    """Return a candidate of code without its long comments after their first sentence."""
+    location = candidate.chunk.location
+    if candidate.kind is not Kind.CODE or location is None:
+        return candidate
+    if not any(first <= location.end_line and last >= location.start_line for first, last in lines.prose):
+        return candidate
+    kept = [piece for step in candidate.steps[:1] for piece in subtract(step.ranges, lines.prose)]
+    if not kept:
+        return candidate
+    return candidate.trimmed(lambda shown: subtract(shown, lines.prose), sum(lines_size(lines, *one) for one in kept))
+
+
+def _following_without_prose(follow: Follow) -> Follow:
+    def shorter(candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
+        made = follow(candidate, step, group)
+        return [one if group.lines is None else _without_prose(one, group.lines) for one in made]
+
+    return shorter
 
 
 def _record(

@@ -49,10 +49,9 @@ def _session(group: Group) -> str:
     return group.key.rpartition("/")[0]
 
 
-def _rank(group: Group) -> tuple[float, float, str]:
-    """Return files by their file score, records by their value; ties by id."""
-    best = max(candidate.value for candidate, _ in group.picks)
-    return (-max(candidate.hit.file_score for candidate, _ in group.picks), -best, group.key)
+def _rank(group: Group) -> tuple[float, str]:
+    """Return groups by the value of their best piece; ties by id."""
+    return -max(candidate.value for candidate, _ in group.picks), group.key
 
 
 def _file_item(group: Group, key: bytes) -> ContextItem:

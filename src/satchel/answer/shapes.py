@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.answer.items import shortened
 from satchel.answer.plans import ROLE_KINDS
 from satchel.answer.render.labels import file_path, record_body
-from satchel.answer.render.markdown import GAP_LINE
+from satchel.answer.render.labels import GAP
 from satchel.answer.request import check_limit
 from satchel.answer.source_lines import FileLines, Lines, Unreadable
 from satchel.errors import UsageError
@@ -337,8 +337,8 @@ def _joined(lines: Mapping[int, str]) -> str:
     rows: list[str] = []
     previous: int | None = None
     for number, text in lines.items():
-        if previous is not None and number != previous + 1 and rows[-1].strip() != GAP_LINE:
-            rows.append(GAP_LINE)
+        if previous is not None and number != previous + 1 and rows[-1].strip() != GAP:
+            rows.append(GAP)
         rows.append(text)
         previous = number
     return "\n".join(rows)

@@ -7,11 +7,12 @@ hash tells the caller that it differs.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -32,6 +33,10 @@ CACHED_BYTES = 32_000_000
 
 LINE_OVERHEAD_BYTES = 64
 """Memory of a line in Python besides its characters, rounded up."""
+
+FIRST_SENTENCE, LEAST_PROSE, LONGEST_PROSE = 3, 4, 400
+"""Most lines of the first sentence of a comment, fewest lines of it that are left out (more than the gap that is closed
+anyway), and most lines of a doc string."""
 
 RESTED_NS = 2_000_000_000
 """A file that changed more recently may change again without another time stamp (docs/decisions/0031)."""
@@ -81,6 +86,14 @@ class Lines:
     def text(self, start: int, end: int) -> str:
         """Return lines `start`..`end` (1-based, inclusive), each with its line end."""
         return "\n".join(self.lines[start - 1 : end]) + "\n"
+
+    @property
+    def prose(self) -> tuple[Range, ...]:
+        """Return the lines of long doc comments after their first sentence; found once while the lines are kept."""
+        found: tuple[Range, ...] | None = self.derived.get("prose")
+        if found is None:
+            found = self.derived["prose"] = tuple(prose_of(self.lines))
+        return found
 
     def seams(self, start: int, end: int) -> set[int]:
         """Return the lines after `start` up to `end` (1-based) that differ in another way than the line before."""
@@ -249,6 +262,41 @@ def outline_of(lines: Lines, *, is_note: bool = False) -> Outline:
         return outline_file(lines.path, "\n".join(lines.lines))[1]
     except (RecursionError, MemoryError):  # nesting or size beyond anything written by hand
         return Outline("", (), parsed=False)
+
+
+_COMMENT = re.compile(r"\s*(?://|/?\*(?![\w*(])|/\*|#(?![!\[]|(?:include|define|if|ifdef|ifndef|else|elif|endif|undef|pragma)\b)|--\s|;;)")
+_DOC_STRING = re.compile(r"\s*[rRbBuUfF]{0,2}(\"{3}|'{3})")
+_WORD = re.compile(r"\w")
+_SENTENCE_END = re.compile(r"[.!?:;]['\")\]`*]*\s*$|^\W*$")
+
+
+def prose_of(lines: Sequence[str]) -> Iterator[Range]:
+    """Yield the lines of doc strings and of whole-line comments after their first sentence, if they are many."""
+    number = 0
+    while number < len(lines):
+        end = _end_of_prose(lines, number)
+        first = number
+        if not _WORD.search(_DOC_STRING.sub("", lines[first], count=1)):
+            first += 1  # the text begins on the next line
+        while first < min(end, number + FIRST_SENTENCE) and not _SENTENCE_END.search(lines[first]):
+            first += 1
+        if end - first > LEAST_PROSE:
+            yield first + 2, end
+        number = max(end, number + 1)
+
+
+def _end_of_prose(lines: Sequence[str], first: int) -> int:
+    """Return the number (from 1) of the last line of the comment or doc string that begins with this line, else 0."""
+    opening = _DOC_STRING.match(lines[first])
+    if opening is None:
+        end = first
+        while end < len(lines) and _COMMENT.match(lines[end]):
+            end += 1
+        return end if end > first else 0
+    if lines[first].count(opening[1]) > 1:
+        return 0
+    closing = (number for number in range(first + 1, min(first + LONGEST_PROSE, len(lines))) if opening[1] in lines[number])
+    return next(closing, -1) + 1
 
 
 def trimmed(lines: Lines, start: int, end: int) -> tuple[Range, int]:

@@ -33,7 +33,7 @@ from satchel.safety.sanitize import clean_field, marks, plain_name
 from satchel.safety.trust import handle
 from satchel.search.chunks import GIVEN_ORIGIN
 from satchel.tokens import TokenCounter, counter
-from satchel.types import Context, ContextItem, Failure, Format, Kind, Omission, Range, ShownBefore, Trust, Usage
+from satchel.types import Context, ContextItem, Detail, Failure, Format, Kind, Omission, Range, ShownBefore, Trust, Usage
 
 LEAST_NOTED = 300
 """Smallest budget (tokens) whose footer states the tokens used."""
@@ -257,6 +257,7 @@ class _Page:
             count = 0 if request.places else OMISSIONS_SHOWN
             named = tuple(_omission(packing, *row, 0) for row in omitted[:count])
             stop, more = STOPS.get(stopped, Stop.COMPLETE), len(omitted) - len(named)
+            stop = Stop.NAMED if stop is Stop.NOT_WORTH_IT and shown.places else stop
             shown = replace(shown, limit=request.max_tokens, stopped=stop, overflow=named, overflow_more=more)
         text, used = render_with_usage(shown, items, request.format, filling.tokens.count)
         return Fitted(packing, text, used, tuple(items), stopped)
@@ -449,6 +450,7 @@ def _omission(packing: Packing, section: Section, candidate: Candidate, budget: 
     chunk = candidate.chunk
     location = chunk.location
     ranges = candidate.steps[0].ranges if candidate.steps else ()
+    own = ranges if candidate.steps and candidate.steps[0].detail is Detail.FULL else ranges[-1:]
     content_hash = location.content_hash if location is not None else ""
     rest = _rest(packing, section, candidate)
     return Omission(
@@ -459,9 +461,9 @@ def _omission(packing: Packing, section: Section, candidate: Candidate, budget: 
         reason=packing.rejected[section][candidate],
         budget=budget,
         path=location.path if location is not None else "",
-        start=ranges[-1][0] if ranges else 0,
-        end=ranges[-1][1] if ranges else 0,
-        handle="" if chunk.origin == GIVEN_ORIGIN else handle(chunk.id, content_hash, rest or ranges[-1:]),
+        start=own[0][0] if own else 0,
+        end=own[-1][1] if own else 0,
+        handle="" if chunk.origin == GIVEN_ORIGIN else handle(chunk.id, content_hash, rest or own),
         content_hash=content_hash,
         rest=rest,
     )

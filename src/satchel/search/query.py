@@ -95,7 +95,7 @@ LONGEST_RUN = 255
 try every position of a run: ten thousand characters of base64 cost three seconds."""
 
 
-NAMES_WEIGHT, NAMES_BESIDE_NAMES = 1.0, 0.5
+NAMES_WEIGHT, NAMES_BESIDE_NAMES = 2.0, 0.5
 """Weight of a likely name from the caller, and beside a question that has telling names of its own."""
 
 

@@ -57,6 +57,9 @@ OMISSIONS_ROOM = 60
 CONTINUED = "more of"
 """Marks a place in a long function that is shown in part: its handle leads to what is left of the function."""
 
+PLACES = "places"
+"""The key of the note that names places besides what is shown."""
+
 OMITTED_LABEL = "Left out"
 HANDLED_LABEL = "Left out (satchel expand HANDLE)"
 
@@ -94,6 +97,7 @@ class Stop(StrEnum):
     """The reason why an answer has no more items, in the words of its footer."""
 
     NOT_WORTH_IT = "the rest was not worth it"
+    NAMED = "the best of the rest are named as places"
     FULL = "full"
     COMPLETE = "everything relevant is shown"
 
@@ -272,7 +276,7 @@ def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[FooterNo
     omitted_label = HANDLED_LABEL if any(omission.handle for omission in request.overflow) else OMITTED_LABEL
     references = reference_lines(request.shown_before, request.shown_before_more)
     every = (
-        FooterNote("places", "Place", request.places, is_listed=True),
+        FooterNote(PLACES, "Place", request.places, is_listed=True),
         FooterNote("sources", "Sources", sources[:SOURCES_SHOWN], max(len(sources) - SOURCES_SHOWN, 0)),
         FooterNote("summaries", "Given summary", _summary_entries(request, items), is_listed=True),
         FooterNote("related", "Related", related_entries(items)[: request.related], is_listed=True),
@@ -290,8 +294,14 @@ def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[FooterNo
 
 
 def note_lines(request: RenderRequest, items: Sequence[ContextItem]) -> str:
-    """Return the notes as lines of text, each with the line break before it."""
-    return "".join(f"\n{note.label}: {line}" for note in notes(request, items) for line in note.lines)
+    """Return the notes except the places as lines of text, each with the line break before it."""
+    shown = (note for note in notes(request, items) if note.key != PLACES)
+    return "".join(f"\n{note.label}: {line}" for note in shown for line in note.lines)
+
+
+def place_lines(request: RenderRequest) -> str:
+    """Return the places as lines of text. The dash keeps a path from looking like a mark of the layout."""
+    return "".join(f"- {line}\n" for line in request.places)
 
 
 def _type_counts(items: Sequence[ContextItem]) -> tuple[str, ...]:

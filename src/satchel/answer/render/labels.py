@@ -46,6 +46,9 @@ SECTION_SEPARATOR = " > "
 FILES_SHOWN = 5
 """Most files named below a commit; most commits touch no more, and a list of hundreds would hide its text."""
 
+GAP = "…"
+"""Stands for missing lines. One token with its line break; three dots would be valid code in some languages."""
+
 _LINE_END = "\n"
 _HASH_SHOWN = 7
 _DAY = len("2024-05-01")
@@ -108,16 +111,27 @@ def touches(earlier: Piece, later: Piece) -> bool:
 def labelled(pieces: Iterable[Piece], *, shown: bool, numbered: bool = False) -> str:
     """Return the pieces of a file, each below its label. With `shown`, touching pieces share a label where possible.
 
-    `numbered` puts its number and a tab before each line; text in the place of other lines has none.
+    `numbered` puts its number and a tab before each line; text in the place of other lines has none. Then the pieces of
+    one definition share a label, and missing lines between them are one line: `… 12-20`.
     """
     rows: list[str] = []
+    before: Piece | None = None
     for piece in joined_pieces(pieces) if shown else pieces:
         # Without their lines the labels are outside of a block.
         label = piece if shown else replace(piece, name=plain_name(piece.name))
-        rows.append(_label(label, shown_range(piece) if shown else line_range(piece)))
+        if numbered and before is not None and _is_one_definition(before, piece):
+            rows.append(f"{GAP} {before.end + 1}-{piece.start - 1}")
+        else:
+            rows.append(_label(label, shown_range(piece) if shown else line_range(piece)))
         if shown:
             rows.append(numbered_text(piece) if numbered and _is_exact(piece) else piece.text)
+        before = piece
     return "\n".join(rows)
+
+
+def _is_one_definition(before: Piece, piece: Piece) -> bool:
+    is_same = bool(piece.name) and (before.name, before.freshness) == (piece.name, piece.freshness)
+    return is_same and _is_exact(before) and _is_exact(piece) and piece.start > before.end + 1
 
 
 def numbered_text(piece: Piece) -> str:

@@ -14,8 +14,9 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from satchel.answer.render.frame import RenderRequest, counts_line, head_lines, note_lines
+from satchel.answer.render.frame import RenderRequest, counts_line, head_lines, note_lines, place_lines
 from satchel.answer.render.labels import (
+    GAP,
     ShownEntity,
     colonless,
     entities,
@@ -33,10 +34,6 @@ from satchel.answer.render.labels import (
 from satchel.types import ContextItem, Detail, Piece, View
 
 JOIN = ""
-
-GAP_LINE = "…"
-"""Separates two ranges with lines missing between them. One token with its line break; three dots would be valid code
-in some languages."""
 
 _BACKTICKS = re.compile("`{3,}")
 _LANGUAGE = re.compile(r"[A-Za-z][\w+#.-]*", re.ASCII)
@@ -65,8 +62,10 @@ def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = Tru
 
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
-    """Return the footer: counts, then the notes."""
-    return f"---\n*{counts_line(request, items)}*{note_lines(request, items)}"
+    """Return the places, then the footer: counts and notes."""
+    places = place_lines(request)
+    listed = f"## Places\n{places}\n" if places else ""
+    return f"{listed}---\n*{counts_line(request, items)}*{note_lines(request, items)}"
 
 
 def _title_line(item: ContextItem) -> str:
@@ -115,6 +114,6 @@ def _gapped(item: ContextItem, pieces: Sequence[Piece]) -> str:
     texts = [pieces[0].text]
     for earlier, later in pairwise(pieces):
         if not touches(earlier, later):
-            texts.append(GAP_LINE)
+            texts.append(GAP)
         texts.append(later.text)
     return fenced(item, "\n".join(texts)) + "\n\n"

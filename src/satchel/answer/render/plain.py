@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel.answer.render.frame import RenderRequest, counts_line, head_lines, note_lines
+from satchel.answer.render.frame import RenderRequest, counts_line, head_lines, note_lines, place_lines
 from satchel.answer.render.labels import (
     ShownEntity,
     colonless,
@@ -60,8 +60,10 @@ def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = Tru
 
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
-    """Return the footer: counts, then the notes."""
-    return f"{counts_line(request, items)}{note_lines(request, items)}"
+    """Return the places, then the footer: counts and notes."""
+    places = place_lines(request)
+    listed = f"Places:\n{places}\n" if places else ""
+    return f"{listed}{counts_line(request, items)}{note_lines(request, items)}"
 
 
 def _block(item: ContextItem, title: str, body: str) -> str:
