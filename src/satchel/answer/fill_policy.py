@@ -41,6 +41,10 @@ of `USUAL_BUDGET` tokens. On 296 issues 2.2 spends 17 % fewer tokens and loses .
 FIND_RANGE = 0.9
 """The same where only the sure places are shown, and the others are named."""
 
+FIND_TOKENS = 1_800
+"""Most tokens of an answer that names places, too, for the usual budget. Without it more is shown of each file, and the
+places come later: of 62 issues .488 of the ranges are reached within 1,000 tokens, with it .542."""
+
 USUAL_BUDGET = 4_000
 
 RANGE_PER_DOUBLING = 0.5
@@ -105,11 +109,12 @@ def fill_policy(
     """Return the policy for an answer of this strength, and its remarks for the reader."""
     is_absent = bool(not_found) and terms <= SHORT_QUESTION and strength < SURE
     share = ABSENT_SHARE if is_absent else WEAK_SHARE if is_weak and terms <= SHORT_QUESTION else 1.0
+    most = FIND_TOKENS * max(request.max_tokens / USUAL_BUDGET, 1.0) if request.places else math.inf
     return FillPolicy(
         not_found=not_found,
         is_weak=is_weak,
         most_items=FILL.most_items if request.plan else request.limit,  # a plan limits each of its sections
-        limit=0 if request.fill else min(max(int(request.max_tokens * share), LEAST_SHORT), request.max_tokens),
+        limit=0 if request.fill else int(min(max(request.max_tokens * share, LEAST_SHORT), request.max_tokens, most)),
         value_range=value_range(request),
         shares=shares_budget(request),
         call_sites=call_sites,

@@ -257,7 +257,7 @@ class _Page:
             count = 0 if request.places else OMISSIONS_SHOWN
             named = tuple(_omission(packing, *row, 0) for row in omitted[:count])
             stop, more = STOPS.get(stopped, Stop.COMPLETE), len(omitted) - len(named)
-            stop = Stop.NAMED if stop is Stop.NOT_WORTH_IT and shown.places else stop
+            stop = Stop.NAMED if shown.places and (stopped != BUDGET or policy.limit < request.max_tokens) else stop
             shown = replace(shown, limit=request.max_tokens, stopped=stop, overflow=named, overflow_more=more)
         text, used = render_with_usage(shown, items, request.format, filling.tokens.count)
         return Fitted(packing, text, used, tuple(items), stopped)
@@ -385,9 +385,6 @@ def omissions(packing: Packing, used: int) -> tuple[Omission, ...]:
 PLACE_CHARACTERS = 90
 """Most characters of the best line of a place."""
 
-PLACES_PER_FILE = 2
-"""Places of one file that are named, so that others have room."""
-
 
 def places(packing: Packing, terms: AbstractSet[str], most: int) -> tuple[str, ...]:
     """Return the best places of files that are not shown: `src/a.py:10-24 Reader.read: 12 def read(self): a2b3c4d5`.
@@ -399,15 +396,12 @@ def places(packing: Packing, terms: AbstractSet[str], most: int) -> tuple[str, .
     waiting.sort(key=lambda pair: (-pair[1].value, pair[1].chunk.id, pair[1].place))
     least = max((section.highest_value for section in packing.rejected), default=0.0) - VALUE_RANGE
     seen = {candidate.chunk.id for candidate in packing.shown}
-    files: Counter[str] = Counter()
     rows: list[str] = []
     for section, candidate in waiting if most else ():
         lines = section.lines.get(candidate.group)
-        is_new = candidate.chunk.id not in seen and files[candidate.group] < PLACES_PER_FILE
-        if lines is None or not is_new or candidate.value < least or not candidate.steps:
+        if lines is None or candidate.chunk.id in seen or candidate.value < least or not candidate.steps:
             continue
         seen.add(candidate.chunk.id)
-        files[candidate.group] += 1
         rows.append(_place(packing, section, candidate, lines, terms))
         if len(rows) == most:
             break
