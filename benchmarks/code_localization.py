@@ -2,7 +2,7 @@
 
     python benchmarks/code_localization.py --repos DIR --work DIR --out answers.jsonl --summary result.json \
         --index "satchel=satchel index --quiet" \
-        --system "satchel=satchel context - --types code --max-tokens {max_tokens} --json" \
+        --system "satchel=satchel context - --for read --types code --max-tokens {max_tokens} --json" \
         --rivals bm25-files,bm25-chunks,contextsmith-lexical --per-repo 10
 
 Every system answers each instance in turn on the same checkout. A second start goes on where the first ended;

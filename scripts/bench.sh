@@ -35,7 +35,7 @@ else
     echo "code localisation, answers in $work/answers.jsonl (delete it to ask again)"
     python benchmarks/code_localization.py --repos "$repositories" --work "$work" --out "$work/answers.jsonl" \
         --index "satchel=satchel index --quiet" \
-        --system "satchel=satchel context - --types code --max-tokens {max_tokens} --json" \
+        --system "satchel=satchel context - --for read --types code --max-tokens {max_tokens} --json" \
         --rivals "$rivals" --summary "$work/code.json"
 fi
 

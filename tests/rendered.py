@@ -101,6 +101,7 @@ def parse(
     unknown format or view; a text of another origin may have no items.
     """
     layout, view = Format(format), View(view)
+    text = _gaps_labelled(text) if numbered else text
     items = _PARSERS[layout](text, view)
     if view is not View.SECTIONS:
         return _joined_entities(items)
@@ -109,6 +110,24 @@ def parse(
         replace(item, pieces=tuple(map(_without_numbers, item.pieces))) if has_numbers and item.path else item
         for item in items
     ]
+
+
+_GAP = re.compile(r"… \d+-(\d+)")
+_NUMBERED = re.compile(r"(\d+)\t")
+
+
+def _gaps_labelled(text: str) -> str:
+    """Return the text with the label of the definition in place of each gap in it."""
+    rows, name = text.split("\n"), ""
+    for index, row in enumerate(rows):
+        gap = _GAP.fullmatch(row)
+        if row.startswith("@@"):
+            name = row.partition(" ")[2]
+        elif gap is not None and _NUMBERED.match(rows[index - 1]):
+            numbers = (_NUMBERED.match(later) for later in rows[index + 1 :])
+            last = [number[1] for number in takewhile(bool, numbers) if number is not None][-1]
+            rows[index] = f"@@{int(gap[1]) + 1}-{last} {name}"
+    return "\n".join(rows)
 
 
 def _without_numbers(piece: Piece) -> Piece:

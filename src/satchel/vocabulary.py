@@ -248,7 +248,7 @@ LARGEST_LIMIT, MOST_PINS = 100_000, 1_000
 MOST_CONTEXT_LINES = 100
 """Maximum lines around a shown range; for more, pin the file."""
 
-PURPOSES = ("read", "find", "edit")
+PURPOSES = READ, FIND, EDIT = "read", "find", "edit"
 """The purpose of an answer: one packed context for a reader without tools; for an agent with tools the sure places with
 line numbers, and others by their best line; complete functions for somebody who edits."""
 

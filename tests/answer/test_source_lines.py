@@ -261,3 +261,27 @@ def test_exactly_the_lines_near_a_range_are_given_once(ranges: list[Range], coun
     widened = [line for start, end in around(ranges, count, 40) for line in range(start, end + 1)]
     near = {line for start, end in ranges for line in range(start - count, end + count + 1)}
     assert widened == sorted(line for line in near if 1 <= line <= 40)
+
+
+LONG = [f"    more about it, line {number}" for number in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("text", "left_out"),
+    [
+        (["def a():", '    """First sentence.', "", *LONG, '    """', "    return 1"], [(3, 10)]),
+        (["def a():", '    """', "    First sentence.", *LONG, '    """', "    return 1"], [(4, 10)]),
+        (["def a():", '    """First', "    sentence.", *LONG, '    """', "    return 1"], [(4, 10)]),
+        (["def a():", '    """One line."""', "    return 1"], []),
+        (["def a():", '    """First sentence.', *LONG[:2], '    """', "    return 1"], []),
+        (["/**", " * First sentence.", *[f" * more {number}" for number in range(5)], " */", "void a() {}"], [(3, 8)]),
+        (["// First", "// sentence.", *[f"// more {number}" for number in range(5)], "func a() {}"], [(3, 7)]),
+        (["#include <a.h>"] * 9, []),
+        (["text = (", *LONG, ")"], []),
+        (['    """never closed', *LONG], []),
+    ],
+)
+def test_a_long_doc_comment_is_its_first_sentence(text: list[str], left_out: list[tuple[int, int]]) -> None:
+    lines = Lines("a.x", tuple(text))
+    assert list(lines.prose) == left_out
+    assert lines.prose is lines.prose

@@ -87,7 +87,7 @@ def test_colours_change_no_character_and_are_left_out_of_pipes(
 
 def test_a_comment_in_code_is_not_painted_as_a_heading(satchel: Satchel, shop: TinyRepository) -> None:
     (shop.root / "shop" / "hash.py").write_text("# zebra stripes\nZEBRA = 1\n")
-    shown = satchel("context", "zebra stripes", "--color", "always").out
+    shown = satchel("context", "zebra stripes", "--for", "read", "--color", "always").out
     assert "\n# zebra stripes\n" in shown
     assert "\x1b[36m\x1b[1m### shop/hash.py" in shown
 

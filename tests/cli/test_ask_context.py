@@ -61,7 +61,7 @@ def test_every_format_is_the_text_of_its_envelope(layout: str, satchel: Satchel)
 
 
 def test_the_envelope_shows_what_stands_in_the_text(satchel: Satchel, shop: TinyRepository) -> None:
-    envelope = satchel("context", QUESTION, "--types", "code", "--json").json
+    envelope = satchel("context", QUESTION, "--types", "code", "--for", "read", "--json").json
     item = envelope["items"][0]
     assert item["location"]["path"] == "shop/client.py"
     source = (shop.root / "shop/client.py").read_text().splitlines()

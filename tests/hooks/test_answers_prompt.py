@@ -77,7 +77,7 @@ def test_a_file_that_is_attached_or_that_hosts_load_is_not_sent_again(host: Host
     host.session = "session-2"
     text = host.ask(f"@shop/client.py {QUESTION}")
     assert "### shop/client.py" not in text
-    assert "### docs/guide.md" in text
+    assert "- docs/guide.md:" in text
     assert "AGENTS.md" not in text
 
 

@@ -68,6 +68,6 @@ def test_what_did_not_fit_does_not_count_as_sent(host: Host, monkeypatch: pytest
     assert answer.tokens <= 200
     assert len(json.dumps(output, ensure_ascii=False)) <= 700
     rest = host.ask(f"{question} all of it")
-    assert "## Docs" in whole
-    assert "## Docs" not in json.dumps(output)
-    assert "## Docs" in rest
+    assert "- docs/guide.md:" in whole
+    assert "- docs/guide.md:" not in json.dumps(output)
+    assert "- docs/guide.md:" in rest

@@ -28,7 +28,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "743e891381c4fcbb50cd0ad259503ca6998ada8defc989f89b40fd51e724e7f7"
+TOOLS_HASH = "eb1e4c3f0e7bf5bc31001ce669c44a3fece1d735ca5c0cfcf041304ba1414a39"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 2_000
@@ -116,8 +116,15 @@ def test_what_a_handle_stands_for_is_shown_by_tool_and_by_resource(asked: Asked)
 
 def test_the_text_is_that_of_python_and_is_sent_once(asked: Asked) -> None:
     result = asked.call("context_query", {"question": QUESTION})
-    assert text_of(result) == asked.engine.assemble(QUESTION).text
+    assert text_of(result) == asked.engine.assemble(QUESTION, purpose="find").text
     assert "def send_order" not in json.dumps(result.structured_content)
+
+
+def test_every_model_is_asked_for_likely_names_and_a_call_without_them_works(asked: Asked) -> None:
+    schema = next(tool for tool in listed().tools if tool.name == "context_query").input_schema
+    assert schema["required"] == ["names"]
+    plain = text_of(asked.call("context_query", {"question": QUESTION}))
+    assert plain == text_of(asked.call("context_query", {"question": QUESTION, "names": []})) != ""
 
 
 def test_a_tool_tells_all_five_hints_an_output_schema_and_task_words_first() -> None:
@@ -316,7 +323,7 @@ def test_a_prompt_brings_what_is_known(asked: Asked) -> None:
         context = await client.get_prompt("context", {"question": QUESTION})
         content = context.messages[0].content
         assert isinstance(content, types.TextContent)
-        assert content.text.endswith(asked.engine.assemble(QUESTION).text)
+        assert content.text.endswith(asked.engine.assemble(QUESTION, purpose="find").text)
         nothing = await client.get_prompt("premortem", {"domain": "security"})
         assert "failed here yet" in nothing.messages[0].content.text  # type: ignore[union-attr]
         failed = await client.get_prompt("after_failure", {"failure": "TimeoutError in send_order"})

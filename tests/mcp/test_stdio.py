@@ -109,7 +109,7 @@ def test_the_same_question_has_the_same_bytes_in_python_on_the_command_line_and_
         [sys.executable, "-m", "satchel", "context", QUESTION], cwd=root, capture_output=True, check=True
     )
     with Satchel.open(root) as engine:
-        assert said.encode() == done.stdout == engine.assemble(QUESTION).text.encode()
+        assert said.encode() == done.stdout == engine.assemble(QUESTION, purpose="find").text.encode()
 
 
 @pytest.mark.parametrize(

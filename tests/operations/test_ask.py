@@ -14,7 +14,7 @@ QUESTION = "where are orders sent again?"
 
 
 def test_a_question_gives_the_same_answer_as_in_python(engine: Satchel, ask: Ask) -> None:
-    assert ask("context_query", question=QUESTION).text == engine.assemble(QUESTION).text != ""
+    assert ask("context_query", question=QUESTION).text == engine.assemble(QUESTION, purpose="find").text != ""
 
 
 def test_options_mean_what_they_mean_on_the_command_line(ask: Ask, printed: Printed) -> None:

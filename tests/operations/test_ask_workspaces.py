@@ -63,7 +63,7 @@ def test_each_door_gives_the_same_answer(engine: Satchel, ask: Ask, capsysbinary
     from satchel.cli.application import run
 
     asked = ask("context_query", question=QUESTION, workspace=BOTH).text
-    assert asked == engine.assemble(QUESTION, workspace=("shop", "api")).text
+    assert asked == engine.assemble(QUESTION, workspace=("shop", "api"), purpose="find").text
     capsysbinary.readouterr()
     assert run(["context", QUESTION, "--workspace", BOTH]) == 0
     assert capsysbinary.readouterr().out.decode() == asked

@@ -207,7 +207,7 @@ def test_ac_003_query_tool_gives_the_code_over_the_protocol(root: Path) -> None:
 
 def test_ac_003_query_command_shows_the_code(shop: Shop, command: Command) -> None:
     shop(FILES)
-    done = command("context", QUERY, "--max-tokens", "400", "--format", "plain")
+    done = command("context", QUERY, "--for", "read", "--max-tokens", "400", "--format", "plain")
     assert done.code == 0, done.err
     assert BODY in done.out
     assert o200k(done.out) <= 401  # the newline at the end

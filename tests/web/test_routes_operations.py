@@ -80,7 +80,7 @@ def test_the_same_request_has_the_same_answer_as_on_the_command_line(
 def test_the_same_question_has_the_same_text_in_python(asking: TestClient, engine: Satchel) -> None:
     question = "how are orders sent again?"
     told = asking.post("/api/context_query", json={"question": question, "now": NOW}).json()
-    assert told["text"] == engine.assemble(question, now=1714521600.0).text
+    assert told["text"] == engine.assemble(question, now=1714521600.0, purpose="find").text
     assert told["items"]
 
 

@@ -49,9 +49,10 @@ def _session(group: Group) -> str:
     return group.key.rpartition("/")[0]
 
 
-def _rank(group: Group) -> tuple[float, str]:
-    """Return groups by the value of their best piece; ties by id."""
-    return -max(candidate.value for candidate, _ in group.picks), group.key
+def _rank(group: Group) -> tuple[bool, float, str]:
+    """Return groups with a pin first, then by the value of the best piece; ties by id."""
+    is_pinned = any(candidate.pinned for candidate, _ in group.picks)
+    return not is_pinned, -max(candidate.value for candidate, _ in group.picks), group.key
 
 
 def _file_item(group: Group, key: bytes) -> ContextItem:

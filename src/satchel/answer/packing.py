@@ -73,18 +73,20 @@ FRAMES: Mapping[Format, TextFrame] = {
 class Inputs:
     """The candidates of an answer, and how they may fill it.
 
-    Candidates worth less than the best one by more than `value_range` (log scale) are not shown; `most_items` is the
-    number of items over all sections. With `shares` every section first gets its share of the room by weight, for what
-    is within the range of its own best candidate. No chunk gets more than `chunk_share` of that share or
-    `chunk_tokens`, whichever is more. Without `shows_lines` a file costs only its places. `is_strict` leaves out
-    candidates worth less by `clearly_less` once a better one was left out for lack of room. Without `merges_twins`
-    equal texts are shown twice. Each line of a file costs `line_tokens` beside its text.
+    Candidates worth less than the best one by more than `value_range` (log scale), records by more than
+    `record_range` if that is given, are not shown; `most_items` is the number of items over all sections. With `shares`
+    every section first gets its share of the room by weight, for what is within the range of its own best candidate. No
+    chunk gets more than `chunk_share` of that share or `chunk_tokens`, whichever is more. Without `shows_lines` a file
+    costs only its places. `is_strict` leaves out candidates worth less by `clearly_less` once a better one was left out
+    for lack of room. Without `merges_twins` equal texts are shown twice. Each line of a file costs `line_tokens` beside
+    its text.
     """
 
     sections: Sequence[Section]
     counter: TokenCounter
     frame: TextFrame
     value_range: float = math.inf
+    record_range: float | None = None
     most_items: int = 1_000_000
     shares: bool = False
     chunk_share: float = 1.0
@@ -94,6 +96,10 @@ class Inputs:
     merges_twins: bool = True
     line_tokens: int = 0
     clearly_less: float = CLEARLY_LESS
+
+    def range_of(self, section: Section) -> float:
+        """Return the largest distance in value (log scale) from the best candidate to a shown one of a section."""
+        return self.value_range if section.lines or self.record_range is None else self.record_range
 
 
 _Entry = tuple[bool, float, str, int, int, Section, Candidate]
@@ -119,8 +125,13 @@ class Packing:
         self.shown: set[Candidate] = set()
         self.rejected: dict[Section, dict[Candidate, str]] = {section: {} for section in inputs.sections}
         bests = {section: section.highest_value for section in inputs.sections}
-        self._least = max(bests.values(), default=0.0) - inputs.value_range
-        self._least_of = {section: best - inputs.value_range for section, best in bests.items()}
+        ranges = {section: inputs.range_of(section) for section in inputs.sections}
+        # A memory that answers well does not make the lines that it is about less worth showing.
+        best = {
+            reach: max(bests[section] for section in ranges if ranges[section] <= reach) for reach in ranges.values()
+        }
+        self._least = {section: best[reach] - reach for section, reach in ranges.items()}
+        self._least_of = {section: bests[section] - reach for section, reach in ranges.items()}
         self._numbers = count()
         self._log: list[_Admission] = []
         self._chunk_tokens: defaultdict[str, int] = defaultdict(int)
@@ -223,7 +234,7 @@ class Packing:
         while heap:
             entry = heapq.heappop(heap)
             *_, section, candidate = entry
-            least = self._least if remaining is None else self._least_of[section]
+            least = (self._least if remaining is None else self._least_of)[section]
             reason = self._refusal(section, candidate, least, barrier)
             if reason == TWIN:
                 self._twins[candidate] = section

@@ -29,10 +29,13 @@ from satchel.settings import DEFAULT_WEIGHTS, Settings
 from satchel.types import CONTEXT_TYPES, Format, Kind, Role, View
 from satchel.vocabulary import (
     DAY_SECONDS,
+    EDIT,
+    FIND,
     LARGEST_BUDGET,
     LARGEST_LIMIT,
     MOST_CONTEXT_LINES,
     MOST_PINS,
+    READ,
     STALE_CHOICES,
     Moment,
     checked_names,
@@ -44,7 +47,7 @@ from satchel.vocabulary import (
 if TYPE_CHECKING:
     from satchel.sources.change import Change
 
-WHOLE_ITEM_TOKENS = {"read": 400, "find": 400, "edit": 1200}
+WHOLE_ITEM_TOKENS = {READ: 400, FIND: 400, EDIT: 1200}
 """A function up to this size is shown in full, by purpose: editing wants full functions."""
 
 TOKENS_PER_ITEM = 200
@@ -271,7 +274,7 @@ class AssembleRequest:
     limit: int = 20
     format: Format = field(default=Format.MARKDOWN, metadata=_option(parse_format, setting="context_format"))
     tokenizer: str = field(default="o200k_base", metadata=_option(setting="budget_tokenizer"))
-    whole_item_tokens: int = WHOLE_ITEM_TOKENS["read"]
+    whole_item_tokens: int = WHOLE_ITEM_TOKENS[READ]
     min_score: float | None = field(
         default=None, metadata=_option(check_score, setting="context_min_score", load=check_score)
     )
@@ -379,15 +382,15 @@ _TEXTS = frozenset({"include", "exclude", "paths"})
 def make_request(question: str, settings: Settings, options: Mapping[str, Any]) -> AssembleRequest:
     """Return a checked request from options by name, and settings for missing options. Raises UsageError."""
     remaining = dict(options)
-    purpose = remaining.pop("purpose", "read")
+    purpose = remaining.pop("purpose", READ)
     if purpose not in WHOLE_ITEM_TOKENS:
         raise UsageError(f"unknown purpose {purpose!r}: choose from {', '.join(WHOLE_ITEM_TOKENS)}")
     values: dict[str, Any] = {
         "query": checked_text("the question", question),
         "whole_item_tokens": WHOLE_ITEM_TOKENS[purpose],
-        "places": MOST_PLACES if purpose == "find" else 0,
-        "callers": purpose == "edit",
-        "imports": purpose != "find",
+        "places": MOST_PLACES if purpose == FIND else 0,
+        "callers": purpose == EDIT,
+        "imports": purpose != FIND,
         "now": start_of_day(),
     }
     for row in fields(AssembleRequest):

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.answer.items import shortened
 from satchel.answer.plans import ROLE_KINDS
-from satchel.answer.render.labels import file_path, record_body
-from satchel.answer.render.labels import GAP
+from satchel.answer.render.labels import GAP, file_path, record_body
 from satchel.answer.request import check_limit
 from satchel.answer.source_lines import FileLines, Lines, Unreadable
 from satchel.errors import UsageError

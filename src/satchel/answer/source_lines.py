@@ -264,7 +264,9 @@ def outline_of(lines: Lines, *, is_note: bool = False) -> Outline:
         return Outline("", (), parsed=False)
 
 
-_COMMENT = re.compile(r"\s*(?://|/?\*(?![\w*(])|/\*|#(?![!\[]|(?:include|define|if|ifdef|ifndef|else|elif|endif|undef|pragma)\b)|--\s|;;)")
+_COMMENT = re.compile(
+    r"\s*(?://|/?\*(?![\w*(])|/\*|#(?![!\[]|(?:include|define|if|ifdef|ifndef|else|elif|endif|undef|pragma)\b)|--\s|;;)"
+)
 _DOC_STRING = re.compile(r"\s*[rRbBuUfF]{0,2}(\"{3}|'{3})")
 _WORD = re.compile(r"\w")
 _SENTENCE_END = re.compile(r"[.!?:;]['\")\]`*]*\s*$|^\W*$")
@@ -295,7 +297,9 @@ def _end_of_prose(lines: Sequence[str], first: int) -> int:
         return end if end > first else 0
     if lines[first].count(opening[1]) > 1:
         return 0
-    closing = (number for number in range(first + 1, min(first + LONGEST_PROSE, len(lines))) if opening[1] in lines[number])
+    closing = (
+        number for number in range(first + 1, min(first + LONGEST_PROSE, len(lines))) if opening[1] in lines[number]
+    )
     return next(closing, -1) + 1
 
 

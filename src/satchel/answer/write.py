@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any, Protocol
 
-from satchel.answer.candidates import Candidate
 from satchel.answer.fill_policy import FILL, ITEM_SHARE, LEAST_SHORT, VALUE_RANGE, FillPolicy
 from satchel.answer.groups import Group
-from satchel.answer.items import build_items, linked, rest_of, shortened
+from satchel.answer.items import build_items, linked, shortened
+from satchel.answer.omissions import left_out, listed, omission_of, omissions, places
 from satchel.answer.packing import BUDGET, FRAMES, LIMIT, REFILLS, SMALLEST_PIECE, VALUE, Inputs, Packing
 from satchel.answer.plans import Plan
 from satchel.answer.render import RenderRequest, Stop, render, render_with_usage
@@ -23,17 +22,21 @@ from satchel.answer.render.frame import (
     related_entries,
     shown_before_entry,
 )
-from satchel.answer.render.labels import quote
 from satchel.answer.request import AssembleRequest
-from satchel.answer.sections import MOST_OMISSIONS, Section, priority
-from satchel.answer.source_lines import Lines
-from satchel.answer.truncation import matches
+from satchel.answer.sections import Section
 from satchel.safety import sanitize
-from satchel.safety.sanitize import clean_field, marks, plain_name
-from satchel.safety.trust import handle
-from satchel.search.chunks import GIVEN_ORIGIN
+from satchel.safety.sanitize import marks
 from satchel.tokens import TokenCounter, counter
-from satchel.types import Context, ContextItem, Detail, Failure, Format, Kind, Omission, Range, ShownBefore, Trust, Usage
+from satchel.types import (
+    Context,
+    ContextItem,
+    Failure,
+    Format,
+    Kind,
+    ShownBefore,
+    Trust,
+    Usage,
+)
 
 LEAST_NOTED = 300
 """Smallest budget (tokens) whose footer states the tokens used."""
@@ -41,8 +44,8 @@ LEAST_NOTED = 300
 LEAST_NAMED = 1_000
 """Smallest budget (tokens) whose footer names the best omission."""
 
-NUMBER_TOKENS = 2
-"""Tokens of the number before a line."""
+NUMBER_TOKENS, PLACE_TOKENS, PLACES_SHARE = 2, 35, 0.2
+"""Tokens of the number before a line and of a place, and the largest share of places in an answer."""
 
 NOTE_TOKENS = 50
 """Tokens of the footer: the tokens used, and the best omission with its handle."""
@@ -85,7 +88,8 @@ class Fitted:
     """The outcome of fitting: the text, its tokens, its items, and what is packed; empty when not even the frame fits.
 
     `stopped` says why nothing more is shown: "budget", "value", "limit", or empty where nothing more was found. Where
-    nothing fits, `needed` is a budget (tokens) that shows an item, close to the least one; 0 if that is unknown.
+    nothing fits, `needed` is a budget (tokens) that shows an item, close to the least one; 0 if that is unknown. The
+    text names so many `places`.
     """
 
     packing: Packing
@@ -94,6 +98,7 @@ class Fitted:
     items: tuple[ContextItem, ...] = ()
     stopped: str = ""
     needed: int = 0
+    places: int = 0
 
 
 Relate = Callable[[Sequence[ContextItem], Packing], Sequence[ContextItem]]
@@ -135,6 +140,7 @@ class Filling:
             self.tokens,
             FRAMES[request.format],
             value_range=policy.value_range,
+            record_range=max(policy.value_range, VALUE_RANGE),
             most_items=policy.most_items,
             shares=policy.shares,
             chunk_share=ITEM_SHARE if policy.shares else 1.0,
@@ -184,6 +190,7 @@ def _filled(filling: Filling) -> Fitted:
     if filling.sections:
         limit = filling.policy.limit or request.max_tokens
         noted = NOTE_TOKENS + int(request.max_tokens * LIST_SHARE) if request.max_tokens >= LEAST_NAMED else 0
+        noted += min(request.places * PLACE_TOKENS, int(limit * PLACES_SHARE))
         room = limit - tokens.count(render(frame, (), format=request.format)) - noted
         reserved = int(request.max_tokens * RELATED_SHARE) if filling.relate is not None else 0
         packing = Packing(filling.inputs, room - reserved).fit()
@@ -198,7 +205,7 @@ def _filled(filling: Filling) -> Fitted:
 
 
 class _Page:
-    """Writes and counts the text of a packing. Items are built once for each group."""
+    """Writes and counts the text of a packing. Items are built once for each group; places give way to items."""
 
     def __init__(self, filling: Filling, frame: RenderRequest) -> None:
         self._filling, self._frame = filling, frame
@@ -241,8 +248,18 @@ class _Page:
                 most = middle - 1
         return best
 
-    def write(self, packing: Packing, changed: Sequence[ContextItem] = (), related: int = 0) -> Fitted:
-        """Return the text of what is packed; of `changed` items, with the names of so many `related` definitions."""
+    def write(
+        self,
+        packing: Packing,
+        changed: Sequence[ContextItem] = (),
+        related: int = 0,
+        *,
+        most_places: int | None = None,
+    ) -> Fitted:
+        """Return the text of what is packed; of `changed` items, with the names of so many `related` definitions.
+
+        Without `most_places` as many places are named as the request has.
+        """
         filling, request = self._filling, self._filling.request
         items = changed or build_items(packing, filling.marking.key, self._built)
         if not items:
@@ -251,20 +268,24 @@ class _Page:
         if not stopped and shortened([one for one in items if not policy.is_strict or one.source == Kind.CONTEXT]):
             stopped = BUDGET  # given results and guidance are shortened for lack of room only
         shown = summarised(self._frame, items, packing) if request.show_meta else self._frame
-        shown = replace(shown, related=related, places=places(packing, filling.terms, request.places))
+        most = request.places if most_places is None else most_places
+        shown = replace(shown, related=related, places=places(packing, filling.terms, most))
         if request.max_tokens >= LEAST_NOTED:
-            omitted = list(_listed(packing)) if request.max_tokens >= LEAST_NAMED else []
+            omitted = list(listed(packing)) if request.max_tokens >= LEAST_NAMED else []
             count = 0 if request.places else OMISSIONS_SHOWN
-            named = tuple(_omission(packing, *row, 0) for row in omitted[:count])
+            named = tuple(omission_of(packing, *row, 0) for row in omitted[:count])
             stop, more = STOPS.get(stopped, Stop.COMPLETE), len(omitted) - len(named)
             stop = Stop.NAMED if shown.places and (stopped != BUDGET or policy.limit < request.max_tokens) else stop
             shown = replace(shown, limit=request.max_tokens, stopped=stop, overflow=named, overflow_more=more)
         text, used = render_with_usage(shown, items, request.format, filling.tokens.count)
-        return Fitted(packing, text, used, tuple(items), stopped)
+        return Fitted(packing, text, used, tuple(items), stopped, places=len(shown.places))
 
     def _cut(self, packing: Packing, fitted: Fitted, limit: int) -> Fitted:
-        while fitted.used > limit and packing.take_back(fitted.used - limit):
-            fitted = self.write(packing)
+        while (over := fitted.used - limit) > 0:
+            fewer = max(fitted.places - over // PLACE_TOKENS - 1, 0)
+            if not fitted.places and not packing.take_back(over):
+                break
+            fitted = self.write(packing, most_places=fewer)
         return fitted
 
 
@@ -348,119 +369,8 @@ def summarised(frame: RenderRequest, items: Sequence[ContextItem], packing: Pack
     return replace(frame, truncated=bool(short or omitted), summary=", ".join(filter(None, parts)))
 
 
-def left_out(packing: Packing) -> int:
-    """Return how many chunks are not shown at all."""
-    rejected = {candidate.chunk.id for reasons in packing.rejected.values() for candidate in reasons}
-    return len(rejected - {candidate.chunk.id for candidate in packing.shown})
-
-
 def _numbered(number: int, noun: str, what: str) -> str:
     return f"{number:,} {noun if number == 1 else noun + 's'} {what}" if number else ""
-
-
-def omissions(packing: Packing, used: int) -> tuple[Omission, ...]:
-    """Return the best candidates that are not shown, section by section, best first.
-
-    `budget` is an estimate: the tokens used now, plus those of this candidate and of all tried before it. It is 0 if no
-    budget helps, because the kind has all its items or the candidate is not worth its tokens.
-    """
-    waiting = [
-        candidate
-        for section, reasons in packing.rejected.items()
-        for candidate in packing.remaining(section)
-        if reasons[candidate] == BUDGET
-    ]
-    waiting.sort(key=lambda candidate: (-priority(candidate), candidate.chunk.id, candidate.place))
-    budgets: dict[Candidate, int] = {}
-    needed = float(used)
-    frame = FRAMES[Format.MARKDOWN]
-    for candidate in waiting:
-        needed += candidate.size + frame.range + frame.item
-        budgets[candidate] = int(needed)
-    return tuple(
-        _omission(packing, section, candidate, budgets.get(candidate, 0)) for section, candidate in _listed(packing)
-    )
-
-
-PLACE_CHARACTERS = 90
-"""Most characters of the best line of a place."""
-
-
-def places(packing: Packing, terms: AbstractSet[str], most: int) -> tuple[str, ...]:
-    """Return the best places of files that are not shown: `src/a.py:10-24 Reader.read: 12 def read(self): a2b3c4d5`.
-
-    Each has its range, its name, its line that matches best, and its handle; the best place is first. What a longer
-    answer would not show is no place.
-    """
-    waiting = [(section, candidate) for section in packing.rejected for candidate in packing.remaining(section)]
-    waiting.sort(key=lambda pair: (-pair[1].value, pair[1].chunk.id, pair[1].place))
-    least = max((section.highest_value for section in packing.rejected), default=0.0) - VALUE_RANGE
-    seen = {candidate.chunk.id for candidate in packing.shown}
-    rows: list[str] = []
-    for section, candidate in waiting if most else ():
-        lines = section.lines.get(candidate.group)
-        if lines is None or candidate.chunk.id in seen or candidate.value < least or not candidate.steps:
-            continue
-        seen.add(candidate.chunk.id)
-        rows.append(_place(packing, section, candidate, lines, terms))
-        if len(rows) == most:
-            break
-    return tuple(rows)
-
-
-def _place(packing: Packing, section: Section, candidate: Candidate, lines: Lines, terms: AbstractSet[str]) -> str:
-    omission = _omission(packing, section, candidate, 0)
-    texts = lines.lines[omission.start - 1 : omission.end]
-    gains = matches(texts, terms)
-    best = max(range(len(texts)), key=lambda index: (gains[index], bool(texts[index].strip()), -index))
-    line = clean_field(texts[best].strip(), PLACE_CHARACTERS)
-    name = f" {plain_name(omission.title)}" if omission.title not in ("", omission.path) else ""
-    place = quote(f"{omission.path}:{omission.start}-{omission.end}{name}")
-    return f"{place}: {omission.start + best} {line} {omission.handle}".rstrip()
-
-
-def _listed(packing: Packing) -> Iterator[tuple[Section, Candidate]]:
-    """Yield the candidates that are listed as omissions, section by section, best first.
-
-    A long function that is shown in part is listed once, because its handle leads to all that is left of it.
-    """
-    for section in packing.rejected:
-        continued: set[str] = set()
-        for candidate in islice(packing.remaining(section), MOST_OMISSIONS):
-            if candidate.chunk.id not in continued:
-                yield section, candidate
-            if _rest(packing, section, candidate):
-                continued.add(candidate.chunk.id)
-
-
-def _rest(packing: Packing, section: Section, candidate: Candidate) -> tuple[Range, ...]:
-    """Return what is left of the candidate's function if that is long and shown in part."""
-    group = packing.groups[section].get(candidate.group)
-    is_shown = group is not None and any(one.chunk.id == candidate.chunk.id for one, _ in group.picks)
-    return rest_of(group, candidate.hit) if group is not None and is_shown else ()
-
-
-def _omission(packing: Packing, section: Section, candidate: Candidate, budget: int) -> Omission:
-    chunk = candidate.chunk
-    location = chunk.location
-    ranges = candidate.steps[0].ranges if candidate.steps else ()
-    own = ranges if candidate.steps and candidate.steps[0].detail is Detail.FULL else ranges[-1:]
-    content_hash = location.content_hash if location is not None else ""
-    rest = _rest(packing, section, candidate)
-    return Omission(
-        id=chunk.id,
-        source=candidate.kind.value,
-        title=chunk.title,
-        relevance=candidate.hit.relevance,
-        reason=packing.rejected[section][candidate],
-        budget=budget,
-        path=location.path if location is not None else "",
-        start=own[0][0] if own else 0,
-        end=own[-1][1] if own else 0,
-        handle="" if chunk.origin == GIVEN_ORIGIN else handle(chunk.id, content_hash, rest or own),
-        content_hash=content_hash,
-        rest=rest,
-    )
 
 
 def within_room(sent: Sequence[ShownBefore], tokens: TokenCounter, room: float) -> Sequence[ShownBefore]:

@@ -13,10 +13,10 @@ from typing import Unpack
 
 from satchel import config
 from satchel.answer.candidates import Candidate
+from satchel.answer.omissions import omissions
 from satchel.answer.search import Workbench
 from satchel.answer.sections import Section
 from satchel.answer.source_lines import Unreadable
-from satchel.answer.write import omissions
 from satchel.graph.nodes import Nodes, Rated, blended, rate
 from satchel.graph.relevance import Relevance, Vectors
 from satchel.graph.render import NODE_FRAME, SUMMARY_BUDGET, GraphPage, fitted_page, references

@@ -21,6 +21,7 @@ from satchel.system import hook_log
 from satchel.text import GREETINGS, STOP_WORDS, WORD
 from satchel.tokens import counter
 from satchel.types import Context
+from satchel.vocabulary import FIND
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -147,7 +148,8 @@ def _without_index(hook: EventContext) -> Answer:
 def _prompt_context(hook: EventContext, prompt: str, tokens: int) -> Answer:
     attached = [*mentioned(prompt), *hook.event.attached]
     least = hook.settings.hooks_min_relevance
-    options = hook.options(max_tokens=max(tokens, 1), exclude=excluded(hook.places.root, hook.folder, attached))
+    globs = excluded(hook.places.root, hook.folder, attached)
+    options = hook.options(max_tokens=max(tokens, 1), exclude=globs, purpose=FIND)
     engine = hook.engine
     request = engine.request(without_mentions(prompt)[:PROMPT_CHARACTERS], **options)
     context = engine.unrecorded(request)

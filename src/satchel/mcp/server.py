@@ -310,7 +310,10 @@ _UNNAMED = frozenset(
 
 
 def input_schema(operation: Operation) -> Result:
-    """Return the schema of the leading arguments, and of `options` for the others."""
+    """Return the schema of the leading arguments, and of `options` for the others.
+
+    Wished arguments are listed as required, so that every model fills them; a call without them works.
+    """
     leading = [one for one in operation.parameters if one.name in operation.leading]
     shown = {one.name: one.schema() for one in leading}
     for schema in shown.values():  # a model needs no limits and defaults: a wrong value is refused with the right ones
@@ -318,7 +321,7 @@ def input_schema(operation: Operation) -> Result:
             schema.pop(name, None)
     if names := [one.name for one in operation.options if one.name not in _UNNAMED]:
         shown[OPTIONS] = {"type": "object", "description": f"More, {HELP}=true explains: {', '.join(names)}."}
-    required = [one.name for one in leading if one.is_required]
+    required = [one.name for one in leading if one.is_required or one.is_wished]
     return {"type": "object", "properties": shown} | ({"required": required} if required else {})
 
 

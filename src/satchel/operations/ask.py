@@ -24,9 +24,11 @@ from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, Format, View
 from satchel.vocabulary import (
     ACTIVE,
     FILTER_KINDS,
+    FIND,
     LARGEST_BUDGET,
     MOST_CONTEXT_LINES,
     PURPOSES,
+    READ,
     STALE_CHOICES,
     Axis,
     Domain,
@@ -63,7 +65,8 @@ PATHS = Parameter("paths", Shape.TEXTS, "Path globs: only these.", flags=("--pat
 SEARCHES = Parameter("searches", Shape.TEXTS, "Only these search methods.", choices=tuple(map(str, SearchStrategy)),
                      aliases=("strategies",))  # fmt: skip
 
-NAMES = Parameter("names", Shape.TEXTS, "4 to 10 likely identifiers in the code.", flags=("--names",))
+NAMES = Parameter("names", Shape.TEXTS, "Your guess: 4 to 10 identifiers or words the code probably uses, or [].",
+                  is_wished=True, flags=("--names",))  # fmt: skip
 
 WORKSPACE = text("workspace", "A registered workspace, or several as web,api; this root by default.")
 
@@ -104,8 +107,8 @@ _REQUEST = (
     Parameter("include", Shape.TEXTS, "PATH or PATH:a-b to show whatever its relevance.", flags=("--include",)),
     EXCLUDE,
     PATHS,
-    text("purpose", "find shows what is sure with line numbers and names other places, edit whole functions.", PURPOSES,
-         default="read", flags=("--for",)),
+    text("purpose", "find: sure lines and places; edit: whole functions; read: one packed context.", PURPOSES,
+         default=FIND, flags=("--for",)),
     Parameter("context_lines", Shape.COUNT, "Extra lines around each match.", least=0, most=MOST_CONTEXT_LINES,
               default=0, aliases=("contextLines",)),
     Parameter("imports", Shape.SWITCH, "Show import lines that shown code needs.", default=True,
@@ -151,6 +154,8 @@ def _context_query(call: OperationCall) -> Answered:
     since = arguments.get("diff") or (HEAD if staged else None)
     is_asked = bool(question.strip()) or since is None
     options = call.chosen([one.name for one in _REQUEST]) | entity_options(arguments.get("types", ()))
+    is_packed = since is not None or options.get("fill") or "view" in options
+    options.setdefault("purpose", READ if is_packed else FIND)
     request = engine.request(question if is_asked else UNASKED, **options)
     notes = call.refreshed(call.workspaces)
     if since is not None:
@@ -218,12 +223,12 @@ def _replay(call: OperationCall) -> Answered:
 CONTEXT_QUERY = Operation(
     "context_query",
     "Pack context for a question",
-    "Find the code, docs, commits, memories and past experiences that matter for a question, task, bug, issue or "
-    "stack trace, packed into a token budget.",
+    "Find the code, docs, commits, memories and experiences that matter for a question, task, bug or stack trace, "
+    "within a token budget.",
     (QUESTION, *_REQUEST, *_CHANGE, REFRESH),
     _context_query,
     json.CONTEXT.schema,
-    "Ask this first, before reading files to understand or change something; diff shows what your changes affect. "
+    "Ask this before reading files to understand or change something; diff shows what your changes affect. "
     "Not for a file whose path you know.",
     leading=("question", "names", "max_tokens", "types", "diff"),
 )
@@ -406,7 +411,7 @@ def _situation_context(call: OperationCall) -> Answered:
 PREMORTEM_OPERATION = Operation(
     "premortem",
     "What went wrong before",
-    "Recall what went wrong before in this kind of work: past failures before risky work (mode premortem), failures "
+    "Recall what went wrong before: failures before risky work (mode premortem), failures "
     "like this one after a failed test or command (after_failure), a brief at the start of a session (brief).",
     (
         text("mode", "premortem needs domain, after_failure needs failure.", MODES, default=PREMORTEM),

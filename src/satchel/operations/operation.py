@@ -49,7 +49,7 @@ class Shape(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument. `aliases` are other accepted names.
+    """One argument. `aliases` are other accepted names. A model is asked to fill one that `is_wished` in every call.
 
     `choices` are all possible texts, or examples if `is_open`; `least` and `most` limit numbers. `default` is the value
     without the argument, None if settings or the engine decide.
@@ -66,6 +66,7 @@ class Parameter:
     most: float | None = None
     default: str | int | bool | None = None
     is_required: bool = False
+    is_wished: bool = False
     is_open: bool = False
     aliases: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()

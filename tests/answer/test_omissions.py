@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from satchel.answer.omissions import omissions
 from satchel.answer.packing import BUDGET, VALUE
-from satchel.answer.write import omissions
 from satchel.types import Kind
 from tests.answer.examples import of_file, packed, record, section
 
