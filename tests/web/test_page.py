@@ -43,7 +43,7 @@ def test_the_context_as_it_is_sent_is_the_text_of_the_answer(page: Page) -> None
     answer = page.js(
         "return fetch('/api/context_query', {method: 'POST', headers: {'Content-Type': 'application/json'},"
         " body: arguments[0]}).then((found) => found.json())",
-        json.dumps({"question": QUESTION, "max_tokens": 4000, "format": "markdown"}),
+        json.dumps({"question": QUESTION, "max_tokens": 4000, "format": "markdown", "purpose": "read"}),
     )
     assert page.texts("pre.raw") == [answer["text"]]
     page.click('[data-act="copy"]')

@@ -68,6 +68,14 @@ SEARCHES = Parameter("searches", Shape.TEXTS, "Only these search methods.", choi
 NAMES = Parameter("names", Shape.TEXTS, "Your guess: 4 to 10 identifiers or words the code probably uses, or [].",
                   is_wished=True, flags=("--names",))  # fmt: skip
 
+PURPOSE = text(
+    "purpose",
+    "find: sure lines and places; edit: whole functions; read: one packed context.",
+    PURPOSES,
+    default=FIND,
+    flags=("--for",),
+)
+
 WORKSPACE = text("workspace", "A registered workspace, or several as web,api; this root by default.")
 
 FILTERS = (
@@ -107,8 +115,7 @@ _REQUEST = (
     Parameter("include", Shape.TEXTS, "PATH or PATH:a-b to show whatever its relevance.", flags=("--include",)),
     EXCLUDE,
     PATHS,
-    text("purpose", "find: sure lines and places; edit: whole functions; read: one packed context.", PURPOSES,
-         default=FIND, flags=("--for",)),
+    PURPOSE,
     Parameter("context_lines", Shape.COUNT, "Extra lines around each match.", least=0, most=MOST_CONTEXT_LINES,
               default=0, aliases=("contextLines",)),
     Parameter("imports", Shape.SWITCH, "Show import lines that shown code needs.", default=True,
@@ -206,6 +213,7 @@ def _why(call: OperationCall) -> Answered:
     target, question = call.arguments["target"], call.arguments["question"]
     notes = call.refreshed()
     options = call.chosen([one.name for one in WHY.parameters if one.name not in ("target", "question", "refresh")])
+    options.setdefault("purpose", FIND)
     standings = [json.STANDING.data(row) for row in call.engine.why(target, question, refresh=False, **options)]
     asked = sanitize.value({"target": target, "question": question}, call.engine.settings.redact_allow)
     return Answered("", {**asked, "standings": standings}, subject=notes)
@@ -322,6 +330,7 @@ WHY = Operation(
         PATHS,
         EXCLUDE,
         MIN_SCORE,
+        PURPOSE,
         NOW,
         REFRESH,
     ),

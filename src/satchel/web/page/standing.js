@@ -37,11 +37,11 @@ function asked(event, field, found, given, admit) {
     field.focus();
     return;
   }
-  const { question, max_tokens, types, exclude } = given;
+  const { question, max_tokens, types, exclude, purpose } = given;
   void present(
     found,
     "Looking",
-    () => call("why", { target, question, max_tokens, types, exclude }),
+    () => call("why", { target, question, max_tokens, types, exclude, purpose }),
     (answer) => element("ul", { class: "left-out plain-list" }, answer.standings.map((row) => rowOf(row, admit))),
   );
 }
