@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum, StrEnum
 from functools import cache
+from inspect import signature
 from operator import attrgetter
 from typing import Any, TypeVar, cast, get_type_hints
 
@@ -217,7 +218,7 @@ def texts(most: int, limit: int, *, unique: bool = False) -> Field:
 
 
 def fields_of(kind: type[Any]) -> Mapping[str, Field]:
-    """Return the fields that the annotations of a dataclass declare, by attribute."""
+    """Return the fields that the annotations of a value class declare, by attribute."""
     return _fields_of(cast("Hashable", kind))
 
 
@@ -225,14 +226,10 @@ def fields_of(kind: type[Any]) -> Mapping[str, Field]:
 def _fields_of(kind: Hashable) -> Mapping[str, Field]:
     hints = get_type_hints(kind, include_extras=True)
     declared = {}
-    for attribute in fields(cast("type[Any]", kind)):
-        field: Field = hints[attribute.name].__metadata__[0]
-        has_default = attribute.default is not MISSING or attribute.default_factory is not MISSING
-        declared[attribute.name] = replace(
-            field.of(attribute.name),
-            key=field.key or attribute.name,
-            is_required=field.is_required or not has_default,
-        )
+    for name, parameter in signature(cast("Callable[..., Any]", kind)).parameters.items():
+        field: Field = hints[name].__metadata__[0]
+        is_required = field.is_required or parameter.default is parameter.empty
+        declared[name] = replace(field.of(name), key=field.key or name, is_required=is_required)
     return declared
 
 

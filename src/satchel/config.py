@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from satchel.errors import ConfigError
 from satchel.safety.sanitize import clean_field
@@ -39,8 +39,7 @@ _SECTIONS = frozenset(key.split(".")[0] for key in SETTINGS)
 _TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
-@dataclass(frozen=True, slots=True)
-class Folders:
+class Folders(NamedTuple):
     """The folders for settings, memories, state (marks and logs) and derived data; none of them needs to exist."""
 
     config: Path

@@ -12,10 +12,10 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from satchel import config
 from satchel.errors import ConfigError, NoIndexError, SatchelError
@@ -83,8 +83,7 @@ class Severity(StrEnum):
     FAIL = "fail"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """One finding. `fix` is a command or an advice, empty if all is well; `repair` does it where that is safe."""
 
     name: str
@@ -385,7 +384,7 @@ def check_index(places: Places) -> Check:
 
     fix = "build it again: satchel clean && satchel index"
     found = _check_store("index", places.index / INDEX_NAME, "not built yet: the first question does it", fix)
-    return found if found.outcome is Severity.OK else replace(found, repair=partial(clean, root=places.root))
+    return found if found.outcome is Severity.OK else found._replace(repair=partial(clean, root=places.root))
 
 
 def check_memory(places: Places) -> Check:

@@ -506,4 +506,4 @@ def bench_of(states: Sequence[State], notes: Sequence[Failure] = (), account: Ac
     every = [*notes, *(account.failures if account is not None else ())]
     every += [note for state in states for note in state.notes]
     first, *others = [state.root.bench(state.store, state.memory, account, state.prefix) for state in states]
-    return replace(first, others=tuple(others), notes=tuple(dict.fromkeys(every)))
+    return first._replace(others=tuple(others), notes=tuple(dict.fromkeys(every)))

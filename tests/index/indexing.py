@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ def never() -> bool:
 def build_options(root: Path, **changes: Any) -> BuildOptions:
     """Options as the settings have them, with one process."""
     reading = ReadingOptions(str(root), KEY, 1_000_000)
-    return replace(BuildOptions(WalkOptions(), reading, workers=1), **changes)
+    return BuildOptions(WalkOptions(), reading, workers=1)._replace(**changes)
 
 
 def stopping_at(number: int) -> Callable[[], bool]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,13 +73,13 @@ def test_an_unchanged_head_starts_no_git(index: Index, no_git_process: Callable[
 def test_only_as_many_commits_as_wanted(repository: TinyRepository, index: Index) -> None:
     for number in range(3):
         repository.commit(f"Number {number}")
-    index.options = replace(index.options, commits=2)
+    index.options = index.options._replace(commits=2)
     index.run()
     assert subjects(index) == ["Number 1", "Number 2"]
-    index.options = replace(index.options, commits=3)
+    index.options = index.options._replace(commits=3)
     index.run()
     assert subjects(index) == ["Number 0", "Number 1", "Number 2"]
-    index.options = replace(index.options, commits=0)
+    index.options = index.options._replace(commits=0)
     index.run()
     assert subjects(index) == []
 
@@ -90,7 +89,7 @@ def test_commits_are_read_again_when_they_would_be_stored_otherwise(
 ) -> None:
     repository.commit("Second", {f"f{number}.py": "x\n" for number in range(5)})
     index.run()
-    index.options = replace(index.options, commit_files=3, message_characters=4)
+    index.options = index.options._replace(commit_files=3, message_characters=4)
     index.run()
     assert differences(index.contents(), fresh_contents(repository.root, tmp_path, index.options)) == {}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ class VaultIndex(Index):
 def vault_options(root: Path) -> Any:
     """Options by which Markdown files are notes, and without a history."""
     options = build_options(root)
-    return replace(options, reading=replace(options.reading, vault=True))
+    return options._replace(reading=options.reading._replace(vault=True))
 
 
 def fresh_vault_contents(root: Path, folder: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import NamedTuple
 
 from satchel import text as words
 from satchel.answer.source_lines import Lines, around, trimmed, without_blank_ends
@@ -79,8 +80,7 @@ _WIDENED = frozenset({Detail.FULL, Detail.SPAN})
 DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One way to show a candidate: its line ranges (none for a record) or its record text."""
 
     detail: Detail
@@ -152,7 +152,7 @@ class Candidate:
         def wide(step: Step) -> Step:
             if step.detail not in _WIDENED or step.remarks:
                 return step
-            return replace(step, ranges=tuple(around(step.ranges, count, last_line)))
+            return step._replace(ranges=tuple(around(step.ranges, count, last_line)))
 
         return replace(self, make=lambda: [wide(step) for step in self.steps])
 
@@ -161,7 +161,7 @@ class Candidate:
         shrink = self.shrink
 
         def cut_steps(steps: Iterable[Step]) -> Iterator[Step]:
-            made = (replace(step, ranges=tuple(cut(step.ranges))) for step in steps)
+            made = (step._replace(ranges=tuple(cut(step.ranges))) for step in steps)
             return (step for step in made if step.ranges)
 
         shorter = None if shrink is None else lambda room: cut_steps(shrink(room))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
+from typing import NamedTuple
 
 from satchel.answer.candidates import Candidate
 from satchel.answer.plans import FAILURE, PlannedSection
@@ -59,8 +59,7 @@ LEAST_STRENGTH = 0.01
 """Least strength for computing the level of a kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class FillPolicy:
+class FillPolicy(NamedTuple):
     """How the budget is filled.
 
     Candidates worth less than the best one by more than `value_range` (log scale) are left out. `limit` (tokens) is

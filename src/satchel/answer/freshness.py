@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from satchel.answer.candidates import Candidate, Step, declaration_steps, file_candidates, lines_size
 from satchel.answer.source_lines import FileLines, Lines, Unreadable, without_blank_ends
@@ -49,8 +49,7 @@ def gravest(every: Iterable[Freshness | None]) -> Freshness | None:
     return next((one for one in (Freshness.STALE, Freshness.CHANGED, Freshness.MOVED) if one in marks), None)
 
 
-@dataclass(frozen=True, slots=True)
-class CurrentHit:
+class CurrentHit(NamedTuple):
     """A hit as it can be shown now: with its present lines, the text they are in, and the item it belongs to."""
 
     hit: Hit
@@ -85,8 +84,7 @@ class CurrentHit:
         return Candidate(self.hit, candidate.value, size, first, lambda: declared)
 
 
-@dataclass(frozen=True, slots=True)
-class PartNow:
+class PartNow(NamedTuple):
     """Lines `start` to `end` of the new text. `shift` is how far the text moved, None where it is another text.
 
     `signature` is the declaration as it reads now.
@@ -99,8 +97,7 @@ class PartNow:
     signature: str
 
 
-@dataclass(frozen=True, slots=True)
-class _FileNow:
+class _FileNow(NamedTuple):
     """One indexed file as it is now. `lines` is None where the file is gone; `parts` is None where it is unchanged."""
 
     path: str
@@ -302,8 +299,7 @@ def relocate(
     return now
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
+class _Side(NamedTuple):
     """A part of either text, without the blank lines at its ends. `first` counts from 1."""
 
     row: int

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from satchel.answer.candidates import DECLARED, Candidate, is_long_function
 from satchel.answer.freshness import freshness_of, gravest
@@ -176,8 +176,7 @@ def rest_of(group: Group, hit: Hit) -> tuple[Range, ...]:
     return tuple((start, end) for start, end in [*rest, *missing] if group.lines.text(start, end).strip())
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
+class _Shown(NamedTuple):
     """A chunk that is shown in full or in part, and the fullest admitted step."""
 
     start: int

@@ -18,7 +18,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from typing import NamedTuple
 
@@ -52,8 +52,7 @@ MOST_CHARACTERS_PER_TOKEN = 12
 """Only rulers and white space have more characters for each token: longer texts are not counted, they do not fit."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextFrame:
+class TextFrame(NamedTuple):
     """Usual tokens of a layout around an item besides its path or title, and around a range of lines."""
 
     item: int = 18
@@ -69,8 +68,7 @@ FRAMES: Mapping[Format, TextFrame] = {
 """Medians over the admissions of generated answers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(NamedTuple):
     """The candidates of an answer, and how they may fill it.
 
     Candidates worth less than the best one by more than `value_range` (log scale), records by more than

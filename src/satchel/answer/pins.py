@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from satchel.answer.candidates import Candidate, Step
 from satchel.answer.sections import Section
@@ -39,8 +40,7 @@ class Pin:
         return f"{self.path}:{self.start}-{self.end}" if self.start else self.path
 
 
-@dataclass(frozen=True, slots=True)
-class Pinned:
+class Pinned(NamedTuple):
     """The candidate of a pin, and the lines of its file."""
 
     kind: Kind

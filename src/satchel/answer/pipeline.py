@@ -42,7 +42,7 @@ def assemble(request: AssembleRequest, bench: Workbench) -> Context:
         "weak": filling.policy.is_weak,
         "missing_terms": list(filling.policy.not_found),
     }
-    return context_of(replace(filling, failures=(*filling.failures, *uncounted)), fitted, meta)
+    return context_of(filling._replace(failures=(*filling.failures, *uncounted)), fitted, meta)
 
 
 def _filling(request: AssembleRequest, searched: Searched) -> Filling:
@@ -94,7 +94,7 @@ def _with_line_counts(fitted: Fitted, bench: Workbench) -> tuple[Fitted, list[Fa
         if one.count_lines is not None:
             items, uncounted = counted_items(items, one.count_lines, one.prefix.rstrip("/"))
             failures += uncounted
-    return replace(fitted, items=items), failures
+    return fitted._replace(items=items), failures
 
 
 def _best_entities(sections: Sequence[Section], request: AssembleRequest) -> Sequence[Section]:

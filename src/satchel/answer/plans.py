@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.answer.render.frame import DEFAULT_TITLE
 from satchel.answer.request import AssembleRequest, make_request
@@ -125,8 +124,7 @@ MOST_FILES = 6
 """A log is reduced to this many errors, names and files."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedSection:
+class PlannedSection(NamedTuple):
     """One kind to search, its share of the budget by weight, and its most items.
 
     `title` is the heading above its items, empty for the one of the kind. `filters` select its records, None for the
@@ -150,8 +148,7 @@ class PlannedSection:
         return self.ranked_by is None and not self.question
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """The sections of an answer and its title.
 
     With `unique`, a record that several sections match is in one of them only. With `based_on` the footer counts only

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.answer.plans import Plan, PlannedSection, plan_of
 from satchel.errors import SatchelError, UsageError
@@ -60,8 +60,7 @@ OpenExecutor = Callable[[], "Executor"]
 """Returns the executor to search in; called only if several sections are searched at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Workbench:
+class Workbench(NamedTuple):
     """Stores and services of the pipeline; all else is in the request. `memory` is None while nothing is remembered.
 
     `count_lines` counts the changed lines of the commits that are shown; without it they are not counted.
@@ -113,8 +112,7 @@ class Workbench:
         return Meaning(self.embedder, question) if self.embedder is not None else None
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
+class Gathered(NamedTuple):
     """The result of one section; empty where it failed."""
 
     section: PlannedSection
@@ -127,8 +125,7 @@ NOT_SEARCHED = "contexts and instruction files answer a situation, not a questio
 """The reason why the type `contexts` is refused: which of them apply does not depend on the words of a question."""
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(NamedTuple):
     """The results of the search for a question. `embedder_failures` are those of turning it into a vector."""
 
     query: Query
@@ -386,7 +383,7 @@ def round_robin(rows: Sequence[Gathered]) -> list[Gathered]:
                     own.append(hit)
                     taken.add(identity)
                     break
-    return [replace(row, result=replace(row.result, hits=tuple(own))) for row, own in zip(rows, chosen, strict=True)]
+    return [row._replace(result=row.result._replace(hits=tuple(own))) for row, own in zip(rows, chosen, strict=True)]
 
 
 def balance(rows: Sequence[Gathered]) -> list[Gathered]:
@@ -394,7 +391,7 @@ def balance(rows: Sequence[Gathered]) -> list[Gathered]:
     searched = {row.section.kind: row.result for row in rows if row.section.is_searched}
     results = balanced(searched)
     return [
-        replace(row, result=results[row.section.kind])
+        row._replace(result=results[row.section.kind])
         if row.section.is_searched and row.result is searched[row.section.kind]
         else row
         for row in rows

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.answer.items import shortened
 from satchel.answer.plans import ROLE_KINDS
@@ -47,8 +47,7 @@ CONTEXT_LINES = 3
 """Lines before and after each entity, from the specification."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueryRow:
+class QueryRow(NamedTuple):
     """One result: `preview` is the beginning of the shown lines of the entity; `location` is None for a record."""
 
     entity: BlockEntity
@@ -57,8 +56,7 @@ class QueryRow:
     preview: str
 
 
-@dataclass(frozen=True, slots=True)
-class QueryResult:
+class QueryResult(NamedTuple):
     """The answer to `context_query`.
 
     `context` is the formatted text, `token_count` its tokens. `confidence` (0 to 1) is the relevance of the best
@@ -159,8 +157,7 @@ def _confidence(relevances: Iterable[float]) -> float:
     return round(sum(w * r for w, r in zip(weights, best, strict=True)) / sum(weights), 4) if best else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class BlockEntity:
+class BlockEntity(NamedTuple):
     """The entity of a block."""
 
     id: str
@@ -169,8 +166,7 @@ class BlockEntity:
     qualified_name: str
 
 
-@dataclass(frozen=True, slots=True)
-class BlockContext:
+class BlockContext(NamedTuple):
     """The surroundings of a block: lines of its file outside all entities (its imports), and names of neighbours.
 
     Neighbours come with their places, and only on request.
@@ -180,8 +176,7 @@ class BlockContext:
     related: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """One shown entity: its real lines with those around it, from line `first`. `location` is None for a record."""
 
     entity: BlockEntity
@@ -192,8 +187,7 @@ class Block:
     first: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class BlockSummary:
+class BlockSummary(NamedTuple):
     """The numbers of entities; included and excluded ones add up to all. `truncated` if one is excluded or cut."""
 
     entities_included: int
@@ -202,8 +196,7 @@ class BlockSummary:
     truncated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Blocks:
+class Blocks(NamedTuple):
     """The shape of smart source assembly: tokens of the counted text, blocks best first, and the summary."""
 
     total_tokens: int
@@ -211,8 +204,7 @@ class Blocks:
     summary: BlockSummary
 
 
-@dataclass(frozen=True, slots=True)
-class EntitySource:
+class EntitySource(NamedTuple):
     """Where one shown entity comes from. `file` and `line` are None for a record."""
 
     entity_id: str
@@ -223,8 +215,7 @@ class EntitySource:
     relevance: float
 
 
-@dataclass(frozen=True, slots=True)
-class Attributed:
+class Attributed(NamedTuple):
     """The shape of search result assembly. `summary` is None where nothing was shortened or left out."""
 
     context: str

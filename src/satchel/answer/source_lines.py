@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_text, redact
@@ -103,8 +103,7 @@ class Lines:
         return {start + offset + 1 for offset, (one, other) in enumerate(pairwise(marks)) if one is not other}
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(NamedTuple):
     """The reason why a file cannot be shown; `is_error` for a fault, not for a file that is gone or excluded."""
 
     path: str

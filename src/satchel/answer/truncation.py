@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from satchel import text as words
 from satchel.errors import UsageError
@@ -51,16 +50,14 @@ _FILLERS = {"python": "...", "bash": ":"}
 """Languages in which a block must not be empty, and the statement that does nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceText:
+class SourceText(NamedTuple):
     """A text by lines (0-based here) and its language, empty if unknown."""
 
     lines: tuple[str, ...]
     language: str
 
 
-@dataclass(frozen=True, slots=True)
-class OmissionRemark:
+class OmissionRemark(NamedTuple):
     """One line of ours that replaces the lines `start`..`end`."""
 
     start: int
@@ -68,8 +65,7 @@ class OmissionRemark:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Shortened:
+class Shortened(NamedTuple):
     """The kept line ranges in order, and a remark for each gap between or after them."""
 
     ranges: tuple[Range, ...]
@@ -100,8 +96,7 @@ Choose = Callable[[SourceText, "Sequence[Unit]", bool, float], Iterator[list[Ran
 """Yields ranges of lines to leave out of a run, the best choice first, for a budget of the run in tokens."""
 
 
-@dataclass(frozen=True, slots=True)
-class SyntaxStrategy:
+class SyntaxStrategy(NamedTuple):
     """A strategy that leaves whole statements or members out, chosen by `choose`."""
 
     name: str

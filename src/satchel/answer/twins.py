@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from satchel.answer.candidates import Candidate
 from satchel.answer.sections import Section
@@ -18,8 +18,7 @@ _PROSE_KINDS = frozenset({Kind.DOC, Kind.NOTE})
 _INSIGNIFICANT = re.compile(r"[\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
+class Marks(NamedTuple):
     """The shingles of a text, and a sample of them that tells most other texts apart from it."""
 
     all: frozenset[str]

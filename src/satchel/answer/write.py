@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol
 
 from satchel.answer.fill_policy import FILL, ITEM_SHARE, LEAST_SHORT, VALUE_RANGE, FillPolicy
 from satchel.answer.groups import Group
@@ -83,8 +83,7 @@ class Marking(Protocol):
         """Patterns of texts that look like secrets but are not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(NamedTuple):
     """The outcome of fitting: the text, its tokens, its items, and what is packed; empty when not even the frame fits.
 
     `stopped` says why nothing more is shown: "budget", "value", "limit", or empty where nothing more was found. Where
@@ -108,8 +107,7 @@ RELATED_SHARE = 0.1
 """Share of the budget reserved for the names of neighbours, where they are asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filling:
+class Filling(NamedTuple):
     """All that decides what an answer shows.
 
     `sent` are references to what the session has; the neighbours that `relate` adds are named as far as they fit.
@@ -160,11 +158,11 @@ def fit(filling: Filling) -> Fitted:
 
     def shows_item(budget: int) -> bool:
         limit = LEAST_SHORT if policy.is_weak or policy.not_found else budget
-        limited = replace(policy, limit=min(limit, budget) if policy.limit else 0)
+        limited = policy._replace(limit=min(limit, budget) if policy.limit else 0)
         asked = replace(request, max_tokens=budget)
-        return bool(_filled(replace(filling, request=asked, sent=(), policy=limited, relate=None)).items)
+        return bool(_filled(filling._replace(request=asked, sent=(), policy=limited, relate=None)).items)
 
-    return replace(fitted, needed=_least_budget(shows_item, request.max_tokens) if filling.sections else 0)
+    return fitted._replace(needed=_least_budget(shows_item, request.max_tokens) if filling.sections else 0)
 
 
 def _least_budget(shows_item: Callable[[int], bool], too_small: int) -> int:
@@ -269,14 +267,14 @@ class _Page:
             stopped = BUDGET  # given results and guidance are shortened for lack of room only
         shown = summarised(self._frame, items, packing) if request.show_meta else self._frame
         most = request.places if most_places is None else most_places
-        shown = replace(shown, related=related, places=places(packing, filling.terms, most))
+        shown = shown._replace(related=related, places=places(packing, filling.terms, most))
         if request.max_tokens >= LEAST_NOTED:
             omitted = list(listed(packing)) if request.max_tokens >= LEAST_NAMED else []
             count = 0 if request.places else OMISSIONS_SHOWN
             named = tuple(omission_of(packing, *row, 0) for row in omitted[:count])
             stop, more = STOPS.get(stopped, Stop.COMPLETE), len(omitted) - len(named)
             stop = Stop.NAMED if shown.places and (stopped != BUDGET or policy.limit < request.max_tokens) else stop
-            shown = replace(shown, limit=request.max_tokens, stopped=stop, overflow=named, overflow_more=more)
+            shown = shown._replace(limit=request.max_tokens, stopped=stop, overflow=named, overflow_more=more)
         text, used = render_with_usage(shown, items, request.format, filling.tokens.count)
         return Fitted(packing, text, used, tuple(items), stopped, places=len(shown.places))
 
@@ -332,7 +330,7 @@ def _without_items(
     frame: RenderRequest, sent: Sequence[ShownBefore], tokens: TokenCounter, max_tokens: int, layout: Format
 ) -> tuple[str, int]:
     """Return an answer without items, with references and words that were not found if they fit, and its tokens."""
-    summary = replace(frame, truncated=False, summary="", weak=False)
+    summary = frame._replace(truncated=False, summary="", weak=False)
     if sent:
         return references_alone(summary, sent, tokens, max_tokens, layout)
     if not frame.not_found:
@@ -366,7 +364,7 @@ def summarised(frame: RenderRequest, items: Sequence[ContextItem], packing: Pack
     """Return the frame with the numbers of this answer in it."""
     short, omitted = shortened(items), left_out(packing)
     parts = [_numbered(short, "item", "shortened"), _numbered(omitted, "candidate", "left out")]
-    return replace(frame, truncated=bool(short or omitted), summary=", ".join(filter(None, parts)))
+    return frame._replace(truncated=bool(short or omitted), summary=", ".join(filter(None, parts)))
 
 
 def _numbered(number: int, noun: str, what: str) -> str:
@@ -400,4 +398,4 @@ def references_alone(
 
 
 def _referring(frame: RenderRequest, sent: Sequence[ShownBefore], count: int) -> RenderRequest:
-    return replace(frame, shown_before=tuple(sent[:count]), shown_before_more=len(sent) - count)
+    return frame._replace(shown_before=tuple(sent[:count]), shown_before_more=len(sent) - count)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from satchel.cli import streams
 from satchel.safety.sanitize import clean_field
@@ -40,8 +40,7 @@ BOOSTS = frozenset({"tier", "importance", "recency", "vectors", "no cause", "rou
 _GAP = "  "
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A heading; numbers are aligned right."""
 
     title: str

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from satchel.clients.edits import (
     MISSING,
@@ -230,8 +230,7 @@ def start_once(target: ClientFile, places: ClientPlaces) -> tuple[int, str]:
     return 0, f"the server ended with {done.returncode} and listed no tools" + (f": {said[-1]}" if said else "")
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(NamedTuple):
     """The change of one file: `after` is None if it is deleted, and equal to `before` without a change.
 
     `action` is added, updated, unchanged, removed or absent. `receipt` is kept once the file is written.

@@ -12,9 +12,8 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from satchel.errors import UsageError
 
@@ -71,8 +70,7 @@ _CURSOR_HOOKS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(NamedTuple):
     """The words that start satchel, and notes about them for the user."""
 
     words: tuple[str, ...]
@@ -131,8 +129,7 @@ def runs_satchel(words: Sequence[str], command: str) -> bool:
     return any(name == PROGRAM and words[at + 1] == command for at, name in enumerate(names[:-1]))
 
 
-@dataclass(frozen=True, slots=True)
-class Want:
+class Want(NamedTuple):
     """A required value below these keys; with `is_element` as one element of the list there.
 
     Another value of an `is_optional` key is kept. An `is_frame` key belongs to the file rather than to satchel:
@@ -146,8 +143,7 @@ class Want:
     is_frame: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ClientFile:
+class ClientFile(NamedTuple):
     """One file and its required values. `name` distinguishes entries for several folders in the same file."""
 
     file: Path
@@ -156,8 +152,7 @@ class ClientFile:
     is_toml: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ClientPlaces:
+class ClientPlaces(NamedTuple):
     """Folders of settings: the home folder, the current project, and those of environment variables."""
 
     home: Path

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.embed import Embedder, normalised
 from satchel.embed.minilm import INSTALL, MiniLM, missing_parts
@@ -50,8 +49,7 @@ _BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 _TOO_LONG = frozenset({400, 413, 422})
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointOptions:
+class EndpointOptions(NamedTuple):
     """The address and model of an endpoint.
 
     `url` is the base, as in `http://localhost:11434/v1`; `key` is empty if none is needed.
@@ -204,8 +202,7 @@ def _seconds(headers: Mapping[str, Any]) -> float:
         return 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """The embedder, None for words only. `failure` is set if the settings ask for one that is not available."""
 
     embedder: Embedder | None

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -79,8 +79,7 @@ UNDATED = 0.5
 """Recency of a node without a date: neither new nor old."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rating:
+class Rating(NamedTuple):
     """The score of a node, 0 to 1, and its parts."""
 
     total: float
@@ -168,8 +167,7 @@ def without_fields(text: str, *, is_first: bool) -> str:
     return "\n".join(line for row, line in enumerate(lines) if row >= begin and row not in fields).strip("\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Rated:
+class Rated(NamedTuple):
     """A node with its score and the walk that reached it."""
 
     row: int
@@ -200,7 +198,7 @@ def blended(walks: Sequence[Sequence[Rated]]) -> tuple[Rated, ...]:
         shared = sum(1 / rank for rank in others) / len(walks)
         total = (BLEND_RANK + 1) / (BLEND_RANK + 1 + first - shared)
         signals = tuple(Signal(f"rank {number + 1}", float(rank), 0.0) for number, rank in sorted(own.items()))
-        fused.append(replace(best[row], rating=Rating(total, (*best[row].rating.signals, *signals))))
+        fused.append(best[row]._replace(rating=Rating(total, (*best[row].rating.signals, *signals))))
     fused.sort(key=lambda one: (-one.rating.total, -best[one.row].rating.total, one.row))
     return tuple(fused)
 

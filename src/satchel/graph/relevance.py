@@ -7,8 +7,8 @@ one, else by words alone. A scale for each node would order nodes by whether the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,8 +33,7 @@ the same."""
 _PAIRS_AT_ONCE = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Vectors:
+class Vectors(NamedTuple):
     """The number of walked chunks with a vector and of all that can have one. Vectors count once all have one."""
 
     embedded: int
@@ -130,8 +129,7 @@ def _masks(lexicon: Lexicon, query: Query) -> tuple[tuple[float, Mask], ...]:
     return tuple(masks)
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
+class _Column(NamedTuple):
     """One kind: which of the query's terms its chunks contain, and how near each chunk is in meaning."""
 
     lexicon: Lexicon

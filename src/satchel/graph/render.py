@@ -7,7 +7,6 @@ of nodes that did not fit; the unused part is given to nodes. Numbers that depen
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -63,8 +62,7 @@ class Numbers(NamedTuple):
     summarised: int
 
 
-@dataclass(frozen=True, slots=True)
-class GraphPage:
+class GraphPage(NamedTuple):
     """Writes and counts the text. `rest` are all nodes, best first, as they are named in the overflow.
 
     `embeddings` says whether vectors were used; `shown_before` are lines naming the nodes that the session has had.

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from satchel.answer.request import check_budget, check_now, check_session
 from satchel.errors import ConfigError, UsageError
@@ -40,8 +40,7 @@ class Direction(StrEnum):
     IN = "in"
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """One relation, followed in one direction. `rank` is its place among those of the lens, from 0."""
 
     type: EdgeType
@@ -49,8 +48,7 @@ class Move:
     rank: int
 
 
-@dataclass(frozen=True, slots=True)
-class Lens:
+class Lens(NamedTuple):
     """`edges` are `type` or `type:direction`, the most important first. Tags and fields are compared in lower case.
 
     A node with one of `boost_tags` scores higher; `include_fields` are always shown. `max_depth` bounds a walk

@@ -7,9 +7,9 @@ import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
 from satchel import config
 from satchel.answer.candidates import Candidate
@@ -127,8 +127,7 @@ def _factors(result: SearchResult, best: float) -> Iterator[tuple[Hit, float]]:
             yield hit, min(share, 1.0) ** power
 
 
-@dataclass(frozen=True, slots=True)
-class Explored:
+class Explored(NamedTuple):
     """The result of one query: its nodes, best first, and the walk. `is_named`: the query is the id of a node.
 
     `namesakes` counts the definitions or files that an ambiguous name means, `strength` is how well the workspace
@@ -176,7 +175,7 @@ def _without_workspace(query: str, prefix: str) -> str:
 
 
 def _faded(rated: Rated, share: float) -> Rated:
-    return replace(rated, rating=replace(rated.rating, total=rated.rating.total * share))
+    return rated._replace(rating=rated.rating._replace(total=rated.rating.total * share))
 
 
 def assemble_graph(request: GraphRequest, bench: Workbench, clock: Callable[[], float] = time.monotonic) -> Context:

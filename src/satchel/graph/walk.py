@@ -13,7 +13,6 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
@@ -203,8 +202,7 @@ RANK_FADE = 0.05
 nodes of equal distance, too little to put a near node behind a far one."""
 
 
-@dataclass(frozen=True, slots=True)
-class StartNode:
+class StartNode(NamedTuple):
     """A node at distance 0. `factor` is its worth relative to the best one; 1 for a node that the query names.
 
     One that is not `walked` is a match beyond the best ones: the walk may reach it, but does not start there.
@@ -215,8 +213,7 @@ class StartNode:
     walked: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(NamedTuple):
     """A node that a walk reached. `step` led to it, None for a source.
 
     `source_factor` is that of the source, `edge_factor` the worth of the relations on the path, both 0 to 1.
@@ -234,8 +231,7 @@ class Reached:
         return self.source_factor * self.edge_factor / (self.distance + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(NamedTuple):
     """Limits of a walk; `clock` gives seconds."""
 
     depth: int
@@ -244,8 +240,7 @@ class Bounds:
     clock: Callable[[], float] = time.monotonic
 
 
-@dataclass(frozen=True, slots=True)
-class GraphWalk:
+class GraphWalk(NamedTuple):
     """The nodes that were reached, by row, and warnings about those left out. `timed_out`: another run may reach more.
 
     `pairs` are the relations that the walk saw between nodes that were reached.

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from satchel.errors import ContextFileError, UsageError
 from satchel.guidance.situation import Condition, ConditionError, parse_condition
@@ -34,8 +34,7 @@ _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]{1,18}\.[0-9]{0,18}|\.[0-9]{1,18}|[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?")
 
 
-@dataclass(frozen=True, slots=True)
-class Marked:
+class Marked(NamedTuple):
     """The values of a text, and the first line (1-based) of each."""
 
     data: Any
@@ -232,8 +231,7 @@ class InjectionRule(Rule):
         return self.name or self.place
 
 
-@dataclass(frozen=True, slots=True)
-class ContextFile:
+class ContextFile(NamedTuple):
     """A context file. `path` is its folder ("" at the root), `data` everything but its rules, `extends` as written.
 
     The suffix `_override` or `_extend` of a list of rules is its entry in `modes`.

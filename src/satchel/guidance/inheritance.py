@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from satchel.errors import ContextFileError, UnsafePathError
 from satchel.guidance.context_files import (
@@ -58,8 +58,7 @@ class MissingContextError(ContextFileError):
     """A context was named that does not exist."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedContext:
+class ResolvedContext(NamedTuple):
     """A context with what it inherits.
 
     `chain` has the folders of its ancestors and itself, the root first; `distances` the number of steps to each.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from satchel.errors import ContextFileError, SatchelError, UnsafePathError, UsageError
 from satchel.guidance.context_files import CONTEXTS, RELATIVE_FILTERS, InjectionRule, InjectionTarget, file_of
@@ -32,8 +32,7 @@ FRESH_DAYS = 30.0
 JudgeAll = Callable[[Sequence[str]], tuple[Mapping[str, Opinion], Sequence[Failure]]]
 
 
-@dataclass(frozen=True, slots=True)
-class ActiveContext:
+class ActiveContext(NamedTuple):
     """An active context. `distance` is 0 for the current one, steps for an ancestor, None for an injected one."""
 
     context: ResolvedContext
@@ -47,8 +46,7 @@ class ActiveContext:
         return sum(term.value for term in self.terms)
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluated:
+class Evaluated(NamedTuple):
     """A rule and whether it applies; `verdict` is undecided if the judge could not decide."""
 
     rule: InjectionRule
@@ -56,8 +54,7 @@ class Evaluated:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Guidance:
+class Guidance(NamedTuple):
     """The guidance for a situation. `keys` are the targets that are not contexts, each with the label of its rule."""
 
     contexts: tuple[ActiveContext, ...]
@@ -67,8 +64,7 @@ class Guidance:
     notes: tuple[Failure, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Guides:
+class Guides(NamedTuple):
     """The sources of guidance."""
 
     tree: ContextTree
@@ -214,8 +210,7 @@ _SECONDS = {"last_hours": 3_600.0, "last_days": float(DAY_SECONDS)}
 _INJECTED = Signal("injected", 1.0, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRequest:
+class KeyRequest(NamedTuple):
     """The request to a registered key: the rule's target, the situation, and the time in seconds."""
 
     key: str
@@ -227,8 +222,7 @@ class KeyRequest:
     now: float
 
 
-@dataclass(frozen=True, slots=True)
-class Supplied:
+class Supplied(NamedTuple):
     """One record of a registered key."""
 
     title: str
@@ -239,8 +233,7 @@ Provider = Callable[[KeyRequest], Iterable[Supplied | str]]
 """Returns the records of a key, best first; the title of a plain text is the key."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordKey:
+class RecordKey(NamedTuple):
     """A built-in key: records of a kind, with these filters, by default the newest."""
 
     kind: Kind
@@ -312,8 +305,7 @@ class Supplies:
         return len(self.hits) + len(self.paths) + len(self.own)
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(NamedTuple):
     """The sources of records. `store_of` gives the store of a kind, None if there is none."""
 
     store_of: Callable[[Kind], Store | None]

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 from satchel.errors import UnsafePathError
 from satchel.guidance.judge import Opinion, Verdict
@@ -78,8 +79,7 @@ _FENCE = re.compile(r"\s*(```|~~~)")
 _SUFFIX = re.compile(r"\.[A-Za-z]{1,8}\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(NamedTuple):
     """One instruction file.
 
     `folder` is the folder it is about ("" is the root); `globs` are relative to it and empty for everything below. A
@@ -374,8 +374,7 @@ def _globs(fields: Mapping[str, Sequence[str]], path: str) -> tuple[tuple[str, .
     return tuple(globs), notes
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(NamedTuple):
     """An instruction file and whether it applies, with the reason. `rank` counts from 1 among those that apply."""
 
     instruction: Instruction

@@ -23,12 +23,11 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from satchel.embed.providers import check_address, endpoint_key
 from satchel.errors import ConfigError, JudgeError, MissingExtraError
@@ -165,8 +164,7 @@ class Verdict(StrEnum):
     UNDECIDED = "undecided"
 
 
-@dataclass(frozen=True, slots=True)
-class Opinion:
+class Opinion(NamedTuple):
     """A verdict with its reason. `score` is 0 to 1 if the judge measures one; `judge` is the judge's id."""
 
     verdict: Verdict
@@ -264,8 +262,7 @@ def related_terms(terms: Iterable[str]) -> frozenset[str]:
     return frozenset(term for term, own in plain.items() if not topics.isdisjoint(own))
 
 
-@dataclass(frozen=True, slots=True)
-class ModelOptions:
+class ModelOptions(NamedTuple):
     """The endpoint and the model. `url` is the base, as in `http://localhost:11434/v1`; `key` may be empty."""
 
     url: str

@@ -152,7 +152,7 @@ class GuidanceService:
                 every = dict.fromkeys([*bench.notes, *judging[1], *gathered.notes, *supply.notes])
                 own = [*guides, *self._own_guides(supply)]
                 hits = [*supply.hits, *self._history(moment, final, kinds, bench)]
-                noted = replace(bench, notes=tuple(every))
+                noted = bench._replace(notes=tuple(every))
                 answer = situation_context(final, noted, own, hits, {"revision": bench.revision} | meta)
         files = {guide.id: guide.fields["file"] for guide in guides if "file" in guide.fields}
         limit = self._root.settings.index_max_file_bytes

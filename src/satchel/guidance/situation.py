@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 from satchel.errors import UnsafePathError, UsageError
 from satchel.safety import sanitize
@@ -68,8 +68,7 @@ def folders_above(path: str) -> list[str]:
     return ["/".join(steps[:count]) for count in range(len(steps) + 1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Globs:
+class Globs(NamedTuple):
     """Patterns of paths as in git: without a slash they match a name at any depth.
 
     A pattern that ends with a slash matches everything below; braces expand to each of their parts; a pattern that
@@ -325,16 +324,14 @@ class ConditionError(ValueError):
         self.place = place
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionResult:
+class ConditionResult(NamedTuple):
     """The result of a condition, with the reason."""
 
     holds: bool
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """A checked condition: `name` is a field or all, any, not; `entries` are values, `parts` joined conditions."""
 
     name: str
@@ -415,8 +412,7 @@ def pattern_problem(text: str) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
+class _Field(NamedTuple):
     """One field of a condition: the check of its entries, and the problem with an entry."""
 
     check: Callable[[Sequence[str], Situation], ConditionResult]

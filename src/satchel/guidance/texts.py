@@ -12,9 +12,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from satchel.guidance.injection import ActiveContext
 from satchel.guidance.instructions import unfenced
@@ -131,8 +131,7 @@ def _blocks(text: str) -> Iterator[str]:
         yield "\n".join(block)
 
 
-@dataclass(frozen=True, slots=True)
-class ContextLines:
+class ContextLines(NamedTuple):
     """The text of a context: its goal on one line (empty if it has none), the lines of its rules, and all others.
 
     `before` are the lines between the goal and the rules, `after` those below them, `empty` is the text without lines.

@@ -7,11 +7,10 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from satchel.codec import json_text
 from satchel.config import PROJECT_FILE, Folders, LoadedSettings
@@ -167,8 +166,7 @@ SESSION_CHARACTERS = 100
 TITLE_CHARACTERS = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """The result of an event. `reason` explains the outcome; `contexts` are the parts of the text.
 
     `notice` is a line for the person. `deliver` is called when the text fits the limit.
@@ -216,8 +214,7 @@ def counted(items: int) -> str:
     return f"{items} item" if items == 1 else f"{items} items"
 
 
-@dataclass(frozen=True, slots=True)
-class AnsweringProcess:
+class AnsweringProcess(NamedTuple):
     """The process that answers an event: that of the hook, or a resident one.
 
     `folder` is the current one of the hook. `engine_for` returns the engine that stays open for a root with these

@@ -16,10 +16,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 TEXT_CHARACTERS = 60_000
 """Length limit of one text that a host sends; the end of a longer one is kept."""
@@ -55,8 +54,7 @@ class Start(StrEnum):
     FORK = "fork"
 
 
-@dataclass(frozen=True, slots=True)
-class HookEvent:
+class HookEvent(NamedTuple):
     """One event. `name` is that of the host; texts are unchanged, empty if missing.
 
     `session` is the host's id of the conversation, `folder` its working directory. `failed` is the result of a tool,
@@ -80,8 +78,7 @@ class HookEvent:
     injects: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(NamedTuple):
     """The names of the events of a host, those at which it accepts context, and its session fields.
 
     The first name of each event is the default.

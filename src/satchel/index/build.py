@@ -8,8 +8,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from satchel.index.difference import Difference, HistoryPlan, compare, plan_history, tick
 from satchel.index.options import LINKS_DUE, BuildOptions, IndexReport, Progress
@@ -20,8 +20,7 @@ from satchel.system.files import SkipReason
 from satchel.types import Failure
 
 
-@dataclass(frozen=True, slots=True)
-class TreeState:
+class TreeState(NamedTuple):
     """The tree and the history beside one revision of the store. `began` is the tick before the walk."""
 
     revision: str

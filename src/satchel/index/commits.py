@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from satchel.errors import GitError
@@ -219,8 +218,7 @@ def _fit(commits: Sequence[Commit]) -> list[Commit]:
     if not unfit:
         return list(commits)
     return [
-        replace(
-            commit,
+        commit._replace(
             files=tuple(path for path in commit.files if path not in unfit),
             renames=tuple(pair for pair in commit.renames if unfit.keys().isdisjoint(pair)),
         )

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from satchel.errors import GitError
 from satchel.index.options import BuildOptions
@@ -35,8 +35,7 @@ FILE_KINDS = (Kind.CODE, Kind.DOC, Kind.NOTE)
 """The kinds whose documents are files."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(NamedTuple):
     """The files to read, and those that are gone.
 
     `stored` are the files of the store; `gone` those that are no longer in the tree; `unskipped` the skipped paths
@@ -102,8 +101,7 @@ def changed_files(store: Store, root: Path, options: WalkOptions) -> list[tuple[
     return [(entry.path, entry.size) for entry in walk(root, options).entries if times.get(entry.path) != entry.times]
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryPlan:
+class HistoryPlan(NamedTuple):
     """The work to do on the history. Without `repository` and `head` there is none, and stored commits are removed.
 
     `is_stale` says that stored commits have to be read again, too. `notes` are shown with every answer.
@@ -147,9 +145,9 @@ def plan_history(store: Store, root: Path, options: BuildOptions) -> HistoryPlan
     plan = HistoryPlan(options, is_due=False, repository=repository, head=head, notes=tuple(notes))
     failed, until, reason = json.loads(store.meta("history_failed") or '["", 0, ""]')
     if failed == plan.state and time.time() < until:
-        return replace(plan, notes=(*notes, git_failure(GitError(reason))))
+        return plan._replace(notes=(*notes, git_failure(GitError(reason))))
     is_stale = bool(form) and form != plan.form
-    return replace(plan, is_stale=is_stale, is_due=is_stale or noted != plan.state)
+    return plan._replace(is_stale=is_stale, is_due=is_stale or noted != plan.state)
 
 
 def git_failure(error: GitError) -> Failure:

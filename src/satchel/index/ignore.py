@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from satchel.system.files import WILD, SkipReason, translate
 
@@ -63,8 +64,7 @@ def parse_rules(raw: bytes, *, base: str = "", above: str = "") -> Rules:
     return Rules((line.removesuffix("\r") for line in text.split("\n")), base=base, above=above)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pattern:
+class _Pattern(NamedTuple):
     """One line: `glob` without `!`, the leading and the trailing slash."""
 
     glob: str

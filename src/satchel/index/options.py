@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from satchel.index.walk import WalkOptions
 from satchel.safety.sanitize import CLEANING_VERSION, REDACTION_VERSION
@@ -87,8 +87,7 @@ class VectorCounts:
         return self.done == self.total
 
 
-@dataclass(frozen=True, slots=True)
-class VectorReport:
+class VectorReport(NamedTuple):
     """The outcome of a run: the number of new vectors, the progress so far, and the failure that stopped it."""
 
     made: int
@@ -117,8 +116,7 @@ EXPORT_STATE = "export"
 """`meta` key: the stamp of the indexed export of notes, and the versions that read it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadingOptions:
+class ReadingOptions(NamedTuple):
     """The options of a worker. `key` keys the content hashes. In a `vault` Markdown files are notes."""
 
     root: str
@@ -148,8 +146,7 @@ EXPORT_BYTES = 1_000_000_000
 """Bytes above which an export of notes is not read: three times the largest export seen; it is read in one piece."""
 
 
-@dataclass(frozen=True, slots=True)
-class BuildOptions:
+class BuildOptions(NamedTuple):
     """Plain values that one run needs; the engine fills them from the settings."""
 
     walk: WalkOptions

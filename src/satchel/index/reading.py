@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self, TypeVar
+from typing import IO, NamedTuple, Self, TypeVar
 
 from satchel.index.difference import tick
 from satchel.index.options import ReadingOptions
@@ -151,8 +151,7 @@ Batch = tuple[int, list[File]]
 Result = tuple[int, list[Reading]]
 
 
-@dataclass(frozen=True, slots=True)
-class Shared:
+class Shared(NamedTuple):
     """The answer of a worker: the vocabulary that all readings share, sent once, and the readings."""
 
     vocabulary: list[str]

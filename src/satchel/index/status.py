@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from satchel import config
 from satchel.errors import GitError
@@ -24,8 +25,7 @@ from satchel.system.state_files import holder, index_lock, last_run
 from satchel.types import AnyPath, Failure, ShouldStop, never
 
 
-@dataclass(frozen=True, slots=True)
-class IndexFreshness:
+class IndexFreshness(NamedTuple):
     """The difference of tree and index, in files. `checked` is the start of the last run, None before the first.
 
     A changed file is one whose size or times differ; its content may be the same. Heads are commit ids, empty where
@@ -126,8 +126,7 @@ REMOVING_ATTEMPTS = 20
 """A process that opens a store makes a few files once, not twenty times while a folder is removed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Removal:
+class Removal(NamedTuple):
     """The folder that `clean` removed and its size in bytes."""
 
     folder: Path

@@ -12,8 +12,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel import text as words
 from satchel.index.commits import update_history
@@ -45,8 +44,7 @@ MOST_NOTES = 20
 """Unreadable files that a report names; the others are only counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """The work of one run, its watchers, and its report, which is filled here.
 
     `began` is the tick before the tree was walked; `failed` counts unreadable files by reason.

@@ -14,9 +14,9 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from satchel.errors import NoIndexError
 from satchel.index.ignore import Rules, is_hidden, is_vendored, parse_rules, reason_of_name
@@ -51,8 +51,7 @@ _CAN_LIST_DESCRIPTOR = os.scandir in os.supports_fd and hasattr(os, "O_NOFOLLOW"
 _LIST = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-@dataclass(frozen=True, slots=True)
-class WalkOptions:
+class WalkOptions(NamedTuple):
     """Limits of a walk. Globs are those of `.gitignore`, relative to the root.
 
     With `include`, only files that match one of its globs, or are in a folder that does. `exclude` wins over
@@ -69,8 +68,7 @@ class WalkOptions:
     stores: tuple[Path, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FileEntry:
+class FileEntry(NamedTuple):
     """A file worth reading: its path below the root with forward slashes, size in bytes, and its times.
 
     Any program can set `mtime_ns` back; only the system sets `changed_ns` (of the inode). Equal size and times mean
@@ -88,8 +86,7 @@ class FileEntry:
         return self.size, self.mtime_ns, self.changed_ns
 
 
-@dataclass(frozen=True, slots=True)
-class TreeWalk:
+class TreeWalk(NamedTuple):
     """The result of a walk, sorted by path.
 
     `skipped` counts by reason; a folder left out counts once, whatever its size. `skipped_paths` has the first
@@ -110,16 +107,14 @@ def walk(root: Path, options: WalkOptions | None = None, *, should_stop: ShouldS
     return _Walker(root, options or WalkOptions(), should_stop).run()
 
 
-@dataclass(frozen=True, slots=True)
-class _Layer:
+class _Layer(NamedTuple):
     """One file of rules; its strength is its index in `_RULE_FILES`, or one more for `.git/info/exclude`."""
 
     strength: int
     rules: Rules
 
 
-@dataclass(frozen=True, slots=True)
-class _Folder:
+class _Folder(NamedTuple):
     """A folder still to visit: its path as a prefix (`""`, `"src/"`) and the rules for its content.
 
     `layers` are sorted from strong to weak; `included` says that an `include` glob matched it or one above.
@@ -318,7 +313,7 @@ class _Walker:
         for strength, name in enumerate(_RULE_FILES):
             if name in names and (strength < _GITIGNORE or self._repository is not None):
                 own += self._read_layer(strength, self._root, folder.prefix + name, base=folder.prefix)
-        return replace(folder, layers=_by_strength((*own, *folder.layers))) if own else folder
+        return folder._replace(layers=_by_strength((*own, *folder.layers))) if own else folder
 
     def _layers_above(self) -> tuple[_Layer, ...]:
         """Return the rules between the top of the work tree and the root, nearest first, and `.git/info/exclude`."""

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from satchel.errors import UsageError
 
@@ -32,8 +32,7 @@ END_SECONDS = 1.5
 """Seconds for running calls to stop: indexing checks many times a second, a question takes milliseconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pipes:
+class Pipes(NamedTuple):
     """Private descriptors of the client's pipes; the standard ones no longer lead to it."""
 
     source: int

@@ -14,9 +14,8 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.errors import SatchelError
 from satchel.mcp.pipes import FIRST_SIGNAL_CODE, KILL, Child, Output, Parent, lines
@@ -48,8 +47,7 @@ _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP
 CLIENT, SERVER = "client", "server"
 
 
-@dataclass(frozen=True, slots=True)
-class ProxyPipes:
+class ProxyPipes(NamedTuple):
     """The descriptors of the client and of notes."""
 
     client_in: int = 0

@@ -10,8 +10,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
 
 from satchel import __version__
@@ -97,8 +96,7 @@ def not_found(uri: str) -> str:
     return f"there is no resource {shown!r}: `search` gives ids for satchel://document/ID, answers give handles"
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     """A prompt: its operation, the fixed arguments, and the arguments that a person fills in (name, meaning).
 
     Only the first argument is required. `lead` precedes the text of the answer.

@@ -13,7 +13,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, NamedTuple
 
 from satchel.errors import UsageError
 
@@ -46,8 +46,7 @@ class TestCounts:
         return f"{self.runner}: {text}"
 
 
-@dataclass(frozen=True, slots=True)
-class Captured:
+class Captured(NamedTuple):
     """A finished command. `exit_code` is its own, or 128 and the number of the signal that ended it."""
 
     command: str

@@ -13,8 +13,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.embed import Embedder, fingerprint, normalised
 from satchel.errors import MissingExtraError
@@ -87,8 +86,7 @@ SPREAD = 0.5
 """A text belongs to a group up to the mean distance of its members plus this many standard deviations."""
 
 
-@dataclass(frozen=True, slots=True)
-class AxisEntry:
+class AxisEntry(NamedTuple):
     """One experience on one axis."""
 
     id: str
@@ -113,8 +111,7 @@ class AxisEntry:
         return self.lesson or str(self.fields.get("outcome_result") or self.fields.get("goal") or self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Space:
+class Space(NamedTuple):
     """The entries of an axis, their vectors of length 1 (one row each), and a function that embeds other texts.
 
     `sizes` are the parameters of grouping for a space whose structure is certain, None to test each group for chance.

@@ -220,9 +220,9 @@ class Journal(Records[Experience]):
         notebook = self._notebook
         said = notebook.checked(Experience, **{name: changes[name] for name in _CORRECTED if name in changes})
         ending = {name: changes[name] for name in _OF_OUTCOME if name in changes}
-        ended = replace(outcome, **notebook.checked(Outcome, **ending))
+        ended = outcome._replace(**notebook.checked(Outcome, **ending))
         if ended.status is not outcome.status:
-            ended = replace(ended, auto_captured=False)
+            ended = ended._replace(auto_captured=False)
         if not changes.keys().isdisjoint(_OF_CAUSE):
             said["root_cause"] = self._root_cause(*_completed(old.root_cause, _OF_CAUSE, changes))
         if not changes.keys().isdisjoint(_OF_LESSON):

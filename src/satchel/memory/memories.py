@@ -108,7 +108,7 @@ class Memories(Records[Memory]):
             memories = self._read(store, (hit.chunk.document for hit in hits))
         rows = [FoundMemory(memory, similarity(marks, shingles(memory.content))) for memory in memories]
         alike = sorted((row for row in rows if row.score >= SAME_PROSE), key=lambda row: (-row.score, row.memory.id))
-        return tuple(replace(row, score=round(row.score, LIKENESS_DIGITS)) for row in alike[:MOST_SIMILAR])
+        return tuple(row._replace(score=round(row.score, LIKENESS_DIGITS)) for row in alike[:MOST_SIMILAR])
 
     @telemetry.traced(telemetry.SEARCH_MEMORY)
     def search(self, question: str, *, limit: int = 10, **filters: Any) -> list[FoundMemory]:

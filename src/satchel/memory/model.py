@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from satchel import codec
 from satchel import text as words
@@ -94,8 +94,7 @@ class Memory:
     author: Name = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(NamedTuple):
     """The summary of an exchange of a conversation: id, beginning, time and source."""
 
     id: str
@@ -104,8 +103,7 @@ class Remark:
     origin: str
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(NamedTuple):
     """Records of several kinds that go together, how many more were `left`, and whether these are forgotten by now."""
 
     memories: Sequence[Memory] = ()
@@ -122,24 +120,21 @@ class Chosen:
         return [record.id for record in chosen]
 
 
-@dataclass(frozen=True, slots=True)
-class FoundMemory:
+class FoundMemory(NamedTuple):
     """A memory with its `score` from 0 to 1: its relevance to a question, or its similarity to another memory."""
 
     memory: Memory
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(NamedTuple):
     """A new memory, and its visible near-duplicates."""
 
     memory: Memory
     similar: tuple[FoundMemory, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(NamedTuple):
     """The hypothesis, action and prediction of an earlier attempt, until `timestamp`."""
 
     timestamp: Annotated[float, codec.moment("timestamp")]
@@ -148,8 +143,7 @@ class Attempt:
     prediction: Statement
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How an experience ended; `auto_captured` if satchel ran the command that showed it."""
 
     status: Annotated[OutcomeStatus, codec.choice(OutcomeStatus)]
@@ -158,16 +152,14 @@ class Outcome:
     auto_captured: Annotated[bool, codec.flag()] = False
 
 
-@dataclass(frozen=True, slots=True)
-class RootCause:
+class RootCause(NamedTuple):
     """Why the hypothesis was wrong."""
 
     category: Annotated[RootCauseCategory, codec.choice(RootCauseCategory, label="root cause")]
     description: Annotated[str, codec.text(REPORT_CHARACTERS, label="the description of the root cause")] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Lesson:
+class Lesson(NamedTuple):
     """The part of an experience that is worth keeping."""
 
     what_worked: Annotated[str, codec.text(REPORT_CHARACTERS, label="the lesson")]
@@ -260,16 +252,14 @@ class ExchangeRecord:
     updated: Updated
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(NamedTuple):
     """A new experience, and the active ones of other sessions in the same workspace."""
 
     experience: Experience
     orphans: tuple[Experience, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LineProblem:
+class LineProblem(NamedTuple):
     """Why a line of an import was left out; lines count from 1."""
 
     line: int
@@ -365,8 +355,7 @@ class Value:
         return self.created
 
 
-@dataclass(frozen=True, slots=True)
-class ValueProposal:
+class ValueProposal(NamedTuple):
     """A suggested value for a group: the lesson of a central member, and its validation."""
 
     cluster: Cluster

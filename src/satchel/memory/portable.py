@@ -358,7 +358,7 @@ def _import_file(path: Path, notebook: Notebook, root: Path | None) -> ImportRep
         return ImportReport(passed_over={ELSEWHERE: 1})  # most files: their lines need not be read
     lines = (line.removesuffix(b"\n") for line in io.BytesIO(raw))  # one at a time: a list would double the memory
     report = import_transcript(lines, notebook, name=path.stem, root=root)
-    named = tuple(replace(problem, message=f"{path.name}: {problem.message}") for problem in report.problems)
+    named = tuple(problem._replace(message=f"{path.name}: {problem.message}") for problem in report.problems)
     return replace(report, problems=named)
 
 

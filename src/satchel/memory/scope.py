@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from satchel.codec import MILLISECONDS, Field, fields_of
 from satchel.errors import UsageError
@@ -57,8 +57,7 @@ def _random_digits() -> str:
     return secrets.token_hex(_ID_BYTES)
 
 
-@dataclass(frozen=True, slots=True)
-class Notebook:
+class Notebook(NamedTuple):
     """The memory of one root, for writing. Tests set `clock` and `draw`.
 
     `store` shows the records of `workspace` and those that belong everywhere. `allow` are texts that are not secrets.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,7 +99,7 @@ class MemoryService:
             self.values.forget(value.id)
         if chosen.experiences:
             self.experiences.forget([experience.id for experience in chosen.experiences])
-        return replace(chosen, is_forgotten=True)
+        return chosen._replace(is_forgotten=True)
 
     @property
     def notes(self) -> tuple[Failure, ...]:
@@ -162,7 +161,7 @@ class MemoryService:
 
         notebook = self.notebook
         if form == CLAUDE_CODE:
-            return import_transcript(lines, replace(notebook, workspace=EVERYWHERE) if everywhere else notebook)
+            return import_transcript(lines, notebook._replace(workspace=EVERYWHERE) if everywhere else notebook)
         workspace = EVERYWHERE if everywhere else notebook.workspace if here else None
         return import_lines(lines, notebook, form=form, workspace=workspace, admit=self.values.admit_import)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from satchel.answer.truncation import strategy_names
@@ -49,7 +48,7 @@ DEFAULT_HITS = 10
 MAX_TOKENS = Parameter("max_tokens", Shape.COUNT, "Token budget, never exceeded.", least=1, most=LARGEST_BUDGET,
                        aliases=("maxTokens",))  # fmt: skip
 LIMIT = Parameter("limit", Shape.COUNT, "Most items.", least=1, flags=("-n", "--limit"))
-LIMIT_EACH = replace(LIMIT, meaning="Most items of each type.")
+LIMIT_EACH = LIMIT._replace(meaning="Most items of each type.")
 FORMAT = text("format", "Output format.", tuple(Format))
 TOKENIZER = text("tokenizer", "How tokens are counted.", TOKENIZERS)
 NOW = Parameter("now", Shape.MOMENT, "The time to answer for: a date, or seconds since the epoch.")

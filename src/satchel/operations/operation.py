@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.errors import SatchelError, UsageError
 from satchel.safety.sanitize import clean_field
@@ -47,8 +47,7 @@ class Shape(StrEnum):
     MOMENT = "moment"
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One argument. `aliases` are other accepted names. A model is asked to fill one that `is_wished` in every call.
 
     `choices` are all possible texts, or examples if `is_open`; `least` and `most` limit numbers. `default` is the value
@@ -189,8 +188,7 @@ _RULES: Mapping[Shape, tuple[Mapping[str, Any], str, Callable[[Any], Any]]] = {
 """Shape -> its JSON schema, an example for messages, and a check that returns the value in the type of the engine."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hints:
+class Hints(NamedTuple):
     """The effects of an operation, for hosts that ask before a call.
 
     `is_idempotent`: a second call with the same arguments changes nothing more. No operation reaches beyond this
@@ -202,8 +200,7 @@ class Hints:
     is_idempotent: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(NamedTuple):
     """The answer of an operation: the counted text, byte for byte, and the envelope, the same for every interface.
 
     `text` is empty if there is only data, or no result. `notes` explain an empty answer and name the next step.
@@ -245,8 +242,7 @@ class Caller:
         return notes
 
 
-@dataclass(frozen=True, slots=True)
-class OperationCall:
+class OperationCall(NamedTuple):
     """One request: the engine, the checked arguments, and the caller."""
 
     engine: Satchel
@@ -267,8 +263,7 @@ class OperationCall:
         return {name: self.arguments[name] for name in names if name in self.arguments}
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     """An operation. `summary` is the first sentence of its description, `details` the rest.
 
     `leading` names the arguments that a list of tools shows, because a model reads all of it; the others are options.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel.codec import many
@@ -86,7 +85,7 @@ def _remember(call: OperationCall) -> Answered:
     answered = {STORE: _stored, SHARE: _shared, FORGET: _forgotten, LIST: _memories}[action](call)
     unread = tuple(f"{note.message} ({note.hint})" for note in call.engine.memory.notes)
     unread += tuple(call.engine.memory.lost()) if action == LIST else ()
-    return replace(answered, notes=(*answered.notes, *unread)) if unread else answered
+    return answered._replace(notes=(*answered.notes, *unread)) if unread else answered
 
 
 def _stored(call: OperationCall) -> Answered:

@@ -10,8 +10,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from satchel.answer.groups import subtract
 from satchel.answer.render import RenderRequest, render
@@ -55,8 +55,7 @@ _LINES = re.compile(r"#L(\d{1,9})-(\d{1,9})$")
 _TWIN = re.compile(r"~(\d{1,4})$")
 
 
-@dataclass(frozen=True, slots=True)
-class Expanded:
+class Expanded(NamedTuple):
     """The item behind one handle, with the lines of its file and the ranges to show, the first ones first."""
 
     target: HandleTarget

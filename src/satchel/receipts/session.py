@@ -68,8 +68,7 @@ class Row(NamedTuple):
     places: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(NamedTuple):
     """The content of one file: its rows, oldest first, and a hash of them as its state."""
 
     rows: tuple[Row, ...] = ()
@@ -167,8 +166,7 @@ class _Referral:
     ranges: list[Range]
 
 
-@dataclass(frozen=True, slots=True)
-class _History:
+class _History(NamedTuple):
     """The ranges of a file that the session has; `is_complete` is false if some have changed since."""
 
     lines: Lines
@@ -256,7 +254,7 @@ class Account:
         """Return the rest of a pin, None if the session has all of it."""
         group = pin.candidate.group
         kept, lines = self.sift([pin.candidate], {group: pin.lines}, sys.maxsize)
-        return replace(pin, candidate=kept[0], lines=lines[group]) if kept else None
+        return pin._replace(candidate=kept[0], lines=lines[group]) if kept else None
 
     def new_part(self, candidate: Candidate) -> Candidate | None:
         """Return the part of a record that the session lacks, None if it has all; what it has is referred to."""
@@ -333,7 +331,7 @@ class Account:
         pinned = [(pin.start or 1, pin.end or len(lines.lines)) for pin in self.pins if pin.path == lines.path]
         if not pinned or not history.ranges:
             return history
-        return replace(history, ranges=subtract(history.ranges, joined(pinned)))
+        return history._replace(ranges=subtract(history.ranges, joined(pinned)))
 
     def _ranges(self, key: str, lines: Lines) -> _History:
         """Return the present ranges of a file whose text is as it was when shown."""

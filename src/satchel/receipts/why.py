@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 from satchel import __version__
 from satchel.answer.inputs import is_wanted
@@ -39,8 +39,7 @@ RECORD_KINDS = (Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.NOTE
 Ask = Callable[[AssembleRequest], Context]
 
 
-@dataclass(frozen=True, slots=True)
-class WhyTarget:
+class WhyTarget(NamedTuple):
     """The meaning of a name: a file (no `chunk`), one of its chunks, or a record (no path)."""
 
     kind: Kind
@@ -49,8 +48,7 @@ class WhyTarget:
     chunk: Chunk | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(NamedTuple):
     """The rank of a target for a question.
 
     `rank` counts from 1 among the matching files of its kind (records among the records) and is 0 if it does not
@@ -264,8 +262,7 @@ def _packing_reason(hit: Hit, context: Context) -> tuple[str, str, int]:
 CHANGES_NAMED = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Replay:
+class Replay(NamedTuple):
     """A saved question asked again. `differences` is empty where the answer is the same byte for byte."""
 
     request: AssembleRequest

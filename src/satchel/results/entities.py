@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from satchel.answer.source_lines import without_blank_ends
 from satchel.safety.sanitize import clean_field, clean_text, redact
@@ -227,8 +227,7 @@ def value_of(result: object, *names: str) -> Any:
     return next((value for value in values if value is not None), None)
 
 
-@dataclass(frozen=True, slots=True)
-class EntityPlace:
+class EntityPlace(NamedTuple):
     """Present lines (from 1) of an entity in its file, and its definition, if it is one."""
 
     start: int
@@ -257,7 +256,7 @@ def locate(entity: Entity, lines: Sequence[str], outline: Outline) -> EntityPlac
     reach = without_blank_ends(lines, named.start, _last_line(named, outline.parts)) if named is not None else (0, 0)
     moved = _moved(entity, starts, named, reach)
     if not entity.start:
-        return "has no such definition, and no lines were given" if moved is None else replace(moved, freshness=None)
+        return "has no such definition, and no lines were given" if moved is None else moved._replace(freshness=None)
     if entity.start > last:
         return moved or f"has only {last} lines, not the line {entity.start} of {entity.label}"
     end = min(entity.end or _end(entity.start, outline.parts), last)
@@ -271,7 +270,7 @@ def locate(entity: Entity, lines: Sequence[str], outline: Outline) -> EntityPlac
         if named is not None and named.role in _DEFINED and moved is not None and _crosses(moved, entity.start, end):
             return moved
         if named is not None and named.start <= end and entity.start <= named.end:
-            return replace(as_given, part=named)
+            return as_given._replace(part=named)
         if any(simple in line for line in lines[entity.start - 1 : end]):
             return as_given
     if moved is not None:

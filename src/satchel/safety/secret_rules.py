@@ -10,8 +10,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from satchel.text import pattern
 
@@ -37,8 +37,7 @@ Extent = tuple[int, int]
 Judge = Callable[[str, int, re.Match[str]], Extent | None]
 
 
-@dataclass(frozen=True, slots=True)
-class SecretRule:
+class SecretRule(NamedTuple):
     """One kind of secret: `head` (of fixed width), `anchor` (plain characters) and `body`, one after the other.
 
     A scan searches for the anchor, so it should be rare in source. The character before the head must not match

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +35,7 @@ LARGEST_NAME_WEIGHT = 2.0
 """A query term counts at most this much in the name signal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrences:
+class Occurrences(NamedTuple):
     """The units that contain each term, one term after the other, with its saturated frequency there.
 
     `counts` are the numbers of units and `idf` the rarity of each term, 0 for one that occurs nowhere.
@@ -56,8 +56,7 @@ class Occurrences:
         return np.bincount(self.units, np.repeat(masses, self.counts), total).astype(np.float64, copy=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
+class Scores(NamedTuple):
     """Sums over the query terms, one value a unit of the lexicon.
 
     `title` is BM25 of the title's terms alone on chunks. `name` is the idf mass of terms in a path or defined name,
@@ -88,8 +87,7 @@ DENSE = 8
 """Adding up in a table with a place for every key is faster than sorting if there are at most so many places a key."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Weighed:
+class _Weighed(NamedTuple):
     """One term at one level: the units that contain it, each once, its saturated frequency there, and its idf."""
 
     units: npt.NDArray[np.uint32]
@@ -225,8 +223,7 @@ KEPT_UNITS_PER_SPAN = 8
 contains common terms, which cost most."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Term:
+class _Term(NamedTuple):
     """One term at each level, None where no unit contains it, and the documents that are named with it."""
 
     span: _Weighed | None

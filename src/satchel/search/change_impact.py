@@ -95,9 +95,9 @@ def with_change(result: SearchResult, change: Change, store: Store, kind: Kind, 
     """Return the hits of a search and those that the change concerns, best first."""
     if kind is Kind.CODE:
         rest = tuple(faded(hit, OWN_FILE) if _file_of(change, hit) else hit for hit in result.hits)
-        return with_impact(replace(result, hits=rest), impact, store)
+        return with_impact(result._replace(hits=rest), impact, store)
     if kind is Kind.COMMIT:
-        return replace(result, hits=merged(result.hits, _commit_hits(result.hits, change, store)))
+        return result._replace(hits=merged(result.hits, _commit_hits(result.hits, change, store)))
     return result
 
 
@@ -124,7 +124,7 @@ def with_past(
                 score, signal = max(hit.score, ceiling + math.log(PAST)), Signal(SIGNAL, PAST, 1.0)
                 signals = (*(one for one in hit.signals if one.name != SIGNAL), signal)
                 best[hit.chunk.id] = replace(hit, relevance=max(hit.relevance, past), score=score, signals=signals)
-    return replace(result, hits=merged(best.values(), ()))
+    return result._replace(hits=merged(best.values(), ()))
 
 
 def _file_of(change: Change, hit: Hit) -> ChangedFile | None:

@@ -10,8 +10,8 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.search.chunks import chunks_of
 from satchel.search.strength import relevance_of
@@ -131,16 +131,14 @@ _PLAIN_BEFORE = pattern(
 """Text before a plain word that makes it a name: `who calls send`, `where is send used`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(NamedTuple):
     """A chunk that depends on a definition: how near it is, 0 to 1, and the lines that show it; none for all lines."""
 
     weight: float
     lines: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Impact:
+class Impact(NamedTuple):
     """The dependents of some definitions: chunks by row, and the call sites of each definition."""
 
     related: Mapping[int, Related]
@@ -314,7 +312,7 @@ def with_impact(result: SearchResult, impact: Impact, store: Store) -> SearchRes
     """Return the hits of a search and the chunks of the impact, best first."""
     factor = ALIKE if impact.is_sure else UNSURE
     rest = [faded(hit, factor) if impact.is_question else hit for hit in result.hits]
-    return replace(result, hits=merged(rest, _hits(result.hits, impact, store)))
+    return result._replace(hits=merged(rest, _hits(result.hits, impact, store)))
 
 
 def merged(hits: Iterable[Hit], related: Iterable[Hit]) -> tuple[Hit, ...]:
@@ -325,7 +323,7 @@ def merged(hits: Iterable[Hit], related: Iterable[Hit]) -> tuple[Hit, ...]:
 
 def beside_impact(result: SearchResult) -> SearchResult:
     """Return prose or commits with less relevance, for a question that calls and uses answer already."""
-    return replace(result, hits=tuple(replace(hit, relevance=hit.relevance * BESIDE) for hit in result.hits))
+    return result._replace(hits=tuple(replace(hit, relevance=hit.relevance * BESIDE) for hit in result.hits))
 
 
 def faded(hit: Hit, factor: float) -> Hit:
@@ -403,7 +401,7 @@ def with_callers(result: SearchResult, store: Store) -> SearchResult:
                 sites[site.row].append(site)
         calls = dict(_call_hits(subject, sites, store)) | calls
     hits = sorted((*result.hits, *calls.values()), key=lambda hit: (-hit.score, hit.chunk.id))
-    return replace(result, hits=tuple(hits))
+    return result._replace(hits=tuple(hits))
 
 
 def _call_hits(subject: Hit, sites: dict[int, list[CallSite]], store: Store) -> list[tuple[int, Hit]]:

@@ -11,8 +11,8 @@ import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -63,8 +63,7 @@ _COMPILED = re.compile(r"\.[cm]?js$")
 """A file that may have been compiled from one of the same stem (`dist/compose.js` from `src/compose.ts`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class TracedPlace:
+class TracedPlace(NamedTuple):
     """A chunk of the lexicon that a trace leads to, the 1-based line in its file, and how strongly (0 to 1).
 
     With `drifted` the line is the first one of its function.
@@ -76,8 +75,7 @@ class TracedPlace:
     drifted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Defined:
+class _Defined(NamedTuple):
     """A definition of a name that a frame may mean."""
 
     chunk: int
@@ -160,7 +158,7 @@ def traced_places(trace: Trace, store: Store, lexicon: Lexicon) -> tuple[list[Tr
     if ranks and ranks[0] > LATEST_TEST:
         order.insert(LATEST_TEST, order.pop(ranks[-1]))
     framed = [
-        replace(led[chunk], strength=max(1.0 - STRENGTH_STEP * rank, LEAST_STRENGTH))
+        led[chunk]._replace(strength=max(1.0 - STRENGTH_STEP * rank, LEAST_STRENGTH))
         for rank, chunk in enumerate(order[:MOST_PLACES])
     ]
     return framed, [place for frame in mentions if (place := _place(frame, sources)) is not None]
@@ -287,8 +285,7 @@ BARE_NAMES = frozenset({"__init__.py", "mod.rs", "index.js", "index.ts", "index.
 """File names that occur in every folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mentions:
+class Mentions(NamedTuple):
     """Exact look-ups: `path` by document; `symbol` and `trace` by chunk (positions in the lexicon).
 
     `places` are those of the frames of a pasted trace, the best first; `trace` is the strength of each chunk that the

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import groupby
+from typing import NamedTuple
 
 from satchel import text as words
 from satchel.search.trace import NO_TRACE, Trace, read_trace
@@ -114,8 +115,7 @@ _PASTED = frozenset({Zone.CODE, Zone.TRACE})
 _ZONE_WEIGHTS = {Zone.TITLE: TITLE_WEIGHT, Zone.PROSE: PROSE_WEIGHT, Zone.CODE: CODE_WEIGHT, Zone.TRACE: TRACE_WEIGHT}
 
 
-@dataclass(frozen=True, slots=True)
-class QueryTerm:
+class QueryTerm(NamedTuple):
     """A search term and its weight over all zones.
 
     `title_weight` and `prose_weight` are its weights in these zones alone (0 if it is not there). `line` is the number
@@ -130,8 +130,7 @@ class QueryTerm:
     guessed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(NamedTuple):
     """A name or path as written in the question. `form` is a key of `FORM_WEIGHTS`, or `path`."""
 
     text: str

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -92,8 +92,7 @@ WHOLE_FUNCTION_LINES = 60
 """A framed function with fewer lines is lifted as a whole; of a longer one the spans next to the line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(NamedTuple):
     """One value for each unit of the lexicon; `value` is of spans, on the log scale, -inf where unranked.
 
     `learned` is what the trees added to the value of the formula. The relevance of documents marked `peripheral` is
@@ -205,9 +204,9 @@ def _silenced(
     """Return both without the results of the silent strategies. Matched shares stay: they define relevance."""
     if SearchStrategy.LEXICAL in silent:
         span, chunk, document = map(np.zeros_like, (scores.span, scores.chunk, scores.document))
-        scores = replace(scores, span=span, chunk=chunk, document=document)
+        scores = scores._replace(span=span, chunk=chunk, document=document)
     if SearchStrategy.NAMES in silent:
-        scores = replace(scores, title=np.zeros_like(scores.title), name=np.zeros_like(scores.name))
+        scores = scores._replace(title=np.zeros_like(scores.title), name=np.zeros_like(scores.name))
         path, symbol, trace = map(np.zeros_like, (mentions.path, mentions.symbol, mentions.trace))
         mentions = Mentions(path, symbol, trace)
     return scores, mentions
@@ -257,8 +256,7 @@ def _file_signals(
     return {name: _by_primary(np.where(lexicon.live_document, values, 0.0), primary) for name, values in raw.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class _Primary:
+class _Primary(NamedTuple):
     """Masks of the documents, chunks and spans that set the scale, and of the demoted documents."""
 
     demoted: npt.NDArray[np.bool_]

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -120,8 +121,7 @@ PORTION_GROWTH = 4
 """Where filters leave too few records, so many times the chunks are read next."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchResult(NamedTuple):
     """Hits of one kind, best first.
 
     `strength` is how well the kind answers, 0 to 1, and `matched` the share of the question's idf mass in its best
@@ -209,8 +209,7 @@ HALF_WEIGHT_TERMS = 4
 """A turn of so many terms counts half, one of twice as many two thirds: "Thanks!" says nothing by itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(NamedTuple):
     """The place of each chunk of a lexicon in the order of turns, session after session with a gap between them.
 
     Chunks that are not live share the last of `size` places. Exchanges of one session have keys that sort by time, so
@@ -242,8 +241,7 @@ def _order(store: Store, kind: Kind, lexicon: Lexicon) -> Order:
     return Order(place, size)
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """Neighbours of the chunks of a lexicon and factors of the chunks, for one question."""
 
     order: Order
@@ -300,8 +298,7 @@ def surroundings(store: Store, kind: Kind, lexicon: Lexicon, query: Query) -> Su
     return Surroundings(order, asked, worth, bm25.idf(lexicon.chunk_count, 0))
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
+class _Column(NamedTuple):
     """One signal of all chunks of a lexicon."""
 
     name: str
@@ -309,8 +306,7 @@ class _Column:
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Ranking:
+class _Ranking(NamedTuple):
     """The values of all chunks of a lexicon; `ranked` is minus infinity for chunks that do not match.
 
     `spans` are the scores of spans where each chunk is a record (notes); None where a record is shown as one.

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,8 +46,7 @@ _RANKED_FIELDS = frozenset({
 """Fields used by filters and ranking. The other fields are read again for the few chosen records."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldRanking:
+class FieldRanking(NamedTuple):
     """How to rank: the signals that count, each with its weight, and the words that `match` looks for.
 
     Signals are shares, 0 to 1: `tier` (experiences), `importance` (memories), `support` (values: how many experiences
@@ -106,8 +105,7 @@ def known_records(
     return SearchResult(tuple(hits), chunks=lexicon.chunk_count)
 
 
-@dataclass(frozen=True, slots=True)
-class _Shelf:
+class _Shelf(NamedTuple):
     """Every visible record of a kind with the fields that rank it, and experiences by domain and strategy."""
 
     every: Sequence[Document]

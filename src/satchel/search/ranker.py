@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -42,8 +42,7 @@ EARLY_LINES = 6
 """Lines of a question after which the early weight of a term is 1/e of its weight."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileSignals:
+class FileSignals(NamedTuple):
     """Signals of files that the features read, one value a document of the lexicon.
 
     `score` and `rank` are those of the formula, `commits` the matching commits of the documents that have any.
@@ -56,8 +55,7 @@ class FileSignals:
     commits: Mapping[int, CommitMatch]
 
 
-@dataclass(frozen=True, slots=True)
-class Signals:
+class Signals(NamedTuple):
     """Everything that the features are made of. `named` has one value a chunk.
 
     The masks tell which chunks and spans are in primary files (no test, no peripheral file): they set the scales.

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -93,8 +92,7 @@ BUILDERS = frozenset({"__init__", "__new__", "constructor", "initialize"})
 """Methods that are called by the name of their class."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallSite:
+class CallSite(NamedTuple):
     """One call: its file and line, the chunk around it and its name, empty outside any definition.
 
     `certainty` is 0 to 1. `secondary` marks tests, docs and examples. `through` is the overridden definition that the
@@ -113,16 +111,14 @@ class CallSite:
     statement: tuple[int, int] = (0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Callers:
+class Callers(NamedTuple):
     """The calls of a definition, those of production code first; `unread` counts files beyond the limit."""
 
     sites: tuple[CallSite, ...]
     unread: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One callee of a chunk: the definition, the first line that calls it, and the certainty."""
 
     definition: CodeDefinition

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -122,7 +123,7 @@ def _lifted(result: SearchResult, strength: float) -> SearchResult:
         return result
     factor = strength / result.strength if result.strength else 0.0
     hits = tuple([replace(hit, relevance=lifted(hit.relevance, factor)) for hit in result.hits])
-    return replace(result, hits=hits, strength=strength)
+    return result._replace(hits=hits, strength=strength)
 
 
 def _file_hits(
@@ -206,8 +207,7 @@ def _part_signals(
     return tuple(rows)
 
 
-@dataclass(frozen=True, slots=True)
-class FileStanding:
+class FileStanding(NamedTuple):
     """`rank` counts from 1 and is 0 for a file that matches nothing; `of` is how many files match.
 
     `relevance` is that of its best chunk, as `search_kind` gives it.

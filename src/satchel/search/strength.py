@@ -6,10 +6,10 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -78,8 +78,7 @@ def places_of(scores: Sequence[float]) -> list[int]:
     return [bisect_left(falling, score) + 1 for score in falling]
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """Signals of the answer of one kind, each 0 to 1, and the number of search terms.
 
     `title` is the best match of a chunk with the first line, as a share of the largest possible; `spans` is the share
@@ -286,8 +285,7 @@ compared with files on purpose: a changelog as a whole matches everything."""
 _ROLES = tuple(Peripheral)
 
 
-@dataclass(frozen=True, slots=True)
-class _Roles:
+class _Roles(NamedTuple):
     """The index of each document's role, -1 for an ordinary one, and the paths of the peripheral ones."""
 
     role: npt.NDArray[np.int8]

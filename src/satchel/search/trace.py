@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from satchel.text import pattern
 
@@ -20,8 +21,7 @@ LONGEST_LINE = 500
 PYTHON, JAVA, CSHARP, RUST, JAVASCRIPT, GO, C = "python", "java", "csharp", "rust", "javascript", "go", "c"
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """A place that a trace names: a path as written, a 1-based line (0 for none), and a function, qualified as written.
 
     Each of them may be missing. `position` counts from 0, the place where it failed.
@@ -33,8 +33,7 @@ class Frame:
     position: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(NamedTuple):
     """The traces of one text: frames with the innermost first, the errors with the most informative first.
 
     The frames of a chained error come before those of the error that was printed before it. The places that compilers
@@ -139,7 +138,7 @@ def read_trace(lines: Iterable[str]) -> Trace:
     for line in lines:
         reader.read(line[:LONGEST_LINE])
     reader.flush()
-    frames = (replace(frame, position=place) for place, frame in enumerate(dict.fromkeys(reader.frames)))
+    frames = (frame._replace(position=place) for place, frame in enumerate(dict.fromkeys(reader.frames)))
     mentions, tests = tuple(dict.fromkeys(reader.mentions)), tuple(dict.fromkeys(reader.tests))
     return Trace(reader.language, tuple(frames), mentions, tests, tuple(dict.fromkeys(reader.errors)))
 

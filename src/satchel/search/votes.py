@@ -15,8 +15,8 @@ import math
 import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,8 +38,7 @@ MOST_FILES = 40
 """A commit that touches more files is a sweep and has no vote."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommitMatch:
+class CommitMatch(NamedTuple):
     """The matching commits that touched a file: the sum of their votes, the largest score and its rank from 0.
 
     The score is a share of that of the best matching commit.

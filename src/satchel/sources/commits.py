@@ -6,9 +6,9 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
+from typing import NamedTuple
 
 from satchel.errors import GitError
 from satchel.system import git, telemetry
@@ -32,8 +32,7 @@ _EMPTY_BLOBS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(NamedTuple):
     """One commit. All texts are as the author left them: the caller cleans and redacts them.
 
     `time` is when it was committed, 0 to `LATEST_TIME`. `message` includes the subject and ends after `MESSAGE_LIMIT`
@@ -271,16 +270,14 @@ Lines = tuple[int, int]
 """Inserted and deleted lines of one commit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(NamedTuple):
     """Lines by commit id, None if unknown, and the reasons."""
 
     lines: Mapping[str, Lines | None]
     failures: tuple[Failure, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Reason:
+class _Reason(NamedTuple):
     """The reason for an unknown count, and what to do about it."""
 
     text: str

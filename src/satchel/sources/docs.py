@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from satchel.sources.code.languages import comment_lines
 from satchel.types import Outline, Part, Role
@@ -107,8 +107,7 @@ MIN_BLOCK = 3
 """Fewest lines of a top-level key that is a section of its own; shorter ones stay together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """A section begins at `row`; `level` counts from 1, deeper is larger; `line` is the row of the title itself."""
 
     row: int

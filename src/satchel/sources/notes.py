@@ -6,7 +6,7 @@ import posixpath
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from satchel.types import EdgeType
 
@@ -74,8 +74,7 @@ def without_suffix(path: str) -> str:
     return next((path[: -len(suffix)] for suffix in SUFFIXES if path.lower().endswith(suffix)), path)
 
 
-@dataclass(frozen=True, slots=True)
-class LinkTarget:
+class LinkTarget(NamedTuple):
     """The target of a link: the path of a file and a fragment (a heading, or a block after `^`), as written."""
 
     path: str

@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from satchel.sources.docs import PATH_SEPARATOR, line_count
@@ -115,8 +115,7 @@ _FIELD_LINE = re.compile(rf"\s*({_NAME})::(?:\s+(.*))?\Z")
 _FIELD_BRACKETS = re.compile(rf"[\[(]({_NAME})::\s*([^\[\]()\n]*)[\])]")
 
 
-@dataclass(frozen=True, slots=True)
-class FoundHeading:
+class FoundHeading(NamedTuple):
     """A heading: the row of its first line (from 0), its level (1 to 6) and its title."""
 
     row: int
@@ -124,8 +123,7 @@ class FoundHeading:
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class FoundLink:
+class FoundLink(NamedTuple):
     """A link as it is written. `is_path` is true for a Markdown link, whose target is relative to its file."""
 
     row: int
@@ -135,8 +133,7 @@ class FoundLink:
     in_field: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FoundField:
+class FoundField(NamedTuple):
     """`name:: value`; a value of only links has no text."""
 
     row: int
@@ -271,8 +268,7 @@ _TAG_KEYS = frozenset({"tag", "tags"})
 _ALIAS_KEYS = frozenset({"alias", "aliases"})
 
 
-@dataclass(frozen=True, slots=True)
-class RawLink:
+class RawLink(NamedTuple):
     """A link as written, from one part of a file (counted from 0). `is_path` as in `FoundLink`."""
 
     part: int

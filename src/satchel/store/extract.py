@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate, chain, islice, pairwise, repeat
 from operator import add
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -118,8 +118,7 @@ def _current() -> _Table:
     return _table
 
 
-@dataclass(frozen=True, slots=True)
-class TermCounts:
+class TermCounts(NamedTuple):
     """Terms of some pieces: parallel columns ordered by piece, and the total of terms and words of each piece."""
 
     terms: npt.NDArray[np.int64]
@@ -168,8 +167,7 @@ CHARACTERS_A_TOKEN = 8
 """Characters per token of the embedder at which a text is cut: the rest has no influence."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkText:
+class ChunkText(NamedTuple):
     """The text of a chunk with its row number."""
 
     row: int

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from satchel.errors import MissingExtraError
 from satchel.settings import Settings
@@ -99,8 +99,7 @@ class StorePlace:
         return sum(part.stat().st_size for part in parts if part.is_file())
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedIndex:
+class OpenedIndex(NamedTuple):
     """An open index and its place. `published` is the index of a team from which an empty one is filled."""
 
     store: DatabaseStore

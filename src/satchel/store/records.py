@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from satchel.errors import StoreError
 from satchel.types import Import, Kind, Part, Reference
@@ -159,8 +159,7 @@ class SkippedFile:
     changed_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class StoredChunk:
+class StoredChunk(NamedTuple):
     """A stored chunk: its row number, its document and its lines. `twin` counts equal names from 1."""
 
     row: int
@@ -174,8 +173,7 @@ class StoredChunk:
     summary: str
 
 
-@dataclass(frozen=True, slots=True)
-class DefinitionRow:
+class DefinitionRow(NamedTuple):
     """The definition of a name: the row of its chunk and the line in its file."""
 
     name: str
@@ -184,8 +182,7 @@ class DefinitionRow:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A visible chunk for a walk over relations: its names, tags and age.
 
     `is_first` marks the first chunk of its document, which represents the whole document.

@@ -22,7 +22,7 @@ import struct
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -52,8 +52,7 @@ class DamagedWordsError(ValueError):
     """A blob that was changed since it was written, or has another format."""
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(NamedTuple):
     """The columns of one segment. Spans point at chunks, chunks at documents, by position in the segment."""
 
     span_chunk: IntArray
@@ -76,7 +75,7 @@ _PLAIN = range(1, 7)  # columns that index no other
 
 def encode_columns(columns: Columns) -> bytes:
     """Return the columns of a segment as one blob."""
-    arrays = [getattr(columns, name) for name in Columns.__slots__]
+    arrays = [getattr(columns, name) for name in Columns._fields]
     head = _HEADER.pack(MAGIC, len(columns.span_chunk), len(columns.chunk_row), len(columns.document_id))
     body = (array.astype(kind).tobytes() for array, kind in zip(arrays, _COLUMN_TYPES, strict=True))
     return _sealed(b"".join([head, *body]))
@@ -159,8 +158,7 @@ def build_segment(documents: Sequence[SegmentDocument]) -> tuple[Columns, Iterat
     return Columns(*arrays), encode_postings(list(vocabulary), posted)
 
 
-@dataclass(frozen=True, slots=True)
-class _Numbering:
+class _Numbering(NamedTuple):
     """The number in the segment of every term of every document; `base` is the index of a document's first term.
 
     One array for all documents: small arrays would be slow for thousands of commits of twenty words each.
@@ -332,8 +330,7 @@ MOST_KEPT = 4_000
 _EMPTY: Field = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """One stored segment: its columns and the positions of its dead documents.
 
     No other segment of the store has or had the same id and `seal`.
@@ -345,8 +342,7 @@ class Segment:
     seal: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class TermPostings:
+class TermPostings(NamedTuple):
     """Occurrences of one term as (units, counts): body in spans, name and signature in chunks, path in documents."""
 
     body: Field
@@ -368,14 +364,14 @@ class Lexicon:
         self._dead = [segment.dead.tobytes() for segment in segments]
         self._offsets: dict[int, tuple[int, int, int]] = {}
         self._first_chunks: list[int] = []
-        parts: list[list[Any]] = [[] for _ in Columns.__slots__]
+        parts: list[list[Any]] = [[] for _ in Columns._fields]
         dead: list[IntArray] = []
         span_base = chunk_base = document_base = 0
         for segment in segments:
             columns = segment.columns
             self._offsets[segment.id] = (span_base, chunk_base, document_base)
             self._first_chunks.append(chunk_base)
-            for store, name in zip(parts, Columns.__slots__, strict=True):
+            for store, name in zip(parts, Columns._fields, strict=True):
                 store.append(getattr(columns, name))
             parts[0][-1] = columns.span_chunk + chunk_base
             parts[8][-1] = columns.chunk_document + document_base

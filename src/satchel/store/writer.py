@@ -94,7 +94,7 @@ def _gone_share(connection: WriteConnection, segment: int, head: bytes) -> float
 
 
 def _merge(connection: WriteConnection, kind: str, ids: Sequence[int], should_stop: Callable[[], bool]) -> None:
-    parts: list[list[Any]] = [[] for _ in Columns.__slots__]
+    parts: list[list[Any]] = [[] for _ in Columns._fields]
     renumber: dict[int, tuple[IntArray, IntArray, IntArray]] = {}
     bases = (0, 0, 0)
     for segment in ids:
@@ -102,7 +102,7 @@ def _merge(connection: WriteConnection, kind: str, ids: Sequence[int], should_st
         kept, numbers, bases = _living(connection, segment, decode_columns(blob), bases)
         if len(kept.document_id):
             renumber[segment] = numbers
-        for store, name in zip(parts, Columns.__slots__, strict=True):
+        for store, name in zip(parts, Columns._fields, strict=True):
             store.append(getattr(kept, name))
     merged = Columns(*(np.concatenate(part) for part in parts))
     parts.clear()
@@ -149,7 +149,7 @@ def _living(
         np.where(kept, np.cumsum(kept) - 1 + base, -1)
         for kept, base in zip((span_kept, chunk_kept, document_kept), bases, strict=True)
     )
-    arrays = {name: getattr(columns, name)[span_kept] for name in Columns.__slots__[:7]}
+    arrays = {name: getattr(columns, name)[span_kept] for name in Columns._fields[:7]}
     arrays["span_chunk"] = chunks[arrays["span_chunk"]]
     arrays["chunk_row"] = columns.chunk_row[chunk_kept]
     arrays["chunk_document"] = documents[columns.chunk_document[chunk_kept]]

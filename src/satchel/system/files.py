@@ -23,10 +23,10 @@ import os
 import re
 import stat
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
 from pathlib import Path
+from typing import NamedTuple
 
 from satchel.text import pattern
 
@@ -77,8 +77,7 @@ class Skipped(Exception):  # noqa: N818 - an outcome that every caller counts, n
         return self.reason.is_error
 
 
-@dataclass(frozen=True, slots=True)
-class FileBytes:
+class FileBytes(NamedTuple):
     """The bytes of one file.
 
     Its times in nanoseconds were taken before reading, so a change meanwhile shows as a newer time: `mtime_ns`, which
@@ -90,8 +89,7 @@ class FileBytes:
     changed_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class FileText:
+class FileText(NamedTuple):
     r"""The text of one file.
 
     `text` has no byte order mark and only `\n` as line end: line n is `text.split("\n")[n - 1]` (never

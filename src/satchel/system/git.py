@@ -19,11 +19,10 @@ import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from time import monotonic
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from satchel.errors import GitError
 from satchel.system.files import Skipped, escape_name, read_bytes
@@ -91,8 +90,7 @@ _ENVIRONMENT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
+class Repository(NamedTuple):
     """The folders of a repository, and the completeness of its history.
 
     `git_dir` belongs to one work tree, `common_dir` is shared by all of them (the same folder where there is only

@@ -12,6 +12,7 @@ from enum import StrEnum
 from hashlib import blake2b
 from itertools import takewhile
 from pathlib import Path
+from typing import NamedTuple
 
 from satchel.config import PROJECT_FILE, Folders
 from satchel.errors import NoIndexError, StoreError, UsageError
@@ -172,8 +173,7 @@ class WorkspaceType(StrEnum):
     TANA = "tana"
 
 
-@dataclass(frozen=True, slots=True)
-class Workspace:
+class Workspace(NamedTuple):
     """A root with a name. `path` is absolute and without links."""
 
     name: str

@@ -17,12 +17,11 @@ import re
 import secrets
 import threading
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from satchel.errors import ConfigError, UsageError
 from satchel.safety.trust import load_key
@@ -181,8 +180,7 @@ DEFAULT_PORT = 80
 _HOST = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 
 
-@dataclass(frozen=True, slots=True)
-class Origins:
+class Origins(NamedTuple):
     """The allowed values of Host, in lower case, and of Origin."""
 
     hosts: frozenset[str]

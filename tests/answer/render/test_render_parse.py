@@ -67,7 +67,7 @@ def records(draw: st.DrawFn) -> ContextItem:
 
 items_lists = st.lists(files() | records(), max_size=4)
 requests = st.builds(
-    RenderRequest,
+    lambda **fields: RenderRequest(**fields),
     query=fields,
     show_sources=st.booleans(),
     show_code=st.booleans(),

@@ -38,7 +38,7 @@ HARD_NAME = st.text(
 
 def frame(view: View, **fields: object) -> RenderRequest:
     grouped = view is View.ENTITIES
-    return replace(RenderRequest(view=view, group_by_type=grouped), **fields)  # type: ignore[arg-type]
+    return RenderRequest(view=view, group_by_type=grouped)._replace(**fields)  # type: ignore[arg-type]
 
 
 def expected(items: tuple[ContextItem, ...], view: View) -> list[ParsedItem]:

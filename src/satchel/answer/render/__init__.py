@@ -7,7 +7,6 @@ The text parses back to the same items for any content (`tests/rendered.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import Protocol, cast
@@ -88,10 +87,10 @@ def render_with_usage(
     body = "".join(body_parts(request, items, format))
     used = request.limit  # as many digits as the number may have
     for _ in range(USAGE_TRIES if used else 0):
-        text = body + writer(format).tail(replace(request, used=used), items)
+        text = body + writer(format).tail(request._replace(used=used), items)
         counted = count(text)
         if counted == used:
             return text, used
         used = counted
-    text = body + writer(format).tail(replace(request, used=0), items)
+    text = body + writer(format).tail(request._replace(used=0), items)
     return text, count(text)

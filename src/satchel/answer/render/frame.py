@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from satchel.answer.render.labels import (
     SECTION_SEPARATOR,
@@ -102,8 +101,7 @@ class Stop(StrEnum):
     COMPLETE = "everything relevant is shown"
 
 
-@dataclass(frozen=True, slots=True)
-class RenderRequest:
+class RenderRequest(NamedTuple):
     """The frame of one answer. Every part of it costs tokens and is therefore counted.
 
     `show_sources` adds the list of the first ten sources; without `show_code` a file is shown as locations and names;
@@ -156,8 +154,7 @@ class RenderRequest:
     places: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FooterNote:
+class FooterNote(NamedTuple):
     """One line of the frame: its name in structured formats, its label in text, its entries, and how many more.
 
     With `is_listed` every entry has a line of its own, with `is_single` there is at most one. Without a label only the

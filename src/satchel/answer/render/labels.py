@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby, pairwise, takewhile
 from operator import itemgetter
@@ -298,8 +298,7 @@ class ItemSection(NamedTuple):
     items: tuple[ContextItem, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ShownEntity:
+class ShownEntity(NamedTuple):
     """One definition of a file, or one record (its path is empty).
 
     Without any name the entity is the file, named by its path. `start` and `end` are the lines of the entity itself
@@ -362,7 +361,7 @@ def entities(item: ContextItem, view: View) -> list[ShownEntity]:
         for name, group in groupby(owned, key=itemgetter(0))
     ]
     first, *rest = sorted(shown, key=lambda one: -one.score)
-    return [replace(first, imports=_plain_lines(item.pieces[:apart])), *rest]
+    return [first._replace(imports=_plain_lines(item.pieces[:apart])), *rest]
 
 
 def _plain_lines(pieces: Iterable[Piece]) -> tuple[Piece, ...]:

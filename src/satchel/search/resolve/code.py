@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from satchel.search.resolve.syntax import FUNCTIONS, above, binding_of, field_of
 from satchel.sources.code.imports import read_imports
@@ -28,8 +27,7 @@ MOST_DEFINED = 1_000
 """A name that more chunks define (`String`, `Reset` of generated code) is resolved by its own file alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class CodeDefinition:
+class CodeDefinition(NamedTuple):
     """A name that a file defines. `row` is its chunk, `owner` the qualified name around it."""
 
     path: str
@@ -50,8 +48,7 @@ class CodeDefinition:
         return self.path, self.qualified
 
 
-@dataclass(frozen=True, slots=True)
-class Module:
+class Module(NamedTuple):
     """The module of an import: a file, or in Go a folder. `inside` is a module written within the file."""
 
     path: str

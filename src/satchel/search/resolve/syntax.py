@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -98,8 +97,7 @@ class How(Enum):
     PATTERN = "pattern"
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(NamedTuple):
     """Where a name is bound: its node, how, and the nodes of its type and value where the syntax shows them.
 
     `member` is the name of a member where it is one of the value: `const { json } = context`.

@@ -26,11 +26,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from satchel.text import pattern
 from satchel.types import Kind
@@ -86,8 +85,7 @@ CAPTURES = tuple(mark.name.lower() for mark in Mark)
 """The capture of each mark."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grammar:
+class Grammar(NamedTuple):
     """A compiled language: `marks[i]` says what pattern i of `query` finds, `conditions[i]` when."""
 
     language: Language

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise, repeat
 from operator import add
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from satchel.sources.code.languages import Grammar, Mark
 from satchel.sources.code.syntax import Declaration, SyntaxFindings, collect
@@ -79,8 +78,7 @@ Read = Callable[[int, int], bool]
 """Reads the rows from one to before another; true if there was no error."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(NamedTuple):
     """Rows `first` to `last`, blank ones at the end left out; `closed` if the last begins with a closing brace."""
 
     first: int

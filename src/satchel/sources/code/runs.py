@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from satchel.sources.code.languages import grammar
 from satchel.sources.code.parse import syntax_tree
@@ -30,8 +29,7 @@ _LIST = re.compile(
 """Types of the nodes whose children are statements, members or entries."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
+class _Group(NamedTuple):
     """Children of a node that share lines with each other and with nothing else; lines from 1."""
 
     first: int
@@ -49,8 +47,7 @@ class _Group:
         return all(pattern.search(node.type) for node in self.nodes if node.is_named)
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """One statement or member: its lines (from 1). `body` is the run inside it if it is a function."""
 
     start: int
@@ -59,8 +56,7 @@ class Unit:
     is_comment: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """Units in order; `documented` if the first is the doc string of the enclosing node."""
 
     units: tuple[Unit, ...]
