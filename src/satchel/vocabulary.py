@@ -170,6 +170,9 @@ DEFAULT_IMPORTANCE = 0.5
 MEMORY_CHARACTERS = 10_000
 """A memory is a few sentences; a longer text is a document and belongs into a file."""
 
+TRASH_DAYS = 30
+"""Days that a forgotten record can be brought back."""
+
 MOST_TAGS = 20
 TAG_CHARACTERS = 50
 

@@ -28,7 +28,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "eb1e4c3f0e7bf5bc31001ce669c44a3fece1d735ca5c0cfcf041304ba1414a39"
+TOOLS_HASH = "b4a3c1f1d2b2f02245a7881e11ce695782a3abae035b2b0d46ed340d6d6e455b"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 2_000
@@ -200,7 +200,7 @@ def test_instructions_fit_into_what_hosts_read() -> None:
         ("context_query", {"question": "x", "format": "html"}, "unknown format 'html': choose from markdown, xml"),
         ("expand", {"handles": ["zzzzzzzz"]}, "unknown handle zzzzzzzz: ask the question again here"),
         ("graph_context", {"query": "x", "depth": 9}, "depth is 9: give 1 to 5 steps"),
-        ("remember", {"action": "burn"}, "unknown action 'burn': choose from store, share, forget, list"),
+        ("remember", {"action": "burn"}, "unknown action 'burn': choose from store, share, forget, restore, list"),
     ],
 )
 def test_what_is_wrong_with_a_call_is_said_in_one_sentence(

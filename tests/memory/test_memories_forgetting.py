@@ -65,7 +65,7 @@ def test_every_word_counts_in_any_form_also_in_tags_and_category(engine: Satchel
 def test_a_limit_leaves_the_others_and_says_so(engine: Satchel) -> None:
     answered = forget(engine, "service runs on port", limit=10, confirm=True)
     assert len(answered.envelope["memories"]) == 10
-    assert answered.notes == ("5 more contain these words: they stay",)
+    assert answered.notes[0] == "5 more contain these words: they stay"
     assert len(engine.memories.listed()) == 5
 
 

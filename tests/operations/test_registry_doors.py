@@ -83,7 +83,7 @@ SPELLED_IN_PYTHON: Mapping[str, Mapping[str, str]] = {
     "remember": {
         "action": "a method each", "text": "content", "supersedes": "a method", "ids": "forget", "confirm": "forget",
         "category": "a filter too", "min_importance": "filters", "tags": "filters", "since": "filters",
-        "until": "filters",
+        "until": "filters", "for_good": "purge", "forgotten": "trash",
     },
     "memories": {"min_importance": "filters", "tags": "filters", "until": "filters"},
     "experience": {"action": "a method each", "action_taken": "action", "note": "text", "id": "identity"},

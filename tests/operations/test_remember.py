@@ -72,9 +72,12 @@ def test_conversations_of_an_origin_are_forgotten_with_it(ask: Ask, engine: obje
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"action": "keep"}, "unknown action 'keep': choose from store, share, forget, list"),
+        ({"action": "keep"}, "unknown action 'keep': choose from store, share, forget, restore, list"),
         ({"action": "store"}, "there is nothing to store: give text"),
-        ({"action": "store", "text": "x", "ids": ["m"]}, "ids says nothing to store: it is for share and forget"),
+        (
+            {"action": "store", "text": "x", "ids": ["m"]},
+            "ids says nothing to store: it is for share and",
+        ),
         ({"action": "forget"}, "say what to forget: ids, origin or question, one of them"),
         ({"action": "forget", "ids": ["mem_1"]}, "there is no memory 'mem_1'"),
         ({"action": "store", "text": "x", "category": "fat"}, "unknown category 'fat' (did you mean fact?)"),

@@ -141,7 +141,7 @@ def test_a_forgotten_memory_is_in_no_file_any_more(root: Path) -> None:
         added = satchel.memories.add("The canarymember88 of the staging server was replaced by tunafishword99.")
         satchel.memories.add("Something that stays.")
         assert any(b"canarymember88" in raw for raw in written_bytes(folder))
-        satchel.memories.forget([added.memory.id])
+        satchel.memory.forget(satchel.memory.find([added.memory.id]), for_good=True)
         for raw in written_bytes(folder):
             assert b"canarymember88" not in raw
             assert b"tunafishword99" not in raw

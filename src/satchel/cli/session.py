@@ -37,6 +37,7 @@ SPELLING = Spelling(
     remember="`satchel remember TEXT`",
     experience="`satchel experience start`",
     resolve="`satchel experience resolve --session {session} ...`",
+    restore="`satchel memory restore ID`",
 )
 """The spelling of options and commands on the command line."""
 

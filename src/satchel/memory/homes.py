@@ -78,6 +78,7 @@ def move_records(store: Store, writer: Writer, places: Places, old: Path) -> int
     Raises UsageError for a folder that exists, unless it is that of the root, and for one without records.
     """
     from satchel.memory.journal import read_active, write_active  # both here, because `remember` notes its home only
+    from satchel.memory.trash import move_discarded
     from satchel.memory.values import groups_key
 
     workspace = workspace_of(places)
@@ -97,6 +98,7 @@ def move_records(store: Store, writer: Writer, places: Places, old: Path) -> int
     if not moved:
         raise UsageError(f"no memories belong to {old}: give the path that the folder had before it was moved")
     write_active(writer, [replace(one, workspace=workspace) if one.workspace in others else one for one in active])
+    move_discarded(store, writer, others, workspace)
     for axis in Axis:
         noted = [store.meta(groups_key(other, axis)) for other in sorted(others)]
         if not store.meta(groups_key(workspace, axis)) and any(noted):

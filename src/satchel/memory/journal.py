@@ -26,6 +26,7 @@ from satchel.memory.model import (
 )
 from satchel.memory.records import Records, document_of, stored, without_evidence
 from satchel.memory.scope import without_none
+from satchel.memory.trash import discard
 from satchel.store.protocol import Store
 from satchel.types import Kind, never
 from satchel.vocabulary import (
@@ -232,7 +233,7 @@ class Journal(Records[Experience]):
         return _ranked(replace(old, outcome=ended, **said), ended, is_new="status" in changes)
 
     def forget(self, identities: Sequence[str]) -> list[Experience]:
-        """Remove experiences for good, active ones too; values that rest on them no longer name them as evidence.
+        """Put experiences into the trash, active ones too; values that rest on them no longer name them as evidence.
 
         Raises UsageError for an unknown id, and then removes none.
         """
@@ -240,14 +241,11 @@ class Journal(Records[Experience]):
         with store.write() as writer:
             gone = {one.id: one for one in map(self.get, checked_names("ids", identities))}
             values = store.documents(store.document_ids(Kind.VALUE, store.keys(Kind.VALUE)).values()).values()
-            resting = [stored(Value, document, store.text(document.id)) for document in values]
-            writer.put([
-                document_of(without_evidence(value, gone))
-                for value in resting
-                if not gone.keys().isdisjoint(value.member_ids)
-            ])  # fmt: skip
+            all_values = (stored(Value, document, store.text(document.id)) for document in values)
+            resting = [value for value in all_values if not gone.keys().isdisjoint(value.member_ids)]
+            writer.put([document_of(without_evidence(value, gone)) for value in resting])
             writer.remove(Kind.EXPERIENCE, gone)
-            writer.purge()
+            discard(store, writer, gone.values(), self._notebook.now(), resting)
             write_active(writer, [one for one in read_active(store) if one.id not in gone])
         return list(gone.values())
 

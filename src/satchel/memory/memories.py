@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from satchel.errors import UsageError
-from satchel.memory.model import FoundMemory, Memory, Remark, Remembered
-from satchel.memory.records import Records, checked_limit, document_of
+from satchel.memory.model import ExchangeRecord, FoundMemory, Memory, Remark, Remembered
+from satchel.memory.records import Records, checked_limit, document_of, stored
 from satchel.memory.scope import EVERYWHERE, Notebook
+from satchel.memory.trash import discard, empty_old
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import parse_filters
 from satchel.search.query import analyse
@@ -96,7 +97,7 @@ class Memories(Records[Memory]):
         similar = self.similar_to(memory.content)
         with self._store.write() as writer:
             writer.put([document_of(memory)])
-            writer.merge(never)
+            empty_old(self._store, writer, moment)
         return Remembered(memory, similar)
 
     def similar_to(self, content: str) -> tuple[FoundMemory, ...]:
@@ -169,14 +170,14 @@ class Memories(Records[Memory]):
 
     @telemetry.traced(telemetry.DELETE_MEMORY)
     def forget(self, identities: Sequence[str]) -> list[Memory]:
-        """Remove memories, with the older ones that they replaced; returns all that were removed."""
+        """Put memories into the trash, with the older ones that they replaced; returns all of them."""
         with self._store.write() as writer:
             gone = self.with_replaced(identities)
             ids = {memory.id for memory in gone}
             newer = [self.get(memory.superseded_by) for memory in gone if memory.superseded_by not in {"", *ids}]
             writer.remove(Kind.MEMORY, sorted(ids))
             put_memories(self._store, writer, [replace(memory, supersedes="") for memory in newer], gone=ids)
-            writer.purge()
+            discard(self._store, writer, gone, self._notebook.now())
         return gone
 
     def share(self, identities: Sequence[str]) -> list[Memory]:
@@ -297,13 +298,16 @@ class Conversations:
         ]
 
     def forget(self, identities: Sequence[str]) -> int:
-        """Remove exchanges; returns how many. Raises UsageError for an unknown id, and then removes none."""
+        """Put exchanges into the trash; returns how many. Raises UsageError for an unknown id, and removes none."""
         keys = [identity.removeprefix(f"{Kind.CONVERSATION}:") for identity in checked_names("ids", identities)]
         with self._store.write() as writer:
             present = {remark.id for remark in self.listed()}
             for key in keys:
                 if key not in present:
                     raise UsageError(f"no exchange {key!r} is remembered here: nothing was forgotten")
+            store = self._store
+            documents = store.documents(store.document_ids(Kind.CONVERSATION, keys).values())
+            gone = [stored(ExchangeRecord, document, store.text(number)) for number, document in documents.items()]
             writer.remove(Kind.CONVERSATION, keys)
-            writer.purge()
+            discard(store, writer, gone, self._notebook.now())
         return len(set(keys))

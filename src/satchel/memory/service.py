@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from satchel.errors import UsageError
 from satchel.memory.model import Chosen
 from satchel.memory.scope import EVERYWHERE, Notebook
+from satchel.memory.trash import bring_back, chosen_of, purge, trash_of
 from satchel.system.state_files import locked
 from satchel.types import Failure, Kind, never
+from satchel.vocabulary import checked_names
 
 if TYPE_CHECKING:
     from satchel.memory.journal import Journal
@@ -62,17 +64,25 @@ class MemoryService:
 
         return Values(self.notebook, self._root.embedder)
 
-    def find(self, identities: Sequence[str]) -> Chosen:
+    def find(self, identities: Sequence[str], *, trash: bool = False) -> Chosen:
         """Return the experiences, values and memories with these ids, and the older memories that they replaced.
 
-        Raises UsageError with similar ids for an unknown one.
+        With `trash` also those in the trash. Raises UsageError with similar ids for an unknown one.
         """
+        discarded = trash_of(self._root.memory_store) if trash else {}
+        gone = chosen_of(discarded[one] for one in identities if one in discarded)
+        identities = [one for one in identities if one not in discarded]
         journal, values = self.experiences, self.values
         tried = [one for one in identities if one.startswith("ghap_") or journal.is_experience(one)]
         kept = [one for one in identities if one.startswith("val_") or values.is_value(one)]
         experiences, accepted = [*map(journal.get, tried)], [*map(values.get, kept)]
         memories = self.memories.with_replaced([one for one in identities if one not in {*tried, *kept}])
-        return Chosen(memories, (), experiences, accepted)
+        return Chosen(
+            [*memories, *gone.memories],
+            gone.conversations,
+            [*experiences, *gone.experiences],
+            [*accepted, *gone.values],
+        )
 
     def find_origin(self, origin: str) -> Chosen:
         """Return the memories and the exchanges of an origin."""
@@ -89,17 +99,33 @@ class MemoryService:
         chosen = matches[:limit]
         return Chosen(self.memories.with_replaced(chosen), left=len(matches) - len(chosen))
 
-    def forget(self, chosen: Chosen) -> Chosen:
-        """Remove records for good; returns what was removed."""
-        if chosen.memories:
-            self.memories.forget([memory.id for memory in chosen.memories])
-        if chosen.conversations:
-            self.conversations.forget([remark.id for remark in chosen.conversations])
+    def forget(self, chosen: Chosen, *, for_good: bool = False) -> Chosen:
+        """Put records into the trash, or remove them `for_good`; returns what was removed."""
+        store = self._root.memory_store
+        gone = trash_of(store)
+        if memories := [memory.id for memory in chosen.memories if memory.id not in gone]:
+            self.memories.forget(memories)
+        if remarks := [remark.id for remark in chosen.conversations if remark.id not in gone]:
+            self.conversations.forget(remarks)
         for value in chosen.values:
-            self.values.forget(value.id)
-        if chosen.experiences:
-            self.experiences.forget([experience.id for experience in chosen.experiences])
+            if value.id not in gone:
+                self.values.forget(value.id)
+        if experiences := [experience.id for experience in chosen.experiences if experience.id not in gone]:
+            self.experiences.forget(experiences)
+        if for_good:
+            purge(store, chosen.ids)
         return chosen._replace(is_forgotten=True)
+
+    def trash(self) -> Chosen:
+        """Return what was forgotten here and can be brought back, the last first."""
+        return chosen_of(trash_of(self._root.memory_store, self.notebook.in_sight).values())._replace(is_forgotten=True)
+
+    def bring_back(self, identities: Sequence[str]) -> Chosen:
+        """Restore records from the trash, with the older memories that they replaced; returns all of them.
+
+        Raises UsageError for one that is not in the trash, and then restores none.
+        """
+        return bring_back(self.notebook, checked_names("ids", identities))
 
     @property
     def notes(self) -> tuple[Failure, ...]:

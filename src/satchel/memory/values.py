@@ -33,6 +33,7 @@ from satchel.memory.cluster import (
 from satchel.memory.model import Cluster, Grouping, Member, Validation, Value, ValueProposal
 from satchel.memory.records import Records, document_of
 from satchel.memory.scope import Notebook, near_ids
+from satchel.memory.trash import discard
 from satchel.types import Kind
 from satchel.vocabulary import VALUE_CHARACTERS, Axis, Visibility, parse_choice
 
@@ -136,11 +137,11 @@ class Values(Records[Value]):
         return self._find(identity)
 
     def forget(self, identity: str) -> Value:
-        """Delete a value and return it. Raises UsageError."""
+        """Put a value into the trash and return it. Raises UsageError."""
         value = self.get(identity)
         with self._store.write() as writer:
             writer.remove(Kind.VALUE, [identity])
-            writer.purge()
+            discard(self._store, writer, [value], self._notebook.now())
         return value
 
     def correct(self, identity: str, text: str) -> Value:

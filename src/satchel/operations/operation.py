@@ -224,6 +224,7 @@ class Spelling:
     remember: str = "`remember`"
     experience: str = "`experience`"
     resolve: str = "resolve it with that session"
+    restore: str = "`remember` with action restore and its id"
 
 
 @dataclass(frozen=True, slots=True)

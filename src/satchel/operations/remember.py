@@ -12,6 +12,7 @@ from satchel.operations.json import experience_line, experience_text, memory_lin
 from satchel.operations.operation import Answered, Hints, Operation, OperationCall, Parameter, Shape, Spelling, text
 from satchel.vocabulary import (
     ACTIVE,
+    TRASH_DAYS,
     Axis,
     ConfidenceTier,
     Domain,
@@ -33,7 +34,7 @@ DEFAULT_ROWS = 20
 DEFAULT_MATCHES = 10
 """Default number of rows of a list, and of matches of a question."""
 
-STORE, FORGET, LIST, SHARE = "store", "forget", "list", "share"
+STORE, FORGET, RESTORE, LIST, SHARE = "store", "forget", "restore", "list", "share"
 START, UPDATE, NOTE, RESOLVE, CORRECT, SHOW = "start", "update", "note", "resolve", "correct", "show"
 
 _OF_SEARCH = ("category", "min_importance", "tags", "since", "until")
@@ -47,9 +48,10 @@ MEMORY_ACTIONS: Mapping[str, tuple[str, ...]] = {
     STORE: ("text", "category", "importance", "tags", "provenance", "origin", "everywhere", "visibility",
             "supersedes"),
     SHARE: ("ids",),
-    FORGET: ("ids", "origin", "question", "limit", "confirm"),
+    FORGET: ("ids", "origin", "question", "limit", "confirm", "for_good"),
+    RESTORE: ("ids",),
     LIST: ("question", "category", "min_importance", "tags", "provenance", "origin", "since", "until", "superseded",
-           "limit"),
+           "forgotten", "limit"),
 }  # fmt: skip
 EXPERIENCE_ACTIONS: Mapping[str, tuple[str, ...]] = {
     START: (*_STARTED, "visibility", "session"),
@@ -82,7 +84,7 @@ def _check_action(arguments: Mapping[str, Any], actions: Mapping[str, Sequence[s
 
 def _remember(call: OperationCall) -> Answered:
     action = _check_action(call.arguments, MEMORY_ACTIONS)
-    answered = {STORE: _stored, SHARE: _shared, FORGET: _forgotten, LIST: _memories}[action](call)
+    answered = {STORE: _stored, SHARE: _shared, FORGET: _forgotten, RESTORE: _restored, LIST: _memories}[action](call)
     unread = tuple(f"{note.message} ({note.hint})" for note in call.engine.memory.notes)
     unread += tuple(call.engine.memory.lost()) if action == LIST else ()
     return answered._replace(notes=(*answered.notes, *unread)) if unread else answered
@@ -120,18 +122,21 @@ def _shared(call: OperationCall) -> Answered:
 def _forgotten(call: OperationCall) -> Answered:
     """Forget records by id; by origin or question only list them, until the caller confirms."""
     arguments, memory = call.arguments, call.engine.memory
+    for_good = arguments.get("for_good", False)
     if sum(name in arguments for name in ("ids", "origin", "question")) != 1:
         raise UsageError("say what to forget: ids, origin or question, one of them", "origin", "question")
     is_agreed = "ids" in arguments or arguments.get("confirm", False)
     if "ids" in arguments:
-        chosen = memory.find(arguments["ids"])
+        chosen = memory.find(arguments["ids"], trash=for_good)
     elif "origin" in arguments:
         chosen = memory.find_origin(arguments["origin"])
     else:
         chosen = memory.find_containing(arguments["question"], arguments.get("limit"))
     if is_agreed or not chosen.ids:
-        chosen = memory.forget(chosen)
+        chosen = memory.forget(chosen, for_good=for_good)
     notes = _forgetting_notes(chosen, arguments.get("question"))
+    if chosen.is_forgotten and chosen.ids and not for_good:
+        notes += (f"{call.caller.spelling.restore} brings one back within {TRASH_DAYS} days",)
     return Answered(json.chosen_text(chosen), json.FORGOTTEN.data(chosen), notes, chosen.ids)
 
 
@@ -145,9 +150,27 @@ def _forgetting_notes(chosen: Chosen, question: str | None) -> tuple[str, ...]:
     return tuple(note for note, applies in notes.items() if applies)
 
 
+def _restored(call: OperationCall) -> Answered:
+    if "ids" not in call.arguments:
+        raise UsageError("say what to restore: ids; `list` with forgotten shows them")
+    chosen = call.engine.memory.bring_back(call.arguments["ids"])
+    return Answered(json.chosen_text(chosen), json.FORGOTTEN.data(chosen), (f"restored {len(chosen.ids)}",), chosen.ids)
+
+
+def _trash(call: OperationCall) -> Answered:
+    unwanted = [name for name in call.arguments if name not in ("action", "forgotten", "limit")]
+    if unwanted:
+        raise UsageError(f"{unwanted[0]} says nothing to what is forgotten: leave it out", unwanted[0])
+    chosen = call.engine.memory.trash()
+    nothing = () if chosen.ids else ("nothing was forgotten here in the last days",)
+    return Answered(json.chosen_text(chosen), json.FORGOTTEN.data(chosen), nothing, chosen.ids)
+
+
 def _memories(call: OperationCall) -> Answered:
     """Return the memories that answer a question, best first, or all memories, newest first."""
     arguments, memories = call.arguments, call.engine.memories
+    if arguments.get("forgotten", False):
+        return _trash(call)
     nothing = "nothing that is remembered here matches"
     if "question" in arguments:
         unwanted = [name for name in ("provenance", "origin", "superseded") if name in arguments]
@@ -261,28 +284,30 @@ _EXPERIENCE_LISTING = (
 REMEMBER = Operation(
     "remember",
     "Store, forget and list memories",
-    "Remember a fact, decision, preference or error for later sessions; forget or list memories.",
+    "Remember a fact, decision, preference or error; forget, restore or list memories.",
     (
         # To share is for a person to decide: no list offers it to agents.
-        text("action", "What to do.", (STORE, FORGET, LIST), is_required=True),
+        text("action", "What to do.", (STORE, FORGET, RESTORE, LIST), is_required=True),
         text("text", "store: one fact, in a sentence or a few."),
         _CATEGORY,
         Parameter("importance", Shape.NUMBER, "How important it is (0.5).", least=0, most=1),
         _TAGS,
         Parameter("everywhere", Shape.SWITCH, "store: for every repository, not only this one.", default=False),
         text("supersedes", "store: id of the memory, or value, that this replaces."),
-        Parameter("ids", Shape.TEXTS, "forget: ids of memories, experiences or values."),
+        Parameter("ids", Shape.TEXTS, "forget, restore: ids of any of these."),
         _VISIBILITY,
         _QUESTION,
         _ORIGIN,
         Parameter("confirm", Shape.SWITCH, "forget by question or origin: forget them, not only list them.",
                   default=False, flags=("--yes",)),
+        Parameter("for_good", Shape.SWITCH, "forget: remove at once, also what is in the trash.", default=False),
+        Parameter("forgotten", Shape.SWITCH, "list: only what can be restored.", default=False),
         _PROVENANCE,
         *_MEMORY_LISTING,
     ),
     _remember,
     json.one_of(json.STORED, json.CORRECTED, json.FORGOTTEN, json.MEMORIES),
-    "store needs text, forget ids; list takes a question. Never store a secret. What you tried and how it ended "
+    "Never store a secret. What you tried and how it ended "
     "belongs to `experience`.",
     leading=("action", "text", "category", "ids", "question"),
     hints=Hints(is_read_only=False, is_destructive=True, is_idempotent=False),

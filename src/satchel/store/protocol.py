@@ -163,6 +163,12 @@ class Store(ABC):
         rows = self._rows("SELECT value FROM meta WHERE key = ?", (key,))
         return str(rows[0][0]) if rows else None
 
+    def metas(self, prefix: str) -> dict[str, str]:
+        """Return all values whose key has this prefix, by key."""
+        return dict(
+            self._rows("SELECT key, value FROM meta WHERE substr(key, 1, ?) = ? ORDER BY key", (len(prefix), prefix))
+        )
+
     def records_of(self, workspace: str) -> int:
         """Return the number of documents of a workspace, of all kinds."""
         return int(self._rows("SELECT count(*) FROM documents WHERE workspace = ?", (workspace,))[0][0])

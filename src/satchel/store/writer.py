@@ -409,8 +409,12 @@ class Writer:
 
     def set_meta(self, key: str, value: str) -> None:
         """Store one named value."""
-        self._connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+        self.unset_meta(key)
         self._connection.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
+
+    def unset_meta(self, key: str) -> None:
+        """Remove one named value."""
+        self._connection.execute("DELETE FROM meta WHERE key = ?", (key,))
 
     def move(self, workspaces: Sequence[str], workspace: str) -> int:
         """Give the documents of some workspaces to another one; returns their number."""

@@ -39,6 +39,7 @@ from satchel.operations.remember import (
     PROPOSALS,
     REMEMBER,
     RESOLVE,
+    RESTORE,
     SHARE,
     SHOW,
     START,
@@ -185,13 +186,18 @@ def move(invocation: Invocation, *, old: Path) -> None:
     report(invocation, {"moved": moved, "from": str(old)}, [], message=f"moved {moved} from {clean_field(str(old))}")
 
 
-@command("restore", memory_command, shows="the files")
-def restore(invocation: Invocation) -> None:
-    """Go back to the newest backup of the memory file.
+@command("restore", memory_command, shows="what came back, or the files")
+@click.argument("identities", nargs=-1, metavar="[ID]...")
+def restore(invocation: Invocation, identities: Sequence[str]) -> None:
+    """Bring back what was forgotten, by id; without ID go back to the newest backup of the memory file.
 
-    A backup is made once a day, at the first change, and the newest three are kept. The file of now is kept beside it.
-    End running servers first.
+    What is forgotten can be brought back for 30 days; `satchel memory list --forgotten` names it. A backup is made once
+    a day, at the first change, and the newest three are kept. The file of now is kept beside it. End running servers
+    before you go back to a backup.
     """
+    if identities:
+        show(invocation, ask(invocation, REMEMBER, {"action": RESTORE, "ids": list(identities)}))
+        return
     with opened(invocation) as satchel:
         copy, aside = satchel.memory.restore()
     report(
@@ -209,10 +215,11 @@ def restore(invocation: Invocation) -> None:
     flags={"question": ("--query",)},
 )
 def forget(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """Remove memories for good, by id, by origin or by a question.
+    """Forget memories, by id, by origin or by a question.
 
     The older ones that they replaced go with them, and with an origin the conversations that came from it. What an
-    origin or a question chooses is listed first, and is removed after a yes, or with --yes.
+    origin or a question chooses is listed first, and is forgotten after a yes, or with --yes. `satchel memory restore`
+    brings it back within 30 days; with --for-good it is removed from the file and its backups at once.
     """
     selection = {**arguments, "action": FORGET}
     answered = ask(invocation, REMEMBER, selection)
@@ -225,7 +232,7 @@ def forget(invocation: Invocation, arguments: dict[str, Any]) -> None:
         answered.envelope,
         map(clean_field, ids if is_done else ()),
         nothing=nothing if ids else "nothing was chosen, nothing is forgotten",
-        message=f"forgot {len(ids)}" if ids and is_done else "",
+        message="; ".join((f"forgot {len(ids)}", *answered.notes)) if ids and is_done else "",
     )
 
 
@@ -337,10 +344,15 @@ _add(
 
 
 @operation_command(
-    REMEMBER, "forget", experience_command, shows="what was forgotten", only=("ids",), positional={"ids": "ID..."}
+    REMEMBER,
+    "forget",
+    experience_command,
+    shows="what was forgotten",
+    only=("ids", "for_good"),
+    positional={"ids": "ID..."},
 )
 def forget_experience(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """Remove experiences for good, active ones too. Values that rest on them lose this evidence."""
+    """Forget experiences, active ones too. Values that rest on them lose this evidence."""
     _forget(invocation, arguments)
 
 
@@ -472,10 +484,15 @@ def correct_value(invocation: Invocation, arguments: dict[str, Any]) -> None:
 
 
 @operation_command(
-    REMEMBER, "forget", values_command, shows="what was forgotten", only=("ids",), positional={"ids": "ID..."}
+    REMEMBER,
+    "forget",
+    values_command,
+    shows="what was forgotten",
+    only=("ids", "for_good"),
+    positional={"ids": "ID..."},
 )
 def forget_value(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """Delete values. Their groups and their evidence stay."""
+    """Forget values. Their groups and their evidence stay."""
     _forget(invocation, arguments)
 
 

@@ -90,6 +90,10 @@ class SharedWriter(Writer):
         """As in `Writer`."""
         self._each(lambda writer, is_team: None if is_team else writer.set_meta(key, value))
 
+    def unset_meta(self, key: str) -> None:
+        """As in `Writer`."""
+        self._each(lambda writer, is_team: None if is_team else writer.unset_meta(key))
+
     def move(self, workspaces: Sequence[str], workspace: str) -> int:
         """As in `Writer`."""
         return sum(self._each(lambda writer, _: writer.move(workspaces, workspace)))

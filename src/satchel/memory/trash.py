@@ -1,0 +1,182 @@
+"""The trash: records that were forgotten, until they are brought back, removed for good, or too old.
+
+Each is a `meta` value of the memory file, so that nothing finds, lists or counts it. Secrets were removed before it
+was stored. Only an id leads to it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from satchel.errors import UsageError
+from satchel.memory.model import (
+    RECORDS,
+    Chosen,
+    ExchangeRecord,
+    Experience,
+    Memory,
+    Record,
+    Remark,
+    Value,
+    imported,
+    record_data,
+)
+from satchel.memory.records import document_of, stored
+from satchel.store.protocol import Store
+from satchel.types import Kind, never
+from satchel.vocabulary import TRASH_DAYS
+
+if TYPE_CHECKING:
+    from satchel.memory.scope import Notebook
+    from satchel.store.writer import Writer
+
+_PREFIX = "trash:"
+_DAY_SECONDS = 86_400
+
+
+def discard(
+    store: Store, writer: Writer, records: Iterable[Record], moment: float, resting: Sequence[Value] = ()
+) -> None:
+    """Keep records that this transaction removes in the trash. `resting` are values that lose them as evidence."""
+    for record in records:
+        evidence_of = [value.id for value in resting if record.id in value.member_ids]
+        entry = {"forgotten_at": moment, "evidence_of": evidence_of, **record_data(record)}
+        writer.set_meta(_PREFIX + record.id, json.dumps(entry, ensure_ascii=False))
+    empty_old(store, writer, moment)
+
+
+def empty_old(store: Store, writer: Writer, moment: float) -> None:
+    """Remove what has been in the trash for too long."""
+    earliest = moment - TRASH_DAYS * _DAY_SECONDS
+    old = [key for key, entry in _entries(store).items() if entry["forgotten_at"] < earliest]
+    writer.merge(never)
+    if old:
+        _remove(writer, old)
+
+
+def purge(store: Store, identities: Iterable[str]) -> None:
+    """Remove records in the trash for good, from the file and its backups."""
+    with store.write() as writer:
+        _remove(writer, [_PREFIX + identity for identity in identities])
+
+
+def _remove(writer: Writer, keys: Iterable[str]) -> None:
+    for key in keys:
+        writer.unset_meta(key)
+    writer.purge()
+
+
+def trash_of(store: Store, workspaces: Iterable[str] | None = None) -> dict[str, Record]:
+    """Return the records in the trash by id, the last forgotten first, without what an import stored anew."""
+    entries = sorted(_entries(store).values(), key=lambda entry: (-entry["forgotten_at"], entry["id"]))
+    ids = [entry["id"] for entry in entries]
+    here = {key for kind in RECORDS for key in store.document_ids(kind, ids)}
+    return {
+        entry["id"]: imported(entry)
+        for entry in entries
+        if entry["id"] not in here and (workspaces is None or entry["workspace"] in workspaces)
+    }
+
+
+def move_discarded(store: Store, writer: Writer, others: Iterable[str], workspace: str) -> None:
+    """Give the records of some workspaces in the trash to another one."""
+    for key, entry in _entries(store).items():
+        if entry["workspace"] in others:
+            writer.set_meta(key, json.dumps({**entry, "workspace": workspace}, ensure_ascii=False))
+
+
+def _entries(store: Store) -> dict[str, dict[str, Any]]:
+    return {key: json.loads(value) for key, value in store.metas(_PREFIX).items()}
+
+
+def chosen_of(records: Iterable[Record]) -> Chosen:
+    """Return records by their kind."""
+    kinds: dict[type, list[Any]] = {Memory: [], ExchangeRecord: [], Experience: [], Value: []}
+    for record in records:
+        kinds[type(record)].append(record)
+    remarks = [Remark(one.id, one.title, one.created, one.origin) for one in kinds[ExchangeRecord]]
+    return Chosen(kinds[Memory], remarks, kinds[Experience], kinds[Value])
+
+
+def bring_back(notebook: Notebook, identities: Sequence[str]) -> Chosen:
+    """Restore records from the trash, with the older memories that they replaced; returns all of them.
+
+    Raises UsageError for one that is not in the trash, and then restores none.
+    """
+    from satchel.memory.journal import read_active, write_active  # both use the trash themselves
+    from satchel.memory.memories import put_memories
+
+    store = notebook.store
+    with store.write() as writer:
+        chosen = _chosen(store, identities)
+        experiences = [one for one in chosen.values() if isinstance(one, Experience)]
+        active = read_active(store)
+        waiting = [one for one in experiences if one.outcome is None]
+        for one in waiting:
+            if any((other.workspace, other.session_id) == (one.workspace, one.session_id) for other in active):
+                raise UsageError(f"session {one.session_id!r} has another active experience: resolve it first")
+        write_active(writer, [*active, *waiting])
+        put_memories(store, writer, _linked(store, [one for one in chosen.values() if isinstance(one, Memory)]))
+        others = [one for one in chosen.values() if not isinstance(one, Memory) and one not in waiting]
+        writer.put([document_of(one) for one in (*_supported(store, experiences), *others)])
+        for identity in chosen:
+            writer.unset_meta(_PREFIX + identity)
+        writer.merge(never)
+    return chosen_of(chosen.values())
+
+
+def _chosen(store: Store, identities: Sequence[str]) -> dict[str, Record]:
+    trash, chosen = trash_of(store), dict[str, Record]()
+    ids = [identity.removeprefix(f"{Kind.CONVERSATION}:") for identity in reversed(identities)]
+    while ids:
+        record = trash.get(identity := ids.pop())
+        if record is None:
+            raise UsageError(f"{identity!r} is not in the trash: what is forgotten stays there for {TRASH_DAYS} days")
+        chosen[identity] = record
+        if isinstance(record, Memory) and record.supersedes in trash:
+            ids.append(record.supersedes)
+    return chosen
+
+
+def _linked(store: Store, memories: Sequence[Memory]) -> list[Memory]:
+    """Return memories with their links to those that exist, and these with their links back."""
+    back = {memory.id: memory for memory in memories}
+    present = store.keys(Kind.MEMORY) | back.keys()
+    newer = store.documents(store.document_ids(Kind.MEMORY, [one.superseded_by for one in memories]).values())
+    linked = [
+        replace(current, supersedes=memory.id)
+        for number, document in newer.items()
+        for memory in memories
+        if memory.superseded_by == document.key
+        and not (current := stored(Memory, document, store.text(number))).supersedes
+    ]
+    return linked + [
+        replace(
+            memory,
+            supersedes=memory.supersedes if memory.supersedes in present else "",
+            superseded_by=memory.superseded_by if memory.superseded_by in present else "",
+        )
+        for memory in memories
+    ]
+
+
+def _supported(store: Store, experiences: Sequence[Experience]) -> list[Value]:
+    """Return the values that rest on these experiences again."""
+    entries: Mapping[str, dict[str, Any]] = _entries(store)
+    values: dict[str, Value] = {}
+    for experience in experiences:
+        evidence_of = entries[_PREFIX + experience.id]["evidence_of"]
+        for number, document in store.documents(store.document_ids(Kind.VALUE, evidence_of).values()).items():
+            value = values.get(document.key) or stored(Value, document, store.text(number))
+            values[value.id] = replace(
+                value,
+                member_ids=(*value.member_ids, experience.id),
+                cluster_size=value.cluster_size + 1,
+                domains=Counter(value.domains) + Counter([str(experience.domain)]),
+                strategies=Counter(value.strategies) + Counter([str(experience.strategy)]),
+            )
+    return list(values.values())
