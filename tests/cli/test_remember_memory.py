@@ -70,7 +70,8 @@ def test_a_superseded_memory_is_marked_and_shown_only_when_asked_for(satchel: Sa
 def test_forgetting_by_id_is_done_at_once(satchel: Satchel) -> None:
     identity = satchel("remember", BACKOFF).out.strip()
     ran = satchel("memory", "forget", identity)
-    assert (ran.out.strip(), ran.err) == (identity, "forgot 1\n")
+    back = "`satchel memory restore ID` brings one back within 30 days"
+    assert (ran.out.strip(), ran.err) == (identity, f"forgot 1; {back}\n")
     assert satchel("memory", "show", identity).code == 2
 
 
@@ -213,3 +214,14 @@ def test_an_origin_reaches_conversations_as_well(satchel: Satchel, shop: TinyRep
     assert [row["title"] for row in done["conversations"]] == ["why is the session closed twice?"]
     assert len(done["memories"]) == 1
     assert satchel("search", "session closed", "--types", "conversations").out == ""
+
+
+def test_what_was_forgotten_is_listed_and_restored_by_id(satchel: Satchel) -> None:
+    gone = satchel("remember", "The port is 1").out.strip()
+    satchel("memory", "forget", gone)
+    assert gone in satchel("memory", "list", "--forgotten").out
+    restored = satchel("memory", "restore", gone)
+    assert (restored.code, restored.err) == (0, "note: restored 1\n")
+    assert gone in satchel("memory", "list").out
+    satchel("memory", "forget", gone, "--for-good")
+    assert "is not in the trash" in satchel("memory", "restore", gone).err
