@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -173,8 +174,8 @@ def test_after_thirty_days_the_trash_is_emptied_from_the_file_too(notebook: Note
     Conversations(notebook).forget([remark.id for remark in Conversations(notebook).listed()])
     assert len(trash_of(notebook.store)) == 2
     for days, left in ((TRASH_DAYS - 1, 2), (TRASH_DAYS + 1, 0)):
-        later = replace(notebook, clock=lambda days=days: notebook.clock() + days * DAY)  # type: ignore[misc]
-        Memories(later).add(f"Later by {days} days")
+        moment = notebook.clock() + days * DAY
+        Memories(notebook._replace(clock=partial(float, moment))).add(f"Later by {days} days")
         assert len(trash_of(notebook.store)) == left
     assert not any(b"tunafish" in path.read_bytes() for path in tmp_path.rglob("memory*.db*"))
 
