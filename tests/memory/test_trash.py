@@ -16,13 +16,12 @@ from satchel.errors import UsageError
 from satchel.memory.memories import Conversations, Memories
 from satchel.memory.portable import put_exchanges
 from satchel.memory.scope import Notebook
-from satchel.memory.trash import bring_back, trash_of
+from satchel.memory.trash import trash_of
 from satchel.operations.operation import Answered
 from satchel.operations.registry import OPERATIONS
 from satchel.sources.conversations import Exchange
 from satchel.testing import HashEmbedder, TinyRepository
 from satchel.vocabulary import TRASH_DAYS
-from tests.memory.conftest import MakeNotebook
 from tests.memory.lessons import STORIES, write_story
 from tests.memory.samples import CONFIRMED, STARTED
 from tests.postgres import environment, server_url
@@ -194,27 +193,26 @@ def test_the_trash_moves_with_its_folder(tmp_path: Path, repository: TinyReposit
         assert {memory.id for memory in after.memories.listed()} == {kept.id, gone.id}
 
 
-def test_random_operations_lose_nothing_that_was_not_named(notebook: Notebook, make_notebook: MakeNotebook) -> None:
+def test_random_operations_lose_nothing_that_was_not_named(repository: TinyRepository, tmp_path: Path) -> None:
     """Two doors to one file: what is there and what is in the trash is always what was said to them."""
-    draw = random.Random(7)
-    doors = [Memories(notebook), Memories(make_notebook())]
+    draw, home = random.Random(7), environment(tmp_path / "home")
     here: dict[str, str] = {}
     gone: dict[str, str] = {}
-
-    for step in range(300):
-        memories, action = draw.choice(doors), draw.choice(["add", "supersede", "forget", "restore"])
-        current = memories.listed()
-        if action == "add" or not current:
-            new = memories.add(f"Note {step} of the harbour").memory
-            here[new.id] = new.content
-        elif action == "supersede":
-            new = memories.supersede(draw.choice(current).id, f"Note {step} of the river").memory
-            here[new.id] = new.content
-        elif action == "forget":
-            for memory in memories.forget([draw.choice(current).id]):
-                gone[memory.id] = here.pop(memory.id)
-        elif gone:
-            for identity in bring_back(notebook, [draw.choice([*gone])]).ids:
-                here[identity] = gone.pop(identity)
-        assert {memory.id: memory.content for memory in memories.listed(superseded=True)} == here
-        assert trash_of(notebook.store).keys() == gone.keys()
+    with Satchel.open(repository.root, environ=home) as first, Satchel.open(repository.root, environ=home) as second:
+        for step in range(200):
+            door, action = draw.choice([first, second]), draw.choice(["add", "supersede", "forget", "restore"])
+            memories, current = door.memories, door.memories.listed()
+            if action == "add" or not current:
+                new = memories.add(f"Note {step} of the harbour").memory
+                here[new.id] = new.content
+            elif action == "supersede":
+                new = memories.supersede(draw.choice(current).id, f"Note {step} of the river").memory
+                here[new.id] = new.content
+            elif action == "forget":
+                for memory in memories.forget([draw.choice(current).id]):
+                    gone[memory.id] = here.pop(memory.id)
+            elif gone:
+                for identity in door.memory.bring_back([draw.choice([*gone])]).ids:
+                    here[identity] = gone.pop(identity)
+            assert {memory.id: memory.content for memory in memories.listed(superseded=True)} == here
+            assert {*door.memory.trash().ids} == gone.keys()

@@ -81,7 +81,8 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "ask": (
         "context", "search", "graph", "why", "expand", "replay", "premortem", "brief", "situation", "rules", "trust",
     ),
-    "remember": ("remember", "memory", "experience", "values"),
+    "remember": ("remember", "memory", "experience"),
+    "values": ("values",),
     "explore": ("history", "status", "doctor", "eval"),
     "connect": ("setup", "remove", "mcp", "proxy", "hook"),
     "serve": ("serve",),

@@ -368,3 +368,12 @@ def write_active(writer: Writer, experiences: Sequence[Experience]) -> None:
     """Set the active experiences of all repositories."""
     data = [record_data(experience) for experience in experiences]
     writer.set_meta(ACTIVE_KEY, json.dumps(data, ensure_ascii=False))
+
+
+def add_active(store: Store, writer: Writer, experiences: Sequence[Experience]) -> None:
+    """Add active experiences. Raises UsageError for one whose session has another in its repository."""
+    active = read_active(store)
+    for one in experiences:
+        if any((other.workspace, other.session_id) == (one.workspace, one.session_id) for other in active):
+            raise UsageError(f"session {one.session_id!r} has another active experience: resolve it first")
+    write_active(writer, [*active, *experiences])

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel.errors import UsageError
-from satchel.memory.model import Chosen
+from satchel.memory.model import Chosen, Memory
 from satchel.memory.scope import EVERYWHERE, Notebook
-from satchel.memory.trash import bring_back, chosen_of, purge, trash_of
+from satchel.memory.trash import chosen_from, chosen_of, linked, purge, supported, take_out, trash_of
 from satchel.system.state_files import locked
 from satchel.types import Failure, Kind, never
 from satchel.vocabulary import checked_names
@@ -125,7 +125,22 @@ class MemoryService:
 
         Raises UsageError for one that is not in the trash, and then restores none.
         """
-        return bring_back(self.notebook, checked_names("ids", identities))
+        from satchel.memory.journal import add_active  # these here, because most calls do not restore
+        from satchel.memory.memories import put_memories
+        from satchel.memory.records import document_of
+
+        store = self._root.memory_store
+        with store.write() as writer:
+            chosen = chosen_from(store, checked_names("ids", identities))
+            back = chosen_of(chosen.values())
+            waiting = [one for one in back.experiences if one.outcome is None]
+            add_active(store, writer, waiting)
+            put_memories(store, writer, linked(store, back.memories))
+            others = [one for one in chosen.values() if not isinstance(one, Memory) and one not in waiting]
+            writer.put([document_of(one) for one in (*supported(store, back.experiences), *others)])
+            take_out(writer, chosen)
+            writer.merge(never)
+        return back
 
     @property
     def notes(self) -> tuple[Failure, ...]:

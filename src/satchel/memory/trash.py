@@ -25,13 +25,12 @@ from satchel.memory.model import (
     imported,
     record_data,
 )
-from satchel.memory.records import document_of, stored
+from satchel.memory.records import stored
 from satchel.store.protocol import Store
 from satchel.types import Kind, never
 from satchel.vocabulary import TRASH_DAYS
 
 if TYPE_CHECKING:
-    from satchel.memory.scope import Notebook
     from satchel.store.writer import Writer
 
 _PREFIX = "trash:"
@@ -49,24 +48,29 @@ def discard(
     empty_old(store, writer, moment)
 
 
+def take_out(writer: Writer, identities: Iterable[str]) -> None:
+    """Remove records from the trash that are stored again."""
+    for identity in identities:
+        writer.unset_meta(_PREFIX + identity)
+
+
 def empty_old(store: Store, writer: Writer, moment: float) -> None:
     """Remove what has been in the trash for too long."""
     earliest = moment - TRASH_DAYS * _DAY_SECONDS
     old = [key for key, entry in _entries(store).items() if entry["forgotten_at"] < earliest]
     writer.merge(never)
     if old:
-        _remove(writer, old)
+        _remove(writer, [key.removeprefix(_PREFIX) for key in old])
 
 
 def purge(store: Store, identities: Iterable[str]) -> None:
     """Remove records in the trash for good, from the file and its backups."""
     with store.write() as writer:
-        _remove(writer, [_PREFIX + identity for identity in identities])
+        _remove(writer, identities)
 
 
-def _remove(writer: Writer, keys: Iterable[str]) -> None:
-    for key in keys:
-        writer.unset_meta(key)
+def _remove(writer: Writer, identities: Iterable[str]) -> None:
+    take_out(writer, identities)
     writer.purge()
 
 
@@ -102,34 +106,8 @@ def chosen_of(records: Iterable[Record]) -> Chosen:
     return Chosen(kinds[Memory], remarks, kinds[Experience], kinds[Value])
 
 
-def bring_back(notebook: Notebook, identities: Sequence[str]) -> Chosen:
-    """Restore records from the trash, with the older memories that they replaced; returns all of them.
-
-    Raises UsageError for one that is not in the trash, and then restores none.
-    """
-    from satchel.memory.journal import read_active, write_active  # both use the trash themselves
-    from satchel.memory.memories import put_memories
-
-    store = notebook.store
-    with store.write() as writer:
-        chosen = _chosen(store, identities)
-        experiences = [one for one in chosen.values() if isinstance(one, Experience)]
-        active = read_active(store)
-        waiting = [one for one in experiences if one.outcome is None]
-        for one in waiting:
-            if any((other.workspace, other.session_id) == (one.workspace, one.session_id) for other in active):
-                raise UsageError(f"session {one.session_id!r} has another active experience: resolve it first")
-        write_active(writer, [*active, *waiting])
-        put_memories(store, writer, _linked(store, [one for one in chosen.values() if isinstance(one, Memory)]))
-        others = [one for one in chosen.values() if not isinstance(one, Memory) and one not in waiting]
-        writer.put([document_of(one) for one in (*_supported(store, experiences), *others)])
-        for identity in chosen:
-            writer.unset_meta(_PREFIX + identity)
-        writer.merge(never)
-    return chosen_of(chosen.values())
-
-
-def _chosen(store: Store, identities: Sequence[str]) -> dict[str, Record]:
+def chosen_from(store: Store, identities: Sequence[str]) -> dict[str, Record]:
+    """Return records in the trash with the older memories that they replaced. Raises UsageError for an unknown id."""
     trash, chosen = trash_of(store), dict[str, Record]()
     ids = [identity.removeprefix(f"{Kind.CONVERSATION}:") for identity in reversed(identities)]
     while ids:
@@ -142,7 +120,7 @@ def _chosen(store: Store, identities: Sequence[str]) -> dict[str, Record]:
     return chosen
 
 
-def _linked(store: Store, memories: Sequence[Memory]) -> list[Memory]:
+def linked(store: Store, memories: Sequence[Memory]) -> list[Memory]:
     """Return memories with their links to those that exist, and these with their links back."""
     back = {memory.id: memory for memory in memories}
     present = store.keys(Kind.MEMORY) | back.keys()
@@ -164,7 +142,7 @@ def _linked(store: Store, memories: Sequence[Memory]) -> list[Memory]:
     ]
 
 
-def _supported(store: Store, experiences: Sequence[Experience]) -> list[Value]:
+def supported(store: Store, experiences: Sequence[Experience]) -> list[Value]:
     """Return the values that rest on these experiences again."""
     entries: Mapping[str, dict[str, Any]] = _entries(store)
     values: dict[str, Value] = {}
