@@ -30,9 +30,6 @@ def json_text(value: Mapping[str, Any], indent: int | None = None) -> str:
 MILLISECONDS = 3
 """Decimal digits of a second in JSON."""
 
-CHOICE_CHARACTERS = 100
-"""Maximum length of a text that is compared with the values of a choice."""
-
 Clean = Callable[[str], str]
 """Makes a text from elsewhere safe to store."""
 
@@ -157,7 +154,7 @@ def choice(
     `newer` is read for a stored value that only a newer version knows; without it, that is an error. `nullable` is for
     one that may be None.
     """
-    plain_text = text(CHOICE_CHARACTERS)
+    plain_text = text(100)  # maximum length of a text that is compared with the values of a choice
 
     def load_choice(name: str, value: Any, clean: Clean | None) -> StrEnum | None:
         checked: str = plain_text.load(name, value, clean and str)

@@ -25,9 +25,6 @@ HOOKS_VARIABLE = "SATCHEL_HOOKS"
 LENSES_TABLE = "lenses"
 """The table of lenses in the user's file; each lens is checked when it is used."""
 
-PROJECT_FILE_BYTES = 64_000
-"""Maximum size of the settings file of a repository; one written by hand has 1,000 bytes."""
-
 PROJECT_LINE_DOTS = 100
 """Maximum dots in a line of that file: `tomllib` needs seconds for a key of 20,000 names; real ones have three."""
 
@@ -213,7 +210,8 @@ def _user_table(path: Path) -> Mapping[str, Any]:
 def _project_table(root: Path) -> Mapping[str, Any]:
     """Return the table of a repository's file. Raises ValueError with the reason if it cannot be read."""
     try:
-        raw = read_bytes(root, PROJECT_FILE, limit=PROJECT_FILE_BYTES).raw
+        # Maximum size of the settings file of a repository; one written by hand has 1,000 bytes.
+        raw = read_bytes(root, PROJECT_FILE, limit=64_000).raw
     except Skipped as skipped:
         if skipped.reason is SkipReason.VANISHED:
             return {}

@@ -30,8 +30,6 @@ OLDEST_SQLITE = (3, 51, 3)
 OLDEST_GIT = (2, 25)
 """The first release with all options of satchel's guarded calls of git."""
 
-GIT_SECONDS = 10.0
-
 TOKENIZER_PROBE = "def naïve_résumé(x: int) -> str:\n    return f'日本語 {x:>8,} 🙂'\n"
 PROBE_TOKENS = {"o200k_base": 28, "cl100k_base": 30}
 """Tokens of the probe, counted once with the reference implementation."""
@@ -70,9 +68,6 @@ NETWORK_TYPES = frozenset(
 """File systems on which a store is slow and locks may fail."""
 
 PRIVATE = 0o700
-
-RECENT_EVENTS = 100
-"""Newest hook events that are examined: older faults are fixed or no longer met."""
 
 
 class Severity(StrEnum):
@@ -164,7 +159,7 @@ def check_git() -> Check:
 
     try:
         # From the root folder: a PATH with an empty entry would run a program of the current folder.
-        done = subprocess.run(["git", "--version"], cwd=os.sep, capture_output=True, timeout=GIT_SECONDS, check=False)
+        done = subprocess.run(["git", "--version"], cwd=os.sep, capture_output=True, timeout=10.0, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return warn("git", f"git cannot be run ({error}): answers come without history", "install git")
     version = done.stdout.decode("utf-8", "replace").strip().removeprefix("git version ")
@@ -299,7 +294,8 @@ def file_system(folder: Path, mounts: Path = MOUNTS) -> str:
 
 def check_hooks(homes: config.Folders) -> Check:
     """Check the hook log for failed events, as hooks themselves never report a failure."""
-    events = hook_log.entries(homes.state, RECENT_EVENTS)
+    # Newest hook events that are examined: older faults are fixed or no longer met.
+    events = hook_log.entries(homes.state, 100)
     broken = [event for event in events if event.get("outcome") == hook_log.FAILED]
     if not events:
         return ok("hooks", "no host has told an event yet")

@@ -42,15 +42,6 @@ if TYPE_CHECKING:
 REFRESH_PAUSE_SECONDS = 2.0
 """Least time between two scans of the tree by one process; every shown file is still compared with the index."""
 
-WRITER_SECONDS = 1.0
-"""Seconds that a question waits for another process that writes the index: a small update takes less, and the answer
-from the index of before has a note."""
-
-_SECTION_THREADS = 4
-
-NAMED_RECORDS = 5
-"""Unreadable records that a note names."""
-
 Answer = TypeVar("Answer")
 
 
@@ -244,7 +235,8 @@ class OpenRoot:
         store = self._memory_store
         if store is None or not store.broken:
             return ()
-        keys = ", ".join(clean_field(key, 60) for _, key in [*store.broken.values()][:NAMED_RECORDS])
+        # Unreadable records that a note names.
+        keys = ", ".join(clean_field(key, 60) for _, key in [*store.broken.values()][:5])
         message = f"{len(store.broken)} records cannot be read and are left out: {keys}"
         return (Failure("memory", message, "`satchel memory repair` removes them, `satchel memory restore` goes back"),)
 
@@ -327,7 +319,9 @@ class OpenRoot:
             with suppress(OSError):
                 os.utime(self.places.index / LOCK_NAME)  # the time of the last check
             return list(self._notes)
-        wait = WRITER_SECONDS if is_published else None
+        # Seconds that a question waits for another process that writes the index: a small update takes less, and the
+        # answer from the index of before has a note.
+        wait = 1.0 if is_published else None
         try:
             report = self.index(progress=progress, should_stop=should_stop, wait_seconds=wait, seen=seen)
         except (LockedError, StoreError, OSError) as error:
@@ -390,7 +384,7 @@ class OpenRoot:
 
         with self._executor_guard:
             if self._executor is None:
-                self._executor = Threads(_SECTION_THREADS)
+                self._executor = Threads(4)  # section threads
             return self._executor
 
     def close(self) -> None:

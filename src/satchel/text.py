@@ -24,7 +24,6 @@ ANALYSIS_VERSION = "3"
 WORD = re.compile(r"[^\W\d][\w$]*|\$[\w$]+|\d+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _BLANKED = bytes(code if code < 128 and WORD.fullmatch("a" + chr(code)) else 32 for code in range(256))
-_MEMO_LIMIT = 200_000
 _memo: dict[str, tuple[str, ...]] = {}
 
 _STOP_WORDS = """
@@ -49,8 +48,6 @@ _GREETINGS = """
 
 GREETINGS = frozenset(_GREETINGS.split())
 """Words of greetings and replies. A question that has no others asks nothing."""
-
-LONGEST_GREETING = 200
 
 
 @cache
@@ -82,7 +79,7 @@ def terms_of(word: str) -> tuple[str, ...]:
     terms = _memo.get(word)
     if terms is None:
         terms = analysed(word)
-        if len(_memo) >= _MEMO_LIMIT:
+        if len(_memo) >= 200_000:  # memo limit
             _memo.clear()
         _memo[word] = terms
     return terms
@@ -137,7 +134,7 @@ def is_meaningful(word: str) -> bool:
 
 def asks_nothing(text: str) -> bool:
     """Return whether a question has only stop words and greetings; a name in backquotes or with `()` asks."""
-    if len(text) > LONGEST_GREETING or "`" in text or "()" in text:
+    if len(text) > 200 or "`" in text or "()" in text:  # longest greeting
         return False
     return not any(is_meaningful(word) and word.lower() not in GREETINGS for word in words(text))
 
@@ -151,8 +148,6 @@ def is_compound(word: str) -> bool:
 SHINGLE_CHARACTERS = 5
 SAME_PROSE = 0.42
 
-_LONGEST_COMPARED = 4_000
-
 _SAMPLED = frozenset("st")
 _ENOUGH_SAMPLED = 30
 _SAMPLE_FLOOR = 0.2
@@ -161,7 +156,7 @@ _SAMPLE_FLOOR = 0.2
 
 def shingles(text: str) -> frozenset[str]:
     """Return all runs of 5 characters of a text, white space folded, case ignored."""
-    folded = " ".join(text.lower().split())[:_LONGEST_COMPARED]
+    folded = " ".join(text.lower().split())[:4_000]  # longest compared
     return frozenset(folded[i : i + SHINGLE_CHARACTERS] for i in range(max(len(folded) - SHINGLE_CHARACTERS + 1, 1)))
 
 

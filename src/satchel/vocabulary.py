@@ -264,8 +264,6 @@ Moment = float | str | datetime
 
 MOMENT_EXAMPLE = "a date (2024-05-01), a date with time, or epoch seconds"
 
-_LATEST_SECONDS = 253_402_300_800  # the year 10,000, which no date can be written for
-
 _EPOCH_SECONDS = re.compile(r"\d{1,11}(?:\.\d+)?")
 
 
@@ -274,7 +272,7 @@ def parse_moment(written: object, name: str = "now") -> float:
 
     Without a zone a time is in UTC. Raises UsageError for anything else.
     """
-    if is_number(written) and 0 <= written < _LATEST_SECONDS:
+    if is_number(written) and 0 <= written < 253_402_300_800:  # latest seconds
         return float(written)
     if isinstance(written, str) and _EPOCH_SECONDS.fullmatch(written):
         return float(written)

@@ -29,17 +29,6 @@ LONG_FUNCTION = 60
 """Lines of the longest function that is completed once a passage of it is shown. A longer one has a handle for the
 other lines."""
 
-SIGNATURE_SEARCH_LINES = 40
-"""Lines between the start of a chunk and its declaration: decorators and comments come first."""
-
-LONGEST_SIGNATURE_LINES = 6
-
-DOC_REACH_LINES = 4
-"""Lines below a declaration that are searched for its doc string; above it the search ends where the unit begins."""
-
-DOC_CHARACTERS = 30
-"""Characters of the first sentence of a doc comment that identify its line; the sentence may continue on the next."""
-
 SHRINK_SHARES = (0.9, 0.6, 0.35)
 """Shares of the remaining room for which a shortened form is tried: the size in tokens is only an estimate."""
 
@@ -56,9 +45,6 @@ NOTE_TOKENS = 16
 SLIVER_TOKENS = 16
 """A candidate below this size is shown only if it contains a word of the question: `T = TypeVar("T")` ranks by the
 text of its file. Larger ones are judged by their value alone."""
-
-BARE_OPENING_TOKENS = 15
-"""A class header below this size that ends by opening its body shows nothing but a name."""
 
 _TRAILER = re.compile(
     r"(?:[A-Z][\w-]*-by|Change-Id|Reviewed-on|PiperOrigin-RevId|GitOrigin-RevId|git-svn-id|Cr-Commit-Position)\s?: \S",
@@ -276,7 +262,8 @@ def _is_sliver(lines: Lines, shown: Range, size: float, role: Role, terms: Abstr
     if not terms or size >= SLIVER_TOKENS:
         return False
     text = lines.text(*shown)
-    if role is Role.CLASS and size < BARE_OPENING_TOKENS and text.rstrip().endswith(("{", ":", "(")):
+    # A class header below this size that ends by opening its body shows nothing but a name.
+    if role is Role.CLASS and size < 15 and text.rstrip().endswith(("{", ":", "(")):
         return True
     return terms.isdisjoint(words.count_terms(words.words(text)))
 
@@ -338,11 +325,13 @@ def declaration_steps(chunk: Chunk, lines: Lines) -> list[Step]:
 
 def _doc_line(chunk: Chunk, lines: Lines, signature: Range) -> Range | None:
     """Return the line near a declaration where its doc comment begins."""
-    summary = str(chunk.fields.get("summary", ""))[:DOC_CHARACTERS]
+    # Characters of the first sentence of a doc comment that identify its line; the sentence may continue on the next.
+    summary = str(chunk.fields.get("summary", ""))[:30]
     location = chunk.location
     if not summary or location is None:
         return None
-    below = range(signature[1] + 1, min(signature[1] + DOC_REACH_LINES, location.end_line, len(lines.lines)) + 1)
+    # Lines below a declaration that are searched for its doc string; above it the search ends where the unit begins.
+    below = range(signature[1] + 1, min(signature[1] + 4, location.end_line, len(lines.lines)) + 1)
     for number in (*below, *range(signature[0] - 1, location.start_line - 1, -1)):
         if summary in lines.lines[number - 1]:
             return number, number
@@ -356,11 +345,12 @@ def signature_range(chunk: Chunk, lines: Lines) -> Range | None:
         return None
     declared = [line.strip() for line in chunk.signature.split("\n") if line.strip()]
     last_line = min(location.end_line, len(lines.lines))
-    for number in range(location.start_line, min(location.start_line + SIGNATURE_SEARCH_LINES, last_line + 1)):
+    # Lines between the start of a chunk and its declaration: decorators and comments come first.
+    for number in range(location.start_line, min(location.start_line + 40, last_line + 1)):
         if not lines.lines[number - 1].strip().startswith(declared[0][:60]):
             continue
         end = number
-        for text in declared[1:LONGEST_SIGNATURE_LINES]:
+        for text in declared[1:6]:  # longest signature lines
             if end < last_line and lines.lines[end].strip().startswith(text[:60]):
                 end += 1
         return number, end

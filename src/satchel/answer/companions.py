@@ -131,9 +131,6 @@ that only calls the definition in question comes after all callers."""
 RECORD_REST_DROP = 1.5
 """The same for a longer passage of a record, which comes after other records about as good as this one."""
 
-GROWTH = 2.0
-"""Length of the next passage of a record, as a multiple of the last."""
-
 
 def import_lines(
     lines: Mapping[str, Lines], outline_of: Callable[[Lines], Outline]
@@ -206,7 +203,7 @@ def more_of_record(candidate: Candidate, step: Step, terms: AbstractSet[str]) ->
     body = without_trailers(candidate.body) if candidate.kind is Kind.COMMIT else candidate.body
     if step.detail is not Detail.SPAN or not step.text.endswith(cut_note(candidate.chunk)):
         return []
-    characters = len(step.text) * GROWTH
+    characters = len(step.text) * 2.0  # length of the next passage of a record, as a multiple of the last
     text = excerpt(body, terms, characters)
     full = text == body
     made = Step(Detail.FULL, text=body) if full else Step(Detail.SPAN, text=f"{text}\n{cut_note(candidate.chunk)}")
@@ -235,10 +232,6 @@ def followers(imports: Imports | None, terms: AbstractSet[str]) -> Follow:
     return follow
 
 
-SIGNATURE_CHARACTERS = 80
-"""Characters of a signature with its frame, for ordering only."""
-
-
 def compacted(candidates: Sequence[Candidate], change: Change, lines: Lines) -> list[Candidate]:
     """Return the candidates, each changed definition as one signature; changed code without a signature is left out."""
     from satchel.search.change_impact import is_changed  # here, because few questions are about a change
@@ -258,5 +251,5 @@ def compacted(candidates: Sequence[Candidate], change: Change, lines: Lines) -> 
 
 
 def _signature(candidate: Candidate, step: Step) -> Candidate:
-    size = SIGNATURE_CHARACTERS / CHARACTERS_PER_TOKEN
+    size = 80 / CHARACTERS_PER_TOKEN  # characters of a signature with its frame, for ordering only
     return Candidate(candidate.hit, candidate.value, size, step.ranges[0][0], lambda: (step,))

@@ -18,18 +18,8 @@ from satchel.types import Kind
 ITEM_SHARE = 0.25
 """Largest share of the budget of a kind for one chunk, where several kinds were named."""
 
-ABSENT_SHARE = 0.2
-"""Share of the budget for the answer to a short question with a telling word that occurs nowhere."""
-
 SHORT_QUESTION = 15
 """Most search terms of a short question, in which every word counts: an issue text names things of other projects."""
-
-SURE = 0.7
-"""Strength from which an answer gets the full budget although a word of the question occurs nowhere."""
-
-WEAK_SHARE = 0.5
-"""Share of the budget for an answer to a short question that is only a weak match, as for one real question in
-fifty."""
 
 LEAST_SHORT = 150
 """Tokens that every short answer may use: enough for one piece with its frame."""
@@ -47,16 +37,10 @@ places come later: of 62 issues .488 of the ranges are reached within 1,000 toke
 
 USUAL_BUDGET = 4_000
 
-RANGE_PER_DOUBLING = 0.5
-"""Added to the range for each doubling of the budget above the usual one."""
-
 USEFULNESS: Mapping[Kind, float] = {Kind.DOC: 0.12, Kind.COMMIT: 0.1}
 """Value of a hit of a kind relative to code of the same relevance: prose matches the words of a question far more
 easily than code does. With .4 and .25 answers to 109 questions show fewer of the deciding lines, .65 instead of .67,
 and fewer of their tokens are on the topic, .69 instead of .72."""
-
-LEAST_STRENGTH = 0.01
-"""Least strength for computing the level of a kind."""
 
 
 class FillPolicy(NamedTuple):
@@ -106,8 +90,12 @@ def fill_policy(
     call_sites: tuple[str, ...] = (),
 ) -> FillPolicy:
     """Return the policy for an answer of this strength, and its remarks for the reader."""
-    is_absent = bool(not_found) and terms <= SHORT_QUESTION and strength < SURE
-    share = ABSENT_SHARE if is_absent else WEAK_SHARE if is_weak and terms <= SHORT_QUESTION else 1.0
+    # Strength from which an answer gets the full budget although a word of the question occurs nowhere.
+    is_absent = bool(not_found) and terms <= SHORT_QUESTION and strength < 0.7
+    # Share of the budget for the answer to a short question with a telling word that occurs nowhere.
+    # Share of the budget for an answer to a short question that is only a weak match, as for one real question in
+    # fifty.
+    share = 0.2 if is_absent else 0.5 if is_weak and terms <= SHORT_QUESTION else 1.0
     most = FIND_TOKENS * max(request.max_tokens / USUAL_BUDGET, 1.0) if request.places else math.inf
     return FillPolicy(
         not_found=not_found,
@@ -125,7 +113,8 @@ def value_range(request: AssembleRequest) -> float:
     doublings = math.log2(request.max_tokens / USUAL_BUDGET)
     if request.fill or request.plan not in ("", FAILURE):
         return math.inf
-    return FIND_RANGE if request.places else VALUE_RANGE + RANGE_PER_DOUBLING * max(doublings, 0.0)
+    # Added to the range for each doubling of the budget above the usual one.
+    return FIND_RANGE if request.places else VALUE_RANGE + 0.5 * max(doublings, 0.0)
 
 
 def level_of(section: PlannedSection, candidates: Sequence[Candidate]) -> float:
@@ -134,4 +123,5 @@ def level_of(section: PlannedSection, candidates: Sequence[Candidate]) -> float:
     best = max(ranked, key=attrgetter("value"))
     strength = strength_at(max(one.hit.relevance for one in candidates)) if section.ranked_by is None else 1.0
     useful = USEFULNESS.get(section.kind, 1.0)
-    return math.log(section.weight * useful * max(strength, LEAST_STRENGTH)) - best.value
+    # Least strength for computing the level of a kind.
+    return math.log(section.weight * useful * max(strength, 0.01)) - best.value

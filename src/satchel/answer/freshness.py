@@ -31,9 +31,6 @@ STALE_GROUP = "~stale"
 MOST_COMPARED = 16
 """New files of the right size that are read to detect a renamed file."""
 
-SAME_DEFINITION = 0.5
-"""Share of lines that two texts of one name must have in common to be paired where there is a choice among twins."""
-
 ListChanged = Callable[[], Iterable[tuple[str, int]]]
 """Paths and sizes (bytes) of the files that are new or changed since the index was built."""
 
@@ -339,7 +336,9 @@ def _pair(olds: Sequence[_Side], news: Sequence[_Side]) -> dict[int, _Side]:
         return pairs | {old.row: new for old, new in zip(rest, free, strict=True)}
     for old in rest:
         likeness, _, best = max(((_likeness(old, new), -new.first, new) for new in free), default=(0.0, 0, old))
-        if likeness >= SAME_DEFINITION:
+        # Share of lines that two texts of one name must have in common to be paired where there is a choice among
+        # twins.
+        if likeness >= 0.5:
             pairs[old.row] = best
             free.remove(best)
     return pairs

@@ -26,12 +26,6 @@ from satchel.sources.experiences import shown_record
 from satchel.types import Failure, Hit, Kind, Role
 from satchel.vocabulary import Axis
 
-PASSAGE_SHARE = 0.5
-"""Largest share of the budget for a passage of one of several records: one that does not fit leaves room for others."""
-
-BARE_DROP = 0.8
-"""Subtracted from the value (log scale) of lines outside of functions where other places are named anyway."""
-
 ROUNDING = 1e-6
 """Values that are below the range of shown ones by less than this may be in it, by the rounding of sums."""
 
@@ -94,7 +88,8 @@ def _parts(
 def _less_if_bare(candidate: Candidate) -> Candidate:
     """Return lines outside of functions with less value: the place and its best line say nearly as much."""
     is_bare = candidate.chunk.role in (Role.GAP, Role.CLASS) and not candidate.is_lifted
-    return replace(candidate, value=candidate.value - BARE_DROP) if is_bare else candidate
+    # Subtracted from the value (log scale) of lines outside of functions where other places are named anyway.
+    return replace(candidate, value=candidate.value - 0.8) if is_bare else candidate
 
 
 def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[_Part]) -> Section:
@@ -177,7 +172,9 @@ def _candidates(
     best, listed = -math.inf, list[float]()
     freshener = Freshener(bench.store, bench.lines, request.stale, bench.changed_files)
     shortener = strategy(request.strategy)
-    passage_cap = request.max_tokens * PASSAGE_SHARE if len(hits) > 1 else math.inf
+    # Largest share of the budget for a passage of one of several records: one that does not fit leaves room for
+    # others.
+    passage_cap = request.max_tokens * 0.5 if len(hits) > 1 else math.inf
     for hit in hits:
         if hit.chunk.location is None:
             candidates.append(_record(in_workspace(hit, bench.prefix), bench, cap, passage_cap, terms, side))

@@ -19,9 +19,6 @@ from satchel.safety.trust import handle
 from satchel.search.chunks import GIVEN_ORIGIN
 from satchel.types import Detail, Format, Omission, Range
 
-PLACE_CHARACTERS = 90
-"""Most characters of the best line of a place."""
-
 
 def left_out(packing: Packing) -> int:
     """Return how many chunks are not shown at all."""
@@ -79,7 +76,7 @@ def _place(packing: Packing, section: Section, candidate: Candidate, lines: Line
     texts = lines.lines[omission.start - 1 : omission.end]
     gains = matches(texts, terms)
     best = max(range(len(texts)), key=lambda index: (gains[index], bool(texts[index].strip()), -index))
-    line = clean_field(texts[best].strip(), PLACE_CHARACTERS)
+    line = clean_field(texts[best].strip(), 90)  # most characters of the best line of a place
     name = f" {plain_name(omission.title)}" if omission.title not in ("", omission.path) else ""
     place = quote(f"{omission.path}:{omission.start}-{omission.end}{name}")
     return f"{place}: {omission.start + best} {line} {omission.handle}".rstrip()

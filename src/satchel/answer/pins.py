@@ -23,9 +23,6 @@ from satchel.types import CONTEXT_TYPES, Chunk, Detail, Failure, Hit, Kind, Loca
 
 _PLACE = re.compile(r"(.+?)(?::(\d+)(?:-(\d+))?)?", re.DOTALL)
 
-PINNED_FILE_SCORE = 2.0
-"""Above the score of any file of the ranking (at most 1): pinned files come first."""
-
 
 @dataclass(frozen=True, slots=True)
 class Pin:
@@ -116,7 +113,7 @@ def _candidate(path: str, kind: Kind, start: int, end: int, lines: Lines) -> Can
         score=0.0,
         spans=(ScoredSpan(start, end, 0.0),),
         signals=(Signal("pin", 1.0, 1.0),),
-        file_score=PINNED_FILE_SCORE,
+        file_score=2.0,  # above the score of any file of the ranking (at most 1): pinned files come first
     )
     size = sum(map(len, lines.lines[start - 1 : end])) / 4 + 1
     return Candidate(hit, 0.0, size, start, lambda: _beginnings(start, end), pinned=True)

@@ -39,9 +39,6 @@ HISTORY_FACTOR = 8.0
 11 of 12 such questions show the commit, without it 5, and 44 of 47 files of code (benchmarks/results/why_changed.json).
 With 12 or 20 the code loses a third of its room."""
 
-MOST_HISTORY_WORDS = 40
-"""A longer question is a report, in which such words tell what happened and do not ask about it."""
-
 _ASKS_OF_HISTORY = re.compile(
     r"(?:^|[.,;:?]\s*|\b(?:and|but|or) )(?:why|when|who|since when|which commit)\b[^?!\n]{0,100}?(?:"
     r"\b(?:was|were|been|did|had)\b[^?!\n]{0,150}?\b(?:add|chang|delet|deprecat|dropp?|introduc|mov|refactor|remov|renam|"
@@ -69,9 +66,6 @@ BRIEF_TOKENS, BRIEF_LIMIT = 1000, 8
 FAILURE_TOKENS, FAILURE_LIMIT = 2000, 10
 
 MOST_VALUES = 5
-
-MOST_COMMITS = 5
-"""Recent commits show the latest work; more of them would be the history, which has views of its own."""
 
 PREMORTEM_WEIGHTS = {"tier": 0.4, "recency": 0.3, "match": 0.3}
 """Confidence comes first; recency and match order equally reliable experiences."""
@@ -179,7 +173,8 @@ def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[
     weights = {kind: request.weights.get(kind, DEFAULT_WEIGHTS[kind]) for kind in kinds}
     if request.change is not None and Kind.CODE in weights:
         weights[Kind.CODE] *= CHANGE_FACTOR
-    if Kind.COMMIT in weights and len(request.query.split()) <= MOST_HISTORY_WORDS:
+    # A longer question is a report, in which such words tell what happened and do not ask about it.
+    if Kind.COMMIT in weights and len(request.query.split()) <= 40:
         weights[Kind.COMMIT] *= HISTORY_FACTOR if _ASKS_OF_HISTORY.search(request.query) else 1.0
     return tuple(PlannedSection(kind, weight, request.limit) for kind, weight in weights.items() if weight > 0)
 
@@ -228,7 +223,8 @@ def brief_plan(request: AssembleRequest) -> Plan:
             PlannedSection(Kind.MEMORY, 1.0, limit, EVENTS, Filters(category=MemoryCategory.EVENT), events),
             PlannedSection(Kind.EXPERIENCE, 1.5, limit, EVENTS, NO_FILTERS, events, side=Axis.STRATEGY),
             PlannedSection(Kind.MEMORY, 2.0, limit, MEMORIES, NO_FILTERS, FieldRanking(MEMORY_WEIGHTS)),
-            PlannedSection(Kind.COMMIT, 1.0, min(limit, MOST_COMMITS), COMMITS, NO_FILTERS, commits),
+            # Recent commits show the latest work; more of them would be the history, which has views of its own.
+            PlannedSection(Kind.COMMIT, 1.0, min(limit, 5), COMMITS, NO_FILTERS, commits),
         ),
         "Brief",
         unique=True,

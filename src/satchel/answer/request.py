@@ -50,9 +50,6 @@ if TYPE_CHECKING:
 WHOLE_ITEM_TOKENS = {READ: 400, FIND: 400, EDIT: 1200}
 """A function up to this size is shown in full, by purpose: editing wants full functions."""
 
-TOKENS_PER_ITEM = 200
-"""Tokens of the budget for each item where no limit is set: a large budget has room for more than the usual limit."""
-
 MOST_PLACES = 8
 """Places that an answer names beside what it shows, for a reader with tools."""
 
@@ -412,7 +409,8 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
     if remaining:
         names = sorted({row.metadata.get("name", row.name) for row in fields(AssembleRequest)} | {"purpose"})
         raise UsageError(f"unknown option {', '.join(sorted(remaining))}: choose from {', '.join(names)}")
-    values.setdefault("limit", max(settings.context_limit, values["max_tokens"] // TOKENS_PER_ITEM))
+    # Tokens of the budget for each item where no limit is set: a large budget has room for more than the usual limit.
+    values.setdefault("limit", max(settings.context_limit, values["max_tokens"] // 200))
     check_limit(values["limit"])
     return AssembleRequest(**values)
 

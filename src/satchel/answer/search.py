@@ -46,16 +46,6 @@ FEWEST_SPANS = 100
 """Below 4,000 tokens there is one candidate for each ten tokens: each is read, cleaned and compared before it turns out
 not to fit, and a useful span has thirty tokens or more."""
 
-SMALL_CANDIDATE_TOKENS = 20
-"""Tokens for each candidate of a large budget, so that there are enough candidates to fill it."""
-
-MOST_SECTIONS_ALIKE = 3
-"""Sections of a plan that may match the same records: each gets enough records to keep some of its own."""
-
-SPARE_RECORDS = 4
-"""Records that a section gets beyond its limit: some turn out too large or have the text of another. Each takes a third
-of a millisecond to prepare."""
-
 OpenExecutor = Callable[[], "Executor"]
 """Returns the executor to search in; called only if several sections are searched at once."""
 
@@ -271,7 +261,8 @@ def _section_search(
         store = bench.store_of(section.kind)
         filters = request.filters if section.filters is None else section.filters
         if section.ranked_by is not None:
-            most = request.limit * MOST_SECTIONS_ALIKE
+            # Sections of a plan that may match the same records: each gets enough records to keep some of its own.
+            most = request.limit * 3
             from satchel.search.rank_without_query import known_records
 
             return known_records(store, section.kind, section.ranked_by, most=most, filters=filters, now=request.now)
@@ -327,7 +318,8 @@ def kind_search(bench: Workbench, query: Query, **options: Any) -> Callable[[Kin
 def candidate_count(max_tokens: int) -> int:
     """Return the number of spans to search for a budget."""
     few = min(CANDIDATE_SPANS, max_tokens // SMALL_BUDGET_TOKENS)
-    return max(few, max_tokens // SMALL_CANDIDATE_TOKENS, FEWEST_SPANS)
+    # Tokens for each candidate of a large budget, so that there are enough candidates to fill it.
+    return max(few, max_tokens // 20, FEWEST_SPANS)
 
 
 def gather(
@@ -371,7 +363,9 @@ def round_robin(rows: Sequence[Gathered]) -> list[Gathered]:
     taken: set[tuple[str, int]] = set()
     while any(waiting):
         for row, hits, own in zip(rows, waiting, chosen, strict=True):
-            if len(own) == row.section.limit + SPARE_RECORDS and own[0].chunk.location is None:
+            # Records that a section gets beyond its limit: some turn out too large or have the text of another. Each
+            # takes a third of a millisecond to prepare.
+            if len(own) == row.section.limit + 4 and own[0].chunk.location is None:
                 hits.clear()
             while hits:
                 hit = hits.pop()

@@ -38,11 +38,6 @@ if TYPE_CHECKING:
 PREVIEW_CHARACTERS = 200
 """Most characters of a preview, from the specification."""
 
-CONFIDENCE_FADE = 0.7
-"""Weight of each result relative to the one before it: in a plain average weak results would hide a sure one."""
-
-CONFIDENT_RESULTS = 5
-
 CONTEXT_LINES = 3
 """Lines before and after each entity, from the specification."""
 
@@ -152,8 +147,9 @@ def _own_code(block: Block) -> str:
 
 def _confidence(relevances: Iterable[float]) -> float:
     """Return the mean relevance of the best results, each weighing less than the one before it."""
-    best = sorted(relevances, reverse=True)[:CONFIDENT_RESULTS]
-    weights = [CONFIDENCE_FADE**position for position in range(len(best))]
+    best = sorted(relevances, reverse=True)[:5]  # confident results
+    # Weight of each result relative to the one before it: in a plain average weak results would hide a sure one.
+    weights = [0.7**position for position in range(len(best))]
     return round(sum(w * r for w, r in zip(weights, best, strict=True)) / sum(weights), 4) if best else 0.0
 
 

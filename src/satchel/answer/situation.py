@@ -33,19 +33,9 @@ an answer. A judgement, not a measured optimum."""
 FRAME_TOKENS = 90
 """Tokens of the head, section titles and footer with its notes; an upper estimate, the remaining room is filled."""
 
-INJECTED_VALUE = 20.0
-"""Above the value of any search result (at most about 10 on the log scale): records that a rule injects come first in
-their kind, in the order of the rule."""
-
 MOST_GUIDES = 500
 """Most guides considered for one answer; the others are counted in a note."""
 
-
-LEAD_SHARE = 0.25
-"""Largest share of the room of a guide for its introduction or its goal, so that rules are shown, too."""
-
-LATER_SHARE = 0.5
-"""Largest share of the room that a guide that does not fit in full leaves to those after it."""
 
 NOTE_TOKENS = 14
 """Tokens of the note about the entries that are left out."""
@@ -97,7 +87,8 @@ class Shortener:
         return more if more and self._count(more) <= room else text
 
     def _text(self, room: float) -> str:
-        left, most = room - NOTE_TOKENS, max(room - NOTE_TOKENS, 0) * LEAD_SHARE
+        # Largest share of the room of a guide for its introduction or its goal, so that rules are shown, too.
+        left, most = room - NOTE_TOKENS, max(room - NOTE_TOKENS, 0) * 0.25
         shown: dict[int, str] = {}
         count = 0
         for place in self._order:
@@ -172,7 +163,9 @@ def _with_records(
         kind = candidate.kind
         section = by_kind.get(kind) or Section(kind, request.weights.get(kind, 1.0), (), {}, request.limit)
         others = (one for one in section.candidates if one.group != candidate.group)
-        first = replace(candidate, pinned=True, value=section.level + INJECTED_VALUE + place)
+        # Above the value of any search result (at most about 10 on the log scale): records that a rule injects come
+        # first in their kind, in the order of the rule.
+        first = replace(candidate, pinned=True, value=section.level + 20.0 + place)
         by_kind[kind] = replace(section, candidates=(first, *others))
     return [by_kind[kind] for kind in CONTEXT_TYPES.values() if kind in by_kind]
 
@@ -194,7 +187,8 @@ def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: floa
         later -= whole.size + frame
         candidate = whole
         if whole.size + frame > room:
-            candidate = _shortened(guide, whole, room - frame, min(later, room * LATER_SHARE), count)
+            # Largest share of the room that a guide that does not fit in full leaves to those after it.
+            candidate = _shortened(guide, whole, room - frame, min(later, room * 0.5), count)
         elif guide.entries is not None:
             candidate = _offering(whole, whole.steps, guide.entries, count)
         candidates.append(candidate)

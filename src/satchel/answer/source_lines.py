@@ -28,9 +28,6 @@ from satchel.types import Freshness, Outline, Range
 CACHED_FILES = 256
 """Files cached between questions: those of about ten answers."""
 
-CACHED_BYTES = 32_000_000
-"""Most memory of cached lines: a fifth of the limit of a process."""
-
 LINE_OVERHEAD_BYTES = 64
 """Memory of a line in Python besides its characters, rounded up."""
 
@@ -129,7 +126,7 @@ class FileLines:
         allow: Sequence[str] = (),
         *,
         most_files: int = CACHED_FILES,
-        most_bytes: int = CACHED_BYTES,
+        most_bytes: int = 32_000_000,  # most memory of cached lines: a fifth of the limit of a process
     ) -> None:
         self._root, self._key, self._limit, self._allow = root, key, limit, tuple(allow)
         self._most_files, self._most_bytes = most_files, most_bytes

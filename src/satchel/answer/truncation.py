@@ -31,20 +31,11 @@ LADDER = "ladder"
 CHARACTERS_PER_TOKEN = 3.6
 """Only for ordering and for choosing what to leave out; what is shown is counted exactly."""
 
-LEAST_LEFT_OUT = 3
-"""Fewest lines to leave out: fewer are not worth the remark, and the packer shows a gap of two anyway."""
-
 REMARK_TOKENS = 14
 """Tokens of a remark, an upper estimate."""
 
 SHARES = (1.0, 0.5, 0.25)
 """Shares of the most tokens of an item: the steps that a strategy offers."""
-
-MOST_TRIALS = 6
-"""Most attempts with ever fewer units when a shortened text is faulty."""
-
-EXAMINED = 64
-"""Entities whose syntax is cached: more than an answer shortens."""
 
 _FILLERS = {"python": "...", "bash": ":"}
 """Languages in which a block must not be empty, and the statement that does nothing."""
@@ -122,7 +113,7 @@ class SyntaxStrategy(NamedTuple):
             return None
         around = _size(source, start, end) - sum(_size(source, unit.start, unit.end) for unit in run.units)
         for trial, gaps in enumerate(self.choose(source, run.units, run.documented, budget_tokens - around)):
-            if trial >= MOST_TRIALS:
+            if trial >= 6:  # most attempts with ever fewer units when a shortened text is faulty
                 break
             made = _shortened(source, start, end, gaps, _empty(run, gaps, source.language))
             if made is not None and check.is_sound(made):
@@ -130,7 +121,7 @@ class SyntaxStrategy(NamedTuple):
         return None
 
 
-@lru_cache(maxsize=EXAMINED)
+@lru_cache(maxsize=64)  # entities whose syntax is cached: more than an answer shortens
 def _examined(source: SourceText, start: int, end: int) -> tuple[Run | None, _Check]:
     """Return the run of these lines and their check, cached for the steps of one entity."""
     from satchel.sources.code.runs import run_within, tree_of
@@ -183,7 +174,8 @@ def _size(source: SourceText, start: int, end: int) -> float:
 
 def _gap(units: Sequence[Unit], first: int, last: int) -> Range | None:
     """Return the lines of the units `first` to `last` (exclusive), None if they are too few to leave out."""
-    if first >= last or units[last - 1].end - units[first].start + 1 < LEAST_LEFT_OUT:
+    # Fewest lines to leave out: fewer are not worth the remark, and the packer shows a gap of two anyway.
+    if first >= last or units[last - 1].end - units[first].start + 1 < 3:
         return None
     return units[first].start, units[last - 1].end
 

@@ -38,9 +38,6 @@ from satchel.types import (
     Usage,
 )
 
-LEAST_NOTED = 300
-"""Smallest budget (tokens) whose footer states the tokens used."""
-
 LEAST_NAMED = 1_000
 """Smallest budget (tokens) whose footer names the best omission."""
 
@@ -53,18 +50,12 @@ NOTE_TOKENS = 50
 LINES_SHARE = 0.1
 """Share of the budget for references to items that a session has: some twenty in 4,000 tokens; new items come first."""
 
-LINE_TOKENS = 6
-"""`Shown before: ` with its line end in the plainest format; XML and JSON write it a token longer."""
-
 LONGEST_SUMMARY = "999 items shortened, 99,999 candidates left out"
 """Placeholder of the summary while the budget is filled: the true numbers are known later, and are not larger."""
 
 NOTES_SHARE, FEW_NOTES_SHARE, FEW_NOTES_TOKENS = 0.15, 0.25, 60
 """Largest share of the budget for notes about failures, and a larger one for at most so many tokens, which shows the
 first note in a small answer, too. The others are counted; all of them are in the result."""
-
-LARGEST_NEEDED = 8_000
-"""Largest budget (tokens) that is tried where nothing fits."""
 
 STOPS = {BUDGET: Stop.FULL, VALUE: Stop.NOT_WORTH_IT, LIMIT: Stop.NOT_WORTH_IT}
 
@@ -102,9 +93,6 @@ class Fitted(NamedTuple):
 
 Relate = Callable[[Sequence[ContextItem], Packing], Sequence[ContextItem]]
 """Returns the items with the neighbours of what they show."""
-
-RELATED_SHARE = 0.1
-"""Share of the budget reserved for the names of neighbours, where they are asked for."""
 
 
 class Filling(NamedTuple):
@@ -170,7 +158,7 @@ def _least_budget(shows_item: Callable[[int], bool], too_small: int) -> int:
     enough = too_small * 2
     while not shows_item(enough):
         too_small, enough = enough, enough * 2
-        if enough > LARGEST_NEEDED:
+        if enough > 8_000:  # largest budget (tokens) that is tried where nothing fits
             return 0
     while enough - too_small > max(enough // 50, 1):
         middle = (too_small + enough) // 2
@@ -190,7 +178,8 @@ def _filled(filling: Filling) -> Fitted:
         noted = NOTE_TOKENS + int(request.max_tokens * LIST_SHARE) if request.max_tokens >= LEAST_NAMED else 0
         noted += min(request.places * PLACE_TOKENS, int(limit * PLACES_SHARE))
         room = limit - tokens.count(render(frame, (), format=request.format)) - noted
-        reserved = int(request.max_tokens * RELATED_SHARE) if filling.relate is not None else 0
+        # Share of the budget reserved for the names of neighbours, where they are asked for.
+        reserved = int(request.max_tokens * 0.1) if filling.relate is not None else 0
         packing = Packing(filling.inputs, room - reserved).fit()
         page = _Page(filling, frame)
         fitted = page.within(packing, room - reserved, limit - reserved)
@@ -268,7 +257,7 @@ class _Page:
         shown = summarised(self._frame, items, packing) if request.show_meta else self._frame
         most = request.places if most_places is None else most_places
         shown = shown._replace(related=related, places=places(packing, filling.terms, most))
-        if request.max_tokens >= LEAST_NOTED:
+        if request.max_tokens >= 300:  # smallest budget (tokens) whose footer states the tokens used
             omitted = list(listed(packing)) if request.max_tokens >= LEAST_NAMED else []
             count = 0 if request.places else OMISSIONS_SHOWN
             named = tuple(omission_of(packing, *row, 0) for row in omitted[:count])
@@ -374,7 +363,8 @@ def _numbered(number: int, noun: str, what: str) -> str:
 def within_room(sent: Sequence[ShownBefore], tokens: TokenCounter, room: float) -> Sequence[ShownBefore]:
     """Return as many of the first references as fit into about `room` tokens."""
     for count, one in enumerate(sent):
-        room -= tokens.count(shown_before_entry(one)) + LINE_TOKENS
+        # `Shown before: ` with its line end in the plainest format; XML and JSON write it a token longer.
+        room -= tokens.count(shown_before_entry(one)) + 6
         if room < 0:
             return sent[:count]
     return sent

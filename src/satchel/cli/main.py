@@ -10,9 +10,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-INTERRUPTED = 130
-"""Exit code after Ctrl-C: 128 and the number of the signal, as shells have it."""
-
 HELP = frozenset({"-h", "--help"})
 PEOPLE = frozenset({"log", "on", "off"})
 """Sub-commands of `satchel hook` for people; every other word after it is an event of a host."""
@@ -34,7 +31,7 @@ def main() -> int:
 
         return run(sys.argv[1:])
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return 130  # exit code after Ctrl-C: 128 and the number of the signal, as shells have it
     finally:
         gc.freeze()  # the system frees everything at once: the interpreter need not look for cycles before
 

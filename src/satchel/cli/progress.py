@@ -23,8 +23,6 @@ PATIENCE_SECONDS = 0.5
 LINE_SECONDS = 10.0
 """Seconds between two lines where lines cannot be redrawn, as in a log."""
 
-DRAWINGS_A_SECOND = 8
-
 FIRST_PHASE = "looking for changes"
 PHASES = {"files": "reading files", "history": "reading history", "vectors": "making vectors"}
 
@@ -115,7 +113,7 @@ class BarWatch(LineWatch):
             if self._ended:
                 return
             columns = TextColumn("{task.description}", markup=False), BarColumn(bar_width=None)
-            self._bar = Progress(*columns, console=console, transient=True, refresh_per_second=DRAWINGS_A_SECOND)
+            self._bar = Progress(*columns, console=console, transient=True, refresh_per_second=8)
             self._bar.add_task(self._line(), total=self._total or None, completed=self._done)
             self._bar.start()
 

@@ -41,9 +41,6 @@ WAITING = 64
 LOOK_SECONDS = 5.0
 """Pause of a second process for the same root before it looks whether the first one has ended."""
 
-REQUEST_SECONDS = 1.0
-"""Longest wait for the rest of a request, or for a client to take its answer."""
-
 MOST_BYTES = 32_000_000
 """Size limit of a request: twice that of an event."""
 
@@ -263,7 +260,7 @@ def is_own(connection: socket.socket) -> bool:
 
 def received(connection: socket.socket) -> list[bytes]:
     """Return the folder, kind, words and event of a request; empty unless it is complete and can be answered here."""
-    connection.settimeout(REQUEST_SECONDS)
+    connection.settimeout(1.0)  # longest wait for the rest of a request, or for a client to take its answer
     if not is_own(connection):
         return []
     with connection.makefile("rb") as stream:

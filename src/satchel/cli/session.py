@@ -45,7 +45,6 @@ COLLECTED_AFTER = (50_000, 20, 50)
 """Thresholds of the garbage collector in a process that answers many questions."""
 
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-_FIRST_EXIT_CODE = 128
 
 
 class Interrupt:
@@ -71,7 +70,7 @@ class Interrupt:
     @property
     def exit_code(self) -> int:
         """128 plus the number of the signal, 130 for Ctrl-C; 0 without a signal."""
-        return _FIRST_EXIT_CODE + self._received if self._received else 0
+        return 128 + self._received if self._received else 0  # first exit code
 
     def end(self) -> None:
         """Raise click's Exit if a signal arrived."""

@@ -23,8 +23,6 @@ from satchel.errors import SatchelError, UsageError
 if TYPE_CHECKING:
     from satchel.types import Failure
 
-_JSON_INDENT = 2
-
 STANDARD_INPUT = "-"
 
 MOST_BYTES = 1_000_000
@@ -77,7 +75,7 @@ def write_line(line: str) -> None:
 
 def write_json(value: Mapping[str, Any]) -> None:
     """Write one JSON object: indented on a terminal, on one line otherwise."""
-    indent = _JSON_INDENT if is_terminal(sys.stdout) else None
+    indent = 2 if is_terminal(sys.stdout) else None  # json indent
     write_line(json_text(value, indent))
 
 

@@ -10,9 +10,6 @@ from satchel.cli import streams
 from satchel.safety.sanitize import clean_field
 from satchel.types import Context, ContextItem, Omission, Signal
 
-SIGNALS_SHOWN = 3
-"""Signals shown per item, strongest first: the others change little and make the table unreadable."""
-
 OMISSIONS_SHOWN = 12
 
 TITLE_CHARACTERS = 72
@@ -167,7 +164,8 @@ def strongest(signals: Sequence[Signal]) -> list[Signal]:
     boosts = [signal for signal in signals if signal.name in BOOSTS]
     counted = [signal for signal in signals if signal.name in REASONS] or ([] if boosts else list(signals))
     counted.sort(key=lambda signal: (-signal.value * signal.weight, signal.name))
-    return [*counted[:SIGNALS_SHOWN], *boosts]
+    # Signals shown per item, strongest first: the others change little and make the table unreadable.
+    return [*counted[:3], *boosts]
 
 
 def why(signals: Sequence[Signal]) -> str:

@@ -34,9 +34,6 @@ from satchel.system import state_files
 MAX_BYTES = 50_000_000
 """Size limit: the largest such file seen, with the history of all projects, has a tenth of it."""
 
-_NEW_MODE = 0o666
-"""Mode of a new file before the user's mask: other members of a project read it, too."""
-
 FOLDER = "clients"
 """Folder of receipts below the state folder."""
 
@@ -131,7 +128,7 @@ def _target(path: Path) -> Path:
 def _new_mode() -> int:
     mask = os.umask(0)
     os.umask(mask)
-    return _NEW_MODE & ~mask
+    return 0o666 & ~mask  # mode of a new file before the user's mask: other members of a project read it, too
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,9 +36,6 @@ SCOPES: Mapping[str, tuple[str, ...]] = {
 
 CLIENTS = tuple(SCOPES)
 
-HOOK_SECONDS = 10
-"""Time that a host waits for a hook; the hook itself ends after 2 s."""
-
 CLAUDE_TOKENIZER = ("SATCHEL_BUDGET_TOKENIZER", "claude")
 """Budgets for Claude are counted with its own estimate: its tokens are not those that the default counts."""
 
@@ -297,7 +294,8 @@ def _started(words: Sequence[str], *arguments: str) -> dict[str, Any]:
 
 
 def _timed(words: Sequence[str], event: str) -> dict[str, Any]:
-    return {"command": shlex.join([*words, "hook", event]), "timeout": HOOK_SECONDS}
+    # Time that a host waits for a hook; the hook itself ends after 2 s.
+    return {"command": shlex.join([*words, "hook", event]), "timeout": 10}
 
 
 def _matcher(matcher: str) -> dict[str, str]:

@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 LONGEST_WORD = 100
 """Characters above which a word is unknown, as in training."""
 
-CHARACTERS_A_TOKEN = 16
-"""Characters per token at which a text is cut first: hardly any text has longer words."""
-
-_CACHED_WORDS = 20_000
-
 _CJK = (
     (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F),
     (0x2B920, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
@@ -43,12 +38,13 @@ class WordPiece:
         lines = vocabulary.read_text(encoding="utf-8").splitlines()
         self._ids = {piece: number for number, piece in enumerate(lines)}
         self._first, self._last, self._unknown = (self._ids[mark] for mark in ("[CLS]", "[SEP]", "[UNK]"))
-        self._pieces = lru_cache(maxsize=_CACHED_WORDS)(self._cut)
+        self._pieces = lru_cache(maxsize=20_000)(self._cut)
 
     def ids(self, text: str, most: int) -> list[int]:
         """Return the ids of a text with the marks of its beginning and end, at most `most`."""
         numbers: list[int] = []
-        for word in words(text[: most * CHARACTERS_A_TOKEN]):
+        # Characters per token at which a text is cut first: hardly any text has longer words.
+        for word in words(text[: most * 16]):
             numbers += self._pieces(word)
             if len(numbers) >= most - 2:
                 break

@@ -12,9 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-OPERATOR_SET = 20
-"""The oldest set with all operators in use: Gelu came with 20."""
-
 _FORMAT_VERSION = 9
 _TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7}
 _FLOAT, _INTEGER, _INTEGERS = 1, 2, 7
@@ -77,7 +74,8 @@ class Graph:
         graph += b"".join(_bytes(5, constant) for constant in self._constants)
         graph += _bytes(11, _value(*source)) + _bytes(12, _value(*result))
         head = _number(1, _FORMAT_VERSION) + _bytes(2, "satchel")
-        return head + _bytes(7, graph) + _bytes(8, _bytes(1, "") + _number(2, OPERATOR_SET))
+        # The oldest set with all operators in use: Gelu came with 20.
+        return head + _bytes(7, graph) + _bytes(8, _bytes(1, "") + _number(2, 20))
 
 
 def _attribute(name: str, value: float | Sequence[int]) -> bytes:

@@ -29,18 +29,9 @@ BATCH = 64
 TRIES = 4
 """Attempts of a request when the server is busy or away."""
 
-QUERY_TRIES = 1
-"""Attempts for a question, which does not wait: words answer it as well."""
-
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 20.0
 """Pauses double from the first one to the longest; a longer `Retry-After` is respected up to the longest."""
-
-SHORTEST_TEXT = 200
-"""Characters below which a single text is not shortened any more when the server calls it too long."""
-
-CHARACTERS_A_TOKEN = 8
-"""Characters per token at which a text is cut before it is sent: the model ignores the rest."""
 
 MAX_TOKENS = 8_000
 """Tokens of a text that are sent, roughly: what current models take."""
@@ -103,7 +94,8 @@ class Endpoint:
 
     def embed_query(self, text: str) -> Vectors:
         """Return the vector of a question. Raises EmbeddingError at the first refusal."""
-        vector: Vectors = self._batch([text], QUERY_TRIES)[0]
+        # Attempts for a question, which does not wait: words answer it as well.
+        vector: Vectors = self._batch([text], 1)[0]
         return vector
 
     def close(self) -> None:
@@ -115,12 +107,14 @@ class Endpoint:
         """Return the vectors of one request; if it is too long, of its halves, and finally of a shorter text."""
         import numpy as np
 
-        sent = [text[: self.max_tokens * CHARACTERS_A_TOKEN] or " " for text in texts]
+        # Characters per token at which a text is cut before it is sent: the model ignores the rest.
+        sent = [text[: self.max_tokens * 8] or " " for text in texts]
         response = self._send(sent, tries)
         if response.status_code in _TOO_LONG and len(sent) > 1:
             middle = len(sent) // 2
             return np.concatenate([self._batch(sent[:middle], tries), self._batch(sent[middle:], tries)])
-        if response.status_code in _TOO_LONG and _says_too_long(response) and len(sent[0]) > SHORTEST_TEXT:
+        # Characters below which a single text is not shortened any more when the server calls it too long.
+        if response.status_code in _TOO_LONG and _says_too_long(response) and len(sent[0]) > 200:
             return self._batch([sent[0][: len(sent[0]) // 2]], tries)
         if response.status_code != 200:
             raise EmbeddingError(f"{self._options.url} answered {response.status_code}: {response.text[:200].strip()}")

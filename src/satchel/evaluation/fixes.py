@@ -28,11 +28,6 @@ from satchel.system.git import Repository, run, stream
 from satchel.text import is_meaningful, words
 from satchel.types import Kind
 
-RESAMPLES = 2_000
-"""Number of samples: the ends of an interval vary by less than the printed precision."""
-
-CONFIDENCE = 0.95
-
 _SEED = 20_240_305
 """The same values give the same interval."""
 
@@ -51,9 +46,10 @@ def estimate(values: Sequence[float]) -> Estimate:
     if not values:
         return Estimate(0.0, 0.0, 0.0)
     data = np.asarray(values, dtype=np.float64)
-    drawn = np.random.default_rng(_SEED).integers(0, len(data), size=(RESAMPLES, len(data)))
+    # Number of samples: the ends of an interval vary by less than the printed precision.
+    drawn = np.random.default_rng(_SEED).integers(0, len(data), size=(2_000, len(data)))
     means = data[drawn].mean(axis=1)
-    edge = (1 - CONFIDENCE) / 2
+    edge = (1 - 0.95) / 2  # confidence
     low, high = np.quantile(means, [edge, 1 - edge])
     return Estimate(float(data.mean()), float(low), float(high))
 
@@ -70,8 +66,6 @@ FEWEST_WORDS = 4
 
 MOST_CHARACTERS = 2_000
 """Length limit of the question: longer messages contain pasted discussions."""
-
-LONGEST_SUBJECT = 100
 
 _FIX = re.compile(
     r"\b(?:fix(?:e[sd]|ing)?|bug\w*|hotfix|resolve[sd]?|correct(?:s|ed|ly)?|repair\w*|broken?|breaks?|crash\w*|"
@@ -212,7 +206,7 @@ def _fix(repository: Repository, commit: Commit, parent: str) -> Fix | str:
         return "only new files"
     if changed > MOST_LINES:
         return "many lines"
-    subject = sanitize.line(question_of(commit.subject) or commit.subject, LONGEST_SUBJECT)
+    subject = sanitize.line(question_of(commit.subject) or commit.subject, 100)  # longest subject
     return Fix(commit.sha, parent, commit.time, subject, question_of(commit.message), gold)
 
 
@@ -243,8 +237,6 @@ _REGULAR = frozenset({"100644", "100755", "100664"})
 
 BLOBS_AT_ONCE = 32
 """Files that one process of git gives; all of them are in memory at once."""
-
-_SHA256_LENGTH = 64
 
 _SHA256_CONFIG = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n"
 
@@ -284,7 +276,7 @@ class Snapshot:
         (git / "HEAD").write_text(f"{commit}\n")
         objects = self._repository.common_dir.resolve() / "objects"
         (git / "objects" / "info" / "alternates").write_bytes(os.fsencode(objects) + b"\n")
-        (git / "config").write_text(_SHA256_CONFIG if len(commit) == _SHA256_LENGTH else "")
+        (git / "config").write_text(_SHA256_CONFIG if len(commit) == 64 else "")  # sha256 length
         shallow = self._repository.common_dir / "shallow"
         if self._repository.shallow:
             (git / "shallow").write_bytes(shallow.read_bytes())

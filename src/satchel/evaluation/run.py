@@ -24,13 +24,7 @@ from satchel.system import state_files
 from satchel.system.git import find_repository, head
 from satchel.types import Context, Kind, ShouldStop, never
 
-DEFAULT_LIMIT = 100
-"""Default number of fixes: half a minute, and intervals of about ±0.1."""
-
 NOT_INDEXED = "not in the index"
-
-_FORM = 3
-"""Version of the fields of an answer; answers of other versions are not used."""
 
 _HARMLESS = frozenset({"ui_color", "index_workers", "index_lock_wait_s", "store_url", "store_name"})
 """Settings that change no answer."""
@@ -79,7 +73,8 @@ class Kept:
 
     def __init__(self, folder: Path, settings: Settings, max_tokens: int) -> None:
         values = {name: value for name, value in asdict(settings).items() if name not in _HARMLESS}
-        key = json.dumps([_FORM, __version__, max_tokens, sorted(values.items())], default=str)
+        # Version of the fields of an answer; answers of other versions are not used.
+        key = json.dumps([3, __version__, max_tokens, sorted(values.items())], default=str)
         name = blake2b(key.encode(), digest_size=16).hexdigest()
         self._file = folder / f"{name}.jsonl"
         self.answers = {answer.sha: answer for answer in self._read()}
@@ -114,7 +109,7 @@ class EvaluationResult:
 def evaluate(
     satchel: Satchel,
     *,
-    limit: int = DEFAULT_LIMIT,
+    limit: int = 100,  # default number of fixes: half a minute, and intervals of about ±0.1
     max_tokens: int | None = None,
     since: float = 0.0,
     fresh: bool = False,

@@ -34,29 +34,11 @@ from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.types import Chunk, Detail, Failure, Freshness, Hit, Kind, Role, Signal
 
-MOST_FIELDS = 12
-"""Fields shown of a node beside those of its lens: enough for any template that people fill in by hand."""
-
 MOST_VALUES = 8
 """Values shown of one field; the others are only counted."""
 
 VALUE_CHARACTERS = 200
 """Characters shown of one value, because a field is one line."""
-
-MIN_NODE_TOKENS = 50
-"""A shortened node has at least so many tokens of text: less says no more than its name in the overflow."""
-
-NODE_SHARE = 0.25
-"""Largest share of the budget for one node, so that a long note does not hide its neighbours."""
-
-WHOLE_NODE_TOKENS = 400
-"""A node up to this size is shown in full in any budget: most notes are shorter."""
-
-RANK_SCALE = 10.0
-"""A node's score (0 to 1) times this is its value on the log scale: its rank decides, hardly its size."""
-
-LEAST_FILLED = 0.7
-"""Least share of the room that a text cut at a sentence fills; else it is cut at a word."""
 
 _SENTENCE_END = re.compile(r"[.!?]+(?=\s)|[。！？]|\n")  # noqa: RUF001 - the marks of Chinese and Japanese
 
@@ -71,9 +53,6 @@ BARE_DISTANCE_WEIGHT, BARE_RECENCY_WEIGHT = 0.60, 0.40
 
 TAG_BOOST = 0.10
 """Added to the score for a tag of the lens; a relevance higher by 0.29 adds as much."""
-
-TEST_FADE = 0.8
-"""Factor of tests, examples and benchmarks relative to production code at the same distance, in a lens on code."""
 
 UNDATED = 0.5
 """Recency of a node without a date: neither new nor old."""
@@ -103,7 +82,8 @@ def rate(reached: Reached, relevance: float, lens: Lens, now: float, *, has_word
         Signal("recency", recency(place.updated, now), RECENCY_WEIGHT if has_words else BARE_RECENCY_WEIGHT),
     ]
     is_faded = lens.is_about_code and (place.secondary or is_inline_test(place.key, place.name))
-    nearness = reached.nearness * (TEST_FADE if is_faded else 1.0)
+    # Factor of tests, examples and benchmarks relative to production code at the same distance, in a lens on code.
+    nearness = reached.nearness * (0.8 if is_faded else 1.0)
     total = signals[0].weight * nearness + signals[3].weight * signals[3].value
     if has_words:
         signals.append(Signal("relevance", relevance, RELEVANCE_WEIGHT))
@@ -135,7 +115,8 @@ def shown_fields(stored: Mapping[str, Any], always: Sequence[str], allow: Sequen
     if not isinstance(note_fields, Mapping):
         return {}
     first = [name for name in note_fields if name.lower() in preferred]
-    rest = [name for name in note_fields if name.lower() not in preferred][:MOST_FIELDS]
+    # Fields shown of a node beside those of its lens: enough for any template that people fill in by hand.
+    rest = [name for name in note_fields if name.lower() not in preferred][:12]
     return {sanitize.line(name, allow=allow): _shown(note_fields[name], allow) for name in (*first, *rest)}
 
 
@@ -226,7 +207,9 @@ class Nodes:
         self._line: Callable[[str], str] = cache(lambda text: sanitize.line(text, allow=allow))
         self.notes: list[Failure] = []
         self.shown_files: dict[str, str] = {}
-        self.cap = max(WHOLE_NODE_TOKENS, int(request.max_tokens * NODE_SHARE))
+        # Largest share of the budget for one node, so that a long note does not hide its neighbours.
+        # A node up to this size is shown in full in any budget: most notes are shorter.
+        self.cap = max(400, int(request.max_tokens * 0.25))
 
     def uncap(self) -> None:
         """Let one node have all the room that is left."""
@@ -301,7 +284,8 @@ class Nodes:
             return [Step(Detail.FULL, text=body)] if size <= self.cap else []
 
         shrink = partial(self._shortened, body, shown)
-        return Candidate(hit, RANK_SCALE * total, size, 0, steps, shrink, body=body)
+        # A node's score (0 to 1) times this is its value on the log scale: its rank decides, hardly its size.
+        return Candidate(hit, 10.0 * total, size, 0, steps, shrink, body=body)
 
     def path(self, rated: Rated) -> list[dict[str, Any]]:
         """Return the path to a node as in the answer: one entry for each step, with the node that it leads to."""
@@ -367,7 +351,8 @@ class Nodes:
         note = f"… (shortened; handle {handle(chunk.id, *chunk.fields[REVISION])} gives all of it)"
         for share in SHRINK_SHARES:
             characters = int(min(room * share, self.cap) * CHARACTERS_PER_TOKEN)
-            if MIN_NODE_TOKENS * CHARACTERS_PER_TOKEN <= characters < len(body):
+            # A shortened node has at least so many tokens of text: less says no more than its name in the overflow.
+            if 50 * CHARACTERS_PER_TOKEN <= characters < len(body):
                 yield Step(Detail.SPAN, text=f"{_beginning(body, characters)}\n{note}")
 
 
@@ -375,7 +360,8 @@ def _beginning(body: str, characters: int) -> str:
     """Return the beginning of a text, to the end of a sentence, line or word near the limit."""
     head = body[:characters]
     ends = [match.end() for match in _SENTENCE_END.finditer(head)]
-    place = ends[-1] if ends and ends[-1] > characters * LEAST_FILLED else head.rfind(" ")
+    # Least share of the room that a text cut at a sentence fills; else it is cut at a word.
+    place = ends[-1] if ends and ends[-1] > characters * 0.7 else head.rfind(" ")
     return (head[:place] if place > characters // 2 else head).rstrip()
 
 

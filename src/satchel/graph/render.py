@@ -28,9 +28,6 @@ from satchel.types import ContextItem, Detail, Format, ShownBefore
 BACKEND = "sqlite"
 """The name of the store in answers; the specification requires one."""
 
-HEAD_TOKENS = 250
-"""Tokens reserved for head and foot where an answer has only references; the rest of them stays unused."""
-
 HEADER_RESERVE = 200
 """Tokens for head and overflow, as the specification has it."""
 
@@ -43,15 +40,8 @@ NODE_FRAME = TextFrame(40, 0)
 MOST_OVERFLOW, SUMMARY_OVERFLOW = 20, 100
 """Nodes that are named without being shown, and the same where only names are shown. The others are only counted."""
 
-FARTHER = 0.5
-"""Difference in value (a score of .05) from which a node is only named once a better one had no room: a tiny one two
-steps away filled the last tokens beside the names of nearer ones."""
-
 QUERY_SHOWN = 120
 """Largest number of characters of a query in the title."""
-
-STABLE_TRIES = 8
-"""A count inside the text that it counts is stable after one or two tries; more would be a bug."""
 
 
 class Numbers(NamedTuple):
@@ -94,7 +84,8 @@ class GraphPage(NamedTuple):
     def text(self, items: Sequence[ContextItem], overflow: Sequence[Overflow]) -> tuple[str, int]:
         """Return the text and its tokens, which it says itself."""
         used = self.request.max_tokens
-        for _ in range(STABLE_TRIES):
+        # A count inside the text that it counts is stable after one or two tries; more would be a bug.
+        for _ in range(8):
             text = self._written(items, overflow, Numbers(used, len(items), max(self.reached - len(items), 0)))
             count = self.counter.count(text)
             if count == used:
@@ -113,7 +104,8 @@ class GraphPage(NamedTuple):
 
 def references(before: Sequence[ShownBefore], counter: TokenCounter, budget: int, *, is_all: bool) -> tuple[str, ...]:
     """Return lines for the references that fit beside nodes, or into the whole budget with `is_all`."""
-    lines = within_room(before, counter, budget - HEAD_TOKENS if is_all else budget * LINES_SHARE)
+    # Tokens reserved for head and foot where an answer has only references; the rest of them stays unused.
+    lines = within_room(before, counter, budget - 250 if is_all else budget * LINES_SHARE)
     return reference_lines(lines, len(before) - len(lines))
 
 
@@ -226,7 +218,9 @@ def fitted_page(page: GraphPage, section: Section, uncap: Callable[[], None]) ->
     """
     limit = page.request.max_tokens
     head = page.counter.count(page.head(Numbers(limit, 0, 0)))
-    inputs = Inputs([section], page.counter, NODE_FRAME, merges_twins=False, clearly_less=FARTHER)
+    # Difference in value (a score of .05) from which a node is only named once a better one had no room: a tiny one
+    # two steps away filled the last tokens beside the names of nearer ones.
+    inputs = Inputs([section], page.counter, NODE_FRAME, merges_twins=False, clearly_less=0.5)
     packing = Packing(inputs, limit - max(HEADER_RESERVE, head))
     if limit >= SUMMARY_BUDGET:
         packing.fit()

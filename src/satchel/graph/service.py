@@ -38,9 +38,6 @@ from satchel.store.records import Document
 from satchel.tokens import counter
 from satchel.types import Context, Failure, Hit, Kind, ShownBefore, Usage
 
-CANDIDATE_TOKENS = 40
-"""One candidate for each of so many tokens of the budget: few nodes cost less with their heading, path and marks."""
-
 LEAST_CANDIDATES = 40
 
 MOST_SOURCES = 5
@@ -53,9 +50,6 @@ FACTOR_POWER, MEANT_FACTOR_POWER = 2.0, 2.5
 """The factor of a source is its score in parts of the best one, to this power: the best one is right so much more often
 than the fifth. Scores by words and meaning lie closer together than those by words. On the multi-hop passages 1 and 3
 measure one point less by words, and 2 one point less with vectors."""
-
-LEAST_STRENGTH = 0.14
-"""A topic that no kind answers with so much strength gets an empty answer."""
 
 NODE_KINDS = (Kind.NOTE, Kind.CODE, Kind.DOC, Kind.COMMIT)
 """Kinds that have relations in an index, in the order in which an id without its kind is looked for."""
@@ -99,7 +93,7 @@ def code_named(store: Store, query: str) -> list[int]:
 def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[StartNode]:
     """Return the best matches of a topic over several kinds, best first; empty where nothing matches."""
     best = max((result.strength for result in results), default=0.0)
-    if best < LEAST_STRENGTH:
+    if best < 0.14:  # a topic that no kind answers with so much strength gets an empty answer
         return []
     rated = [(factor, hit) for result in results for hit, factor in _factors(result, best)]
     rated.sort(key=lambda row: (-row[0], row[1].chunk.id))
@@ -185,7 +179,8 @@ def assemble_graph(request: GraphRequest, bench: Workbench, clock: Callable[[], 
     walked = time.monotonic()
     explored = [one for own in found for one in own]
     rated = _ranked(request, bench, found)
-    best = rated[: max(request.max_tokens // CANDIDATE_TOKENS, LEAST_CANDIDATES) + LEAST_CANDIDATES]
+    # One candidate for each of so many tokens of the budget: few nodes cost less with their heading, path and marks.
+    best = rated[: max(request.max_tokens // 40, LEAST_CANDIDATES) + LEAST_CANDIDATES]
     every = list(dict.fromkeys(nodes for _, nodes in best))
     section, rest, shown_before = _sifted(_section(best, every, request), best, found, request, bench)
     seen = [*(one for done in explored for one in done.failures), *(note for nodes in every for note in nodes.notes)]

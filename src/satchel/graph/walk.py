@@ -28,14 +28,8 @@ from satchel.store.protocol import Store
 from satchel.store.records import Place, StoredChunk
 from satchel.types import EdgeType, Kind
 
-FEW_PLACES = 5
-"""For up to so many chunks in a step all callers are searched."""
-
 HUB_NODES = 100
 """Neighbours of one node that are followed, the most relevant of them: thousands would be all that is seen."""
-
-FILES_IN_ALL = 100
-"""Files parsed for the callers of more chunks together, so that a step needs half a second at most."""
 
 _NAMED = (EdgeType.CALLS, EdgeType.INHERITS)
 
@@ -144,7 +138,9 @@ def _names(
     code = sorted(place.row for place in places.values() if place.kind is Kind.CODE)
     if not code or not any(type_ in _NAMED for type_, _ in moves):
         return
-    most = MOST_FILES if len(code) <= FEW_PLACES else max(FILES_IN_ALL // len(code), 1)
+    # For up to so many chunks in a step all callers are searched.
+    # Files parsed for the callers of more chunks together, so that a step needs half a second at most.
+    most = MOST_FILES if len(code) <= 5 else max(100 // len(code), 1)
     relations.code.load(code)
     relations.code.load_files(relations.code.document_of(row).key for row in code)
     for row in code:
@@ -196,10 +192,6 @@ def _touches(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterat
 
 
 _HUBS_NAMED = 3
-
-RANK_FADE = 0.05
-"""A step over the second relation of a lens is worth so much less than one over the first, and so on: enough to order
-nodes of equal distance, too little to put a near node behind a far one."""
 
 
 class StartNode(NamedTuple):
@@ -319,10 +311,6 @@ MOST_MENTIONS = 5
 """Most notes followed from one source because they share a name with it. With 10 the multi-hop passages measure no
 better and an answer costs a third more."""
 
-LEAST_MENTIONED = 0.1
-"""Added to the relevance of a note that shares a name, so that of several without words of the query the rarest name
-decides."""
-
 
 def _with_mentions(
     store: Store, steps: list[WalkEdge], notes: Sequence[int], lens: Lens, relevance: Relevance
@@ -340,7 +328,9 @@ def _with_mentions(
         if (source, target) not in linked:
             mentions[source].append(WalkEdge(source, move, target, share=share))
     for found in mentions.values():
-        worth = relevance.of([step.target for step in found]) + LEAST_MENTIONED
+        # Added to the relevance of a note that shares a name, so that of several without words of the query the
+        # rarest name decides.
+        worth = relevance.of([step.target for step in found]) + 0.1
         best = np.argsort(-worth * [step.share for step in found], kind="stable")
         steps = [*steps, *(found[place] for place in best[:MOST_MENTIONS])]
     return sorted(steps, key=lambda step: step.source)
@@ -390,7 +380,9 @@ def _best(steps: Sequence[WalkEdge], reached: Mapping[int, Reached]) -> dict[int
 
 
 def _factor(step: WalkEdge) -> float:
-    return (1 - RANK_FADE * step.move.rank) * step.share
+    # A step over the second relation of a lens is worth so much less than one over the first, and so on: enough to
+    # order nodes of equal distance, too little to put a near node behind a far one.
+    return (1 - 0.05 * step.move.rank) * step.share
 
 
 def _hub_notes(hubs: Mapping[int, tuple[int, int]], code: Code) -> list[str]:

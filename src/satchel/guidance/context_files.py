@@ -164,8 +164,6 @@ RELATIVE_FILTERS = frozenset({"last_hours", "last_days"})
 
 RULE_LISTS = ("behavior_rules", "injection_rules")
 
-_KEPT_DEPTH = 24
-
 _Common = tuple[str, str, str, Condition | None, str]
 """The values of the fields of `Rule`."""
 
@@ -261,7 +259,7 @@ def read_context(text: str, path: str, allow: Sequence[str] = ()) -> ContextFile
     """Read the text of the context in a folder. Raises ContextFileError for an unusable file."""
     file = file_of(path)
     marked = read_yaml(clean_text(text)[0], file)
-    data = {} if marked.data is None else sanitize.value(marked.data, allow, depth=_KEPT_DEPTH)
+    data = {} if marked.data is None else sanitize.value(marked.data, allow, depth=24)
     if not isinstance(data, Mapping):
         raise ContextFileError(
             f"{at(file, 1)}: says {type(data).__name__}: write names with values, as in metadata: ..."

@@ -44,9 +44,6 @@ LARGEST_FILE = 256_000
 MOST_ANCESTORS = 64
 """Limit of the contexts in one chain."""
 
-MOST_REMEMBERED = 5_000
-"""Limit of the cached files."""
-
 _OWN: Mapping[str, frozenset[str]] = {
     "metadata": frozenset({"id", "name", "created", "updated"}),
     "intent_context": frozenset({"extends"}),
@@ -143,7 +140,7 @@ class ContextTree:
             raise ContextFileError(f"{sanitize.line(name)}: is not a text")
         context = read_context(decoded[0], path, self._allow)
         with self._guard:
-            if len(self._cache) >= MOST_REMEMBERED:
+            if len(self._cache) >= 5_000:  # limit of the cached files
                 self._cache.clear()
             self._cache[path] = (stamp, context)
         return context

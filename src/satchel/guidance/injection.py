@@ -203,9 +203,6 @@ FILES = "files"
 DEFAULT_LIMIT = 5
 """Records of one key, unless the rule has a limit."""
 
-LONGEST_RECORD = 20_000
-"""Length limit of a record of a registered key."""
-
 _SECONDS = {"last_hours": 3_600.0, "last_days": float(DAY_SECONDS)}
 _INJECTED = Signal("injected", 1.0, 1.0)
 
@@ -357,7 +354,9 @@ def _provided(provider: Provider, request: KeyRequest, allow: Sequence[str], not
         return []
     rows = [one if isinstance(one, Supplied) else Supplied(request.key, str(one)) for one in records]
     return [
-        Supplied(sanitize.line(row.title, allow=allow), sanitize.text(row.text[:LONGEST_RECORD], allow)) for row in rows
+        # Length limit of a record of a registered key.
+        Supplied(sanitize.line(row.title, allow=allow), sanitize.text(row.text[:20_000], allow))
+        for row in rows
     ]
 
 

@@ -49,26 +49,14 @@ two words that carry meaning is enough if it is in the situation, or another wor
 FAILS_BELOW = 0.3
 """Share of a condition's meaning below which it is false."""
 
-TOPIC_SHARE = 0.85
-"""Weight of another word of the same topic, slightly less than that of the same word."""
-
-FRAME_WEIGHT = 0.15
-"""Weight of words that most conditions contain and that do not distinguish them."""
-
 LONGEST_CONDITION = 500
 """Characters at the beginning of a condition that are judged."""
 
 MOST_CONDITIONS = 200
 """Limit of the conditions of one request, more than any tree of contexts has."""
 
-ANSWER_TOKENS = 20
-"""Tokens allowed for the answer to one condition: `12: false` needs five, an object of JSON 14."""
-
 PAUSE_SECONDS = 60.0
 """Time for which an endpoint that could not be reached is not asked again: each attempt may take its full timeout."""
-
-LARGEST_ANSWER = 200_000
-"""Length limit of an answer."""
 
 MOST_FILES = 1_000
 """Limit of the cached situations; beyond it the oldest half is deleted."""
@@ -219,12 +207,14 @@ def likeness(condition: str, situation_terms: frozenset[str]) -> tuple[float, li
         if word in STOP_WORDS:
             continue
         terms = _terms(word)
-        weight = FRAME_WEIGHT if word in _frame() else 1.0
+        # Weight of words that most conditions contain and that do not distinguish them.
+        weight = 0.15 if word in _frame() else 1.0
         total += weight
         if terms & situation_terms:
             matching += weight
         elif any(topic in topics for term in terms for topic in (*plain.get(term, ()), *ambiguous.get(term, ()))):
-            matching += weight * TOPIC_SHARE
+            # Weight of another word of the same topic, slightly less than that of the same word.
+            matching += weight * 0.85
         else:
             continue
         if weight == 1.0:
@@ -307,7 +297,8 @@ class ModelJudge:
         body = {
             "model": self._options.model,
             "temperature": 0,
-            "max_tokens": ANSWER_TOKENS * (len(conditions) + 1),
+            # Tokens allowed for the answer to one condition: `12: false` needs five, an object of JSON 14.
+            "max_tokens": 20 * (len(conditions) + 1),
             "messages": [{"role": "system", "content": _INSTRUCTIONS}, {"role": "user", "content": prompt}],
         }
         response = self._send(body)
@@ -319,7 +310,7 @@ class ModelJudge:
             raise JudgeError(f"{self._options.url} gave no answer that can be understood: {error!r}") from error
         if not isinstance(content, str):
             raise JudgeError(f"{self._options.model} answered without text")
-        return content[:LARGEST_ANSWER]
+        return content[:200_000]  # length limit of an answer
 
     def _send(self, body: Mapping[str, object]) -> httpx.Response:
         try:

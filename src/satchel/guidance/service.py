@@ -53,14 +53,8 @@ from satchel.vocabulary import MEMORY_KINDS
 HISTORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.COMMIT)
 """Kinds that are searched for the history of a situation."""
 
-HISTORY_ITEMS = 5
-"""Items of each kind: only the few that matter."""
-
 HISTORY_ORIGIN = "situation"
 """The origin of the item with the situation itself, the words of the caller."""
-
-SITUATION_LINE_CHARACTERS = 200
-"""Length limit of a line of a shortened situation."""
 
 Judging = tuple[AnyJudge | None, list[Failure]]
 """The active judge, None if words decide, and problems with its settings."""
@@ -98,7 +92,7 @@ class GuidanceService:
         if context is not None and not isinstance(context, str):
             raise UsageError(f"context of the situation is {context!r:.60}: give the folder of a context.yaml")
         moment = make_situation(situation, self._allow)
-        options.setdefault("limit", HISTORY_ITEMS)
+        options.setdefault("limit", 5)  # items of each kind: only the few that matter
         request = make_request(moment.purpose, self._root.settings, options)
         account = self._receipts.account(request.session, request.ledger, pins=request.pins)
         before = [*notes, *(self._root.refresh() if refresh else ())]
@@ -300,7 +294,7 @@ def _instruction_guide(
 
 
 def _situation_guide(situation: Situation, allow: Sequence[str]) -> Guide:
-    most = SITUATION_LINE_CHARACTERS
+    most = 200  # length limit of a line of a shortened situation
     lines = situation.lines()
     short = [line if len(line) <= most else f"{line[: most - 1]}…" for line in lines]
     texts = _shorter(["\n".join(lines), "\n".join(short), short[0]], allow)

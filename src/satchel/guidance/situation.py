@@ -306,9 +306,6 @@ LONGEST_PATTERN = 400
 PATTERN_MEMORY = 1 << 18
 """Memory limit of a compiled pattern in bytes: enough for a thousand letters, not for `(a{100}){100}`."""
 
-LONGEST_SUBJECT = 4_000
-"""Characters at the beginning of the text that are searched."""
-
 _JOINS = ("all", "any", "not")
 _SPAN = re.compile(r"([01]\d|2[0-3]):([0-5]\d)\s*-\s*([01]\d|2[0-3]|24):([0-5]\d)")
 _WILD = re.compile(r"[?*\[\]]")
@@ -440,7 +437,8 @@ def _check_paths(entries: Sequence[str], situation: Situation) -> ConditionResul
 
 
 def _check_task(entries: Sequence[str], situation: Situation) -> ConditionResult:
-    task = f"{situation.task}\n{situation.intent}".strip()[:LONGEST_SUBJECT]
+    # Characters at the beginning of the text that are searched.
+    task = f"{situation.task}\n{situation.intent}".strip()[:4_000]
     task = task.encode("utf-8", "replace").decode("utf-8")
     for entry in entries:
         if pattern(entry).search(task):

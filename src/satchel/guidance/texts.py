@@ -27,14 +27,8 @@ from satchel.types import GuideEntry
 LINE_CHARACTERS = 400
 """Length limit of the text of a guide on one line."""
 
-LONGEST_ENTRY = 1_500
-"""Characters of an entry above which it is split into lines, and these into sentences."""
-
 OWN_WORDS, HEADING_WORDS, TOPIC_WORDS = 1.0, 0.8, 0.4
 """Weights of words of the entry, of words of its headings, and of other words of a topic of the situation."""
-
-RULE_VALUE = 1_000.0
-"""Added to the value of a rule of a context: the other lines of the context come after all of its rules."""
 
 _SECTIONS = frozenset({"metadata", "intent_context", "relationships", "status"})
 _METADATA = frozenset({"id", "name", "type", "created", "updated", "description"})
@@ -107,7 +101,8 @@ def _split(text: str) -> Iterator[GuideEntry]:
             yield GuideEntry(block, None, above)
             place += 1
             continue
-        parts = [block] if len(block) <= LONGEST_ENTRY else [part for part in _SENTENCE.split(block) if part.strip()]
+        # Characters of an entry above which it is split into lines, and these into sentences.
+        parts = [block] if len(block) <= 1_500 else [part for part in _SENTENCE.split(block) if part.strip()]
         for part in parts:
             yield GuideEntry(part, 0.0, above)
             place += 1
@@ -211,7 +206,8 @@ def _context_entries(lines: ContextLines, weigh: Weigh) -> list[GuideEntry]:
     head = len(entries)
     entries += [GuideEntry(RULES, None)] if lines.rules else []
     own = values[len(lines.before) : len(lines.before) + len(lines.rules)]
-    entries += [GuideEntry(line, RULE_VALUE + value, (head,)) for line, value in zip(lines.rules, own, strict=True)]
+    # Added to the value of a rule of a context: the other lines of the context come after all of its rules.
+    entries += [GuideEntry(line, 1_000.0 + value, (head,)) for line, value in zip(lines.rules, own, strict=True)]
     return [*entries, *map(GuideEntry, lines.after, values[len(lines.before) + len(lines.rules) :])]
 
 

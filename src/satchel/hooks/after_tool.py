@@ -15,12 +15,6 @@ EDITING = frozenset({
 })  # fmt: skip
 """Tools of hosts that change files, in lower case."""
 
-FAILURE_TOKENS = 1_500
-"""Tokens of context after a command that failed, as many as a premortem has: it comes once for each failure."""
-
-PREMORTEM_SHARE = 0.35
-"""Share of the budget for a premortem at the first failure of a session. The failure itself gets the rest."""
-
 COMMAND_CHARACTERS = 120
 
 SIGNATURE_LINES = 12
@@ -82,7 +76,8 @@ def answer(hook: EventContext) -> Answer:
     if not hook.claim(f"failure:{signature(event.output)}"):
         return nothing("the session knows this failure")
     is_first = hook.claim("premortem")
-    return hook.packed(lambda tokens: _packed(hook, tokens, is_first=is_first), FAILURE_TOKENS)
+    # Tokens of context after a command that failed, as many as a premortem has: it comes once for each failure.
+    return hook.packed(lambda tokens: _packed(hook, tokens, is_first=is_first), 1_500)
 
 
 def _edited(hook: EventContext) -> Answer:
@@ -102,7 +97,8 @@ def _packed(hook: EventContext, tokens: int, *, is_first: bool) -> Answer:
         active = hook.active
         domain = active.domain if active is not None else Domain.DEBUGGING
         strategy = active.strategy if active is not None else None
-        share = max(int(tokens * PREMORTEM_SHARE), 1)
+        # Share of the budget for a premortem at the first failure of a session. The failure itself gets the rest.
+        share = max(int(tokens * 0.35), 1)
         premortem = engine.premortem_request(domain, strategy, **hook.options(max_tokens=share))
         answers.append((premortem, engine.unrecorded(premortem)))
     rest = max(tokens - sum(context.usage.used for _, context in answers if context.items), 1)

@@ -35,8 +35,6 @@ HOST_FILES = (
 )  # fmt: skip
 """Globs of the instruction files that hosts read when a session starts or a folder is entered, and of their memory."""
 
-MOST_MENTIONS = 100
-
 _MENTION = re.compile(r"""(?:^|(?<=[\s(\["'`]))@(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'`()\[\],;]+))""")
 _LINES = re.compile(r"(?:#L?\d+(?:-L?\d+)?|:\d+(?:-\d+)?)$")
 
@@ -45,9 +43,6 @@ PROMPT_CHARACTERS = 20_000
 
 KEPT_CHARACTERS = 200
 """Length of the first line of a prompt that is kept for after a compaction."""
-
-START_TOKENS = 1_000
-"""Tokens of the brief at the start of a session, which pays for them needed or not: as many as `satchel brief` has."""
 
 PROMPT_TOKENS = 800
 """Tokens of context with a prompt: two or three places to begin with; an agent that wants more asks for it."""
@@ -167,7 +162,7 @@ def mentioned(prompt: str) -> list[str]:
     """Return the paths that a prompt attaches with `@`, as they are written, without line numbers."""
     mentions = (double or single or plain for double, single, plain in _MENTION.findall(prompt))
     stripped = (_LINES.sub("", path.rstrip(".:!?")) for path in mentions)
-    return list(dict.fromkeys(path for path in stripped if path))[:MOST_MENTIONS]
+    return list(dict.fromkeys(path for path in stripped if path))[:100]  # most mentions
 
 
 def without_mentions(prompt: str) -> str:
@@ -238,7 +233,9 @@ def at_start(hook: EventContext) -> Answer:
         hook.refresh()
         notice = "satchel is indexing this folder; prompts get context as soon as it is done" if is_new else ""
     before = checkpoint(hook) if start == Start.COMPACT else ""
-    return hook.packed(lambda tokens: _brief(hook, before, tokens, notice), START_TOKENS)
+    # Tokens of the brief at the start of a session, which pays for them needed or not: as many as `satchel brief`
+    # has.
+    return hook.packed(lambda tokens: _brief(hook, before, tokens, notice), 1_000)
 
 
 def forget(hook: EventContext, *, everything: bool) -> None:

@@ -19,12 +19,6 @@ REFRESH, CAPTURE = "refresh", "capture"
 NICENESS = 10
 """Priority below that of the session."""
 
-MOST_ROUNDS = 20
-"""Limit of the updates of one process: each follows a change during the one before."""
-
-WAIT_SECONDS = 60.0
-"""Time to wait for another process that builds the same index."""
-
 
 def start(words: Sequence[str], state: Path) -> None:
     """Run `words` in a detached process. Raises OSError if it cannot be started."""
@@ -85,13 +79,13 @@ def run(words: Sequence[str]) -> int:
             satchel.memory.import_transcripts(rest)
             return 0
         mark = _mark(satchel.places.state, satchel.places.index.name)
-        for _ in range(MOST_ROUNDS):
+        for _ in range(20):  # limit of the updates of one process: each follows a change during the one before
             with _alone(mark) as is_alone:
                 if not is_alone:
                     return 0
                 while mark.exists():
                     mark.unlink()
-                    satchel.index(wait_seconds=WAIT_SECONDS)
+                    satchel.index(wait_seconds=60.0)  # time to wait for another process that builds the same index
             # A mark that was left before the lock was released is the duty of this process.
             if not mark.exists():
                 return 0

@@ -160,11 +160,6 @@ MOST_TRIES = 5
 
 INDEX_NAME = "index.db"
 
-SESSION_CHARACTERS = 100
-"""Length of a session id in an experience."""
-
-TITLE_CHARACTERS = 120
-
 
 class Answer(NamedTuple):
     """The result of an event. `reason` explains the outcome; `contexts` are the parts of the text.
@@ -183,7 +178,8 @@ class Answer(NamedTuple):
     def items(self, allow: Sequence[str] = ()) -> list[dict[str, Any]]:
         """Return ids, titles and tokens of the injected items."""
         return [
-            {"id": sanitize.line(item.id, allow=allow), "title": sanitize.line(item.title, TITLE_CHARACTERS, allow),
+            # Title characters.
+            {"id": sanitize.line(item.id, allow=allow), "title": sanitize.line(item.title, 120, allow),
              "tokens": item.tokens}
             for context in self.contexts
             for item in context.items
@@ -286,7 +282,8 @@ class EventContext:
         """
         if not self.settings.store_url and not self.places.memory.exists():
             return None
-        journal, session = self.engine.experiences, self.event.session[:SESSION_CHARACTERS]
+        # Length of a session id in an experience.
+        journal, session = self.engine.experiences, self.event.session[:100]
         try:
             return (journal.active(session) if session else None) or journal.active()
         except (LockedError, StoreError):

@@ -13,12 +13,6 @@ if TYPE_CHECKING:
 MOST_BYTES = 16_000_000
 """Size limit of an event: a tool that wrote a large file sends all of it."""
 
-SILENCE_SECONDS = 0.3
-"""Time after which the event of a silent host is complete."""
-
-PAUSE_SECONDS = 0.01
-"""Pause of the host after which the object may be complete and is checked."""
-
 _CHUNK = 1 << 20
 
 
@@ -39,13 +33,15 @@ def _received(descriptor: int, deadline: float) -> bytes:
     received = bytearray()
     quiet_since = time.monotonic()
     while time.monotonic() < deadline and len(received) < MOST_BYTES:
-        if select.select([descriptor], [], [], PAUSE_SECONDS)[0]:
+        # Pause of the host after which the object may be complete and is checked.
+        if select.select([descriptor], [], [], 0.01)[0]:
             chunk = os.read(descriptor, _CHUNK)
             if not chunk:
                 break
             received += chunk
             quiet_since = time.monotonic()
-        elif _is_object(received) or time.monotonic() - quiet_since > SILENCE_SECONDS:
+        # Time after which the event of a silent host is complete.
+        elif _is_object(received) or time.monotonic() - quiet_since > 0.3:
             break
     return bytes(received)
 

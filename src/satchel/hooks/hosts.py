@@ -23,9 +23,6 @@ from typing import Any, NamedTuple
 TEXT_CHARACTERS = 60_000
 """Length limit of one text that a host sends; the end of a longer one is kept."""
 
-SESSION_CHARACTERS = 200
-"""Length limit of a session id: hosts use 36."""
-
 MOST_FILES = 50
 """Number of files that are read from one tool call."""
 
@@ -226,7 +223,7 @@ def _encodable(text: str) -> str:
 
 def _session_of(session: str) -> str:
     """Return the id of a session, or a digest of a text that cannot be an id."""
-    if len(session) <= SESSION_CHARACTERS and session.isprintable():
+    if len(session) <= 200 and session.isprintable():  # length limit of a session id: hosts use 36
         return session
     return blake2b(session.encode(), digest_size=16).hexdigest()
 

@@ -27,9 +27,6 @@ relevance alone it was .91 and .21."""
 RARE = 0.001
 """Share of a word that no other project uses, so that one occurrence here is not infinitely telling."""
 
-READ_CHARACTERS = 300
-"""Characters of a prompt that name its subject: a long issue has words of every project."""
-
 SHORTEST = 3
 _LIMIT = 0.001
 
@@ -55,7 +52,8 @@ def peculiarity(prompt: str, engine: Satchel) -> float:
 
 def _peculiarity(prompt: str, store: Any) -> float:
     terms = sorted({
-        terms_of(word)[0] for word in words(prompt[:READ_CHARACTERS])
+        # Characters of a prompt that name its subject: a long issue has words of every project.
+        terms_of(word)[0] for word in words(prompt[:300])
         if len(word) >= SHORTEST and word.lower() not in STOP_WORDS
     })  # fmt: skip
     lexicons = [store.lexicon(kind) for kind in store.kinds() if kind is not Kind.COMMIT]

@@ -27,24 +27,12 @@ if TYPE_CHECKING:
 
 COMMIT_LANGUAGE = "commit"
 
-SUBJECT_CHARACTERS = 400
-"""Characters of a title; a longer first line is a message without line breaks."""
-
-MOST_RENAMES = 2_000
-"""Renames stored of one commit: enough for a moved source tree, not for a vendored drop."""
-
-SEARCHED_CHARACTERS = 600
-"""Characters of a message that are searched after the subject; trailers and pasted logs follow."""
-
 MOST_HIDDEN = 50_000
 """Hidden commits kept until HEAD comes back; each takes 1 KB on disk."""
 
 PATIENCE_SECONDS, RETRY_SECONDS = 5.0, 1_800.0
 """A history that failed after more seconds than the first is not tried again at the same HEAD for the second: every
 question would wait for it."""
-
-COMMITS_AT_ONCE = 500
-"""Commits written together: often enough to see progress, rare enough to cost nothing."""
 
 
 def update_history(
@@ -80,7 +68,8 @@ def update_history(
         for commits in _lots(log.commits(should_stop)):
             commits = _fit(commits)
             writer.put(commit_documents(commits, plan))
-            renames |= {commit.sha: commit.renames[:MOST_RENAMES] for commit in commits if commit.renames}
+            # Renames stored of one commit: enough for a moved source tree, not for a vendored drop.
+            renames |= {commit.sha: commit.renames[:2_000] for commit in commits if commit.renames}
             report.commits_added += len(commits)
             advance(len(commits))
         is_complete = not should_stop()
@@ -158,7 +147,7 @@ def _lots(commits: Iterator[Commit]) -> Iterator[list[Commit]]:
     try:
         for commit in commits:
             lot.append(commit)
-            if len(lot) == COMMITS_AT_ONCE:
+            if len(lot) == 500:  # commits written together: often enough to see progress, rare enough to cost nothing
                 yield lot
                 lot = []
     except GitError:
@@ -182,10 +171,13 @@ def commit_documents(commits: Sequence[Commit], plan: HistoryPlan) -> list[NewDo
     # Shortened afterwards: half of a secret is not recognised.
     read = sanitize.counted_texts([commit.message for commit in commits], allow)
     messages = [message[: options.message_characters] for message, _ in read]
-    subjects = sanitize.lines([commit.subject for commit in commits], SUBJECT_CHARACTERS, allow)
+    # Characters of a title; a longer first line is a message without line breaks.
+    subjects = sanitize.lines([commit.subject for commit in commits], 400, allow)
     authors = {name: sanitize.line(name, allow=allow) for name in {commit.author for commit in commits}}
     searched = [
-        message[: len(subject) + SEARCHED_CHARACTERS] for message, subject in zip(messages, subjects, strict=True)
+        # Characters of a message that are searched after the subject; trailers and pasted logs follow.
+        message[: len(subject) + 600]
+        for message, subject in zip(messages, subjects, strict=True)
     ]
     extractions = extract_records(searched, COMMIT_LANGUAGE)
     documents = []

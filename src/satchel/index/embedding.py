@@ -88,14 +88,8 @@ class VectorCache:
 BATCH_CHUNKS = 8
 """Texts embedded at once: 0.1 to 0.5 s by their length, the time that Ctrl-C waits."""
 
-ENDPOINT_BATCH_CHUNKS = 256
-"""Texts embedded at once by an endpoint: four requests."""
-
 LOOK_SECONDS = 0.05
 """Seconds between two checks for a stop while an embedder that may be slow works."""
-
-PUBLISH_SECONDS = 5.0
-"""A run publishes at least this often; not much more often, as readers then load the words again."""
 
 PUBLISH_CHUNKS = 2_000
 """Vectors that wait for publication at most: 2 MB of a model with 384 numbers."""
@@ -113,7 +107,8 @@ class _Pending:
 
     def is_due(self) -> bool:
         """Return whether to publish them, for their number or their age."""
-        return len(self.entries) >= PUBLISH_CHUNKS or time.monotonic() - self.published > PUBLISH_SECONDS
+        # A run publishes at least this often; not much more often, as readers then load the words again.
+        return len(self.entries) >= PUBLISH_CHUNKS or time.monotonic() - self.published > 5.0
 
     def publish(self, store: Store, mark: str, max_tokens: int) -> int:
         """Store the vectors of chunks whose text is unchanged, and return their number.
@@ -170,7 +165,7 @@ def fill(
                 made += pending.publish(store, mark, embedder.max_tokens)
             start += len(rows)
             # After the batch: a model that has to be built first is not quick before.
-            size = BATCH_CHUNKS if embedder.is_quick else ENDPOINT_BATCH_CHUNKS
+            size = BATCH_CHUNKS if embedder.is_quick else 256  # texts embedded at once by an endpoint: four requests
     except EmbeddingError:
         pending.publish(store, mark, embedder.max_tokens)
         raise

@@ -104,8 +104,6 @@ NOTES_VERSION = 1
 READING_VERSION = f"{EXTRACTION_VERSION}/{CLEANING_VERSION}/{REDACTION_VERSION}/{OUTLINE_VERSION}"
 """Changes if the same bytes give other chunks: an index of another version is built again."""
 
-_DIGEST_BYTES = 8
-
 LINKS_DUE = "links_due"
 """`meta` key: notes of a vault changed and their links were not resolved since."""
 
@@ -131,19 +129,9 @@ class ReadingOptions(NamedTuple):
 
         With another key no content hash would match, and a secret that is no longer allowed must be redacted.
         """
-        digest = blake2b("\0".join(self.allow).encode(), key=self.key, digest_size=_DIGEST_BYTES)
+        digest = blake2b("\0".join(self.allow).encode(), key=self.key, digest_size=8)
         notes = f"/vault {NOTES_VERSION}" if self.vault else ""
         return f"{READING_VERSION}/{digest.hexdigest()}{notes}"
-
-
-COMMIT_FILES = 40
-"""Files of a commit above which it says nothing about any of them: reformatting would tie every file to every word."""
-
-MESSAGE_CHARACTERS = 5_000
-"""Characters of a commit message that are kept: enough for any explanation, too few for a pasted log to matter."""
-
-EXPORT_BYTES = 1_000_000_000
-"""Bytes above which an export of notes is not read: three times the largest export seen; it is read in one piece."""
 
 
 class BuildOptions(NamedTuple):
@@ -153,9 +141,13 @@ class BuildOptions(NamedTuple):
     reading: ReadingOptions
     workers: int = 0
     commits: int = 6000
-    commit_files: int = COMMIT_FILES
-    message_characters: int = MESSAGE_CHARACTERS
-    export_bytes: int = EXPORT_BYTES
+    # Files of a commit above which it says nothing about any of them: reformatting would tie every file to every
+    # word.
+    commit_files: int = 40
+    # Characters of a commit message that are kept: enough for any explanation, too few for a pasted log to matter.
+    message_characters: int = 5_000
+    # Bytes above which an export of notes is not read: three times the largest export seen; it is read in one piece.
+    export_bytes: int = 1_000_000_000
 
 
 def build_options(settings: Settings, places: Places, key: bytes, *, vault: bool) -> BuildOptions:

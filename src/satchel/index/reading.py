@@ -29,8 +29,6 @@ from satchel.store.records import Extraction
 from satchel.system import files
 from satchel.types import Kind, Outline
 
-TEXT_COMPRESSION = 1
-
 FAILED = "parser-failure"
 
 
@@ -111,7 +109,7 @@ def _parse(reading: Reading, text: str, options: ReadingOptions) -> tuple[str, O
     text, secrets = redact(text, allow=options.allow)
     kind, outline = _outlined(reading, text, options)
     reading.kind = str(kind)
-    reading.text = zlib.compress(text.encode("utf-8", "replace"), TEXT_COMPRESSION)
+    reading.text = zlib.compress(text.encode("utf-8", "replace"), 1)  # text compression
     reading.redacted = sum(secrets.values())
     return text, outline
 
@@ -135,16 +133,8 @@ LAST_BATCH_BYTES = 20_000
 WORKER_WORTH_BYTES = 1_200_000
 """Source bytes for each worker: it starts in about 0.2 s, so less work is faster without one."""
 
-MOST_LANES = 8
-"""Processes at most: more would wait for the one that writes."""
-
-MOST_CRASHES = 20
-"""Workers that a lane starts again after crashes; then the other lanes read."""
-
 WORKER = ("-P", "-m", "satchel.index.reading")
 """Python arguments of a worker; `-P` keeps a module in the current folder from replacing it."""
-
-_PAUSE_SECONDS = 0.05  # between two checks for a stop
 
 Message = TypeVar("Message")
 Batch = tuple[int, list[File]]
@@ -172,7 +162,7 @@ class Lanes:
         workers: int,
         should_stop: Callable[[], bool],
     ) -> None:
-        lanes = workers or min(_processors(), MOST_LANES)
+        lanes = workers or min(_processors(), 8)  # processes at most: more would wait for the one that writes
         extra = min(lanes - 1, sum(sizes) // WORKER_WORTH_BYTES)
         self._options, self._should_stop = options, should_stop
         self._batches: deque[Batch] = deque(enumerate(_batches(wanted, sizes, extra + 1)))
@@ -230,7 +220,7 @@ class Lanes:
     def _next_result(self, pause: float | None) -> Result | object | None:
         """Return a finished batch; None says that a lane ended. Waits a moment unless `pause` is 0."""
         try:
-            return self._results.get(timeout=_PAUSE_SECONDS if pause is None else pause)
+            return self._results.get(timeout=0.05 if pause is None else pause)  # pause seconds
         except queue.Empty:
             return _NOTHING
 
@@ -328,7 +318,7 @@ class _Lane(threading.Thread):
 
     def run(self) -> None:
         try:
-            for _ in range(MOST_CRASHES):
+            for _ in range(20):  # workers that a lane starts again after crashes; then the other lanes read
                 process = self._start()
                 if process is None or self._serve(process):
                     return
@@ -433,7 +423,6 @@ def _ask(process: Worker, message: object, kind: type[Message]) -> Message | Non
 READY = "ready"
 
 _LENGTH = struct.Struct("<I")
-_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux
 
 
 def send(stream: IO[bytes], message: object) -> None:
@@ -485,7 +474,7 @@ def _die_with_parent() -> None:
         return
     import ctypes
 
-    ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # set parent death signal
 
 
 if __name__ == "__main__":

@@ -30,16 +30,6 @@ from satchel.types import Failure, Kind, Role
 if TYPE_CHECKING:
     from satchel.store.writer import Writer
 
-PUBLISH_BYTES = 16_000_000
-"""Source bytes published at once. Their words take 0.7 s to write, the longest time that Ctrl-C waits; much less would
-cost many segments."""
-
-PUBLISH_FILES = 4_000
-"""Small files published at once: their rows take as long."""
-
-PUBLISH_SECONDS = 8.0
-"""A slow run publishes at least this often, so that a killed one loses little."""
-
 MOST_NOTES = 20
 """Unreadable files that a report names; the others are only counted."""
 
@@ -143,7 +133,7 @@ def _begin(store: Store, writer: Writer, task: Task) -> list[Failure]:
 
 def _publish_some(writer: Writer, task: Task, readings: Iterator[list[Reading]]) -> bool:
     """Write readings up to the size of one transaction. Returns whether these were all."""
-    deadline = time.monotonic() + PUBLISH_SECONDS
+    deadline = time.monotonic() + 8.0  # a slow run publishes at least this often, so that a killed one loses little
     count = size = 0
     for batch in readings:
         new = [reading for reading in batch if not (reading.skipped or reading.unchanged)]
@@ -151,7 +141,10 @@ def _publish_some(writer: Writer, task: Task, readings: Iterator[list[Reading]])
         count += len(new)
         size += sum(reading.size for reading in new)
         task.progress.advance(len(batch))
-        if size >= PUBLISH_BYTES or count >= PUBLISH_FILES or time.monotonic() > deadline:
+        # Source bytes published at once. Their words take 0.7 s to write, the longest time that Ctrl-C waits; much
+        # less would cost many segments.
+        # Small files published at once: their rows take as long.
+        if size >= 16_000_000 or count >= 4_000 or time.monotonic() > deadline:
             return False
     return True
 

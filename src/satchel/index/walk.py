@@ -28,12 +28,6 @@ from satchel.types import ShouldStop, never
 MAX_FILE_BYTES = 1_000_000
 """A larger text is data, a log or generated; no hand-written source of 40 well-known repositories comes near it."""
 
-MAX_FILES = 500_000
-"""Ten times the Linux kernel; a larger folder was not meant to be indexed."""
-
-MAX_DEPTH = 128
-"""Folders inside each other; the deepest honest tree seen has 30, and a path has at most 4,096 bytes."""
-
 EXAMPLES = 10
 """Skipped paths listed for each reason."""
 
@@ -62,8 +56,9 @@ class WalkOptions(NamedTuple):
     exclude: tuple[str, ...] = ()
     hidden: bool = False
     max_file_bytes: int = MAX_FILE_BYTES
-    max_files: int = MAX_FILES
-    max_depth: int = MAX_DEPTH
+    max_files: int = 500_000  # ten times the Linux kernel; a larger folder was not meant to be indexed
+    # Folders inside each other; the deepest honest tree seen has 30, and a path has at most 4,096 bytes.
+    max_depth: int = 128
     one_file_system: bool = True
     stores: tuple[Path, ...] = ()
 

@@ -104,8 +104,6 @@ FIRST_SIGNAL_CODE = 128
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 """The signal that no process can ignore, if the system has one."""
 
-_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
-
 
 class Child:
     """A running server. Its standard error is that of the proxy."""
@@ -177,7 +175,7 @@ def _dies_with_parent() -> Callable[[], None] | None:
     library = ctypes.CDLL(None)
 
     def ask() -> None:
-        library.prctl(_DEATH_SIGNAL, signal.SIGTERM)
+        library.prctl(1, signal.SIGTERM)  # death signal
 
     return ask
 

@@ -136,9 +136,6 @@ def unmatched(globs: Sequence[str], names: Sequence[str]) -> list[str]:
 MOST_REQUESTS = 10_000
 """Most remembered requests; beyond that the oldest are dropped, and their answers pass unchanged."""
 
-MOST_WAITING = 32
-"""Most results that wait for their context at once; at the limit the server is not read."""
-
 NAMES_SHOWN = 12
 
 Enrich = Callable[[Request, bytes], bytes]
@@ -178,7 +175,8 @@ class Relay:
         self._threads = Threads(1)
         self._guard = threading.Lock()
         self._requests: dict[str, Request] = {}
-        self._slots = threading.BoundedSemaphore(MOST_WAITING)
+        # Most results that wait for their context at once; at the limit the server is not read.
+        self._slots = threading.BoundedSemaphore(32)
         self._waiting: set[_WaitingResult] = set()
         self._settled = threading.Condition(self._guard)
         self._late_ones: set[_WaitingResult] = set()

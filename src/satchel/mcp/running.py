@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 THREADS = 8
 """Calls that run at once: more would only share the same interpreter and use more memory."""
 
-REPORT_SECONDS = 0.1
-"""Seconds between two progress messages: clients draw no faster, and a large tree has thousands of steps."""
-
 Report = Callable[[float, str], Awaitable[None]]
 """Tells a client about progress: steps so far, and what is done."""
 
@@ -98,7 +95,8 @@ class Reporter:
         """Count more finished steps."""
         self._done += count
         self._steps += count
-        if time.monotonic() - self._last_report >= REPORT_SECONDS:
+        # Seconds between two progress messages: clients draw no faster, and a large tree has thousands of steps.
+        if time.monotonic() - self._last_report >= 0.1:
             self._say()
 
     def _say(self) -> None:

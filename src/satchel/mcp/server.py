@@ -37,9 +37,6 @@ from satchel.vocabulary import Domain, Strategy, choices
 
 MIME_TYPE = "text/markdown"
 
-LONGEST_URI = 4_000
-"""Characters of a URI: a path has at most 4,096 bytes, and hardly any comes near that."""
-
 Result = dict[str, Any]
 
 TEMPLATES: Result = {
@@ -74,20 +71,19 @@ class ProtocolError(Exception):
         self.code, self.message, self.data = code, message, data
 
 
-RESOURCE_TOKENS = 20_000
-"""Largest resource: below the limit of hosts. Longer ones are cut, with a handle for the rest."""
-
 _URI = re.compile(r"satchel://(document|handle)/(.+)", re.DOTALL)
 
 
 def parsed(uri: str) -> tuple[Operation, Mapping[str, Any]] | None:
     """Return the operation that reads a URI, with its arguments; None for an unknown URI."""
-    match = _URI.fullmatch(uri) if len(uri) <= LONGEST_URI else None
+    # Characters of a URI: a path has at most 4,096 bytes, and hardly any comes near that.
+    match = _URI.fullmatch(uri) if len(uri) <= 4_000 else None
     if match is None:
         return None
     named = unquote(match[2])
     operation, arguments = (DOCUMENT, {"id": named}) if match[1] == "document" else (EXPAND, {"handles": [named]})
-    return operation, {**arguments, "max_tokens": RESOURCE_TOKENS}
+    # Largest resource: below the limit of hosts. Longer ones are cut, with a handle for the rest.
+    return operation, {**arguments, "max_tokens": 20_000}
 
 
 def not_found(uri: str) -> str:
@@ -191,9 +187,6 @@ def _text(text: str) -> Result:
 MOST_TOKENS = 600
 """Largest structured content as it is sent, in tokens; it comes on top of the text."""
 
-ITEM_TOKENS = 450
-"""Tokens up to which items are listed: the rest is for what was left out."""
-
 SPARE_TOKENS = 20
 """Reserve for the numbers that are written last, so that they never exceed the limit."""
 
@@ -202,12 +195,6 @@ NOTE_TOKENS = 150
 
 LINE_CHARACTERS = 160
 """Length of a failure or a note; its beginning names the event."""
-
-MOST_CUTS = 3
-"""Handles of cuts shown per item: one long file must not use the room of the others."""
-
-MOST_SPANS = 6
-"""Ranges of lines shown per item; the text has all of them."""
 
 NAME_LENGTH = 60
 """Characters of the name of an item."""
@@ -230,7 +217,7 @@ def structured(answered: Answered) -> dict[str, Any]:
     if overflow:
         content["left_out"] = {"count": len(overflow), "items": []}
     rows = _rows(envelope)
-    most = ITEM_TOKENS if overflow else MOST_TOKENS
+    most = 450 if overflow else MOST_TOKENS  # tokens up to which items are listed: the rest is for what was left out
     content["more"] = len(rows) - _fill(content, content["items"], rows, most - SPARE_TOKENS)
     if overflow:
         left = [_row(one) for one in overflow]
@@ -280,12 +267,14 @@ def _row(one: Mapping[str, Any]) -> dict[str, Any]:
         "kind": kind,
         "id": None if path and one["id"] == f"{kind}:{path}" else one.get("id"),
         "path": path,
-        "lines": ",".join(f"{start}-{end}" for start, end in spans[:MOST_SPANS] if start) or None,
+        # Ranges of lines shown per item; the text has all of them.
+        "lines": ",".join(f"{start}-{end}" for start, end in spans[:6] if start) or None,
         "name": None if name == path else name,
         "score": None if score is None else round(score, 2),
         "status": one.get("status"),
         "handle": one.get("handle"),
-        "cuts": [cut["handle"] for cut in one.get("cuts", ())[:MOST_CUTS]],
+        # Handles of cuts shown per item: one long file must not use the room of the others.
+        "cuts": [cut["handle"] for cut in one.get("cuts", ())[:3]],
     }
     return {name: value for name, value in row.items() if value not in (None, "", [])}
 

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 LONGEST_LINE = 8_000_000
 """Bytes of a message. The longest useful one is the output of a failed command."""
 
-DRAIN_SECONDS = 1.0
-"""Wait for unfinished answers after the end of input: a script may close the pipe right after its requests."""
-
 PARSE_ERROR, CONNECTION_CLOSED = -32700, -32000
 
 Identity = str | int
@@ -121,7 +118,9 @@ class LineServer:
     async def _end(self) -> None:
         """Wait for unfinished answers after the end of input, and refuse those that take too long."""
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=DRAIN_SECONDS)
+            # Wait for unfinished answers after the end of input: a script may close the pipe right after its
+            # requests.
+            await asyncio.wait(self._tasks, timeout=1.0)
         for identity in [*self._open]:
             self._open.pop(identity).cancel()
             await self._send(_error(identity, CONNECTION_CLOSED, "Connection closed"))

@@ -44,9 +44,6 @@ CHANCES, ABOVE_CHANCE = 4, 1.1
 by its excess, so that one near chance hardly counts. 60 natural experiences of three themes (benchmarks/values.py) make
 three groups with 1.05 and 1.1, and four with 1.0; with 1.1, 32 collections of shuffled words make one group."""
 
-COMMON_WEIGHT = 1e-3
-"""Weight of a word that is in every text: it says nothing, but texts of such words alone are still alike."""
-
 SMALLEST_TOPIC = 4
 """The smallest group by words: three texts share many words by chance."""
 
@@ -60,22 +57,12 @@ SMALLEST_GROUP, LEAST_NEIGHBOURS = 3, 2
 """Parameters for up to 256 entries. With 5 and 3, 81 real entries made two groups, one of them two thirds of all, and
 15 on the axis of surprises made none; with 3 and 2 they made nine and three that a reader recognises."""
 
-GROUP_GROWTH = 4
-"""Divisor of the square root of the entries, which gives the smallest group: 3 of 100, 8 of 1,000, 25 of 10,000."""
-
-CHANCE = 1.2
-"""Contrast of a group in multiples of `_is_above_chance`'s estimate. Groups in 20 to 300 random vectors of 48 to 384
-dimensions reach 0.9; groups of real entries have 1 to 10."""
-
 ALIKE = 0.8
 """Mean cosine to the centre from which entries that HDBSCAN does not separate are one group."""
 
 REDUCED_DIMENSIONS = 50
 REDUCED_FROM = 200
 """Number of entries from which the vectors are reduced first: 10,000 then take seconds, not minutes."""
-
-LEAST_OVERLAP = 0.1
-"""Share of common members (Jaccard) from which a group keeps an old id."""
 
 _ENDS = frozenset(stem(str(status)) for status in OutcomeStatus)
 
@@ -184,7 +171,8 @@ def _space_of_words(entries: tuple[AxisEntry, ...]) -> Space:
 
     def reduced(texts: Sequence[Sequence[str]]) -> tuple[Any, Any, Matrix]:
         terms = TfidfVectorizer(analyzer=list, sublinear_tf=True, min_df=LEAST_TEXTS).fit(texts)
-        terms.idf_ = np.maximum(terms.idf_ - 1, COMMON_WEIGHT)
+        # Weight of a word that is in every text: it says nothing, but texts of such words alone are still alike.
+        terms.idf_ = np.maximum(terms.idf_ - 1, 1e-3)
         weights = terms.transform(texts)
         topics = TruncatedSVD(n_components=min(TOPICS, min(weights.shape) - 1), random_state=0)
         with np.errstate(divide="ignore", invalid="ignore"):  # equal texts have no variance to explain
@@ -240,7 +228,8 @@ def _shuffled(texts: Sequence[Sequence[str]]) -> Iterator[list[list[str]]]:
 
 def parameters(count: int) -> tuple[int, int]:
     """Return the smallest group, and the number of neighbours of a core point, for so many entries."""
-    smallest = max(SMALLEST_GROUP, round(math.sqrt(count) / GROUP_GROWTH))
+    # Divisor of the square root of the entries, which gives the smallest group: 3 of 100, 8 of 1,000, 25 of 10,000.
+    smallest = max(SMALLEST_GROUP, round(math.sqrt(count) / 4))
     return smallest, max(LEAST_NEIGHBOURS, smallest // 2)
 
 
@@ -270,7 +259,9 @@ def _is_above_chance(vectors: Matrix, positions: Sequence[int]) -> bool:
     """
     usual, inner = _mean_cosine(vectors), _mean_cosine(vectors[list(positions)])
     chance = math.sqrt(2 * math.log(len(vectors)) / vectors.shape[1]) * math.sqrt(2 / (len(positions) - 1))
-    return inner - usual >= CHANCE * chance * (1 - usual) - EQUAL
+    # Contrast of a group in multiples of `_is_above_chance`'s estimate. Groups in 20 to 300 random vectors of 48 to
+    # 384 dimensions reach 0.9; groups of real entries have 1 to 10.
+    return inner - usual >= 1.2 * chance * (1 - usual) - EQUAL
 
 
 def _mean_cosine(vectors: Matrix) -> float:
@@ -338,7 +329,8 @@ def named(axis: str, groups: Sequence[Sequence[str]], before: Sequence[Cluster])
         (_jaccard(members, old.members), number, old.id)
         for number, members in enumerate(groups)
         for old in before
-        if _jaccard(members, old.members) >= LEAST_OVERLAP
+        # Share of common members (Jaccard) from which a group keeps an old id.
+        if _jaccard(members, old.members) >= 0.1
     ]
     kept: dict[int, str] = {}
     for _, number, identity in sorted(overlaps, key=lambda row: (-row[0], row[2], row[1])):

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 HOMES_KEY = "homes"
 """The `meta` key of the memory file: workspace -> its folder and its first commit, as JSON."""
 
-_SHOWN_PATH = 300
-
 FirstCommit = Callable[[], str]
 """Returns the first commit of a root, empty if there is none; called only where it decides."""
 
@@ -65,7 +63,7 @@ def lost_note(count: int, path: str, places: Places) -> str:
     """Return the note about records of another folder, with the command that moves them."""
     memories = "1 memory belongs" if count == 1 else f"{count:,} memories belong"
     it = "it" if count == 1 else "them"
-    shown = clean_field(path, _SHOWN_PATH)
+    shown = clean_field(path, 300)  # shown path
     where = f"{shown}, which is gone"
     if path == str(home_of(places)):
         where = "this folder as it was before git was added or removed"

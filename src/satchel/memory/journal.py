@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 DEFAULT_SESSION = "default"
 """The session of callers that name none, one for each repository."""
 
-SESSION_CHARACTERS = 100
-
 ACTIVE_KEY = "active_experiences"
 """The `meta` key of the memory file for the active experiences of all repositories, a JSON list."""
 
@@ -284,7 +282,7 @@ class Journal(Records[Experience]):
         return experience.workspace in self._notebook.in_sight
 
     def _session(self, session: str) -> str:
-        named = self._notebook.safe_field(session, SESSION_CHARACTERS)
+        named = self._notebook.safe_field(session, 100)  # session characters
         if not named:
             raise _LastWordError("the session is empty: leave session out, or give it a name", "session")
         return named

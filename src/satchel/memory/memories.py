@@ -37,17 +37,6 @@ if TYPE_CHECKING:
     from satchel.embed import Embedder
     from satchel.store.writer import Writer
 
-ORIGIN_CHARACTERS = 100
-
-COMPARED_MEMORIES = 20
-"""Number of the best matches for the words of a new memory that are compared with it character by character: a
-near-duplicate shares most words, so it is among the first."""
-
-MOST_SIMILAR = 3
-"""Number of near-duplicates that are reported."""
-
-LIKENESS_DIGITS = 2
-
 
 class Memories(Records[Memory]):
     """The memories of one root and those that belong everywhere. Every method reads the store anew.
@@ -85,7 +74,7 @@ class Memories(Records[Memory]):
             id=notebook.new_id("mem", moment),
             importance=checked_importance(importance),
             tags=checked_tags(tags, notebook),
-            origin=notebook.safe_field(origin or provenance, ORIGIN_CHARACTERS),
+            origin=notebook.safe_field(origin or provenance, 100),  # origin characters
             workspace=EVERYWHERE if everywhere else notebook.workspace,
             created=moment,
             updated=moment,
@@ -103,13 +92,16 @@ class Memories(Records[Memory]):
     def similar_to(self, content: str) -> tuple[FoundMemory, ...]:
         """Return the near-duplicates of a text, most similar first; the score is the similarity, 0 to 1."""
         marks = shingles(content)
-        most = COMPARED_MEMORIES * SPANS_PER_RECORD
+        # Number of the best matches for the words of a new memory that are compared with it character by character: a
+        # near-duplicate shares most words, so it is among the first.
+        most = 20 * SPANS_PER_RECORD
         with self._store.snapshot() as store:
             hits = search_kind(store, Kind.MEMORY, analyse(content), candidates=most).hits
             memories = self._read(store, (hit.chunk.document for hit in hits))
         rows = [FoundMemory(memory, similarity(marks, shingles(memory.content))) for memory in memories]
         alike = sorted((row for row in rows if row.score >= SAME_PROSE), key=lambda row: (-row.score, row.memory.id))
-        return tuple(row._replace(score=round(row.score, LIKENESS_DIGITS)) for row in alike[:MOST_SIMILAR])
+        # Number of near-duplicates that are reported.
+        return tuple(row._replace(score=round(row.score, 2)) for row in alike[:3])  # likeness digits
 
     @telemetry.traced(telemetry.SEARCH_MEMORY)
     def search(self, question: str, *, limit: int = 10, **filters: Any) -> list[FoundMemory]:

@@ -45,9 +45,6 @@ NAME_CHARACTERS = 100
 MOST_NOTES = 1_000
 """Limit of the notes, and of the earlier attempts, of one experience."""
 
-EXCHANGE_CHARACTERS = 200_000
-"""Length limit of an exchange in an import; those of transcripts are far shorter, because they are cut."""
-
 IMPORTED_NAME_CHARACTERS = 300
 """Length limit of an id, a title and a field of an exchange in an import."""
 
@@ -244,7 +241,8 @@ class ExchangeRecord:
 
     id: Annotated[str, codec.Field({"type": "string"}, load=_load_key)]
     title: _ExchangeName = ""
-    text: Annotated[str, codec.text(EXCHANGE_CHARACTERS, required=True)]
+    # Length limit of an exchange in an import; those of transcripts are far shorter, because they are cut.
+    text: Annotated[str, codec.text(200_000, required=True)]
     fields: Annotated[Mapping[str, Any], codec.Field({"type": "object"}, dict, load=_load_fields)]
     origin: _ExchangeName = ""
     workspace: _ExchangeName = ""
@@ -434,10 +432,6 @@ def _dated(data: Data, default: Any) -> dict[str, Any]:
     return {"updated_at": default if data.get("updated_at") is None else data["updated_at"]}
 
 
-FEWEST_TELLING_WORDS = 2
-"""One word for the cause and one for the place. Three would exclude good short hypotheses ("the timeout is too
-short")."""
-
 _VAGUE_WORDS = """
     able approach bad better break broken bug bugs case cause causes change changes code correct correctly easy error
     errors expect expected expects fail failed failing fails failure fine fix fixed fixes fixing good happen happens
@@ -475,4 +469,6 @@ def is_poor(hypothesis: str, goal: str) -> bool:
     """
     vague = VAGUE_STEMS | {words.stem(word.lower()) for word in words.words(goal)}
     meaningful = {word.lower() for word in words.words(hypothesis) if words.is_meaningful(word)}
-    return sum(words.stem(word) not in vague for word in meaningful) < FEWEST_TELLING_WORDS
+    # One word for the cause and one for the place. Three would exclude good short hypotheses ("the timeout is too
+    # short").
+    return sum(words.stem(word) not in vague for word in meaningful) < 2

@@ -265,9 +265,6 @@ def _is_taken(active: Mapping[str, Experience], experience: Experience) -> bool:
 CLAUDE_CODE = "claude-code"
 """The name of the format, and the origin of its exchanges."""
 
-TRANSCRIPT_LINE_BYTES = 8_000_000
-"""Size limit of a line of a transcript: images are embedded as text; a line without one has a thousandth of it."""
-
 TRANSCRIPT_BYTES = 512_000_000
 """Size limit of a transcript: weeks of work in one session have a tenth of it."""
 
@@ -307,7 +304,8 @@ def import_transcript(
 
     `name` is the session of lines that name none. With a `root`, only exchanges in it are imported.
     """
-    transcript = read_transcript(lines, name, clean=notebook.safe, line_bytes=TRANSCRIPT_LINE_BYTES)
+    # Size limit of a line of a transcript: images are embedded as text; a line without one has a thousandth of it.
+    transcript = read_transcript(lines, name, clean=notebook.safe, line_bytes=8_000_000)
     mine = [row for row in transcript.exchanges if root is None or _is_below(row.folder, root)]
     done = put_exchanges(mine, notebook, origin=CLAUDE_CODE)
     problems = tuple(LineProblem(number, message) for number, message in transcript.broken)

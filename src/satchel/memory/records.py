@@ -41,8 +41,6 @@ IDENTITY_CHARACTERS = 100
 """Length limit of an unknown id in a message."""
 
 _FIELD_CHARACTERS = 200
-_DIGEST_BYTES = 8
-
 _STORED: Mapping[Kind, str] = {
     Kind.MEMORY: """
         category importance provenance created_at supersedes superseded_by workspace visibility author
@@ -150,7 +148,7 @@ def _searched(record: Record, fields: Data) -> dict[str, Any]:
         part = Part(Role.RECORD, "", 1, record.text.count("\n") + 1, speaker)
         outline = Outline(Kind.CONVERSATION, (part,))
         extraction = extract(record.text, outline) if speaker else extract_record(record.text, Kind.CONVERSATION)
-        digest = hashlib.blake2b(record.text.encode(), digest_size=_DIGEST_BYTES).hexdigest()
+        digest = hashlib.blake2b(record.text.encode(), digest_size=8).hexdigest()
         return {"text": record.text, "extraction": extraction, "title": record.title, "content_hash": digest}
     if isinstance(record, Value):
         evidence = tuple(Reference(EdgeType.EVIDENCE, f"{Kind.EXPERIENCE}:{member}") for member in record.member_ids)

@@ -23,9 +23,6 @@ from satchel.vocabulary import checked_text, parse_choice
 EVERYWHERE = ""
 """The workspace of a record that belongs to all workspaces."""
 
-_ID_BYTES = 3
-"""Random part of an id, six hexadecimal digits: two records of one second collide once in 16 million."""
-
 MOST_NEAR_IDS = 3
 """Number of ids named in the message about an unknown one."""
 
@@ -54,7 +51,8 @@ def shared_workspace(first_commit: str) -> str:
 def _random_digits() -> str:
     import secrets  # imported here, because only writers need it
 
-    return secrets.token_hex(_ID_BYTES)
+    # Random part of an id, six hexadecimal digits: two records of one second collide once in 16 million.
+    return secrets.token_hex(3)
 
 
 class Notebook(NamedTuple):

@@ -42,9 +42,6 @@ HEAD = "HEAD"
 UNASKED = "what does this change concern"
 """Replaces a missing question until the change is read."""
 
-DEFAULT_HITS = 10
-"""Default number of hits of each type, which fits on a screen."""
-
 MAX_TOKENS = Parameter("max_tokens", Shape.COUNT, "Token budget, never exceeded.", least=1, most=LARGEST_BUDGET,
                        aliases=("maxTokens",))  # fmt: skip
 LIMIT = Parameter("limit", Shape.COUNT, "Most items.", least=1, flags=("-n", "--limit"))
@@ -174,7 +171,8 @@ def _context_query(call: OperationCall) -> Answered:
 
 def _search(call: OperationCall) -> Answered:
     engine, arguments = call.engine, call.arguments
-    types, question, limit = arguments.get("types", []), arguments["question"], arguments.get("limit", DEFAULT_HITS)
+    # Default number of hits of each type, which fits on a screen.
+    types, question, limit = arguments.get("types", []), arguments["question"], arguments.get("limit", 10)
     filters = call.chosen([one.name for one in FILTERS])
     request = engine.request(question, types=types, limit=limit)
     check_filters(filters, types)

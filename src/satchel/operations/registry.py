@@ -30,8 +30,6 @@ from satchel.vocabulary import check_count
 if TYPE_CHECKING:
     from satchel.engine import Satchel
 
-DEFAULT_DAYS = 90
-
 
 def _history(call: OperationCall) -> Answered:
     arguments, engine = call.arguments, call.engine
@@ -91,7 +89,7 @@ HISTORY = Operation(
     (
         text("path", "A file or folder relative to the root, one that is gone too; all by default."),
         Parameter("churn", Shape.COUNT, "The files that changed most often in so many days.", least=1,
-                  bare=DEFAULT_DAYS),
+                  bare=90),
         Parameter("authors", Shape.SWITCH, "Who made the changes, most commits first.", default=False),
         Parameter("limit", Shape.COUNT, "At most so many rows.", least=1, flags=("-n", "--limit")),
         NOW,

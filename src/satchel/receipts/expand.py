@@ -46,9 +46,6 @@ from satchel.vocabulary import checked_names
 if TYPE_CHECKING:
     from satchel.open_root import OpenRoot
 
-EARLIER_COMMITS = 50
-"""Most versions of a file that are compared in git, newest first: a recent answer is based on a recent commit."""
-
 HANDLE_CHARACTERS = 8
 
 _LINES = re.compile(r"#L(\d{1,9})-(\d{1,9})$")
@@ -212,7 +209,8 @@ def _from_git(row: HandleTarget, root: OpenRoot) -> bytes | None:
         return None
     try:
         prefix = root.places.root.resolve().relative_to(repository.work_tree.resolve())
-        for identity in earlier_blobs(repository, (prefix / row.path).as_posix(), EARLIER_COMMITS):
+        # Most versions of a file that are compared in git, newest first: a recent answer is based on a recent commit.
+        for identity in earlier_blobs(repository, (prefix / row.path).as_posix(), 50):
             raw = blob(repository, identity, root.settings.index_max_file_bytes)
             if raw is not None and files.content_hash(raw, root.key) == row.content_hash:
                 return raw

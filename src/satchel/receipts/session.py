@@ -36,9 +36,6 @@ an agent that received more has compacted its context long ago."""
 
 KEPT_BYTES = MOST_BYTES // 2
 
-KEEP_DAYS = 14.0
-"""Days after its last answer for which a ledger is kept: a session that is resumed later begins with a summary."""
-
 EMPTY = "0"
 """The state of an empty ledger."""
 
@@ -118,7 +115,9 @@ def add_rows(file: SessionFile, ledger: Ledger, rows: Sequence[Row]) -> Failure 
         return _unusable(error)
     if ledger.state == EMPTY:
         try:
-            state_files.prune_older(file.path.parent, KEEP_DAYS * DAY_SECONDS)
+            # Days after its last answer for which a ledger is kept: a session that is resumed later begins with a
+            # summary.
+            state_files.prune_older(file.path.parent, 14.0 * DAY_SECONDS)
         except OSError as error:
             telemetry.warning("old session not removed", path=str(error.filename), reason=error.strerror or str(error))
     return None
@@ -147,12 +146,6 @@ def _row(key: Any, digest: Any, length: Any, lines: Any, places: Any) -> Row:
     shown = tuple(SentLines(int(start), int(end), digest, first) for start, end, digest, first in lines)
     return Row(key, digest, int(length), shown, bool(places))
 
-
-MUCH_MORE = 2
-"""A record that was shown in part is shown again only in full, or with this many times as much text."""
-
-LEAST_MOVED_LINES = 3
-"""Fewest lines that are searched in a changed file, because lines like `return None` are in many places."""
 
 DIGEST_BYTES = 8
 FIRST_LINE_BYTES = 4
@@ -351,7 +344,8 @@ class Account:
     def _moved(self, sent: SentLines, firsts: Mapping[str, Sequence[int]], lines: Lines) -> Range | None:
         """Return the present place of lines, if there is only one. `firsts` are the lines of the file by their hash."""
         height = sent.end - sent.start
-        if height + 1 < LEAST_MOVED_LINES:
+        # Fewest lines that are searched in a changed file, because lines like `return None` are in many places.
+        if height + 1 < 3:
             return None
         places = [start for start in firsts.get(sent.first, ()) if self._reads(sent, start, lines)]
         return (places[0], places[0] + height) if len(places) == 1 else None
@@ -408,7 +402,8 @@ class Account:
         rest = [
             step
             for step in candidate.steps
-            if length >= 0 and (step.detail is Detail.FULL or len(step.text) >= MUCH_MORE * length)
+            # A record that was shown in part is shown again only in full, or with this many times as much text.
+            if length >= 0 and (step.detail is Detail.FULL or len(step.text) >= 2 * length)
         ]
         if rest:
             return candidate.offering(rest)

@@ -25,13 +25,8 @@ from satchel.store.protocol import Store
 from satchel.types import Chunk, Context, ContextItem, Hit, Kind, Signal
 from satchel.vocabulary import checked_text
 
-MOST_TARGETS = 5
-"""Targets of the same name that are explained; a longer name selects one of them."""
-
 EVERYTHING = 1_000_000
 """Number of spans to search, so that low ranks are included."""
-
-CLOSE_NAMES = 3
 
 FILE_KINDS = (Kind.CODE, Kind.DOC)
 RECORD_KINDS = (Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.NOTE, Kind.CONVERSATION, Kind.CONTEXT)
@@ -90,7 +85,9 @@ def why(
     targets = resolve(target, store, store_of)
     meaning = Meaning(embedder, query.text) if embedder is not None else None
     rows = [
-        _standing(one, store_of(one.kind), request, context, query, votes, meaning) for one in targets[:MOST_TARGETS]
+        # Targets of the same name that are explained; a longer name selects one of them.
+        _standing(one, store_of(one.kind), request, context, query, votes, meaning)
+        for one in targets[:5]
     ]
     return sorted(rows, key=lambda row: (not row.is_shown, row.rank or len(rows) + EVERYTHING, row.id))
 
@@ -142,7 +139,7 @@ def _near(identifier: str, store: Store) -> str:
     for kind in FILE_KINDS:
         for path in store.iterate_keys(kind):
             names.setdefault(path.rpartition("/")[2], path)
-    close = get_close_matches(identifier.rpartition("/")[2], names, n=CLOSE_NAMES, cutoff=0.6)
+    close = get_close_matches(identifier.rpartition("/")[2], names, n=3, cutoff=0.6)
     if close:
         return f": did you mean {' or '.join(clean_field(names[name]) for name in close)}?"
     return ": give a path below the root, the name of a function or class, or the hash of a commit"

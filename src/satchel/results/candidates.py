@@ -75,9 +75,6 @@ RANK_STEP = 10.0
 SHORTENED_SHARE = 0.5
 """Largest share of the budget for one shortened entity, so that there is room for a second."""
 
-SUMMARY_CHARACTERS = 500
-"""Longest summary of an entity that is shown, on one line."""
-
 _GROUP_KINDS = {"code": Kind.CODE, "documentation": Kind.DOC, "conversation": Kind.CONVERSATION, "other": Kind.NOTE}
 _ROLES = {"function": Role.FUNCTION, "method": Role.METHOD, "class": Role.CLASS, "section": Role.SECTION}
 
@@ -239,7 +236,8 @@ def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, place
     if location is None and place.freshness is Freshness.STALE:
         title = f"{title} (as given, not as in {entity.path})"
     is_shown_anyway = location is None and not entity.content.strip()  # as the text of the record
-    summary = "" if is_shown_anyway else clean_field(entity.summary, SUMMARY_CHARACTERS)
+    # Longest summary of an entity that is shown, on one line.
+    summary = "" if is_shown_anyway else clean_field(entity.summary, 500)
     fields = {
         **entity.fields,
         "type": entity.type or kind.value,
@@ -297,9 +295,6 @@ _IDS: Mapping[Kind, tuple[str, ...]] = {Kind.COMMIT: ("sha", "id"), Kind.EXPERIE
 
 _TIMES = ("timestamp", "committed_at", "created_at", "created")
 """Names of the time of a result."""
-
-SMALLEST_SCORE = 1e-6
-"""The score of a result without one: the logarithm needs a positive value."""
 
 Rows = Sequence[tuple[PlannedSection, Iterable[object]]]
 
@@ -363,7 +358,8 @@ def _adjusted(kind: Kind, entity: Entity, now: float) -> Entity:
 def _rank(entity: Entity) -> float:
     """Return the rank of a result (log): its score and its signals."""
     boosts = sum(signal.value * signal.weight for signal in entity.signals)
-    return math.log(max(entity.score, SMALLEST_SCORE)) + boosts
+    # The score of a result without one: the logarithm needs a positive value.
+    return math.log(max(entity.score, 1e-6)) + boosts
 
 
 def seconds(moment: object) -> float:

@@ -29,9 +29,6 @@ SOURCE = "given results"
 ASSUMED_LINES = 50
 """Lines of an entity without an end that is not a definition, from the specification."""
 
-LEAST_MATCHED = 30
-"""Fewest characters of a text of one line that is searched elsewhere in the file: `}` is everywhere."""
-
 WHOLE_FILES = frozenset({"file", "module"})
 
 _NAMES: Mapping[str, tuple[str, ...]] = {
@@ -302,7 +299,8 @@ def _moved(entity: Entity, starts: Sequence[int], named: Part | None, reach: tup
 def _content_starts(entity: Entity, lines: Sequence[str]) -> list[int]:
     """Return the lines where the content begins in the file, ignoring blanks at both ends of lines."""
     expected = [line.strip() for line in entity.content.strip("\n").split("\n")]
-    if len(expected) < 2 and len(expected[0]) < LEAST_MATCHED:
+    # Fewest characters of a text of one line that is searched elsewhere in the file: `}` is everywhere.
+    if len(expected) < 2 and len(expected[0]) < 30:
         return []
     stripped = [line.strip() for line in lines]
     return [

@@ -132,9 +132,6 @@ class Finding:
 SEARCHES: Mapping[str, str] = {type_: f"search_{type_}" for type_ in CONTEXT_TYPES}
 """Context type -> the method of a searcher for it."""
 
-MORE_CODE = 8
-"""Results to search for each one returned, if language or type filter them."""
-
 
 class SearchMode(StrEnum):
     """The ways of comparing: by meaning, by words, or both."""
@@ -220,7 +217,8 @@ class Searcher:
             raise UsageError(f"unknown language {language!r:.60}: choose from {', '.join(sorted(LANGUAGES))}")
         if unit_type is not None and unit_type not in _UNIT_TYPES:
             raise UsageError(f"unknown unit_type {unit_type!r:.60}: choose from {', '.join(_UNIT_TYPES)}")
-        more = MORE_CODE if language or unit_type else 1
+        # Results to search for each one returned, if language or type filter them.
+        more = 8 if language or unit_type else 1
         results = await self._search("code", query, limit * more, search_mode)
         chosen = [row for row in results if unit_type in (None, row.type)]
         return [row for row in chosen if language in (None, row.metadata["language"])][:limit]

@@ -15,23 +15,11 @@ from typing import NamedTuple
 
 from satchel.text import pattern
 
-_KEY_BLOCK_LIMIT = 16_000
-"""Characters of a private key block; a 16,384 bit RSA key has 12,700."""
-
-_RANDOM_LENGTH = 16
-"""Letters and digits below which a value is too short to tell a random one from a name."""
-
 _RANDOM_BITS = 3.0
 """Entropy in bits per character: words repeated or counted up stay below, 32 random hex digits have about 3.5."""
 
-_RANDOM_CHANGES = 0.25
-"""Changes of kind (word, capitals, digits) per letter or digit: random hex has 0.47, `getSecretFromVault2` 0.21."""
-
 _RANDOM_CHANGES_CAPITALS = 0.15
 """The same without any lower case: base32 has only six digits, so 0.30."""
-
-_PASSWORD_LENGTH = 8
-"""Characters below which a quoted password is too short to be told from a word."""
 
 Extent = tuple[int, int]
 Judge = Callable[[str, int, re.Match[str]], Extent | None]
@@ -83,11 +71,13 @@ def _looks_random(value: str) -> bool:
     """Tell a generated value from a name or a sentence: letters and digits in short, varied runs."""
     chunks = _CHUNK.findall(value)
     core = "".join(chunks)
-    if len(core) < _RANDOM_LENGTH or core.isalpha() or core.isdigit():
+    # Letters and digits below which a value is too short to tell a random one from a name.
+    if len(core) < 16 or core.isalpha() or core.isdigit():
         return False
     # A separator is not a change of kind: `2.5-pro-exp-03-25` is as readable as words are.
     changes = sum(len(_PIECE.findall(chunk)) - 1 for chunk in chunks)
-    least = _RANDOM_CHANGES_CAPITALS if core.isupper() else _RANDOM_CHANGES
+    # Changes of kind (word, capitals, digits) per letter or digit: random hex has 0.47, `getSecretFromVault2` 0.21.
+    least = _RANDOM_CHANGES_CAPITALS if core.isupper() else 0.25
     return changes / len(core) >= least and _bits(core) >= _RANDOM_BITS
 
 
@@ -96,7 +86,8 @@ def _looks_like_password(value: str, kinds: int) -> bool:
     strong = any(character in _STRONG_SYMBOLS for character in value)
     digit = any(character.isdigit() for character in value)
     lower, upper = value != value.upper(), value != value.lower()
-    return len(value) >= _PASSWORD_LENGTH and (strong or digit) and lower + upper + digit + strong >= kinds
+    # Characters below which a quoted password is too short to be told from a word.
+    return len(value) >= 8 and (strong or digit) and lower + upper + digit + strong >= kinds
 
 
 def _token(text: str, start: int, match: re.Match[str]) -> Extent | None:
@@ -129,7 +120,8 @@ def _private_key(text: str, start: int, match: re.Match[str]) -> Extent | None:
     begin = _KEY_BEGIN.search(text, max(0, start - 60), start)
     if begin is None:
         return None
-    stop = text.find("-----", match.end(), match.end() + _KEY_BLOCK_LIMIT)
+    # Characters of a private key block; a 16,384 bit RSA key has 12,700.
+    stop = text.find("-----", match.end(), match.end() + 16_000)
     last_line = _KEY_END.match(text, stop) if stop >= 0 else None
     closing = last_line or _BASE64_LINES.match(text, match.end())
     if closing is None:

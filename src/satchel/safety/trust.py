@@ -40,9 +40,6 @@ NONCE_DIGITS = 9
 Letters would cost twice the tokens for the same bits. The fence is longer than any run inside anyway: the nonce only
 tells our block from one that the text imitates."""
 
-HANDLE_BYTES = 5
-"""Five bytes are exactly eight base32 characters; among 100,000 items one pair collides with a chance of 0.5 %."""
-
 
 def load_key(state_folder: Path, environ: Mapping[str, str] = os.environ) -> bytes:
     """Return the user's key of 32 bytes from `state_folder`/key; the first call creates it.
@@ -121,7 +118,8 @@ def handle(item_id: str, content_hash: str, spans: Sequence[tuple[int, int]]) ->
     """
     lines = ",".join(f"{start}-{end}" for start, end in spans)
     parts = b"\0".join(map(_bytes, (item_id, content_hash, lines)))
-    digest = blake2b(parts, digest_size=HANDLE_BYTES, person=b"satchel handle").digest()
+    # Five bytes are exactly eight base32 characters; among 100,000 items one pair collides with a chance of 0.5 %.
+    digest = blake2b(parts, digest_size=5, person=b"satchel handle").digest()
     return base64.b32encode(digest).decode("ascii").lower()
 
 
@@ -131,9 +129,6 @@ def _bytes(text: str) -> bytes:
 
 
 FOLDER = "trusted"
-
-MARK_BYTES = 32_000
-"""Maximum size of a mark: two paths of at most 4,096 bytes each; a byte is at most six in JSON."""
 
 _DIGEST_BYTES = 16
 
@@ -232,7 +227,8 @@ def _read_mark(state_folder: Path, name: str) -> TrustMark | None:
     folder = state_folder / FOLDER
     try:
         status = folder.lstat()
-        raw = read_bytes(folder, name, limit=MARK_BYTES).raw
+        # Maximum size of a mark: two paths of at most 4,096 bytes each; a byte is at most six in JSON.
+        raw = read_bytes(folder, name, limit=32_000).raw
         data = json.loads(raw)
         if not stat.S_ISDIR(status.st_mode) or not _is_own(status) or not _is_own((folder / name).lstat()):
             return None

@@ -31,9 +31,6 @@ K1, B = 1.2, 0.6
 FILE_K1, FILE_B = 1.5, 0.75
 """Saturation and length normalisation for spans and chunks, and for whole files."""
 
-LARGEST_NAME_WEIGHT = 2.0
-"""A query term counts at most this much in the name signal."""
-
 
 class Occurrences(NamedTuple):
     """The units that contain each term, one term after the other, with its saturated frequency there.
@@ -79,9 +76,6 @@ class Scores(NamedTuple):
 
 _Run = tuple[IntArray, IntArray, FloatArray]
 """Number of a term, unit, weighted frequency there: parallel columns, ascending by term, then by unit."""
-
-BATCH_UNITS = 1_000_000
-"""Terms are weighed together as long as they cannot have more spans than this, so that memory stays bounded."""
 
 DENSE = 8
 """Adding up in a table with a place for every key is faster than sorting if there are at most so many places a key."""
@@ -151,7 +145,8 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
         mass += 0.0 if term.guessed else term.weight * rarity
         title_mass += term.title_weight * rarity
         if weighed.span is not None:
-            name[weighed.named] += weighed.document_idf * min(term.weight, LARGEST_NAME_WEIGHT)
+            # A query term counts at most this much in the name signal.
+            name[weighed.named] += weighed.document_idf * min(term.weight, 2.0)
     weights = [term.weight for term in terms]
     titles = [term.title_weight for term in terms]
     chunks = [weighed.chunk for weighed in weighed_terms]
@@ -262,7 +257,8 @@ class _TermCache:
         """Return each term, weighed now or taken from the cache."""
         kept = {term: self._taken((term, files)) for term in terms}
         missing = [term for term, weighed in kept.items() if weighed is None]
-        size = max(BATCH_UNITS // max(len(lexicon.live_span), 1), 1)
+        # Terms are weighed together as long as they cannot have more spans than this, so that memory stays bounded.
+        size = max(1_000_000 // max(len(lexicon.live_span), 1), 1)
         for start in range(0, len(missing), size):
             batch = missing[start : start + size]
             kept |= zip(batch, self._weigh(lexicon, lexicon.postings(batch), files=files), strict=True)
@@ -340,10 +336,6 @@ def largest(values: FloatArray, count: int) -> IntArray:
     return chosen[np.argsort(-values[chosen], kind="stable")[:count]]
 
 
-_LONG = 8
-"""Least number of values in a block for which comparing maxima first is faster."""
-
-
 def threshold(values: FloatArray, count: int) -> float:
     """Return the `count`-th largest of more than `count` values.
 
@@ -353,7 +345,7 @@ def threshold(values: FloatArray, count: int) -> float:
     if len(positive) >= count:  # most chunks and spans match nothing
         values = positive
     length = len(values) // (4 * count)
-    if length >= _LONG:
+    if length >= 8:  # least number of values in a block for which comparing maxima first is faster
         blocks = len(values) // length
         maxima = values[: blocks * length].reshape(blocks, length).max(axis=1)
         values = values[values >= np.partition(maxima, -count)[-count]]

@@ -42,23 +42,8 @@ MOST_COMMITS = 40
 MOST_FILES = 40
 """Most commits found by their files, and most files of such a commit: one with more says little about any of them."""
 
-MOST_TOUCHED_ONLY = 3
-"""Most commits that touched the files but share no word with the question: the last few show the recent work there."""
-
-TOUCHED_ONLY = 0.2
-"""Factor for a commit that touched the changed files but shares no word with the question."""
-
 PAST = 0.6
 """Nearness of a memory or an experience that names a changed file."""
-
-MOST_NAMED_FILES = 5
-"""Most changed files whose names are searched in memories and experiences."""
-
-WORD_FACTOR = 0.25
-"""Weight of the words of a change beside those of a question."""
-
-OWN_FILE = 0.4
-"""Factor for other chunks of a changed file: they share all words with the change, and the file is open anyway."""
 
 
 def blended(query: Query, change: Change) -> Query:
@@ -71,7 +56,7 @@ def blended(query: Query, change: Change) -> Query:
     for source in (own, lines):
         for term in source.terms:
             extra[term.term] = max(extra.get(term.term, 0.0), term.weight)
-    factor = WORD_FACTOR if query.terms else 1.0
+    factor = 0.25 if query.terms else 1.0  # weight of the words of a change beside those of a question
     terms = [QueryTerm(term, weight * factor, 0.0) for term, weight in extra.items() if term not in query_terms]
     symbols = [Mention(one.text, one.form, Zone.PROSE, one.qualifier) for one in own.symbols]
     return replace(query, terms=(*query.terms, *terms), symbols=(*query.symbols, *symbols))
@@ -94,7 +79,9 @@ def _removed(file: ChangedFile, name: str) -> CodeDefinition:
 def with_change(result: SearchResult, change: Change, store: Store, kind: Kind, impact: Impact) -> SearchResult:
     """Return the hits of a search and those that the change concerns, best first."""
     if kind is Kind.CODE:
-        rest = tuple(faded(hit, OWN_FILE) if _file_of(change, hit) else hit for hit in result.hits)
+        # Factor for other chunks of a changed file: they share all words with the change, and the file is open
+        # anyway.
+        rest = tuple(faded(hit, 0.4) if _file_of(change, hit) else hit for hit in result.hits)
         return with_impact(result._replace(hits=rest), impact, store)
     if kind is Kind.COMMIT:
         return result._replace(hits=merged(result.hits, _commit_hits(result.hits, change, store)))
@@ -115,7 +102,7 @@ def with_past(
         before = best.get(hit.chunk.id)
         best[hit.chunk.id] = hit if before is None or hit.relevance > before.relevance else before
     ceiling = max((hit.score for hit in best.values()), default=0.0)
-    for file in change.files[:MOST_NAMED_FILES]:
+    for file in change.files[:5]:  # most changed files whose names are searched in memories and experiences
         name = file.path.rpartition("/")[2]
         for hit in ask(analyse(name)).hits:
             if name in store.text(hit.chunk.document):
@@ -179,11 +166,14 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
         hit = by_id.get(chunk.id)
         if hit is None:
             unasked += 1
-            if unasked > MOST_TOUCHED_ONLY:
+            # Most commits that touched the files but share no word with the question: the last few show the recent
+            # work there.
+            if unasked > 3:
                 continue
         weight = COMMIT * share
         # A commit that shares words with the question comes before those that only touched the file.
-        value = hit.score + math.log1p(share) if hit is not None else ceiling + math.log(weight * TOUCHED_ONLY)
+        # Factor for a commit that touched the changed files but shares no word with the question.
+        value = hit.score + math.log1p(share) if hit is not None else ceiling + math.log(weight * 0.2)
         signal = Signal(SIGNAL, round(weight, 4), 1.0)
         base = hit or Hit(chunk, 0.0, value, (ScoredSpan(part.start, part.end, value),))
         score = max(base.score, value)

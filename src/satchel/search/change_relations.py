@@ -61,9 +61,6 @@ MOST_BETWEEN, FURTHER_FILES = 8, 40
 CONTEXT_LINES, TEST_LINES = 2, 1
 """Lines shown before and after a call in production code and in a test."""
 
-SMALL_LINES = 12
-"""A chunk of at most so many lines is one span."""
-
 FIRST_LINES, REST = 24, 0.75
 """The first lines of a long definition that a question is about come first; the others have this factor, so that they
 come after the calls and before the tests."""
@@ -74,9 +71,6 @@ SUBJECT = 0.4
 SPREAD = 1.7
 """Factor for the log values of dependents where a question asks for them: calls in production code come before
 implementations, those before tests, and all of them before hits that only share words."""
-
-MOST_SPANS = 20
-"""Most calls of one chunk that are shown; the listing has all of them."""
 
 LATER_CALL = 0.02
 """A later call of one chunk is worth so much less (log scale) than the one before it."""
@@ -90,9 +84,6 @@ MOST_CHARACTERS = 400
 MOST_SUBJECTS, NEAR = 3, 1.0
 """Most functions whose calls are searched, the first ones of the ranking, and how much less (log scale) than the best
 one they may be worth."""
-
-FILES_PER_SUBJECT = 10
-"""Files parsed for the calls of one function: some thirty in all, less than a tenth of a second."""
 
 MOST_CALLS, MOST_SITES = 12, 3
 """Most chunks that call one function, production code first, and most calls shown of each: further calls in a test file
@@ -363,7 +354,7 @@ def _hits(searched: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
 
 def spans_of(part: StoredChunk, relation: Related, value: float) -> tuple[ScoredSpan, ...]:
     """Return the lines of a chunk to show: all of a small one, the lines around each call of a large one."""
-    if part.end - part.start < SMALL_LINES:
+    if part.end - part.start < 12:  # a chunk of at most so many lines is one span
         return (ScoredSpan(part.start, part.end, value),)
     if not relation.lines:
         first = min(part.start + FIRST_LINES - 1, part.end)
@@ -374,7 +365,7 @@ def spans_of(part: StoredChunk, relation: Related, value: float) -> tuple[Scored
         start, end = max(first, part.start), min(last, part.end)
         if spans and start <= spans[-1].end + 1:
             spans[-1] = replace(spans[-1], end=max(end, spans[-1].end))
-        elif len(spans) < MOST_SPANS:
+        elif len(spans) < 20:  # most calls of one chunk that are shown; the listing has all of them
             spans.append(ScoredSpan(start, end, value - LATER_CALL * len(spans)))
     return tuple(spans)
 
@@ -396,7 +387,8 @@ def with_callers(result: SearchResult, store: Store) -> SearchResult:
         if target is None:
             continue
         sites: dict[int, list[CallSite]] = defaultdict(list)
-        for site in relations.callers(target, FILES_PER_SUBJECT).sites:
+        # Files parsed for the calls of one function: some thirty in all, less than a tenth of a second.
+        for site in relations.callers(target, 10).sites:
             if site.row != target.row and (site.row in sites or len(sites) < MOST_CALLS):
                 sites[site.row].append(site)
         calls = dict(_call_hits(subject, sites, store)) | calls

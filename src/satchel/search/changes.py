@@ -31,7 +31,6 @@ NEAR_NAMES = 3
 """Most paths suggested for an unknown one."""
 
 _FIELD_CHARACTERS = 400  # most characters of a shown path, author or subject
-_NEAR_ENOUGH = 0.6  # least share of equal characters, the default of difflib
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +208,7 @@ class Changes:
         names = dict.fromkeys([*self._names(), *self._former])
         last = path.rpartition("/")[2]
         same = [name for name in names if name.rpartition("/")[2] == last]
-        near = dict.fromkeys([*same, *difflib.get_close_matches(path, names, NEAR_NAMES, _NEAR_ENOUGH)])
+        near = dict.fromkeys([*same, *difflib.get_close_matches(path, names, NEAR_NAMES, 0.6)])  # near enough
         listed = ", ".join([self._safe(name) for name in near][:NEAR_NAMES])
         hint = f"did you mean {listed}?" if listed else "paths are relative to the root, as `satchel search` shows them"
         return f"no indexed file or commit knows {path!r}: {hint}"

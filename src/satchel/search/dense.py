@@ -74,10 +74,6 @@ def similar_chunks(lexicon: Lexicon, likeness: Likeness) -> Similar:
     return Similar(cosine, contrast, np.clip((contrast - VECTOR_FLOOR) / (1 - VECTOR_FLOOR), 0.0, 1.0), count)
 
 
-QUERY_CHARACTERS = 2_000
-"""Most characters of a question to embed: models read a few hundred words, and a log says most at its start."""
-
-
 class Meaning:
     """One question's vector, made at the first use. Safe to share between threads.
 
@@ -88,7 +84,8 @@ class Meaning:
         self.fingerprint = fingerprint(embedder)
         self.failure: Failure | None = None
         self._embedder = embedder
-        self._question = question[:QUERY_CHARACTERS]
+        # Most characters of a question to embed: models read a few hundred words, and a log says most at its start.
+        self._question = question[:2_000]
         self._guard = threading.Lock()
         self._vector: npt.NDArray[np.float32] | None = None
 

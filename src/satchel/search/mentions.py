@@ -40,12 +40,6 @@ LATEST_TEST = 2
 MOST_FILES = 3
 """A file name that more files share is ignored, unless only one of them defines the function."""
 
-MOST_OF_A_NAME = 200
-"""A name that more chunks define is not looked up."""
-
-RAISING_SPANS = 12
-"""Spans whose text is compared with the words of an error."""
-
 LITERAL_WORDS = 3
 LITERAL_CHARACTERS = 10
 """Least words in a row, and their characters, that a source shares with an error that it raises."""
@@ -97,7 +91,7 @@ class _Sources:
                 name = path.rpartition("/")[2]
                 self._files[name if name in names else name.rpartition(".")[0]].append((document, path))
         functions = sorted({name_of(frame.function)[0] for frame in frames} - {""})
-        definitions = store.definitions(functions, most=MOST_OF_A_NAME)
+        definitions = store.definitions(functions, most=200)  # a name that more chunks define is not looked up
         chunks = lexicon.chunk_positions(one.row for one in definitions).tolist()
         for one, chunk in zip(definitions, chunks, strict=True):
             if chunk >= 0 and lexicon.live_chunk[chunk]:
@@ -226,7 +220,8 @@ def _literal(text: str, store: Store, lexicon: Lexicon, least: float, *, seconda
         units = postings.body[0]
         scores[units] += idf(lexicon.span_count, len(units))
     scores[(lexicon.columns.document_secondary[lexicon.span_document] > 0) != secondary] = 0.0
-    spans = [span for span in largest(scores, RAISING_SPANS).tolist() if scores[span] > 0]
+    # Spans whose text is compared with the words of an error.
+    spans = [span for span in largest(scores, 12).tolist() if scores[span] > 0]
     columns = lexicon.columns
     ids = {span: int(columns.document_id[lexicon.span_document[span]]) for span in spans}
     texts = {document: text.split("\n") for document, text in store.texts(set(ids.values())).items()}
@@ -273,13 +268,8 @@ TITLE_FACTOR = 1.5
 CODE_FACTOR = 0.7
 """Factors for a path in the title, and for one in pasted code or a trace."""
 
-OWNER_FACTOR = 2.5
-"""Factor for a definition whose owner is named as well: `Session.send` means `send` of class `Session`."""
-
 MOST_DEFINITIONS = 30
 """A name with more definitions is ignored."""
-
-DEFINITION_EXPONENT = 0.7
 
 BARE_NAMES = frozenset({"__init__.py", "mod.rs", "index.js", "index.ts", "index.tsx", "main.rs", "lib.rs", "index.jsx"})
 """File names that occur in every folder."""
@@ -380,9 +370,10 @@ def _symbol_values(query: Query, store: Store, lexicon: Lexicon) -> dict[int, fl
         definitions = by_name[mention.text]
         if not definitions or len(definitions) > MOST_DEFINITIONS:
             continue
-        worth = FORM_WEIGHTS[mention.form] / len(definitions) ** DEFINITION_EXPONENT
+        worth = FORM_WEIGHTS[mention.form] / len(definitions) ** 0.7  # definition exponent
         for definition in definitions:
             owner = definition.owner.rpartition(".")[2]
-            factor = OWNER_FACTOR if mention.qualifier and owner == mention.qualifier else 1.0
+            # Factor for a definition whose owner is named as well: `Session.send` means `send` of class `Session`.
+            factor = 2.5 if mention.qualifier and owner == mention.qualifier else 1.0
             values[definition.row] = max(values[definition.row], worth * factor)
     return values

@@ -23,12 +23,6 @@ HOT_DAYS = 365
 MOST_ENTRIES = 40
 """Entries of a map: more cannot be told apart. The smallest ones are counted together."""
 
-MOST_INSIDE = 12
-"""Entries shown inside a folder of the map."""
-
-MOST_HOT = 6
-"""Files named as changed most often."""
-
 FILES_READ, NAMES_READ = 4, 100
 """Most changed source files, and definitions of each, among which the example questions look for a subject."""
 
@@ -104,7 +98,8 @@ def overview(
         since=since,
         commits=len(recent),
         entries=tuple(entries),
-        hot=tuple((sanitize.line(name, allow=allow), commits[name]) for name in sources[:MOST_HOT] if commits[name]),
+        # Files named as changed most often.
+        hot=tuple((sanitize.line(name, allow=allow), commits[name]) for name in sources[:6] if commits[name]),
         questions=tuple(sanitize.line(one, allow=allow) for one in questions),
     )
 
@@ -142,7 +137,7 @@ def _entries(
             files=len(names),
             size=sum(sizes[name] for name in names),
             commits=commits[whole],
-            inside=tuple(inside[:MOST_INSIDE]),
+            inside=tuple(inside[:12]),  # entries shown inside a folder of the map
         )
         entries.append(entry)
     return sorted(entries, key=lambda one: (-one.size, one.path))

@@ -23,9 +23,6 @@ from satchel import text as words
 from satchel.search.trace import NO_TRACE, Trace, read_trace
 from satchel.text import pattern
 
-LONGEST_WRAPPER = 120
-"""Most characters of a line that only reports the end of a command."""
-
 _WRAPPER_WORDS = frozenset((
     "an", "cmd", "code", "command", "completed", "err", "errno", "error", "exit", "exited", "failed", "finished",
     "has", "npm", "of", "process", "program", "returned", "script", "status", "terminated", "the", "with",
@@ -60,7 +57,7 @@ def without_wrappers(lines: Sequence[str]) -> Sequence[str]:
 def is_wrapper(line: str) -> bool:
     """Return whether a line only reports a failed command: `Exit code 1`, `Error: Command failed with exit code 1:`."""
     text = line.strip()
-    if not text or len(text) > LONGEST_WRAPPER:
+    if not text or len(text) > 120:  # most characters of a line that only reports the end of a command
         return False
     if _WRAPPER.match(text):
         return True
@@ -87,9 +84,6 @@ SHORT_TERM_FACTOR = 0.5
 LONGEST_SHORT_TERM = 2
 """Factor for words and numbers of one or two characters (`os`, `3`, `10`), which occur in versions and listings more
 often than in names. Half a point of file@4k; 0.25 and 0.75 gave less."""
-
-MAX_QUERY_CHARACTERS = 60_000
-"""A longer question is cut: the important part is at its start, and a pasted log must not cost seconds."""
 
 LONGEST_RUN = 255
 """Most characters without a space that are matched together. No file name is longer, and patterns for names and paths
@@ -182,7 +176,8 @@ _TEST_REQUEST = pattern(
 
 def analyse(text: str) -> Query:
     """Split a question into zones, weigh its terms, and collect its mentions."""
-    text = text[:MAX_QUERY_CHARACTERS]
+    # A longer question is cut: the important part is at its start, and a pasted log must not cost seconds.
+    text = text[:60_000]
     lines = without_wrappers(_RUN.sub(r"\1 ", _COMMENT.sub(" ", text)).split("\n"))
     trace = read_trace(lines)
     zones = [] if words.asks_nothing(text) else list(_zones(lines, trace.error))

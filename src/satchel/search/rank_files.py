@@ -33,15 +33,6 @@ RANKED_FILES = 60
 RANKED_SPANS = 1500
 """All spans of this many files, and this many spans anywhere, get a value; no other was ever shown."""
 
-BEST_PARTS = 200
-"""Chunks that count in the top-three sum."""
-
-SIMILAR_PARTS = 50
-"""Chunks that get a value for their vector alone, whatever their words."""
-
-NAME_DILUTION = 0.075
-"""The name signal of a file is divided by sqrt(1 + chunks * this): big files define every word."""
-
 FILE_WEIGHTS = {
     "best part": 1.0,
     "top three parts": 0.5,
@@ -65,9 +56,6 @@ SECONDARY_FACTOR = 0.3
 """Tests and examples, unless the question asks for tests. Measured: as good as leaving them out. Peripheral files count
 the same (`satchel.search.strength`)."""
 
-CLEARLY_NAMED = 2.0
-"""Least weight of a mention for which a definition in a test is not demoted: `test_backoff_doubles`."""
-
 VALUE_FILE = 1.6
 VALUE_FILE_RANK = 0.32
 VALUE_SPAN_RANK = 0.27
@@ -84,12 +72,6 @@ MENTION_CEILING = 4.0
 VALUE_TRACE = 12.0
 """Value of the span of a frame above the best of all other spans, times the strength of the frame: one step of strength
 outweighs any difference in size when spans are packed."""
-
-AROUND_FRAME = 0.15
-"""Subtracted from the strength for the other spans of the function: they follow the lines of the next two frames."""
-
-WHOLE_FUNCTION_LINES = 60
-"""A framed function with fewer lines is lifted as a whole; of a longer one the spans next to the line."""
 
 
 class Ranking(NamedTuple):
@@ -159,7 +141,8 @@ def rank(
     if similar is not None:
         value[spans] += VALUE_VECTORS * _scaled(similar, primary.chunk, lexicon.columns.span_chunk[spans])
     best = float(value[spans].max(initial=-np.inf))
-    named = mentions.symbol[lexicon.columns.span_chunk[spans]] >= CLEARLY_NAMED
+    # Least weight of a mention for which a definition in a test is not demoted: `test_backoff_doubles`.
+    named = mentions.symbol[lexicon.columns.span_chunk[spans]] >= 2.0
     stepped_back = demoted[lexicon.span_document[spans]] & ~named
     value[spans] += np.where(stepped_back, math.log(SECONDARY_FACTOR), 0.0)
     learned = np.zeros(len(value))
@@ -246,7 +229,8 @@ def _file_signals(
         "top three parts": _top_three(scores.chunk, owner, total),
         "history": history_votes,
         "whole file": scores.document,
-        "name": scores.name / np.sqrt(1 + lexicon.document_chunk_count * NAME_DILUTION),
+        # The name signal of a file is divided by sqrt(1 + chunks * this): big files define every word.
+        "name": scores.name / np.sqrt(1 + lexicon.document_chunk_count * 0.075),
         "path mention": mentions.path,
         "symbol mention": symbol,
         "trace": trace,
@@ -302,7 +286,7 @@ def _top_three(chunk_scores: FloatArray, owner: IntArray, total: int) -> FloatAr
     """Return for each document the sum of its chunks among the best of all, weighted 1, 1/2, 1/4."""
     sums = np.zeros(total)
     seen = np.zeros(total, dtype=np.int64)
-    for position in bm25.largest(chunk_scores, BEST_PARTS).tolist():
+    for position in bm25.largest(chunk_scores, 200).tolist():  # chunks that count in the top-three sum
         document = owner[position]
         if seen[document] < 3:
             sums[document] += chunk_scores[position] / (1 << int(seen[document]))
@@ -330,7 +314,8 @@ def _ranked_spans(
         first = lexicon.document_first_span[document]
         chosen[first : first + lexicon.document_span_count[document]] = True
     if similar is not None:
-        for chunk in bm25.largest(similar, SIMILAR_PARTS).tolist():
+        # Chunks that get a value for their vector alone, whatever their words.
+        for chunk in bm25.largest(similar, 50).tolist():
             first = lexicon.chunk_first_span[chunk]
             chosen[first : first + lexicon.chunk_span_count[chunk]] = True
     spans = np.flatnonzero(chosen & lexicon.live_span)
@@ -381,9 +366,12 @@ def _lift_frames(value: FloatArray, places: Sequence[TracedPlace], lexicon: Lexi
         first = int(lexicon.chunk_first_span[place.chunk])
         last = first + int(lexicon.chunk_span_count[place.chunk])
         at = max(first + int((columns.span_start[first:last] <= place.line).sum()) - 1, first)
-        is_small = columns.span_end[last - 1] - columns.span_start[first] < WHOLE_FUNCTION_LINES
+        # A framed function with fewer lines is lifted as a whole; of a longer one the spans next to the line.
+        is_small = columns.span_end[last - 1] - columns.span_start[first] < 60
         around = slice(first, last) if is_small else slice(max(at - 1, first), min(at + 2, last))
-        value[around] = ceiling + VALUE_TRACE * (place.strength - AROUND_FRAME)
+        # Subtracted from the strength for the other spans of the function: they follow the lines of the next two
+        # frames.
+        value[around] = ceiling + VALUE_TRACE * (place.strength - 0.15)
         value[at] = ceiling + VALUE_TRACE * place.strength
 
 

@@ -51,13 +51,9 @@ RECENCY_WEIGHT = 0.08
 LARGEST = max(TIER_WEIGHT, IMPORTANCE_WEIGHT) + RECENCY_WEIGHT
 """A match better by more than a factor of exp(0.2) = 1.22 cannot be overtaken."""
 
-ROUTINE_FACTOR = 0.3
-"""A commit that only moves versions or merges, where the question does not ask for one: as for peripheral files."""
-
-UNEXPLAINED_FACTOR = 0.2
-"""A failure whose cause nobody wrote down, as after a captured command: it comes after those with one."""
-
-_ASIDE = {"routine": ROUTINE_FACTOR, "no cause": UNEXPLAINED_FACTOR}
+# A commit that only moves versions or merges, where the question does not ask for one: as for peripheral files.
+# A failure whose cause nobody wrote down, as after a captured command: it comes after those with one.
+_ASIDE = {"routine": 0.3, "no cause": 0.2}
 
 HALF_LIFE_SECONDS = 30.0 * DAY_SECONDS
 """The half-life of recency, the same as for nodes of a graph: 0.5 after 30 days, 0.25 after 60."""
@@ -113,12 +109,6 @@ VECTOR_WEIGHT = 0.35
 NOTE_VECTOR_WEIGHT = 0.45
 """The same for notes, which are whole passages. Of the multi-hop questions .612 have all passages among ten (.612 with
 .55, .622 with .65); with .35 it is .580, since Snowball's stems join more words (benchmarks/results/multihop.json)."""
-
-SMALLEST_SHARE = 0.05
-"""Least share of a note's best span for its other spans: three less on the log scale never wins."""
-
-PORTION_GROWTH = 4
-"""Where filters leave too few records, so many times the chunks are read next."""
 
 
 class SearchResult(NamedTuple):
@@ -337,7 +327,8 @@ def _hits(store: Store, ranking: _Ranking, candidates: int, filters: Filters, no
         _pick(store, ranking, best[seen:], filters, picked, candidates)
         if filters == NO_FILTERS or len(picked) >= candidates or len(best) == len(finite):
             break
-        seen, count = len(best), count * PORTION_GROWTH
+        # Where filters leave too few records, so many times the chunks are read next.
+        seen, count = len(best), count * 4
     largest = max((ranking.ranked[record.positions[0]] for record in picked.values()), default=1.0)
     hits = [_hit(ranking, record, float(largest), now) for record in picked.values()]
     return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))
@@ -414,7 +405,8 @@ def _spans(ranking: _Ranking, position: int, value: float) -> tuple[ScoredSpan, 
         ScoredSpan(
             int(columns.span_start[span]),
             int(columns.span_end[span]),
-            value + math.log(max(float(ranking.spans[span]) / best, SMALLEST_SHARE)),
+            # Least share of a note's best span for its other spans: three less on the log scale never wins.
+            value + math.log(max(float(ranking.spans[span]) / best, 0.05)),
         )
         for span in matching
     ]

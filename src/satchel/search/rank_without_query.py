@@ -26,18 +26,9 @@ from satchel.vocabulary import Axis, OutcomeStatus
 PORTION = 64
 """Records whose chunks are read at once to find those with the requested side."""
 
-LOOKED_AT = 8
-"""Commits that are read for each one returned: bots make runs of routine ones."""
-
 LEAST_OF_LAST = 0.01
 LAST_FADE = 0.9
 """Factors that order the newest records even if all are old: each counts a tenth less than the one before it."""
-
-MANY_MEMBERS = 20
-"""Number of experiences from which a value has full support."""
-
-LEAST_DOMAIN_SHARE = 0.25
-"""A principle is of a kind of work if a quarter of its experiences are: one of twenty is not what it is about."""
 
 _RANKED_FIELDS = frozenset({
     "domain", "strategy", "domains", "strategies", "axis", "outcome_status", "confidence_tier", "category",
@@ -135,7 +126,8 @@ def _read_shelf(store: Store, lexicon: Lexicon, kind: Kind) -> _Shelf:
 
 def _newest(store: Store, kind: Kind, most: int) -> list[Document]:
     """Return the newest records of a kind, newest first, without commits by bots and those that only move versions."""
-    ids = store.newest(kind, most * LOOKED_AT if kind is Kind.COMMIT else most)
+    # Commits that are read for each one returned: bots make runs of routine ones.
+    ids = store.newest(kind, most * 8 if kind is Kind.COMMIT else most)
     documents = store.documents(ids)
     newest = [documents[identity] for identity in ids if identity in documents]
     if kind is Kind.COMMIT:
@@ -176,7 +168,8 @@ def _shares(document: Document, standing: FieldRanking, match: float, now: float
     elif document.kind is Kind.MEMORY:
         signals["importance"] = document.importance or 0.0
     elif document.kind is Kind.VALUE:
-        signals["support"] = min(float(fields.get("cluster_size", 0)) / MANY_MEMBERS, 1.0)
+        # Number of experiences from which a value has full support.
+        signals["support"] = min(float(fields.get("cluster_size", 0)) / 20, 1.0)
         signals["domain"] = _share(fields.get("domains", {}), standing.domain)
         signals["strategy"] = _share(fields.get("strategies", {}), standing.strategy)
     return {name: share for name, share in signals.items() if standing.weights.get(name)}
@@ -185,7 +178,8 @@ def _shares(document: Document, standing: FieldRanking, match: float, now: float
 def _is_of_kind(document: Document, standing: FieldRanking) -> bool:
     """Return whether a value rests on enough experiences of the named domain; true for all other records."""
     is_asked = document.kind is Kind.VALUE and standing.domain
-    return not is_asked or _share(document.fields.get("domains", {}), standing.domain) >= LEAST_DOMAIN_SHARE
+    # A principle is of a kind of work if a quarter of its experiences are: one of twenty is not what it is about.
+    return not is_asked or _share(document.fields.get("domains", {}), standing.domain) >= 0.25
 
 
 def _share(counts: Mapping[str, Any], name: str) -> float:

@@ -77,12 +77,6 @@ RESOLVED, INHERITED, GUESSED = 1.0, 0.8, 0.5
 """Certainty of a call: it resolves to the definition; it resolves to one that the definition overrides; its class is
 unknown, and its file names the only class with such a method."""
 
-MOST_IMPORTERS = 1_000
-"""Most importers of a definition's file that are parsed for its aliases, the nearest first."""
-
-MOST_HEIRS = 100
-"""Most classes that inherit from one, directly or not, that are searched."""
-
 CALL, USE, IMPORT = "call", "use", "import"
 
 _OWN = frozenset({"self", "cls", "this", "super", "base", "parent"})
@@ -222,7 +216,8 @@ class Relations:
         homes = self.code.store.places([document.first_chunk] if document is not None else [])
         rows = [row for _, row in importers(self.code.store, list(homes.values()))]
         self.code.load(rows)
-        paths = self._nearest(rows, target)[:MOST_IMPORTERS]
+        # Most importers of a definition's file that are parsed for its aliases, the nearest first.
+        paths = self._nearest(rows, target)[:1_000]
         self.code.load_files(paths)
         for file in map(self.code.file, paths):
             for one in file.imports if file is not None else ():
@@ -341,7 +336,7 @@ class Relations:
     def _heirs(self, owner: CodeDefinition) -> list[CodeDefinition]:
         heirs: dict[tuple[str, str], CodeDefinition] = {}
         pending = [owner]
-        while pending and len(heirs) < MOST_HEIRS:
+        while pending and len(heirs) < 100:  # most classes that inherit from one, directly or not, that are searched
             current = pending.pop(0)
             names = {current.name, *(bound for _, _, bound in self._imports_of(current))}
             rows = [row for row, _, _ in self.code.store.edges_to(sorted(names), [EdgeType.INHERITS])]

@@ -34,9 +34,6 @@ CANDIDATE_SPANS = 400
 TRACE_SIGNAL = "trace"
 """The signal of a chunk that a frame of a pasted trace leads to; its file has "traced file"."""
 
-FRAMED_FILE = 0.9
-"""Added to the score of files of a trace: they come before all other files (at most 1) and after pinned ones (2)."""
-
 SPANS_PER_RECORD = 8
 """Spans of files that count as much as one record among the candidates. A record is one item while a file needs several
 spans: 50 records are read for the twenty that are shown, which saves 15 ms."""
@@ -162,7 +159,9 @@ def _file_hits(
         own, frame = members[chunk], framed.get(chunk, 0.0)
         signals = file_signals[document] + _part_signals(called, chunk, frame, similar, learned[own[0]])
         spans = tuple([ScoredSpan(starts[one], ends[one], values[one]) for one in own])
-        file_score = 1.0 + FRAMED_FILE * frame if frame else score
+        # Added to the score of files of a trace: they come before all other files (at most 1) and after pinned ones
+        # (2).
+        file_score = 1.0 + 0.9 * frame if frame else score
         hits.append(Hit(stored[row][1], relevances[chunk], values[own[0]], spans, signals, file_score))
     hits.sort(key=lambda hit: (-hit.score, hit.chunk.id))
     return hits

@@ -125,13 +125,7 @@ def answer_strength(strengths: Mapping[Kind, float]) -> float:
 MOST_ABSENT = 6
 """Most absent words in an answer; more of them add nothing."""
 
-LONG_QUESTION_WORDS = 40
-"""A longer text is an issue or a message: only its title and its inline code are sure to be about the project."""
-
 SHORTEST_WORD = 3
-
-SHORTEST_NAME = 5
-"""Shorter pieces of code in a long text are mostly made up for its example."""
 
 _SCANNED = (Zone.TITLE, Zone.PROSE)
 """Zones whose words are checked: pasted code and traces have as many names from outside the project as from it."""
@@ -148,8 +142,6 @@ _ENDINGS = (
     "less", "ful", "ist", "ism",
 )  # fmt: skip
 """Endings of forms of the same word."""
-
-SHORTEST_ROOT = 4
 
 _SHORT_FORMS = {
     "address": "addr", "administrator": "admin", "application": "app", "argument": "arg", "asynchronous": "async",
@@ -187,13 +179,15 @@ def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
 def _telling(query: Query) -> Iterator[str]:
     """Yield the words about the subject of a question, each once."""
     lines = [(zone, line) for zone, line in query.zones if zone in _SCANNED]
-    is_long = sum(len(line.split()) for _, line in lines) > LONG_QUESTION_WORDS
+    # A longer text is an issue or a message: only its title and its inline code are sure to be about the project.
+    is_long = sum(len(line.split()) for _, line in lines) > 40
     seen: set[str] = set()
     for zone, line in lines:
         marked = {word for match in _INLINE_CODE.finditer(line) for word in words.words(match[1])}
         for word in words.words(line):
             name = word.strip("_$")
-            is_name = len(name) >= SHORTEST_NAME and (word in marked or words.is_compound(word))
+            # Shorter pieces of code in a long text are mostly made up for its example.
+            is_name = len(name) >= 5 and (word in marked or words.is_compound(word))
             is_sure = zone is Zone.TITLE or not is_long or is_name
             if is_sure and name.lower() not in seen and _is_telling(name):
                 seen.add(name.lower())
@@ -243,7 +237,7 @@ def _forms(word: str) -> list[str]:
     roots = {word}
     for ending in _ENDINGS:
         root = word.removesuffix(ending)
-        if len(root) >= SHORTEST_ROOT:
+        if len(root) >= 4:  # shortest root
             roots |= {root, root[:-1]} if root[-1] == root[-2] else {root}
     forms = {words.stem(root + ending) for root in roots for ending in _ENDINGS}
     forms |= {short for long, short in _SHORT_FORMS.items() if words.stem(long) == words.stem(word)}

@@ -125,9 +125,6 @@ def resolve(repository: Repository, revision: str) -> str:
 MOST_FILES = 200
 """Maximum files of a change that are read: a larger change has callers everywhere."""
 
-WORD_CHARACTERS = 4_000
-"""Maximum characters of changed lines that add words to the search: they only rank what is related anyway."""
-
 MOST_COMPARED_LINES = 4_000
 """Maximum differing lines that are compared; beyond it the file counts as changed throughout (quadratic time)."""
 
@@ -255,7 +252,8 @@ def read_change(repository: Repository, options: ChangeOptions, revision: str, *
         base=base,
         target="staging area" if staged else "work tree",
         files=tuple(changed),
-        words="\n".join(words)[:WORD_CHARACTERS],
+        # Maximum characters of changed lines that add words to the search: they only rank what is related anyway.
+        words="\n".join(words)[:4_000],
         untracked=tuple(untracked),
         unread=tuple(unread),
     )

@@ -148,8 +148,6 @@ _TELLING_ARGUMENTS = ("command", "file_path", "path", "pattern", "query", "url",
 _SAFE_SESSION = re.compile(r"[^\w.-]+", re.ASCII)
 _SESSION_CHARACTERS = 64
 _NO_TIME = 0.0
-_TICK = 0.001
-
 Line = Mapping[str, Any]
 
 
@@ -264,7 +262,7 @@ class _Reading:
             self._done.append(earlier.finished())
         time = _time(line.get("timestamp"))
         if earlier is not None:  # lines without a time, or of one moment, stay in the order of the file
-            time = max(time, earlier.begun.time + _TICK)
+            time = max(time, earlier.begun.time + 0.001)  # tick
         identity = uuid or hashlib.blake2b(f"{session} {time} {prompt}".encode(), digest_size=8).hexdigest()
         compaction = line.get("isCompactSummary") is True or prompt.startswith(COMPACTED)
         self._open[session] = _Open(

@@ -16,9 +16,6 @@ MAX_LINES = 40
 MIN_LINES = 12
 """Shortest chunk in lines, except for the last one: a shorter one has too few words for a search."""
 
-_BLANK_BONUS = 6
-"""Columns of indentation that a blank line before a cut is worth."""
-
 
 def line_count(lines: Sequence[str]) -> int:
     """Return the number of lines of a text split at line feeds; a line feed at the very end starts no line."""
@@ -55,7 +52,8 @@ def _cut(lines: Sequence[str], start: int, end: int) -> int:
             return row
         indentation = len(lines[below]) - len(lines[below].lstrip())
         after_blank = below > row or not lines[row - 1].strip()
-        cost = indentation - (_BLANK_BONUS if after_blank else 0)
+        # Columns of indentation that a blank line before a cut is worth.
+        cost = indentation - (6 if after_blank else 0)
         if cost <= best_cost:
             best, best_cost = row, cost
     return best

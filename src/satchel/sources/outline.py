@@ -51,7 +51,6 @@ def is_generated(head: str) -> bool:
 _MINIFIED_SIZE = 2_000  # characters; what is smaller is cheap to keep
 _MINIFIED_MEAN_LINE = 300  # characters; written code has 30 to 40, prose with one paragraph a line up to 250
 _MINIFIED_LINE = 20_000  # characters; nobody writes such a line
-_PROSE_SPACES = 1 / 9  # share of blanks above which long lines are paragraphs: prose has 1/6, minified code 1/20
 
 
 def is_minified(text: str) -> bool:
@@ -68,10 +67,8 @@ def is_minified(text: str) -> bool:
         long_lines = sum(length for length in map(len, text.split("\n")) if length > _MINIFIED_LINE)
         if long_lines > len(text) / 2:
             return True
-    return len(text) / (text.count("\n") + 1) > _MINIFIED_MEAN_LINE and text.count(" ") < len(text) * _PROSE_SPACES
-
-
-_NOTICE_COLUMNS = 5_000  # a saved envelope tells the question before the text, and questions are whole reports
+    # Prose spaces.
+    return len(text) / (text.count("\n") + 1) > _MINIFIED_MEAN_LINE and text.count(" ") < len(text) * (1 / 9)
 
 
 def is_saved_answer(text: str) -> bool:
@@ -79,7 +76,7 @@ def is_saved_answer(text: str) -> bool:
 
     It begins like our formats, with a title line or an opening bracket, and then the notice.
     """
-    start = text[:_NOTICE_COLUMNS]
+    start = text[:5_000]  # notice columns
     if start.startswith("{"):
         return DATA_NOTICE in start
     second = start.partition("\n")[2]

@@ -18,12 +18,6 @@ from satchel.errors import UsageError
 from satchel.sources.notes import Link, Note
 from satchel.types import EdgeType
 
-MOST_NESTED = 3
-"""Maximum depth of names inside names; deeper ones are circular or unreadable."""
-
-KEPT_NAMES = 4_000
-"""Size of the cache of parsed names: each is used three times or more, mostly soon."""
-
 NameOf = Callable[[str], str | None]
 """The name of a node as written, None for one that does not exist."""
 
@@ -57,7 +51,7 @@ def _date(value: str) -> str:
     return str(data.get("dateTimeString", "")) if isinstance(data, dict) else str(data)
 
 
-@lru_cache(KEPT_NAMES)
+@lru_cache(4_000)  # size of the cache of parsed names: each is used three times or more, mostly soon
 def _parts(name: str) -> Sequence[str | tuple[str]]:
     reader = _Reader()
     reader.feed(name)
@@ -72,7 +66,8 @@ def inline_references(name: str | None) -> list[str]:
     return [part[0] for part in _parts(name) if isinstance(part, tuple)]
 
 
-def plain_text(name: str | None, name_of: NameOf, depth: int = MOST_NESTED) -> str:
+# Maximum depth of names inside names; deeper ones are circular or unreadable.
+def plain_text(name: str | None, name_of: NameOf, depth: int = 3) -> str:
     """Return a name as plain text; references by the name of what they refer to, by its id where there is none."""
     if not name:
         return ""
@@ -90,9 +85,6 @@ def plain_text(name: str | None, name_of: NameOf, depth: int = MOST_NESTED) -> s
 
 
 UNTITLED = "(untitled)"
-
-LARGEST_TUPLE = 50
-"""Maximum children of a tuple that is a field: importers of daily briefings write flat lists as tuples."""
 
 MACHINERY = frozenset(
     {
@@ -376,7 +368,8 @@ class TanaWorkspace:
         node = self._nodes.get(owner)
         for child in node.children if node is not None else ():
             row = self._nodes.get(child)
-            if row is not None and row.type == "tuple" and len(row.children) <= LARGEST_TUPLE:
+            # Maximum children of a tuple that is a field: importers of daily briefings write flat lists as tuples.
+            if row is not None and row.type == "tuple" and len(row.children) <= 50:
                 yield row
 
     def _tags(self, node: Node) -> list[str]:

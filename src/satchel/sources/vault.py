@@ -102,9 +102,6 @@ def _plain(value: Any, depth: int = MOST_DEPTH) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
-LONGEST_LINK = 500
-"""Maximum characters between the brackets of a link."""
-
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _TAG = re.compile(r"(?:(?<=[\s(,;])|^)#([\w/-]*[^\W\d][\w/-]*)")
 _BLOCK = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)\s*\Z")
@@ -166,7 +163,8 @@ def _wikilink(state: StateInline, silent: bool) -> bool:
     """Parse `[[target]]` and `![[target]]`, before other rules use the brackets."""
     opening = next((mark for mark in ("[[", "![[") if state.src.startswith(mark, state.pos)), "")
     start = state.pos + len(opening)
-    end = state.src.find("]]", start, start + LONGEST_LINK) if opening else -1
+    # Maximum characters between the brackets of a link.
+    end = state.src.find("]]", start, start + 500) if opening else -1
     inner = state.src[start:end]
     if end < 0 or not inner.strip() or "\n" in inner or "[[" in inner:
         return False

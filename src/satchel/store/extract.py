@@ -23,9 +23,6 @@ SPAN_LINES = 24
 SHORTEST_CUT = 10
 """A cut is never made before this many lines, so that spans stay worth their header."""
 
-BLANK_LINE_COLUMNS = 6
-"""A blank line before the cut counts as this many columns of indentation less."""
-
 _TAB_COLUMNS = 4
 _NEVER = 10_000
 
@@ -49,7 +46,7 @@ def _best_cut(lines: Sequence[str], start: int, end: int) -> int:
     for last in range(start + SHORTEST_CUT - 1, min(start + SPAN_LINES, end)):
         columns = _indentation(lines[last])
         if not lines[last - 1].strip():
-            columns -= BLANK_LINE_COLUMNS
+            columns -= 6  # a blank line before the cut counts as this many columns of indentation less
         if columns <= best_columns:
             best, best_columns = last, columns
     return best
@@ -163,10 +160,6 @@ def _totals(owners: npt.NDArray[np.int64], values: npt.NDArray[np.int64], size: 
     return np.bincount(owners, values, size).astype(np.int64)
 
 
-CHARACTERS_A_TOKEN = 8
-"""Characters per token of the embedder at which a text is cut: the rest has no influence."""
-
-
 class ChunkText(NamedTuple):
     """The text of a chunk with its row number."""
 
@@ -190,7 +183,8 @@ def chunk_texts(store: Store, rows: Sequence[int], max_tokens: int) -> list[Chun
         body = "\n".join(lines[part.document][part.start - 1 : part.end])
         # The name of a record's part ("full", "strategy") is not the author's; that of a section is a heading.
         named = part.name if part.role != Role.RECORD and part.name not in body else ""
-        text = f"{named}\n{body}".strip()[: max_tokens * CHARACTERS_A_TOKEN]
+        # Characters per token of the embedder at which a text is cut: the rest has no influence.
+        text = f"{named}\n{body}".strip()[: max_tokens * 8]
         texts.append(ChunkText(row, text or documents[part.document].title))
     return texts
 

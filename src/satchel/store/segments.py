@@ -324,9 +324,6 @@ FetchPostings = Callable[[Sequence[str]], Iterable[tuple[str, int, list[Field | 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
-MOST_KEPT = 4_000
-"""Values of one name that a lexicon keeps, about 1 KB each; one more, and it starts anew."""
-
 _EMPTY: Field = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
@@ -497,7 +494,8 @@ def _through(
         return dict(zip(keys, map(kept.__getitem__, keys), strict=True))
     except KeyError:
         missing = [key for key in keys if key not in kept]
-    if len(kept) + len(missing) > MOST_KEPT:
+    # Values of one name that a lexicon keeps, about 1 KB each; one more, and it starts anew.
+    if len(kept) + len(missing) > 4_000:
         kept, missing = {}, keys  # a new table: other threads may be reading the old one
         tables[name] = kept
     kept.update(fetch(missing))

@@ -21,9 +21,6 @@ that, and scanned as fast: 100,000 in 30 ms, where widening 16 bits at every que
 BLOCK_ROWS = 512
 """Vectors that are widened at once: 0.8 MB of a model with 384 numbers, which fits into a processor's cache."""
 
-_STEPS = 127
-"""Steps of 8 bits on each side of zero."""
-
 EXACT_VECTORS = 500_000
 """Vectors of one kind up to which all are compared, also where an index could find the nearest: 60,000 take 17 ms, and
 an index of pgvector 205 ms for any number (docs/decisions/0040)."""
@@ -120,7 +117,7 @@ def _in_steps(matrix: npt.NDArray[np.float16]) -> tuple[npt.NDArray[np.int8], np
     for start in range(0, len(matrix), BLOCK_ROWS):
         block = matrix[start : start + BLOCK_ROWS].astype(np.float32)
         largest = np.abs(block).max(axis=1)
-        scale = np.where(largest > 0, largest / _STEPS, 1.0).astype(np.float32)
+        scale = np.where(largest > 0, largest / 127, 1.0).astype(np.float32)  # steps of 8 bits on each side of zero
         scales[start : start + BLOCK_ROWS] = scale
         steps[start : start + BLOCK_ROWS] = np.rint(block / scale[:, None])
     return steps, scales

@@ -29,9 +29,6 @@ from satchel.types import EdgeType, Kind
 MOST_SEGMENTS = 8
 """Segments of one kind above which they are merged: each costs a look-up and a decode for every query term."""
 
-LARGEST_GONE_SHARE = 0.5
-"""Share of deleted documents above which a segment is rewritten."""
-
 LAST_SEGMENT = "last_segment"
 """`meta` key for the largest id that a segment ever had."""
 
@@ -53,7 +50,10 @@ class _Stopped(Exception):  # noqa: N818 - not a fault: another run merges
 
 
 def merge_segments(
-    connection: WriteConnection, should_stop: Callable[[], bool], gone_share: float = LARGEST_GONE_SHARE
+    # Share of deleted documents above which a segment is rewritten.
+    connection: WriteConnection,
+    should_stop: Callable[[], bool],
+    gone_share: float = 0.5,
 ) -> None:
     """Merge the segments of each kind where that is due, in the caller's transaction.
 
@@ -214,9 +214,6 @@ def _range_end(connection: WriteConnection, segments: Sequence[int], after: str)
 
 LONGEST_NAME_BYTES = 2_000
 """A longer name, which only a generated file has, is not stored as a definition or as the target of a relation."""
-
-_TEXT_COMPRESSION = 1
-"""zlib level: the fastest one already halves source text, and indexing time matters more than size."""
 
 
 @dataclass(slots=True)
@@ -478,7 +475,8 @@ def _document_row(entry: SegmentDocument, segment: int, position: int) -> tuple[
 
 def _text_row(entry: SegmentDocument) -> tuple[int, bytes]:
     document = entry.document
-    return entry.document_id, document.packed or zlib.compress(document.text.encode(), _TEXT_COMPRESSION)
+    # Zlib level: the fastest one already halves source text, and indexing time matters more than size.
+    return entry.document_id, document.packed or zlib.compress(document.text.encode(), 1)
 
 
 def _chunk_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:

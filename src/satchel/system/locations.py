@@ -20,9 +20,6 @@ from satchel.system import state_files
 from satchel.system.files import Skipped, SkipReason, escape_name, read_bytes
 from satchel.system.git import find_repository
 
-NAME_LENGTH = 40
-"""Maximum characters of a root's name in the name of its folder: recognisable, and far below the limit of 255 bytes."""
-
 EXPORT_SUFFIX = ".json"
 """The suffix of an export of notes, which is a root of its own if it is named explicitly."""
 
@@ -123,7 +120,9 @@ def memory_path(folders: Folders) -> Path:
 def _own_name(name: str, path: Path) -> str:
     """Return a readable, unique name for a path: `requests-3f0c9a...` with 16 hexadecimal digits of its path."""
     digest = blake2b(os.fsencode(path.resolve()), digest_size=8).hexdigest()
-    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:NAME_LENGTH]
+    # Maximum characters of a root's name in the name of its folder: recognisable, and far below the limit of 255
+    # bytes.
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:40]
     return f"{readable}-{digest}" if readable else digest
 
 
@@ -153,12 +152,6 @@ def home_of(places: Places) -> Path:
 
 
 REGISTRY_NAME = "workspaces.json"
-
-REGISTRY_BYTES = 4_000_000
-"""Maximum size of the registry: a thousand workspaces with paths of the greatest length."""
-
-HEAD_BYTES = 4_096
-"""Bytes of a JSON file that are searched for the keys of an export, which are before its nodes."""
 
 _ALIAS = re.compile(r"[^\W_][\w.-]{0,63}")
 _VAULT_MARK = ".obsidian"
@@ -242,7 +235,8 @@ class Registry:
 
     def _read(self) -> Mapping[str, Workspace]:
         try:
-            raw = read_bytes(self._folder, REGISTRY_NAME, limit=REGISTRY_BYTES).raw
+            # Maximum size of the registry: a thousand workspaces with paths of the greatest length.
+            raw = read_bytes(self._folder, REGISTRY_NAME, limit=4_000_000).raw
         except Skipped as skipped:
             if skipped.reason is SkipReason.VANISHED:
                 return {}
@@ -287,5 +281,6 @@ def _checked_type(root: Path, kind: WorkspaceType | None) -> WorkspaceType:
 def _looks_like_export(path: Path) -> bool:
     """Return whether a file begins with one of the keys of an export."""
     with path.open("rb") as file:
-        head = file.read(HEAD_BYTES)
+        # Bytes of a JSON file that are searched for the keys of an export, which are before its nodes.
+        head = file.read(4_096)
     return any(key in head for key in _EXPORT_KEYS)

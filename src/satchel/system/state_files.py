@@ -276,14 +276,11 @@ def _is_there(path: Path, descriptor: int) -> bool:
         return False
 
 
-_HOLDER_CHARACTERS = 200
-
-
 def _held_by(path: Path) -> str:
     try:
         holder = json.loads(path.read_text(encoding="utf-8"))
         since = time.strftime("%H:%M:%S", time.localtime(holder["since"]))
-        by = escape_name(f"process {holder['pid']} on {holder['host']}")[:_HOLDER_CHARACTERS]
+        by = escape_name(f"process {holder['pid']} on {holder['host']}")[:200]  # holder characters
         return f"the index is being built by {by} since {since}: try again soon"
     except (OSError, ValueError, LookupError, TypeError, OverflowError):  # not what we wrote
         return f"the index is being built by another process (lock {path}): try again soon"

@@ -18,9 +18,6 @@ from satchel.types import ShouldStop
 IDLE_SECONDS = 10.0
 """Time after which an idle thread ends."""
 
-MOST_SHARED = 32
-"""Threads of `in_thread` at once: a searcher of somebody else that hangs must not keep the others waiting."""
-
 Answer = TypeVar("Answer")
 
 
@@ -105,7 +102,8 @@ async def in_thread(function: Callable[..., Answer], *arguments: Any) -> Answer:
     return await asyncio.wrap_future(_SHARED.submit(copy_context().run, function, *arguments))
 
 
-_SHARED = Threads(MOST_SHARED)
+# Threads of `in_thread` at once: a searcher of somebody else that hangs must not keep the others waiting.
+_SHARED = Threads(32)
 
 
 def outside_loop(answer: Awaitable[Answer]) -> Answer:

@@ -146,9 +146,6 @@ def _item(item: ContextItem) -> dict[str, Any]:
 METHODS = ("situation", "assemble_situation")
 """Names of the method of an assembler, in `Satchel` and in `ContextAssembler`."""
 
-MOST_AT_ONCE = 4
-"""Limit of contexts that are assembled at once; others wait until their deadline."""
-
 Answer = TypeVar("Answer")
 
 Situation = Mapping[str, Any] | Callable[[str, Mapping[str, Any]], Mapping[str, Any] | None] | None
@@ -171,7 +168,7 @@ class CallContexts:
         self._method = _method_of(assembler)
         self._options = {} if max_tokens is None else {"max_tokens": _checked_budget(max_tokens)}
         self._deadline = _checked_deadline(deadline_seconds)
-        self._threads = Threads(MOST_AT_ONCE)
+        self._threads = Threads(4)  # limit of contexts that are assembled at once; others wait until their deadline
 
     def of(self, tool: str, params: Mapping[str, Any]) -> Any:
         """Return the context of a call; waits no longer than the deadline."""

@@ -173,9 +173,6 @@ class Access:
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
-DEFAULT_PORT = 80
-"""The port that a browser leaves out of Host and Origin."""
-
 
 _HOST = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 
@@ -207,7 +204,8 @@ def own_origins(host: str, port: int, others: Collection[str] = ()) -> Origins:
                 f"--allow-host {other!r} is not a host: write it as in context.example.org or 192.168.1.5:8123"
             )
     names = {*LOOPBACK_NAMES, bracketed(host).lower()}
-    ours = {f"{name}:{port}" for name in names} | (names if port == DEFAULT_PORT else set())
+    # The port that a browser leaves out of Host and Origin.
+    ours = {f"{name}:{port}" for name in names} | (names if port == 80 else set())
     further = {other.lower() for other in others}
     secure = {f"https://{other}" for other in further}
     return Origins(frozenset(ours | further), frozenset({f"http://{name}" for name in ours | further} | secure))

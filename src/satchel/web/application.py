@@ -40,9 +40,6 @@ from satchel.web.state import ServerState
 LOOPBACK_HOSTS = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 """Allowed values of Host by default, on any port."""
 
-MOST_SESSIONS = 200
-"""Sessions of clients of the older protocol; each uses a stream and some tasks."""
-
 
 @dataclass(frozen=True, slots=True)
 class Mounted:
@@ -86,13 +83,10 @@ def mcp_app(
             enable_dns_rebinding_protection=True, allowed_hosts=host_names, allowed_origins=allowed
         ),
         max_request_body_size=body_bytes or engine.settings.serve_body_bytes,
-        max_sessions=MOST_SESSIONS,
+        max_sessions=200,  # sessions of clients of the older protocol; each uses a stream and some tasks
         stateless=is_stateless,
     )
     return Mounted(StreamableHTTPASGIApp(manager), manager, runner)
-
-
-WRONG_METHOD = 405
 
 
 def application(
@@ -152,7 +146,7 @@ async def _openapi(_request: Request) -> Response:
 
 async def _said(_request: Request, error: Exception) -> Response:
     """Return an error of the router in the common shape."""
-    if isinstance(error, HTTPException) and error.status_code == WRONG_METHOD:
+    if isinstance(error, HTTPException) and error.status_code == 405:  # wrong method
         return answer(wrong_method((error.headers or {}).get("Allow", "").split(", ")))
     return answer(UNKNOWN_PAGE)
 

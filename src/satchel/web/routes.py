@@ -51,9 +51,6 @@ from satchel.web.state import ClientGoneError, RefusedError, ServerState
 VIEWS = ("status", "doctor", "memories", "experiences", "values")
 """Read-only operations that GET offers too."""
 
-LISTED_HOOKS = 200
-"""Entries of the hook log without a `limit`: a few days of work."""
-
 SHOWN_CHARACTERS = 60
 """Characters of a wrong value in a message."""
 
@@ -89,7 +86,8 @@ def records(engine: Satchel) -> Mapping[str, int]:
 async def hooks(request: Request) -> Response:
     """Return the hook log, newest last, as `satchel hook log --json` prints it."""
     shared: ServerState = request.app.state.served
-    limit = request.query_params.get("limit") or str(LISTED_HOOKS)
+    # Entries of the hook log without a `limit`: a few days of work.
+    limit = request.query_params.get("limit") or str(200)
     if not _COUNT.fullmatch(limit):
         shown = sanitize.line(limit, SHOWN_CHARACTERS)
         return answer(refusal_of(UsageError(f"limit is {shown!r}: give a whole number from 1 to 999999999")))

@@ -31,9 +31,6 @@ END_SECONDS = 5.0
 IDLE_SECONDS = 30
 """Seconds that a connection without a request is kept; the page opens a new one later."""
 
-HANGING_SECONDS = 15
-"""Seconds without a sign of life until a process counts as hung and is replaced: starting takes 1 to 5."""
-
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not listened on
 """Wildcard address -> the loopback address that a browser on this machine opens."""
 
@@ -89,7 +86,8 @@ def _config(app: Callable[..., object], drain_seconds: float, workers: int = 1) 
         backlog=BACKLOG,
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=math.ceil(drain_seconds),
-        timeout_worker_healthcheck=HANGING_SECONDS,
+        # Seconds without a sign of life until a process counts as hung and is replaced: starting takes 1 to 5.
+        timeout_worker_healthcheck=15,
     )
 
 

@@ -26,9 +26,6 @@ Answer = TypeVar("Answer")
 END_SECONDS = 0.5
 """Seconds for work to end after the connections did: indexing checks many times in that."""
 
-LOOKING_THREADS = 2
-"""Threads for operations without an index, so that they run while all others wait for one."""
-
 
 class RefusedError(Exception):
     """The request is not answered."""
@@ -74,7 +71,8 @@ class ServerState:
     def __init__(self, engine: Satchel) -> None:
         self.engine = engine
         self.indexing = Indexing()
-        self._asking, self._looking = Calls(engine.settings.serve_threads), Calls(LOOKING_THREADS)
+        # Threads for operations without an index, so that they run while all others wait for one.
+        self._asking, self._looking = Calls(engine.settings.serve_threads), Calls(2)
         self._index_run = Calls(1)
         self._calls = (self._asking, self._looking, self._index_run)
         self._first: asyncio.Task[None] | None = None

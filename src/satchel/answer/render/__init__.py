@@ -17,10 +17,6 @@ from satchel.types import ContextItem, Format, View
 
 __all__ = ["RenderRequest", "Stop", "body_parts", "render", "render_with_usage", "writer"]
 
-USAGE_TRIES = 3
-"""Most texts that are counted until the number in the footer is true: the first has as many digits as possible, the
-second nearly always the true number."""
-
 
 class FormatWriter(Protocol):
     """The module of one format. `JOIN` separates the items of a section, and sections."""
@@ -86,7 +82,9 @@ def render_with_usage(
     """
     body = "".join(body_parts(request, items, format))
     used = request.limit  # as many digits as the number may have
-    for _ in range(USAGE_TRIES if used else 0):
+    # Most texts that are counted until the number in the footer is true: the first has as many digits as possible,
+    # the second nearly always the true number.
+    for _ in range(3 if used else 0):
         text = body + writer(format).tail(request._replace(used=used), items)
         counted = count(text)
         if counted == used:

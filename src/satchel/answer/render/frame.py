@@ -34,24 +34,15 @@ WEAK = "nothing here answers this well; the best few are shown"
 LEAST_FILES = 3
 """Fewest listed files: fewer are seen at a glance, and a list with room for fewer is left out."""
 
-FILES_LISTED = 8
-"""Most files in the list; later ones help little if the best did not."""
-
 LIST_SHARE = 0.01
 """Largest share of the budget for the list of files: a quarter of what all headings and labels may use in 4,000
 tokens."""
-
-WORD_CHARACTERS = 40
-"""Most characters of a word that is listed as not found."""
 
 SOURCES_SHOWN = 10
 """Entries of the sources footer, from the first specification; the others are counted."""
 
 OMISSIONS_SHOWN = 1
 """Omissions that are named with their handles, the best first; the others are counted."""
-
-OMISSIONS_ROOM = 60
-"""Characters of the named omissions: with label, handles and number at most 60 tokens for ordinary paths."""
 
 CONTINUED = "more of"
 """Marks a place in a long function that is shown in part: its handle leads to what is left of the function."""
@@ -70,8 +61,6 @@ QUERY_SHOWN = 200
 
 NO_HANDLE = "-"
 """Replaces the handle of an item that cannot be expanded, such as a situation that the caller described."""
-
-REASONS_SHOWN = 1
 
 _REASONS: Mapping[str, tuple[str, float]] = {
     "trace": ("trace", 0.0),
@@ -183,7 +172,8 @@ def notice(request: RenderRequest) -> str:
 
 def head_notes(request: RenderRequest) -> list[FooterNote]:
     """Return the notes after the notice: workspaces, words that occur nowhere, a weak match, and the call sites."""
-    words = tuple(quote(clean_field(word, WORD_CHARACTERS)) for word in request.not_found)
+    # Most characters of a word that is listed as not found.
+    words = tuple(quote(clean_field(word, 40)) for word in request.not_found)
     every = (
         FooterNote("workspaces", "Paths begin with their workspace", request.workspaces, separator=", "),
         FooterNote("not_found", "Not found here", words, separator=", "),
@@ -209,7 +199,8 @@ def overview_lines(request: RenderRequest, items: Sequence[ContextItem]) -> list
     files = [item for item in items if file_path(item)]
     if not request.overview or request.is_numbered or request.view is not View.SECTIONS or len(files) < LEAST_FILES:
         return []
-    entries = [_file_entry(rank, item) for rank, item in enumerate(files[:FILES_LISTED], 1)]
+    # Most files in the list; later ones help little if the best did not.
+    entries = [_file_entry(rank, item) for rank, item in enumerate(files[:8], 1)]
     rows = _fitted(entries, request.limit * LIST_SHARE * CHARACTERS_PER_TOKEN if request.limit else float("inf"))
     if len(rows) < LEAST_FILES:
         return []
@@ -230,7 +221,7 @@ def _file_entry(rank: int, item: ContextItem) -> tuple[str, str]:
 def _reason(item: ContextItem) -> str:
     strength = {signal.name: signal.value for signal in item.signals}
     reasons = [word for name, (word, least) in _REASONS.items() if strength.get(name, -1.0) >= least]
-    return ", ".join(reasons[:REASONS_SHOWN]) or _USUAL_REASON
+    return ", ".join(reasons[:1]) or _USUAL_REASON  # reasons shown
 
 
 def _fitted(entries: Sequence[tuple[str, str]], room: float) -> list[str]:
@@ -415,7 +406,8 @@ def shown_before_entry(one: ShownBefore) -> str:
 def _omission_entries(overflow: Sequence[Omission]) -> tuple[str, ...]:
     """Return the best few with their handles: `src/a.py:10-24 Reader.read a2b3c4d5`, or without the name."""
     entries = list(map(_omission_entry, overflow[:OMISSIONS_SHOWN]))
-    return tuple(_fitted(entries, OMISSIONS_ROOM) or (entries[0][:1] if entries else ()))
+    # Characters of the named omissions: with label, handles and number at most 60 tokens for ordinary paths.
+    return tuple(_fitted(entries, 60) or (entries[0][:1] if entries else ()))
 
 
 def _omission_entry(omission: Omission) -> tuple[str, str]:
@@ -444,9 +436,6 @@ def failure_entry(failure: Failure) -> str:
     return quote(f"{message} ({failure.hint})" if failure.hint else message)
 
 
-SITES_SHARE = 0.15
-"""Share of the budget for these lines: some forty files in 4,000 tokens."""
-
 LINES_SHOWN = 10
 """Lines named for each file; the others are counted, because a long list of calls in a test file does not help."""
 
@@ -461,7 +450,7 @@ def call_site_lines(listing: Sequence[Listed], counter: TokenCounter, max_tokens
 
     Definitions share the room; files without room are counted: `and 7 more in 3 files`.
     """
-    room = max_tokens * SITES_SHARE
+    room = max_tokens * 0.15  # share of the budget for these lines: some forty files in 4,000 tokens
     lines: list[str] = []
     for number, target in enumerate(listing):
         own = _within(target, counter, room / (len(listing) - number))

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from satchel.guidance.instructions import Applied
     from satchel.safety.trust import TrustMark
 
-DIFFERS = 1
-
 MOST_BYTES = 200_000_000
 """Bytes read of a saved answer: the largest budget gives less."""
 
@@ -172,7 +170,7 @@ def replay_command(invocation: Invocation, arguments: dict[str, Any], *, file: P
         streams.write_text(answered.text)
     for note in answered.notes:
         streams.note(note, color=invocation.color)
-    return DIFFERS if answered.notes else 0
+    return 1 if answered.notes else 0  # differs
 
 
 def read_saved(file: Path) -> tuple[dict[str, Any], int | None]:

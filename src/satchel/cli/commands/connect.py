@@ -126,8 +126,6 @@ EVENTS = ("session-start", "prompt", "after-tool", "before-compaction", "session
 
 ENABLED = "hooks.enabled"
 
-FEW_ENTRIES = 20
-
 
 @group("hook", context_settings={**HELP_OPTIONS, "max_content_width": 100}, invoke_without_command=True,
              subcommand_metavar="EVENT | log | on | off",
@@ -151,7 +149,7 @@ def hook_command(context: click.Context) -> None:
     "--limit",
     "most",
     type=click.IntRange(min=1),
-    default=FEW_ENTRIES,
+    default=20,
     metavar="N",
     help="The newest N events (20).",
 )

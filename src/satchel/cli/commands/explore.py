@@ -88,9 +88,6 @@ def author_lines(rows: list[Author]) -> list[str]:
     return plain_lines(columns, cells) if cells else []
 
 
-MOST_BROKEN = 3
-"""Most broken links named in the text; `--json` has more."""
-
 HEAD_CHARACTERS = 10
 """Characters of a commit id: unique in any usual repository."""
 
@@ -136,7 +133,8 @@ def broken_text(status: Status) -> str:
     """Return the number of links without a note, and the first of them."""
     if not status.broken_links:
         return ""
-    named = [f"{note} -> {clean_field(link)}" for note, link in status.broken_examples[:MOST_BROKEN]]
+    # Most broken links named in the text; `--json` has more.
+    named = [f"{note} -> {clean_field(link)}" for note, link in status.broken_examples[:3]]
     more = ", ..." if status.broken_links > len(named) else ""
     return f"{status.broken_links:,}: {', '.join(named)}{more}"
 

@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from satchel.engine import Satchel
     from satchel.web.access import Access, Origins, UserTokens
 
-HIGHEST_PORT = 65_535
-
-MOST_WORKERS = 64
-
 FAILED = 1
 
 
@@ -36,7 +32,7 @@ FAILED = 1
 @click.option("--host", default="127.0.0.1", metavar="HOST", show_default=True, help="The address to listen on.")
 @click.option(
     "--port",
-    type=click.IntRange(0, HIGHEST_PORT),
+    type=click.IntRange(0, 65_535),  # highest port
     default=0,
     metavar="N",
     show_default=True,
@@ -57,7 +53,7 @@ FAILED = 1
 )
 @click.option(
     "--workers",
-    type=click.IntRange(1, MOST_WORKERS),
+    type=click.IntRange(1, 64),  # most workers
     default=1,
     metavar="N",
     show_default=True,

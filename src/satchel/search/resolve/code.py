@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 _INDENTED_IMPORT = re.compile(rb"^[ \t]+(?:from|import|use)\b.*$", re.MULTILINE)
 
-MOST_DEFINED = 1_000
-"""A name that more chunks define (`String`, `Reset` of generated code) is resolved by its own file alone."""
-
 
 class CodeDefinition(NamedTuple):
     """A name that a file defines. `row` is its chunk, `owner` the qualified name around it."""
@@ -208,7 +205,8 @@ class Code:
     def defined(self, name: str) -> tuple[CodeDefinition, ...]:
         """Return everything of this unqualified name, by path and line."""
         if name not in self._defined:
-            rows = self.store.definitions([name], most=MOST_DEFINED)
+            # A name that more chunks define (`String`, `Reset` of generated code) is resolved by its own file alone.
+            rows = self.store.definitions([name], most=1_000)
             self.load(row.row for row in rows)
             definitions = list(self._gone[name])
             for row in rows:

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-MOST_CLEAR = 3
-"""In a language without imports by name (C, Ruby, PHP) a bare name means its definitions if so few."""
-
 _IMPLICIT_SELF = frozenset({"java", "csharp", "cpp", "ruby"})
 _LOOSE = frozenset({"c", "cpp", "csharp", "ruby", "php", "bash"})
 _COMMON = frozenset({
@@ -120,7 +117,8 @@ class Names(ValueLookup):
         if language in _LOOSE:
             own = [one for one in self.code.defined(name) if group_of(one.language) == group_of(language)]
             own = [one for one in own if one.path == file.path] or own
-            return tuple(own) if 0 < len({one.key for one in own}) <= MOST_CLEAR else ()
+            # In a language without imports by name (C, Ruby, PHP) a bare name means its definitions if so few.
+            return tuple(own) if 0 < len({one.key for one in own}) <= 3 else ()
         return (OUTSIDE,)
 
     def _of_package(self, file: SourceFile, name: str) -> Entities:

@@ -49,9 +49,6 @@ _TYPES = frozenset({"function_type", "constructor_type", "call_signature", "func
 
 SCOPES = FUNCTIONS | CLASSES | _MODULES | _TYPES
 
-SHORT_STATEMENT = 8
-"""Lines up to which a statement is shown around a call in it."""
-
 _DECLARED = frozenset({
     *SCOPES, "type_spec", "type_alias", "type_alias_declaration", "macro_definition", "enum_item", "union_item",
     "const_item", "static_item", "type_item", "function_signature", "function_signature_item",
@@ -290,7 +287,8 @@ def _top_level(text: str, separator: str) -> Iterator[str]:
 def statement_of(node: Node) -> tuple[int, int]:
     """Return the first and the last line of the largest statement or block around a node that is short."""
     while (around := node.parent) is not None and around.type not in SCOPES:
-        if around.end_point[0] - around.start_point[0] >= SHORT_STATEMENT:
+        # Lines up to which a statement is shown around a call in it.
+        if around.end_point[0] - around.start_point[0] >= 8:
             break
         node = around
     return node.start_point[0] + 1, node.end_point[0] + 1

@@ -44,12 +44,6 @@ from satchel.types import EdgeType, Import
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MOST_STEPS = 12
-"""Most nested lookups: `a().b.c().d` needs 8. An expression that needs more is not resolved."""
-
-MOST_BASES = 12
-"""Most levels of base classes in which a field is searched."""
-
 _SELF = frozenset({"self", "cls", "this", "Self", "static"})
 _SUPER = frozenset({"super", "parent", "base"})
 _PASSING = frozenset({
@@ -144,7 +138,8 @@ class ValueLookup(ABC):
         """Return the answer for a node, computed the first time; empty for a node that depends on itself."""
         key = (what, file.path, node.start_byte, node.end_byte)
         if key not in self._answers:
-            if self._steps >= MOST_STEPS:
+            # Most nested lookups: `a().b.c().d` needs 8. An expression that needs more is not resolved.
+            if self._steps >= 12:
                 return ()
             self._answers[key] = ()
             self._steps += 1
@@ -293,7 +288,8 @@ class ValueLookup(ABC):
 
     def field(self, owner: Entity, name: str, depth: int = 0) -> Entities:
         """Return the type of a field by its declaration or by what is assigned to it in its class."""
-        if not isinstance(owner, CodeDefinition) or depth > MOST_BASES:
+        # Most levels of base classes in which a field is searched.
+        if not isinstance(owner, CodeDefinition) or depth > 12:
             return ()
         if any(one for one in self._own_members(owner, name) if self.code.is_function(one)):
             return ()

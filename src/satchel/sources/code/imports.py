@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 Binding = tuple[str, tuple[str, ...]]
 Reader = Callable[["Node", "ImportSource"], Iterator[Binding]]
 
-MAX_NAMES = 200
-"""Most names of one import."""
-
 
 def read_imports(findings: SyntaxFindings) -> list[Import]:
     """Return the imports of a file in line order; a statement that names several modules gives one for each."""
@@ -27,7 +24,7 @@ def read_imports(findings: SyntaxFindings) -> list[Import]:
     for _, node in sorted(findings.imports.items()):
         start, end = node.start_point[0] + 1, node.end_point[0] + (1 if node.end_point[1] else 0)
         for target, names in reader(node, source):
-            imports.append(Import(target, names[:MAX_NAMES], start, end))
+            imports.append(Import(target, names[:200], start, end))  # most names of one import
     return imports
 
 

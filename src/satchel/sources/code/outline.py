@@ -50,9 +50,6 @@ def signature(findings: SyntaxFindings, declaration: Declaration) -> str:
     return text[: MAX_SIGNATURE - 3].rsplit(None, 1)[0] + "..."
 
 
-MAX_OWNER = 300
-"""Longest owner in characters: names that nest without end would grow with the square of the file."""
-
 _CLOSER = re.compile(rb"\s*(?:(?:[)\]}]+[;,)]*|end)\s*(?:(?://|#|/\*).*)?)?\s*")
 
 
@@ -79,7 +76,8 @@ def nesting(findings: SyntaxFindings) -> list[Declaration]:
         if parent is not None:
             declaration.parent = parent
             declaration.in_function = parent.mark is marks.FUNCTION or parent.in_function
-            names = (parent.qualified[:MAX_OWNER], declaration.owner)
+            # Longest owner in characters: names that nest without end would grow with the square of the file.
+            names = (parent.qualified[:300], declaration.owner)
             declaration.owner = ".".join(name for name in names if name)
         if declaration.in_function and declaration.mark is marks.CONSTANT:
             continue

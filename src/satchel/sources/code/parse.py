@@ -65,12 +65,6 @@ def _follow(branches: list[tuple[bool, bool]], word: bytes, *, is_false: bool) -
 BRACED = frozenset({"c", "cpp", "csharp", "go", "java", "javascript", "php", "rust", "tsx", "typescript"})
 """Languages whose blocks end with a brace in the column where they began."""
 
-MAX_BLOCKS = 2_000
-"""Most blocks read again in one file, about 0.1 ms each."""
-
-_MAX_HEADER = 3
-"""Rows from the start of a block within which the declaration that owns it begins."""
-
 _START = re.compile(rb"[A-Za-z_@](?!\w*[ \t]*:(?!:))")
 _BEFORE_START = re.compile(rb"\s*\Z|[})#]|\s*(?://|\*|/\*)|.*\*/\s*\Z")
 
@@ -88,7 +82,7 @@ class _Block(NamedTuple):
 
 def recover(findings: SyntaxFindings, read: Read) -> None:
     """Read the blocks again that no declaration covers, or a broken one from somewhere else."""
-    bad = list(_bad_blocks(findings))[:MAX_BLOCKS]
+    bad = list(_bad_blocks(findings))[:2_000]  # most blocks read again in one file, about 0.1 ms each
     declared = sorted((one.name_row, offset) for offset, one in findings.declarations.items())
     for block in bad:
         start, end = (bisect_left(declared, (row, -1)) for row in (block.first, block.last + 1))
@@ -148,7 +142,8 @@ def _stretch(findings: SyntaxFindings, block: _Block) -> None:
     for one in reversed(findings.declarations.values()):
         if not block.first <= one.name_row <= block.last:
             break
-        is_first = one.mark <= Mark.MODULE and one.first_row < block.first + _MAX_HEADER
+        # Rows from the start of a block within which the declaration that owns it begins.
+        is_first = one.mark <= Mark.MODULE and one.first_row < block.first + 3
         if is_first and (owner is None or (one.start, -one.end) < (owner.start, -owner.end)):
             owner = one
     if owner is not None:
@@ -172,12 +167,6 @@ PARSE_SECONDS = 3.0
 """Wall time for a file, and as much again for each further megabyte, where steps are few but endless. Usual code
 needs 0.1 to 0.2 s a megabyte, so that only a hopeless file on a busy machine ends here."""
 
-_TICKS_PER_LOOK = 64
-"""Progress reports between two looks at the clock: 2 ms apart in usual code."""
-
-_EMBEDDED_ROUNDS = 3
-"""Maximum depth of nested macros with items: `cfg_net! { cfg_unix! { fn a() {} } }` needs 2."""
-
 _PREPROCESSED = frozenset({"c", "cpp"})
 
 _WORD = re.compile(rb"\w")
@@ -196,7 +185,8 @@ class _Budget:
     def is_spent(self, _: int, __: bool) -> bool:
         """Called by the parser with its position and whether it met an error; true stops it."""
         self._ticks -= 1
-        return self._ticks < 0 or (self._ticks % _TICKS_PER_LOOK == 0 and monotonic() > self._deadline)
+        # Progress reports between two looks at the clock: 2 ms apart in usual code.
+        return self._ticks < 0 or (self._ticks % 64 == 0 and monotonic() > self._deadline)
 
 
 def find(source: bytes, language: str, grammar: Grammar) -> SyntaxFindings | None:
@@ -307,7 +297,7 @@ def _read_embedded(parser: Parser, grammar: Grammar, findings: SyntaxFindings, b
     """Read the items inside macros: the same text again, only their insides, so that offsets stay true."""
     from tree_sitter import Point, Range
 
-    for _ in range(_EMBEDDED_ROUNDS):
+    for _ in range(3):  # maximum depth of nested macros with items: `cfg_net! { cfg_unix! { fn a() {} } }` needs 2
         nodes, findings.embedded = findings.embedded, []
         ranges = [
             Range(

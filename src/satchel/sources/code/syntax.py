@@ -60,13 +60,6 @@ def _path(text: str) -> str:
 
 Captures = Mapping[str, Sequence["Node"]]
 
-MAX_DEPTH = 1_000
-"""Deepest tree level at which a pattern may start. Beyond it each step of the query costs as much as the level:
-100,000 open brackets took 12 s, 1,000 take a few milliseconds. Code written by people stays below 300."""
-
-_DECLARATOR_STEPS = 50
-"""Maximum depth of the name in a C declarator: `int (*(*f)(void))[3]` needs 6."""
-
 
 @dataclass(slots=True)
 class Declaration:
@@ -148,7 +141,9 @@ def collect(tree: Tree, grammar: Grammar, findings: SyntaxFindings) -> None:
     from tree_sitter import QueryCursor
 
     cursor = QueryCursor(grammar.query)
-    cursor.set_max_start_depth(MAX_DEPTH)
+    # Deepest tree level at which a pattern may start. Beyond it each step of the query costs as much as the level:
+    # 100,000 open brackets took 12 s, 1,000 take a few milliseconds. Code written by people stays below 300.
+    cursor.set_max_start_depth(1_000)
     meanings, conditions = grammar.marks, grammar.conditions
     call, source, references, kind = marks.CALL, findings.source, findings.references, EdgeType.CALLS
     for pattern, captures in cursor.matches(tree.root_node):
@@ -208,7 +203,7 @@ def _declare(findings: SyntaxFindings, mark: Mark, captures: Captures) -> None:
 
 def _innermost(node: Node) -> Node:
     """Return the name inside a C declarator: `shape_new` of `*shape_new(int x)`."""
-    for _ in range(_DECLARATOR_STEPS):
+    for _ in range(50):  # maximum depth of the name in a C declarator: `int (*(*f)(void))[3]` needs 6
         inner = node.child_by_field_name("declarator")
         if inner is None and node.type in {"parenthesized_declarator", "reference_declarator"}:
             inner = node.named_child(node.named_child_count - 1)

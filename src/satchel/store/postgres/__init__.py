@@ -21,14 +21,8 @@ from satchel.store.segments import DamagedWordsError
 if TYPE_CHECKING:
     from satchel.store.writer import Writer
 
-WAIT_MS = 10_000
-"""A writer waits this long for the transaction of another process, and a reader for a free connection."""
-
 CACHED_BYTES = 64_000_000
 """Rows of one revision that a process keeps: the words of some thousand different questions."""
-
-BATCH_ROWS = 2_000
-"""Rows that are copied at once: some megabytes of texts."""
 
 ASIDE = ".damaged"
 """Suffix of the name of a damaged root that was put aside; the next one replaces it."""
@@ -57,7 +51,8 @@ class PostgresStore(DatabaseStore):
         *,
         disposable: bool = False,
         is_shared: bool = False,
-        timeout_ms: int = WAIT_MS,
+        # A writer waits this long for the transaction of another process, and a reader for a free connection.
+        timeout_ms: int = 10_000,
         workspaces: Sequence[str] | None = None,
     ) -> None:
         super().__init__(disposable=disposable, workspaces=workspaces)
@@ -195,7 +190,7 @@ class PostgresStore(DatabaseStore):
             for table in TABLES:
                 with connection.raw.cursor("rows", binary=True) as cursor:
                     cursor.execute(f"SELECT * FROM {table}".encode())
-                    while rows := cursor.fetchmany(BATCH_ROWS):
+                    while rows := cursor.fetchmany(2_000):  # rows that are copied at once: some megabytes of texts
                         yield table, rows
 
     def fill(self, tables: Iterable[tuple[str, list[Row]]]) -> None:

@@ -23,9 +23,6 @@ OLDEST_SERVER = 150_000
 MOST_CONNECTIONS = 8
 """Connections of one process to one root: a server of answers asks with four threads, and a writer is one more."""
 
-MOST_IDLE = 2
-"""Connections that stay open while nobody asks: a server has some hundred for everybody."""
-
 CONNECT_SECONDS = 5
 STATEMENT_SECONDS = 60
 """A statement that takes longer is stopped: the longest ones merge words, in steps of a tenth of a second."""
@@ -253,7 +250,8 @@ class Server:
             connection.end()
         with self._guard:
             is_clean = connection.raw.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
-            keep = is_clean and len(self._idle) < MOST_IDLE and not (self._any and connection.is_read_only)
+            # Connections that stay open while nobody asks: a server has some hundred for everybody.
+            keep = is_clean and len(self._idle) < 2 and not (self._any and connection.is_read_only)
             self.losses += connection.raw.closed
             if keep:
                 self._idle.append(connection)

@@ -96,9 +96,6 @@ def migrate(connection: apsw.Connection) -> None:
 BUSY_TIMEOUT_MS = 10_000
 """A statement waits this long for the transaction of another process."""
 
-CACHE_TIMEOUT_MS = 200
-"""A cache that is busy for longer is not used."""
-
 DAMAGED_SUFFIX = ".damaged"
 """Suffix of a damaged store file that was put aside. The next one replaces it, so that they do not pile up."""
 
@@ -116,8 +113,6 @@ _FILE_MODE = 0o600
 _JOURNALS = ("-wal", "-shm")
 OPENING_ATTEMPTS = 25
 """Attempts to open a file while other processes remove it, or set up the same new one."""
-
-OPENING_PAUSE_SECONDS = 0.02
 
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 _OWN_TABLES = frozenset(("meta", "documents", "segments", "postings"))
@@ -147,7 +142,7 @@ def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT
             waited_ms = (time.monotonic() - started) * 1000
             if waited_ms >= timeout_ms or attempt == OPENING_ATTEMPTS - 1:
                 raise LockedError(f"another process holds {path}: try again when it is done") from error
-            time.sleep(OPENING_PAUSE_SECONDS)
+            time.sleep(0.02)  # opening pause seconds
         except _DAMAGE as error:
             raise DamagedStoreError(f"the store {path} is damaged: {error}") from error
         except apsw.Error as error:
@@ -392,7 +387,7 @@ def _open_cache(path: Path, version: int, schema: str) -> apsw.Connection:
     make_folder(path.parent)
     connection = apsw.Connection(str(path))
     try:
-        connection.set_busy_timeout(CACHE_TIMEOUT_MS)
+        connection.set_busy_timeout(200)  # a cache that is busy for longer is not used
         connection.pragma("journal_mode", "wal")
         connection.pragma("synchronous", "off")
         if connection.pragma("user_version") != version:
