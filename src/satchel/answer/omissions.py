@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from satchel.answer.candidates import Candidate
 from satchel.answer.fill_policy import VALUE_RANGE
@@ -12,12 +13,15 @@ from satchel.answer.items import rest_of
 from satchel.answer.packing import BUDGET, FRAMES, Packing
 from satchel.answer.render.labels import quote
 from satchel.answer.sections import MOST_OMISSIONS, Section, priority
-from satchel.answer.source_lines import Lines
+from satchel.answer.source_lines import COMMENT, Lines
 from satchel.answer.truncation import matches
 from satchel.safety.sanitize import clean_field, plain_name
 from satchel.safety.trust import handle
 from satchel.search.chunks import GIVEN_ORIGIN
 from satchel.types import Detail, Format, Omission, Range
+
+if TYPE_CHECKING:
+    from satchel.answer.hops import Hop
 
 
 def left_out(packing: Packing) -> int:
@@ -50,36 +54,46 @@ def omissions(packing: Packing, used: int) -> tuple[Omission, ...]:
     )
 
 
-def places(packing: Packing, terms: AbstractSet[str], most: int) -> tuple[str, ...]:
-    """Return the best places of files that are not shown: `src/a.py:10-24 Reader.read: 12 def read(self): a2b3c4d5`.
+def places(packing: Packing, terms: AbstractSet[str], most: int, hops: Sequence[Hop] = ()) -> tuple[str, ...]:
+    """Return the best places that are not shown: `src/a.py:10-24 Reader.read: 12 def read(self): a2b3c4d5`.
 
-    Each has its range, its name, its line that matches best, and its handle; the best place is first.
+    Each has its range, its name, its line that matches best, and its handle; `hops` are first, then the best place.
     """
     waiting = [(section, candidate) for section in packing.rejected for candidate in packing.remaining(section)]
     waiting.sort(key=lambda pair: (-pair[1].value, pair[1].chunk.id, pair[1].place))
     least = max((section.highest_value for section in packing.rejected), default=0.0) - VALUE_RANGE
     seen = {candidate.chunk.id for candidate in packing.shown}
-    rows: list[str] = []
-    for section, candidate in waiting if most else ():
+    rows = [_row(hop.path, (hop.start, hop.end), hop.name, hop.line, hop.text, hop.why) for hop in hops[:most]]
+    for section, candidate in waiting if most > len(rows) else ():
         lines = section.lines.get(candidate.group)
         if lines is None or candidate.chunk.id in seen or candidate.value < least or not candidate.steps:
             continue
         seen.add(candidate.chunk.id)
-        rows.append(_place(packing, section, candidate, lines, terms))
+        omission = omission_of(packing, section, candidate, 0)
+        if any(hop.path == omission.path and omission.start <= hop.line <= omission.end for hop in hops):
+            continue
+        rows.append(_place(omission, lines, terms))
         if len(rows) == most:
             break
     return tuple(rows)
 
 
-def _place(packing: Packing, section: Section, candidate: Candidate, lines: Lines, terms: AbstractSet[str]) -> str:
-    omission = omission_of(packing, section, candidate, 0)
+def _place(omission: Omission, lines: Lines, terms: AbstractSet[str]) -> str:
     texts = lines.lines[omission.start - 1 : omission.end]
     gains = matches(texts, terms)
-    best = max(range(len(texts)), key=lambda index: (gains[index], bool(texts[index].strip()), -index))
-    line = clean_field(texts[best].strip(), 90)  # most characters of the best line of a place
-    name = f" {plain_name(omission.title)}" if omission.title not in ("", omission.path) else ""
-    place = quote(f"{omission.path}:{omission.start}-{omission.end}{name}")
-    return f"{place}: {omission.start + best} {line} {omission.handle}".rstrip()
+    remarks = [COMMENT.match(text) is not None or not text.strip() for text in texts]
+    best = max(range(len(texts)), key=lambda index: (gains[index] - remarks[index], not remarks[index], -index))
+    name = omission.title if omission.title != omission.path else ""
+    span = (omission.start, omission.end)
+    return f"{_row(omission.path, span, name, omission.start + best, texts[best])} {omission.handle}".rstrip()
+
+
+def _row(path: str, span: Range, name: str, number: int, line: str, why: str = "") -> str:
+    text = clean_field(line.strip(), 90)  # most characters of the best line of a place
+    if span[0] == span[1]:
+        return f"{why} {quote(f'{path}:{number}')} {text}".lstrip()
+    named = f" {plain_name(name)}" if name else ""
+    return f"{why} {quote(f'{path}:{span[0]}-{span[1]}{named}')}: {number} {text}".lstrip()
 
 
 def listed(packing: Packing) -> Iterator[tuple[Section, Candidate]]:

@@ -12,6 +12,7 @@ from satchel.answer.fill_policy import fill_policy, is_weak_match, shares_budget
 from satchel.answer.inputs import sections_of
 from satchel.answer.items import counted_items
 from satchel.answer.pins import find_pins, with_pins
+from satchel.answer.plans import written_names
 from satchel.answer.render.frame import call_site_lines
 from satchel.answer.request import AssembleRequest
 from satchel.answer.search import Searched, Workbench, search
@@ -69,6 +70,11 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
         from satchel.answer.shapes import with_related  # here, because few questions ask for it
 
         relate = partial(with_related, bench=bench)
+    look = None
+    if request.places and Kind.CODE in {section.kind for section in sections}:
+        from satchel.answer.hops import Hops  # here, because readers without tools have no places
+
+        look = Hops(bench, searched.terms, written_names(searched.findings.query))
     return Filling(
         request,
         bench,
@@ -79,6 +85,7 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
         policy,
         relate,
         searched.terms,
+        look,
     )
 
 

@@ -260,7 +260,7 @@ def outline_of(lines: Lines, *, is_note: bool = False) -> Outline:
         return Outline("", (), parsed=False)
 
 
-_COMMENT = re.compile(
+COMMENT = re.compile(
     r"\s*(?://|/?\*(?![\w*(])|/\*|#(?![!\[]|(?:include|define|if|ifdef|ifndef|else|elif|endif|undef|pragma)\b)|--\s|;;)"
 )
 _DOC_STRING = re.compile(r"\s*[rRbBuUfF]{0,2}(\"{3}|'{3})")
@@ -288,7 +288,7 @@ def _end_of_prose(lines: Sequence[str], first: int) -> int:
     opening = _DOC_STRING.match(lines[first])
     if opening is None:
         end = first
-        while end < len(lines) and _COMMENT.match(lines[end]):
+        while end < len(lines) and COMMENT.match(lines[end]):
             end += 1
         return end if end > first else 0
     if lines[first].count(opening[1]) > 1:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from satchel.answer.fill_policy import FILL, ITEM_SHARE, LEAST_SHORT, VALUE_RANGE, FillPolicy
 from satchel.answer.groups import Group
@@ -37,6 +37,9 @@ from satchel.types import (
     Trust,
     Usage,
 )
+
+if TYPE_CHECKING:
+    from satchel.answer.hops import Hop
 
 LEAST_NAMED = 1_000
 """Smallest budget (tokens) whose footer names the best omission."""
@@ -91,6 +94,9 @@ class Fitted(NamedTuple):
     places: int = 0
 
 
+Look = Callable[[Packing], Sequence["Hop"]]
+"""Returns places to look at next: what the shown lines use, and what the question names."""
+
 Relate = Callable[[Sequence[ContextItem], Packing], Sequence[ContextItem]]
 """Returns the items with the neighbours of what they show."""
 
@@ -99,7 +105,7 @@ class Filling(NamedTuple):
     """All that decides what an answer shows.
 
     `sent` are references to what the session has; the neighbours that `relate` adds are named as far as they fit.
-    `terms` are those of the question.
+    `terms` are those of the question; `look` finds places to look at next.
     """
 
     request: AssembleRequest
@@ -111,6 +117,7 @@ class Filling(NamedTuple):
     policy: FillPolicy = FILL
     relate: Relate | None = None
     terms: AbstractSet[str] = frozenset()
+    look: Look | None = None
 
     @property
     def tokens(self) -> TokenCounter:
@@ -197,6 +204,7 @@ class _Page:
     def __init__(self, filling: Filling, frame: RenderRequest) -> None:
         self._filling, self._frame = filling, frame
         self._built: dict[Group, ContextItem] = {}
+        self._hops: dict[tuple[Group, ...], Sequence[Hop]] = {}
 
     def within(self, packing: Packing, room: int, limit: int) -> Fitted:
         """Return the text of at most `limit` tokens; `room` is what its items may take by estimate.
@@ -245,7 +253,7 @@ class _Page:
     ) -> Fitted:
         """Return the text of what is packed; of `changed` items, with the names of so many `related` definitions.
 
-        Without `most_places` as many places are named as the request has.
+        Without `most_places` as many places are named as the request has, and all places to look at next.
         """
         filling, request = self._filling, self._filling.request
         items = changed or build_items(packing, filling.marking.key, self._built)
@@ -255,8 +263,9 @@ class _Page:
         if not stopped and shortened([one for one in items if not policy.is_strict or one.source == Kind.CONTEXT]):
             stopped = BUDGET  # given results and guidance are shortened for lack of room only
         shown = summarised(self._frame, items, packing) if request.show_meta else self._frame
-        most = request.places if most_places is None else most_places
-        shown = shown._replace(related=related, places=places(packing, filling.terms, most))
+        hops = self._next(packing)
+        most = request.places + len(hops) if most_places is None else most_places
+        shown = shown._replace(related=related, places=places(packing, filling.terms, most, hops))
         if request.max_tokens >= 300:  # smallest budget (tokens) whose footer states the tokens used
             omitted = list(listed(packing)) if request.max_tokens >= LEAST_NAMED else []
             count = 0 if request.places else OMISSIONS_SHOWN
@@ -266,6 +275,18 @@ class _Page:
             shown = shown._replace(limit=request.max_tokens, stopped=stop, overflow=named, overflow_more=more)
         text, used = render_with_usage(shown, items, request.format, filling.tokens.count)
         return Fitted(packing, text, used, tuple(items), stopped, places=len(shown.places))
+
+    def _next(self, packing: Packing) -> Sequence[Hop]:
+        """Return the places to look at next, found once for the same items."""
+        look, shown = (
+            self._filling.look,
+            tuple(group for groups in packing.groups.values() for group in groups.values()),
+        )
+        if look is None or not self._filling.request.places:
+            return ()
+        if shown not in self._hops:
+            self._hops[shown] = look(packing)
+        return self._hops[shown]
 
     def _cut(self, packing: Packing, fitted: Fitted, limit: int) -> Fitted:
         while (over := fitted.used - limit) > 0:

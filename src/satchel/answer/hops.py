@@ -1,0 +1,178 @@
+"""One hop from what an answer shows: what its lines use, its only caller, and the names of the question.
+
+A name is followed only where import, class or type tell what it means, never by the bare name alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from satchel import text as words
+from satchel.answer.candidates import Candidate
+from satchel.answer.groups import subtract
+from satchel.answer.packing import Packing
+from satchel.answer.search import Workbench
+from satchel.answer.source_lines import Lines, Unreadable
+from satchel.search.relations import Relations
+from satchel.search.resolve.code import CodeDefinition, SourceFile
+from satchel.search.resolve.syntax import LEAVES
+from satchel.sources.roles import is_secondary
+from satchel.types import Kind, Range, Role
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+FOLLOWED = 2
+"""Shown definitions whose names are followed, the best ones."""
+
+MOST_USED, MOST_ALIKE, MOST_NAMES = 3, 20, 40
+"""Places of used definitions in an answer, definitions that share a followed name, and names that are followed."""
+
+SHORT = 12
+"""Lines of a short helper: its result is told beside its first line, and its only caller is named."""
+
+_WORD = re.compile(r"[A-Za-z_]\w{2,}")
+_RESULT = re.compile(r"return\b|=> ")
+
+
+class Hop(NamedTuple):
+    """A place to look at next: why, its lines (from 1), its name, and its telling line."""
+
+    why: str
+    path: str
+    start: int
+    end: int
+    name: str
+    line: int
+    text: str
+
+
+class Hops:
+    """Finds places of definitions that are not shown: those of `named`, those in use, and the only caller.
+
+    `terms` are those of the question: used definitions that contain one come first, and long ones need one.
+    """
+
+    def __init__(self, bench: Workbench, terms: AbstractSet[str], named: Sequence[str] = ()) -> None:
+        self._terms, self._named = terms, named
+        self._homes = [(home, Relations(home.store)) for home in bench.every]
+
+    def __call__(self, packing: Packing) -> list[Hop]:
+        """Return the places for what is packed."""
+        best = {one.chunk.id: one for one, _ in packing.picks if one.kind is Kind.CODE and one.leader is None}
+        candidates = sorted(best.values(), key=lambda one: -one.value)[:FOLLOWED]
+        found: list[Hop] = []
+        for home, relations in self._homes:
+            look = _Look(packing, home, relations)
+            found += look.named(self._named)
+            own = [one for one in candidates if one.group.startswith(home.prefix) and look.is_indexed(one)]
+            used = [(_worth(hop, self._terms), hop) for one in own for hop in look.used(one)]
+            used.sort(key=lambda pair: -pair[0])
+            found += [hop for worth, hop in used if worth][:MOST_USED]
+            found += [hop for one in own[:1] for hop in look.caller(one)]
+        return list(dict.fromkeys(found))
+
+
+def _worth(hop: Hop, terms: AbstractSet[str]) -> int:
+    """Return how many terms of the question a used definition has; one that a line tells whole counts by itself."""
+    matched = terms & set(words.count_terms(words.words(f"{hop.name} {hop.text}")))
+    return 2 * len(matched) + (hop.start == hop.end or " … " in hop.text)
+
+
+class _Look:
+    """Looks from the shown lines of one workspace."""
+
+    def __init__(self, packing: Packing, home: Workbench, relations: Relations) -> None:
+        self._home, self._relations = home, relations
+        self._shown: dict[str, list[Range]] = {}
+        self._lines: dict[str, Lines] = {}
+        for groups in packing.groups.values():
+            for group in groups.values():
+                if group.lines is not None:
+                    self._shown.setdefault(group.key, []).extend(group.ranges)
+                    self._lines[group.key] = group.lines
+
+    def is_indexed(self, candidate: Candidate) -> bool:
+        """Return whether the lines of a candidate are those of the index."""
+        lines, location = self._lines.get(candidate.group), candidate.chunk.location
+        same = lines is not None and location is not None and lines.content_hash == location.content_hash
+        return same and lines is not None and not lines.marks
+
+    def named(self, names: Iterable[str]) -> list[Hop]:
+        """Return the definitions of names that the shown lines do not contain, if they are few."""
+        shown = "\n".join(self._lines[path].text(*span) for path, spans in self._shown.items() for span in spans)
+        missing = [name for name in names if name and name not in shown]
+        code = self._relations.code
+        made = []
+        for name in missing:
+            own = [one for one in code.defined(name.rpartition(".")[2]) if not is_secondary(one.path)]
+            if len(own) == 1 and f".{own[0].qualified}".endswith(f".{name}"):
+                made += self._hops("named", own[0])
+        return made
+
+    def used(self, candidate: Candidate) -> Iterator[Hop]:
+        """Yield the definitions that the shown lines of a candidate use, each once."""
+        location = candidate.chunk.location
+        assert location is not None
+        file = self._relations.code.file(location.path.removeprefix(self._home.prefix))
+        if file is None or file.root is None:
+            return
+        whole = [(location.start_line, location.end_line)]
+        rows = subtract(whole, subtract(whole, sorted(self._shown.get(candidate.group, ()))))
+        names = self._followed(file, rows)
+        for name in names:
+            node = next(filter(partial(_is_name, rows), file.occurrences(name)), None)
+            meaning = self._relations.names.meaning(file, node) if node is not None else ()
+            own = [one for one in meaning if isinstance(one, CodeDefinition)]
+            if len({one.key for one in own}) == 1 and (file.document.secondary or not is_secondary(own[-1].path)):
+                yield from self._hops("uses", own[-1])
+
+    def _followed(self, file: SourceFile, rows: Sequence[Range]) -> list[str]:
+        """Return the names on these lines that the index defines, the rarest first."""
+        written = dict.fromkeys(_WORD.findall("\n".join(file.lines(*span) for span in rows)))
+        counts = dict.fromkeys(written, 0)
+        for row in self._home.store.definitions(list(written), most=MOST_ALIKE):
+            counts[row.name] += 1
+        return sorted(filter(counts.__getitem__, written), key=counts.__getitem__)[:MOST_NAMES]
+
+    def caller(self, candidate: Candidate) -> list[Hop]:
+        """Return the only call of a short function, if it has one in production code."""
+        location, chunk = candidate.chunk.location, candidate.chunk
+        if location is None or chunk.role not in (Role.FUNCTION, Role.METHOD):
+            return []
+        own = self._relations.named(location.path.removeprefix(self._home.prefix), chunk.title)
+        if own is None or location.end_line - location.start_line >= SHORT:
+            return []
+        callers = self._relations.callers(own, FOLLOWED)
+        sites = [site for site in callers.sites if not site.secondary]
+        if len(sites) != 1 or callers.unread:
+            return []
+        site = sites[0]
+        return self._at("called by", site.path, (site.line, site.line), site.name, site.line, "")
+
+    def _hops(self, why: str, one: CodeDefinition) -> list[Hop]:
+        part = self._relations.code.part(one.row)
+        span = (part.start, part.end) if part.name == one.qualified else (one.line, one.line)
+        return self._at(why, one.path, span, one.qualified, one.line, one.name)
+
+    def _at(self, why: str, path: str, span: Range, name: str, line: int, word: str) -> list[Hop]:
+        """Return a place in a file as it is now; none if it is shown, or if its line lacks the word."""
+        key = f"{self._home.prefix}{path}"
+        read = self._lines.get(key) or self._home.lines.read(path)
+        if isinstance(read, Unreadable) or span[1] > len(read.lines) or word not in read.lines[line - 1]:
+            return []
+        self._lines[key] = read
+        if subtract([span], sorted(self._shown.get(key, ()))) != [span]:
+            return []
+        first, last = read.lines[line - 1].strip(), read.lines[span[1] - 1].strip()
+        is_short = line < span[1] < line + SHORT and _RESULT.match(last) is not None
+        return [Hop(why, key, *span, name, line, f"{first} … {last}" if is_short else first)]
+
+
+def _is_name(rows: Sequence[Range], node: Node) -> bool:
+    """Return whether a node is a name on one of these lines."""
+    return node.type in LEAVES and any(start <= node.start_point[0] + 1 <= end for start, end in rows)

@@ -1,0 +1,89 @@
+"""Places to look at next: what shown lines use, their only caller, and the names of the question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from satchel import Satchel
+from satchel.testing import TinyRepository
+
+HOUR = "SECONDS_AN_HOUR = 60 * 60"
+FILES = {
+    "ferry/limits.py": f"{HOUR}\nUNUSED = 3\n\n\nclass Berth:\n    width = 4\n\n    @property\n"
+    "    def is_free(self) -> bool:\n        return self.width > 3\n",
+    "ferry/other.py": "SECONDS_AN_HOUR = 1\n\n\nclass Other:\n    def is_free(self):\n        return None\n",
+    "ferry/tide.py": "from ferry.limits import SECONDS_AN_HOUR, Berth\n\n\n"
+    "def tide_delay(crossing, berth: Berth) -> int:\n"
+    '    """Delay a crossing at low tide."""\n'
+    "    if berth.is_free:\n        return 0\n"
+    "    return crossing.low_tide * SECONDS_AN_HOUR\n",
+    "ferry/plan.py": "from ferry.tide import tide_delay\n\n\ndef plan_day(rows, berth):\n"
+    + "".join(f"    rows.append({number})\n" for number in range(20))
+    + "    return [tide_delay(row, berth) for row in rows]\n",
+    "tests/test_tide.py": "from ferry.tide import tide_delay\n\n\ndef test_delay():\n    assert tide_delay(1, None)\n",
+    "ferry/signal.py": "def raise_storm_signal(level):\n" + "    level += 1\n" * 30 + "    return level\n",
+}
+QUESTION = "how is a crossing delayed at low tide"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> TinyRepository:
+    repository = TinyRepository(tmp_path / "harbour")
+    repository.commit("Delay crossings", FILES)
+    return repository
+
+
+@pytest.fixture
+def satchel(repository: TinyRepository, tmp_path: Path) -> Iterator[Satchel]:
+    with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as engine:
+        engine.index()
+        yield engine
+
+
+def places(satchel: Satchel, question: str = QUESTION, **options: object) -> list[str]:
+    context = satchel.assemble(question, purpose="find", types=["code"], **options)
+    return [line for line in context.text.splitlines() if line.startswith("- ")]
+
+
+def test_a_constant_is_that_of_the_import_with_its_value(satchel: Satchel) -> None:
+    assert f"- uses ferry/limits.py:1 {HOUR}" in places(satchel)
+    assert not [row for row in places(satchel) if row.startswith("- uses ferry/other.py")]
+
+
+def test_a_property_is_resolved_by_the_type_of_the_value(satchel: Satchel) -> None:
+    (row,) = [row for row in places(satchel) if "Berth.is_free" in row]
+    assert row.startswith("- uses ferry/limits.py:")
+    assert row.endswith("def is_free(self) -> bool: … return self.width > 3")
+
+
+def test_the_only_caller_of_a_short_function_is_named(satchel: Satchel) -> None:
+    rows = places(satchel)
+    called = [row for row in rows if row.startswith("- called by ")]
+    assert called == ["- called by ferry/plan.py:25 return [tide_delay(row, berth) for row in rows]"]
+    assert not [row for row in rows if "plan_day" in row]  # the place of the call is enough
+
+
+def test_a_second_caller_ends_that(repository: TinyRepository, satchel: Satchel) -> None:
+    repository.commit("Again", {"ferry/night.py": FILES["ferry/plan.py"].replace("plan_day", "plan_night")})
+    satchel.index()
+    assert not [row for row in places(satchel) if row.startswith("- called by ")]
+
+
+def test_a_name_of_the_question_has_its_place(satchel: Satchel) -> None:
+    rows = places(satchel, f"{QUESTION}, and does `raise_storm_signal` matter")
+    shown = satchel.assemble(f"{QUESTION}, and does `raise_storm_signal` matter", purpose="find", types=["code"]).text
+    assert "raise_storm_signal" in shown.partition("## Places")[0] or any("raise_storm_signal" in row for row in rows)
+
+
+def test_the_lines_are_those_of_now(repository: TinyRepository, satchel: Satchel) -> None:
+    (repository.root / "ferry/limits.py").write_text(f"# new\n{FILES['ferry/limits.py']}", encoding="utf-8")
+    assert not [row for row in places(satchel) if "limits.py:1 " in row]  # the index has not seen it yet
+    satchel.index()
+    assert f"- uses ferry/limits.py:2 {HOUR}" in places(satchel)
+
+
+def test_readers_without_tools_get_no_places(satchel: Satchel) -> None:
+    assert "- uses" not in satchel.assemble(QUESTION, types=["code"]).text
