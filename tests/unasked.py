@@ -19,3 +19,6 @@ UNASKED = frozenset({
     # reading and writing what is indexed
     "satchel.store.extract", "satchel.store.writer", "satchel.store.postgres", "psycopg",
 })  # fmt: skip
+
+LOOKS_FURTHER = frozenset({"tree_sitter", "satchel.search.relations"})
+"""What an answer for finding needs beside: it follows the names that shown lines use. That of a prompt does not."""

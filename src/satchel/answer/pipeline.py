@@ -17,7 +17,7 @@ from satchel.answer.render.frame import call_site_lines
 from satchel.answer.request import AssembleRequest
 from satchel.answer.search import Searched, Workbench, search
 from satchel.answer.sections import Section
-from satchel.answer.write import Filling, Fitted, context_of, fit
+from satchel.answer.write import LEAST_NAMED, Filling, Fitted, context_of, fit
 from satchel.search.filters import unavailable
 from satchel.tokens import counter
 from satchel.types import Context, Failure, Kind
@@ -71,8 +71,8 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
 
         relate = partial(with_related, bench=bench)
     look = None
-    if request.places and Kind.CODE in {section.kind for section in sections}:
-        from satchel.answer.hops import Hops  # here, because readers without tools have no places
+    if request.places and request.max_tokens >= LEAST_NAMED and any(one.kind is Kind.CODE for one in sections):
+        from satchel.answer.hops import Hops  # here, because small answers and readers without tools do not look further
 
         look = Hops(bench, searched.terms, written_names(searched.findings.query))
     return Filling(
