@@ -20,5 +20,5 @@ UNASKED = frozenset({
     "satchel.store.extract", "satchel.store.writer", "satchel.store.postgres", "psycopg",
 })  # fmt: skip
 
-LOOKS_FURTHER = frozenset({"tree_sitter", "satchel.search.relations"})
+LOOKS_FURTHER = frozenset({"importlib.resources", "tree_sitter", "satchel.search.relations"})
 """What an answer for finding needs beside: it follows the names that shown lines use. That of a prompt does not."""

@@ -72,7 +72,9 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
         relate = partial(with_related, bench=bench)
     look = None
     if request.places and request.max_tokens >= LEAST_NAMED and any(one.kind is Kind.CODE for one in sections):
-        from satchel.answer.hops import Hops  # here, because small answers and readers without tools do not look further
+        from satchel.answer.hops import (
+            Hops,
+        )  # here, because small answers and readers without tools do not look further
 
         look = Hops(bench, searched.terms, written_names(searched.findings.query))
     return Filling(
