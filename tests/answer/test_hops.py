@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ def satchel(repository: TinyRepository, tmp_path: Path) -> Iterator[Satchel]:
         yield engine
 
 
-def places(satchel: Satchel, question: str = QUESTION, **options: object) -> list[str]:
+def places(satchel: Satchel, question: str = QUESTION, **options: Any) -> list[str]:
     context = satchel.assemble(question, purpose="find", types=["code"], **options)
     return [line for line in context.text.splitlines() if line.startswith("- ")]
 
