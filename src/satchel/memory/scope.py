@@ -87,11 +87,11 @@ class Notebook(NamedTuple):
 
     def safe(self, text: str) -> str:
         """Return a text without hidden characters, secrets, and outer white space."""
-        return sanitize.text(text, self.allow).strip()
+        return sanitize.prose(text, self.allow).strip()
 
     def safe_field(self, text: str, limit: int) -> str:
         """Return a safe text on one line of at most `limit` characters."""
-        return sanitize.line(text, limit, self.allow).strip()
+        return sanitize.line(sanitize.prose(text, self.allow), limit, self.allow).strip()
 
     def shown(self, document: Document) -> Document:
         """Return a stored record, safe to show: an older version may have written it."""

@@ -21,6 +21,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from satchel.errors import SatchelError, UsageError
+from satchel.safety.prose import without_secrets
 from satchel.safety.secret_rules import ASSIGNED, GATES, Extent, SecretRule, shapes
 from satchel.system import files
 from satchel.types import Chunk, Failure, Hit
@@ -296,6 +297,11 @@ VALUE_DEPTH = 8
 def text(raw: str, allow: Sequence[str] = ()) -> str:
     """Return a text of any length, cleaned and redacted; its line numbers stay."""
     return redact(clean_text(raw)[0], allow)[0]
+
+
+def prose(raw: str, allow: Sequence[str] = ()) -> str:
+    """Return the same as `text`, also without the secrets that people write into sentences."""
+    return without_secrets(text(raw, allow), _compiled(tuple(allow)))
 
 
 def counted_text(raw: str, allow: Sequence[str] = ()) -> tuple[str, dict[str, int]]:
