@@ -26,8 +26,8 @@ _OWNER = (
     r"per|di|na|no|till|til|för|på|van|voor|bij|dla|для|от|к|на) )[^.!?;:=\n\"'`]{1,60}?)?"
 )
 _LINK = (
-    r"(?:\s?(?:=>|->|[=:\uff1a→—])\s?| (?:is|was|equals|has been|is set to|set to|changed to|lautet|ist|heißt|wurde auf|"
-    r"est|es|era|é|è|jest|to|är|er|on|je|это|є|είναι|là|adalah|है|คือ|هي|هو|היא|הוא)(?: now| jetzt)? |"
+    r"(?:\s?(?:=>|->|[=:\uff1a→—])\s?| (?:is|was|equals|has been|is set to|set to|changed to|lautet|ist|heißt|"
+    r"wurde auf|est|es|era|é|è|jest|to|är|er|on|je|это|є|είναι|là|adalah|है|คือ|هي|هو|היא|הוא)(?: now| jetzt)? |"
     r"\s?(?:は|是|为|為|은|는)\s?)"
 )
 _SAID = pattern(
@@ -45,10 +45,10 @@ _NO_SECRET = pattern(
 
 _END = pattern(r"(?:です|でした|だ|입니다)?[.,;:!?)。、]*$")
 _ANCHORS = """
-    pass kennwort zugangscode wachtwoord lösenord adgangskode kodeord salasana contrase парол pwd mdp clave senha palavra
-    parola has heslo jelsz lozinka ifre лозинка κωδικ mật kata 密 口令 パス 비밀 كلمة סיסמ पासवर्ड รหัส token secret schlüssel key
-    clé токен 令牌 トークン 토큰
-""".split()
+    pass kennwort zugangscode wachtwoord lösenord adgangskode kodeord salasana contrase парол pwd mdp clave senha
+    palavra parola has heslo jelsz lozinka ifre лозинка κωδικ mật kata 密 口令 パス 비밀 كلمة סיסמ पासवर्ड รหัส token
+    secret schlüssel key clé токен 令牌 トークン 토큰
+"""
 """A text without any of these, in lower case, is not scanned."""
 
 _WORDS = pattern(r"[^\W\d]{2,}(?: [^\W\d]{2,}){3,}")
@@ -72,7 +72,7 @@ def without_secrets(text: str, allow: Sequence[re.Pattern[str]] = ()) -> str:
         return f"{match[0][:start]}[REDACTED:{kind}]{match[0][start + len(value) :]}"
 
     lower = text.lower()
-    return _SAID.sub(replaced, text) if any(anchor in lower for anchor in _ANCHORS) else text
+    return _SAID.sub(replaced, text) if any(anchor in lower for anchor in _ANCHORS.split()) else text
 
 
 def _is_password(value: str, match: re.Match[str]) -> bool:
