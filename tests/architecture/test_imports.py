@@ -23,6 +23,7 @@ LEAF_FILES = (
     "system.telemetry",
     "system.threads",
     "system.git",
+    "safety.prose",
     "safety.secret_rules",
     "safety.sanitize",
     "config",
