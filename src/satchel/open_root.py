@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -297,7 +296,7 @@ class OpenRoot:
 
         if siblings := self.siblings(workspaces):
             return [
-                replace(note, source=f"{note.source} of {name}")
+                note._replace(source=f"{note.source} of {name}")
                 for name, root in siblings.items()
                 for note in root.refresh(progress=progress, should_stop=should_stop, at_once=at_once)
             ]

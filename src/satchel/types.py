@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 AnyPath = str | os.PathLike[str]
 
@@ -146,8 +146,7 @@ class Trust(StrEnum):
     DATA = "data"
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(NamedTuple):
     """A name that a file defines. `owner` is the qualified name of its container, empty at the top level."""
 
     name: str
@@ -159,8 +158,7 @@ Range = tuple[int, int]
 """First and last line, 1-based and inclusive."""
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(NamedTuple):
     """One import: the module or path as written, the names it binds, and the lines of the statement."""
 
     target: str
@@ -169,16 +167,14 @@ class Import:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """A relation to something known only by name or path: `target` as written (`parse`, `Base`, `src/a.py`)."""
 
     type: EdgeType
     target: str
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A line range of a file that is one chunk: a function, a class header, a section, a gap between them.
 
     The parts of a file tile it: the first starts at line 1, each starts where the one before ended, the last ends
@@ -196,8 +192,7 @@ class Part:
     references: tuple[Reference, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(NamedTuple):
     """The result of parsing one file. `comment_lines` are line ranges with only comments or doc strings."""
 
     language: str
@@ -207,8 +202,7 @@ class Outline:
     parsed: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(NamedTuple):
     """The location of a chunk. `content_hash` is a keyed hash of the raw file, empty where there is no file."""
 
     path: str
@@ -241,8 +235,7 @@ class Chunk:
     document: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Signal:
+class Signal(NamedTuple):
     """One reason for a score: the name of the measure, its value and its weight."""
 
     name: str
@@ -250,8 +243,7 @@ class Signal:
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredSpan:
+class ScoredSpan(NamedTuple):
     """A line range with its value (log scale, ranks only) inside its chunk."""
 
     start: int
@@ -259,8 +251,7 @@ class ScoredSpan:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A chunk that answers a query.
 
     `relevance` is the probability that the chunk is needed for the answer, 0 to .46
@@ -280,8 +271,7 @@ class Hit:
     also: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """An error as data: the part that failed, what happened, and what to do about it."""
 
     source: str
@@ -289,8 +279,7 @@ class Failure:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A shown line range of one item: its lines in the file (0, 0 for a record), its name, and the text itself.
 
     `freshness` is None where text and lines are as indexed; a stale piece has the lines of that time.
@@ -304,8 +293,7 @@ class Piece:
     freshness: Freshness | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """A definition that an item shows only in part: `handle` requests all of its lines, `start` to `end`.
 
     Of a long function it requests only the `rest`: the ranges that are not shown, best first.
@@ -348,8 +336,7 @@ class ContextItem:
     section: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Omission:
+class Omission(NamedTuple):
     """A candidate that is not shown: the reason, and the approximate budget (tokens) to show it, 0 where none helps.
 
     `reason` is "budget" (no room), "value" (not worth its tokens beside the best; `fill` shows it if there is room) or
@@ -371,8 +358,7 @@ class Omission:
     rest: tuple[Range, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ShownBefore:
+class ShownBefore(NamedTuple):
     """An item that a session has received before and is not sent again, with its present location and its handle.
 
     `spans` are the lines that the session has of the file at `path`; a record has only a `title`, kind first.
@@ -387,8 +373,7 @@ class ShownBefore:
     content_hash: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """The budget of one answer in tokens. `exact` is false where the tokenizer is only an estimate.
 
     `stopped` says why nothing more is shown: "budget", "value" (not worth its tokens), "limit", or empty: nothing more.
@@ -435,8 +420,7 @@ class Context:
         return self.usage.used
 
 
-@dataclass(frozen=True, slots=True)
-class GuideEntry:
+class GuideEntry(NamedTuple):
     """One part of a guide that is shown or left out as a whole: a rule, a paragraph.
 
     The entries with a larger `value` are shown first. `heads` are the places of the headings above it, which are shown

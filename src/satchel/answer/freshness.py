@@ -216,7 +216,7 @@ class Freshener:
             return CurrentHit(marked, stored, location.path)
         group = f"{location.path}{STALE_GROUP}"
         fields = {**marked.chunk.fields, ITEM_KEY: group}
-        return CurrentHit(replace(marked, chunk=replace(marked.chunk, fields=fields)), stored, group)
+        return CurrentHit(marked._replace(chunk=replace(marked.chunk, fields=fields)), stored, group)
 
 
 def _all_marked(lines: Lines, mark: Freshness) -> Lines:
@@ -246,8 +246,8 @@ def _renamed(hit: Hit, lines: Lines) -> CurrentHit:
     location = hit.chunk.location
     assert location is not None
     if hit.chunk.title == location.path:
-        hit = replace(hit, chunk=replace(hit.chunk, title=lines.path))
-    return CurrentHit(_marked(hit, replace(location, path=lines.path), Freshness.MOVED), lines, lines.path)
+        hit = hit._replace(chunk=replace(hit.chunk, title=lines.path))
+    return CurrentHit(_marked(hit, location._replace(path=lines.path), Freshness.MOVED), lines, lines.path)
 
 
 def _moved(hit: Hit, location: Location, part: PartNow, lines: Lines) -> Hit:
@@ -257,19 +257,19 @@ def _moved(hit: Hit, location: Location, part: PartNow, lines: Lines) -> Hit:
     """
     there = Location(location.path, part.start, part.end, lines.content_hash)
     title = part.name or hit.chunk.title
-    hit = replace(hit, chunk=replace(hit.chunk, title=title, signature=part.signature))
+    hit = hit._replace(chunk=replace(hit.chunk, title=title, signature=part.signature))
     if part.shift is None:
-        return _marked(replace(hit, spans=(ScoredSpan(part.start, part.end, hit.score),)), there, Freshness.CHANGED)
+        return _marked(hit._replace(spans=(ScoredSpan(part.start, part.end, hit.score),)), there, Freshness.CHANGED)
     spans = []
     for span in hit.spans:
         start, end = min(max(span.start + part.shift, part.start), part.end), min(span.end + part.shift, part.end)
         spans.append(ScoredSpan(start, max(end, part.start), span.value))
-    return _marked(replace(hit, spans=tuple(spans)), there, Freshness.MOVED if part.shift else None)
+    return _marked(hit._replace(spans=tuple(spans)), there, Freshness.MOVED if part.shift else None)
 
 
 def _marked(hit: Hit, location: Location, freshness: Freshness | None) -> Hit:
     fields = {**hit.chunk.fields, "freshness": freshness} if freshness is not None else hit.chunk.fields
-    return replace(hit, chunk=replace(hit.chunk, location=location, fields=fields))
+    return hit._replace(chunk=replace(hit.chunk, location=location, fields=fields))
 
 
 def relocate(

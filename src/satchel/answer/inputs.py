@@ -127,7 +127,7 @@ def _on_one_scale(workspaces: Sequence[Sequence[Candidate]], planned: PlannedSec
         for candidate in candidates:
             hit = candidate.hit
             if not candidate.is_lifted:
-                hit = replace(hit, file_score=hit.file_score * strength / max(strengths))
+                hit = hit._replace(file_score=hit.file_score * strength / max(strengths))
             made.append(replace(candidate, value=candidate.value + level, hit=hit))
     return made
 
@@ -199,7 +199,7 @@ def _candidates(
             if candidate.value < best - reach - ROUNDING:
                 keep = heapq.heappush if len(listed) < MOST_OMISSIONS else heapq.heappushpop
                 keep(listed, priority(candidate))
-    failures = [replace(one, message=f"{bench.prefix}{one.message}") for one in freshener.failures]
+    failures = [one._replace(message=f"{bench.prefix}{one.message}") for one in freshener.failures]
     return candidates, lines, failures
 
 

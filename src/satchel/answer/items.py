@@ -384,7 +384,7 @@ def counted_hits(hits: Sequence[Hit], count: CountLines) -> tuple[list[Hit], lis
     changed = []
     for hit in hits:
         fields = {**hit.chunk.fields, **_fields(counted, hit.chunk.id)}
-        changed.append(replace(hit, chunk=replace(hit.chunk, fields=fields)))
+        changed.append(hit._replace(chunk=replace(hit.chunk, fields=fields)))
     return changed, list(counted.failures)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from satchel.search.change_impact import with_former_names
 from satchel.search.chunks import chunk_of, stored_rows
@@ -52,7 +51,7 @@ def records_naming(
     texts = store.texts(hit.chunk.document for hit in hits)
     chosen = [hit for hit in hits if named.search(texts[hit.chunk.document])]
     chosen.sort(key=lambda hit: hit.chunk.fields.get("outcome_status") != OutcomeStatus.FALSIFIED)
-    return [replace(hit, signals=(*hit.signals, SIGNAL)) for hit in chosen[:most]]
+    return [hit._replace(signals=(*hit.signals, SIGNAL)) for hit in chosen[:most]]
 
 
 def naming(store: Store, files: Sequence[str]) -> re.Pattern[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -388,7 +388,7 @@ def _records(key: RecordKey, target: InjectionTarget, situation: Situation, sour
     if question:
         query = analyse(sanitize.text(question, sources.allow))
         hits = search_kind(store, key.kind, query, candidates=CANDIDATE_SPANS, filters=filters).hits
-        return [replace(hit, signals=(*hit.signals, _INJECTED)) for hit in hits]
+        return [hit._replace(signals=(*hit.signals, _INJECTED)) for hit in hits]
     return _newest(store, key.kind, filters, target.limit or DEFAULT_LIMIT, sources)
 
 

@@ -12,7 +12,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -66,7 +65,7 @@ def clean_entries(
     entries: Callable[[], Sequence[GuideEntry]], allow: Sequence[str]
 ) -> Callable[[], Sequence[GuideEntry]]:
     """Return entries that are redacted: a line such as `password: ...` is a secret only with its name."""
-    return lambda: [replace(entry, text=sanitize.text(entry.text, allow)) for entry in entries()]
+    return lambda: [entry._replace(text=sanitize.text(entry.text, allow)) for entry in entries()]
 
 
 def markdown_entries(text: str, weigh: Weigh) -> Callable[[], Sequence[GuideEntry]]:

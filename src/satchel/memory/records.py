@@ -171,7 +171,7 @@ def _axes(fields: Data) -> tuple[str, Extraction]:
     whole = "\n".join(texts.values())
     # Names are set after the extraction: "root cause" in a question must not match the name of every root cause.
     extraction = extract(whole, Outline(Kind.EXPERIENCE, tuple(parts)))
-    extraction.parts = tuple(replace(part, name=axis.value) for part, axis in zip(parts, texts, strict=True))
+    extraction.parts = tuple(part._replace(name=axis.value) for part, axis in zip(parts, texts, strict=True))
     return whole, extraction
 
 

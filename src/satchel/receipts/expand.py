@@ -282,7 +282,7 @@ def _shown(row: Expanded, count: int, key: bytes) -> ContextItem:
         item,
         content=text,
         detail=detail,
-        location=replace(location, start_line=start, end_line=end),
+        location=location._replace(start_line=start, end_line=end),
         spans=tuple(ranges),
         pieces=tuple(pieces),
         cuts=(_cut(row, rest),) if rest else (),

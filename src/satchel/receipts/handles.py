@@ -102,7 +102,7 @@ def with_guide_handles(
         return source == Kind.CONTEXT and identity not in readable
 
     items = tuple(replace(one, handle="") if without_handle(one.source, one.id) else one for one in context.items)
-    overflow = tuple(replace(one, handle="") if without_handle(one.source, one.id) else one for one in context.overflow)
+    overflow = tuple(one._replace(handle="") if without_handle(one.source, one.id) else one for one in context.overflow)
     stored = replace(
         context,
         items=tuple(one for one in items if one.source != Kind.CONTEXT),

@@ -271,7 +271,7 @@ class Account:
     def references(self) -> tuple[ShownBefore, ...]:
         """Return the references to omitted items, in the order of the candidates."""
         return tuple(
-            replace(one.reference, spans=tuple(one.ranges), handle=_handle(one)) if one.ranges else one.reference
+            one.reference._replace(spans=tuple(one.ranges), handle=_handle(one)) if one.ranges else one.reference
             for one in self._referrals.values()
         )
 

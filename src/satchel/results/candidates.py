@@ -342,7 +342,7 @@ def _entities(
     moment = now or start_of_day()
     entities = [_adjusted(kind, replace(entity, fields=defined.get(entity.id, {})), moment) for entity in read]
     entities.sort(key=lambda entity: -_rank(entity))
-    return entities, [replace(note, source=kind.plural) for note in notes]
+    return entities, [note._replace(source=kind.plural) for note in notes]
 
 
 def _adjusted(kind: Kind, entity: Entity, now: float) -> Entity:

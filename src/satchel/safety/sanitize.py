@@ -395,7 +395,7 @@ def hit(original: Hit, allow: Sequence[str] = ()) -> Hit:
     """Return a hit that is safe to show. Only records are checked: text of files was made safe before indexing."""
     if original.chunk.location is not None:
         return original
-    return replace(original, chunk=chunk(original.chunk, allow))
+    return original._replace(chunk=chunk(original.chunk, allow))
 
 
 def failures(notes: Iterable[Failure], allow: Sequence[str] = ()) -> tuple[Failure, ...]:

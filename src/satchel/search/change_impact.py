@@ -107,10 +107,10 @@ def with_past(
         for hit in ask(analyse(name)).hits:
             if name in store.text(hit.chunk.document):
                 # The name alone asks for little, so what it finds has no relevance of its own.
-                hit = best.get(hit.chunk.id, replace(hit, relevance=0.0))
+                hit = best.get(hit.chunk.id, hit._replace(relevance=0.0))
                 score, signal = max(hit.score, ceiling + math.log(PAST)), Signal(SIGNAL, PAST, 1.0)
                 signals = (*(one for one in hit.signals if one.name != SIGNAL), signal)
-                best[hit.chunk.id] = replace(hit, relevance=max(hit.relevance, past), score=score, signals=signals)
+                best[hit.chunk.id] = hit._replace(relevance=max(hit.relevance, past), score=score, signals=signals)
     return result._replace(hits=merged(best.values(), ()))
 
 
@@ -178,7 +178,7 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
         base = hit or Hit(chunk, 0.0, value, (ScoredSpan(part.start, part.end, value),))
         score = max(base.score, value)
         relevance = max(base.relevance, relevance_of(weight))
-        hits.append(replace(base, relevance=relevance, score=score, signals=(*base.signals, signal)))
+        hits.append(base._replace(relevance=relevance, score=score, signals=(*base.signals, signal)))
     return hits
 
 

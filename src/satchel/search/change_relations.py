@@ -10,7 +10,6 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.search.chunks import chunks_of
@@ -314,13 +313,13 @@ def merged(hits: Iterable[Hit], related: Iterable[Hit]) -> tuple[Hit, ...]:
 
 def beside_impact(result: SearchResult) -> SearchResult:
     """Return prose or commits with less relevance, for a question that calls and uses answer already."""
-    return result._replace(hits=tuple(replace(hit, relevance=hit.relevance * BESIDE) for hit in result.hits))
+    return result._replace(hits=tuple(hit._replace(relevance=hit.relevance * BESIDE) for hit in result.hits))
 
 
 def faded(hit: Hit, factor: float) -> Hit:
     """Return a hit whose values are multiplied by a factor."""
-    spans = tuple(replace(span, value=span.value + math.log(factor)) for span in hit.spans)
-    return replace(hit, score=hit.score + math.log(factor), spans=spans)
+    spans = tuple(span._replace(value=span.value + math.log(factor)) for span in hit.spans)
+    return hit._replace(score=hit.score + math.log(factor), spans=spans)
 
 
 def _hits(searched: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
@@ -339,8 +338,7 @@ def _hits(searched: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
         elif relation.weight == CHANGED and impact.is_sure:
             value += SUBJECT
         hits.append(
-            replace(
-                hit,
+            hit._replace(
                 relevance=max(hit.relevance, relevance_of(relation.weight)),
                 score=value,
                 spans=spans_of(part, relation, value),
@@ -364,7 +362,7 @@ def spans_of(part: StoredChunk, relation: Related, value: float) -> tuple[Scored
     for first, last in sorted(set(relation.lines)):
         start, end = max(first, part.start), min(last, part.end)
         if spans and start <= spans[-1].end + 1:
-            spans[-1] = replace(spans[-1], end=max(end, spans[-1].end))
+            spans[-1] = spans[-1]._replace(end=max(end, spans[-1].end))
         elif len(spans) < 20:  # most calls of one chunk that are shown; the listing has all of them
             spans.append(ScoredSpan(start, end, value - LATER_CALL * len(spans)))
     return tuple(spans)

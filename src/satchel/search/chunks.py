@@ -61,15 +61,15 @@ def in_workspace(hit: Hit, prefix: str) -> Hit:
     if chunk.kind is Kind.COMMIT:
         files = [f"{prefix}{path}" for path in chunk.fields.get("files", ())]
         fields = {**chunk.fields, "files": files, "workspace": prefix.rstrip("/")}
-        return replace(hit, chunk=replace(chunk, fields=fields))
+        return hit._replace(chunk=replace(chunk, fields=fields))
     if location is None and chunk.kind is not Kind.NOTE:
         return hit
     identity, title = f"{chunk.kind}:{prefix}{chunk.id.partition(':')[2]}", chunk.title
     if location is not None:
         title = f"{prefix}{title}" if title == location.path else title
-        location = replace(location, path=f"{prefix}{location.path}")
+        location = location._replace(path=f"{prefix}{location.path}")
     fields = {name: f"{prefix}{value}" if name == ITEM_KEY else value for name, value in chunk.fields.items()}
-    return replace(hit, chunk=replace(chunk, id=identity, title=title, location=location, fields=fields))
+    return hit._replace(chunk=replace(chunk, id=identity, title=title, location=location, fields=fields))
 
 
 def stored_rows(store: Store, rows: Iterable[int]) -> dict[int, tuple[Document, StoredChunk]]:

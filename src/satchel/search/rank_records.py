@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -173,7 +173,7 @@ def search_records(
     strength = max((hit.relevance for hit in hits), default=0.0)
     placed = zip(hits, places_of([hit.score for hit in hits]), strict=True)
     shares = ((hit, hit.relevance / max(strength, 1e-12), place) for hit, place in placed)
-    rated = tuple([replace(hit, relevance=relevance_of(strength, share, place)) for hit, share, place in shares])
+    rated = tuple([hit._replace(relevance=relevance_of(strength, share, place)) for hit, share, place in shares])
     return SearchResult(rated, covered, lexicon.chunk_count, strength, strength)
 
 

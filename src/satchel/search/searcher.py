@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -119,7 +118,7 @@ def _lifted(result: SearchResult, strength: float) -> SearchResult:
     if strength <= result.strength:
         return result
     factor = strength / result.strength if result.strength else 0.0
-    hits = tuple([replace(hit, relevance=lifted(hit.relevance, factor)) for hit in result.hits])
+    hits = tuple([hit._replace(relevance=lifted(hit.relevance, factor)) for hit in result.hits])
     return result._replace(hits=hits, strength=strength)
 
 
@@ -171,7 +170,7 @@ def _file_signals(ranking: rank_files.Ranking, document: int) -> tuple[Signal, .
     """Return the signals of a file, shared by all of its hits."""
     score, peripheral = _score_signal(ranking, document), _peripheral_signal(ranking, document)
     named = [
-        replace(signal, name="traced file") if signal.name == TRACE_SIGNAL else signal
+        signal._replace(name="traced file") if signal.name == TRACE_SIGNAL else signal
         for signal in _matched_signals(ranking, document)
     ]
     place = Signal("file rank", float(ranking.file_rank[document] + 1), -rank_files.VALUE_FILE_RANK)

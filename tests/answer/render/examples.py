@@ -100,12 +100,12 @@ def _expected_pieces(pieces: Sequence[Piece], format: Format, *, show_code: bool
     if format in (Format.MARKDOWN, Format.PLAIN) and show_code:
         pieces = joined_pieces(pieces)
     if format in (Format.MARKDOWN, Format.PLAIN):
-        pieces = pieces if show_code else [replace(piece, name=plain_name(piece.name)) for piece in pieces]
+        pieces = pieces if show_code else [piece._replace(name=plain_name(piece.name)) for piece in pieces]
         pieces = [
-            replace(piece, detail=Detail.FULL) if piece.detail is Detail.SPAN and not piece.name else piece
+            piece._replace(detail=Detail.FULL) if piece.detail is Detail.SPAN and not piece.name else piece
             for piece in pieces
         ]
-    return [piece if show_code else replace(piece, text="") for piece in pieces]
+    return [piece if show_code else piece._replace(text="") for piece in pieces]
 
 
 def render_head(request: RenderRequest, items: Sequence[ContextItem], format: Format) -> str:  # noqa: A002

@@ -60,9 +60,9 @@ def expected(items: tuple[ContextItem, ...], view: View) -> list[ParsedItem]:
 
 def named(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
     """The pieces, each under the name of the entity that shows it."""
-    shown = [replace(piece, name=plain_name(piece.name)) for piece in pieces]
-    whole = [replace(one, detail=Detail.FULL) if not one.name and one.detail is Detail.SPAN else one for one in shown]
-    owned = [replace(piece, name=name) for piece, name in zip(whole, owners(shown), strict=True)]
+    shown = [piece._replace(name=plain_name(piece.name)) for piece in pieces]
+    whole = [one._replace(detail=Detail.FULL) if not one.name and one.detail is Detail.SPAN else one for one in shown]
+    owned = [piece._replace(name=name) for piece, name in zip(whole, owners(shown), strict=True)]
     runs = [joined_pieces(run) for _, run in groupby(owned, key=lambda piece: piece.name)]
     return tuple(piece for run in runs for piece in run)
 
@@ -100,7 +100,7 @@ def test_any_content_name_path_and_type_comes_back(
 ) -> None:  # fmt: skip
     pieces, line = [], 1
     for name in names:
-        made = replace(piece(line, text, "" if name == path else name, detail), freshness=freshness)
+        made = piece(line, text, "" if name == path else name, detail)._replace(freshness=freshness)
         pieces.append(made)
         line = made.end + 3
     row = {

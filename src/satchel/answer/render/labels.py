@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby, pairwise, takewhile
 from operator import itemgetter
@@ -118,7 +117,7 @@ def labelled(pieces: Iterable[Piece], *, shown: bool, numbered: bool = False) ->
     before: Piece | None = None
     for piece in joined_pieces(pieces) if shown else pieces:
         # Without their lines the labels are outside of a block.
-        label = piece if shown else replace(piece, name=plain_name(piece.name))
+        label = piece if shown else piece._replace(name=plain_name(piece.name))
         if numbered and before is not None and _is_one_definition(before, piece):
             rows.append(f"{GAP} {before.end + 1}-{piece.start - 1}")
         else:
@@ -366,7 +365,7 @@ def entities(item: ContextItem, view: View) -> list[ShownEntity]:
 
 def _plain_lines(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
     """Return the pieces of one entity, joined where they touch; lines without a name are part of nothing else."""
-    whole = (replace(piece, detail=Detail.FULL) if _is_nameless_span(piece) else piece for piece in pieces)
+    whole = (piece._replace(detail=Detail.FULL) if _is_nameless_span(piece) else piece for piece in pieces)
     return tuple(joined_pieces(whole))
 
 
