@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from satchel import Satchel
-from satchel.answer.groups import JOIN_LINES
 from satchel.answer.render.labels import IMPORTS
+from satchel.answer.sections import JOIN_LINES
 from satchel.safety.sanitize import clean_text, redact
 from satchel.types import ContextItem, Detail, Freshness, Kind, Piece
 

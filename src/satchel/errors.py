@@ -111,4 +111,4 @@ class ClientFileError(SatchelError):
 
 
 class JudgeError(SatchelError):
-    """A language model gave no usable verdict on a condition: a refusal, no answer, or neither true nor false."""
+    """A language model gave no usable answer: a refusal, none at all, or a verdict that is neither true nor false."""

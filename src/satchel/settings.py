@@ -324,6 +324,21 @@ class Settings:
         "a context is wanted before the work goes on; a small model answers in one",
         least=0.1, most=600.0,
     )  # fmt: skip
+    names_endpoint: str = setting(
+        "names.endpoint", "",
+        "address of an OpenAI-compatible endpoint, up to `/v1`, whose model guesses names for a question without any",
+        "empty: nothing is sent; likely names lead to code that says it in other words; never from a repository",
+    )  # fmt: skip
+    names_model: str = setting(
+        "names.model", "",
+        "name of the model that guesses names",
+        "every server names its own; a small and quick one will do: its answer must come within a second",
+    )  # fmt: skip
+    names_key_variable: str = setting(
+        "names.key_variable", "",
+        "name of the environment variable with the key of that endpoint",
+        "a key in a settings file would be copied and committed; local servers need none",
+    )  # fmt: skip
     tools_deadline_s: float = setting(
         "tools.deadline_s", 2.0,
         "seconds that a tool, or a server behind `satchel proxy`, waits for a context before it goes without",

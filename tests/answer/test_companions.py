@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from satchel.answer.candidates import Candidate, Step, cut_note, file_candidates
 from satchel.answer.companions import followers, import_lines, indexed_imports
-from satchel.answer.groups import Group
+from satchel.answer.sections import Group
 from satchel.answer.source_lines import Lines
 from satchel.types import Chunk, Detail, Freshness, Hit, Import, Kind, Location, Outline, ScoredSpan
 from tests.answer.examples import record

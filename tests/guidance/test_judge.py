@@ -5,14 +5,15 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from satchel.embed.providers import ModelOptions
 from satchel.errors import ConfigError, JudgeError
 from satchel.guidance.judge import (
     MOST_FILES,
     ModelJudge,
-    ModelOptions,
     Opinion,
     Verdict,
     VerdictFiles,
@@ -39,7 +40,7 @@ def server() -> Iterator[JudgeServer]:
         yield fake
 
 
-def asked(server: JudgeServer, **options: float) -> ModelJudge:
+def asked(server: JudgeServer, **options: Any) -> ModelJudge:
     return ModelJudge(ModelOptions(server.url, "tiny", "k" * 3, **options))
 
 
@@ -84,7 +85,7 @@ def test_an_endpoint_that_cannot_be_reached_is_not_asked_again_for_a_while(
     server: JudgeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judge, clock = asked(server, timeout_seconds=0.1), [1_000.0]
-    monkeypatch.setattr("satchel.guidance.judge.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("satchel.embed.providers.time.monotonic", lambda: clock[0])
     server.hangs = True
     for _ in range(3):
         with pytest.raises(JudgeError, match="reached"):

@@ -18,8 +18,7 @@ from satchel.answer.candidates import (
     lines_size,
     without_trailers,
 )
-from satchel.answer.groups import JOIN_LINES, Group, subtract
-from satchel.answer.sections import Follow
+from satchel.answer.sections import JOIN_LINES, Follow, Group, subtract
 from satchel.answer.source_lines import Lines, joined, without_blank_ends
 from satchel.answer.truncation import CHARACTERS_PER_TOKEN, excerpt
 from satchel.types import Chunk, Detail, Freshness, Import, Kind, Outline, Range, Role

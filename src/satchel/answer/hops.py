@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from satchel import text as words
 from satchel.answer.candidates import Candidate
-from satchel.answer.groups import subtract
 from satchel.answer.packing import Packing
 from satchel.answer.search import Workbench
+from satchel.answer.sections import subtract
 from satchel.answer.source_lines import Lines, Unreadable
 from satchel.search.relations import Relations
 from satchel.search.resolve.code import CodeDefinition, SourceFile

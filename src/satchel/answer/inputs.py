@@ -12,11 +12,19 @@ from satchel.answer.candidates import Candidate, Step, lines_size, record_candid
 from satchel.answer.companions import compacted, followers, import_lines
 from satchel.answer.fill_policy import ITEM_SHARE, level_of, shares_budget
 from satchel.answer.freshness import Freshener
-from satchel.answer.groups import Group, subtract
 from satchel.answer.plans import PlannedSection, role_is_asked
 from satchel.answer.request import AssembleRequest
 from satchel.answer.search import Searched, Workbench, section_floor
-from satchel.answer.sections import MOST_OMISSIONS, Follow, Section, by_priority, highest_priority, priority
+from satchel.answer.sections import (
+    MOST_OMISSIONS,
+    Follow,
+    Group,
+    Section,
+    by_priority,
+    highest_priority,
+    priority,
+    subtract,
+)
 from satchel.answer.source_lines import Lines
 from satchel.answer.truncation import strategy
 from satchel.safety import sanitize

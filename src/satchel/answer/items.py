@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from satchel.answer.candidates import DECLARED, Candidate, is_long_function
 from satchel.answer.freshness import freshness_of, gravest
-from satchel.answer.groups import Group, subtract
 from satchel.answer.packing import Packing
 from satchel.answer.render.labels import IMPORTS
+from satchel.answer.sections import Group, subtract
 from satchel.answer.source_lines import without_blank_ends
 from satchel.safety.trust import handle, nonce
 from satchel.search.chunks import GIVEN_ORIGIN, REVISION

@@ -23,8 +23,7 @@ from itertools import count
 from typing import NamedTuple
 
 from satchel.answer.candidates import Candidate, Step
-from satchel.answer.groups import Group, Pick
-from satchel.answer.sections import Section, priority
+from satchel.answer.sections import Group, Pick, Section, priority
 from satchel.answer.twins import Marks, ends_of, is_same_prose, key_of, may_be_twins, prose_marks
 from satchel.tokens import TokenCounter
 from satchel.types import Format

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ from satchel.types import CONTEXT_TYPES, Context, Failure, Hit, Kind
 from satchel.vocabulary import Moment, checked_text, workspace_names
 
 if TYPE_CHECKING:
+    from satchel.answer.guesses import Guesses
     from satchel.receipts.session import Account
     from satchel.sources.change import Change
     from satchel.store.protocol import Store
@@ -142,8 +144,18 @@ class AnswerService:
         account = self._receipts.account_of(request)
         return self._receipts.keep(context, account, request.session, handles_of(context), request.workspaces)
 
+    @cached_property
+    def _guesses(self) -> Guesses:
+        from satchel.answer.guesses import Guesses  # here, because few have a model that guesses
+
+        root = self._root
+        return Guesses(root.settings, root.environ, root.places.state, root.key)
+
     def _assembled(self, request: AssembleRequest, notes: Sequence[Failure], account: Account | None) -> Context:
-        """Return the answer, with a mark of the settings that shaped it."""
+        """Return the answer, with a mark of the settings that shaped it; with guessed names where a model guesses."""
+        if self._root.settings.names_endpoint:
+            request, unguessed = self._guesses.added(request)
+            notes = (*notes, *unguessed)
         for attempt in attempts(self._root, request.workspaces):
             with attempt as states:
                 context = assemble(request, bench_of(states, notes, account))

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from satchel.answer.fill_policy import FILL, ITEM_SHARE, LEAST_SHORT, VALUE_RANGE, FillPolicy
-from satchel.answer.groups import Group
 from satchel.answer.items import build_items, linked, shortened
 from satchel.answer.omissions import left_out, listed, omission_of, omissions, places
 from satchel.answer.packing import BUDGET, FRAMES, LIMIT, REFILLS, SMALLEST_PIECE, VALUE, Inputs, Packing
@@ -23,7 +22,7 @@ from satchel.answer.render.frame import (
     shown_before_entry,
 )
 from satchel.answer.request import AssembleRequest
-from satchel.answer.sections import Section
+from satchel.answer.sections import Group, Section
 from satchel.safety import sanitize
 from satchel.safety.sanitize import marks
 from satchel.tokens import TokenCounter, counter

@@ -1,4 +1,4 @@
-"""Texts as vectors: the protocol of embedders, one that runs here and one that asks an endpoint."""
+"""Models: the protocol of embedders, one that runs here, one behind an endpoint, and a model that answers in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The embedder of the settings, and the one that asks an endpoint with the OpenAI protocol (`POST .../embeddings`).
+"""Models behind endpoints of the OpenAI protocol: embedders (`.../embeddings`), and one that answers in words
+(`.../chat/completions`).
 
 The address comes from the user's own settings or environment, never from a repository, and the key only from an
 environment variable that the settings name. Nothing is sent unless the user configured it.
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.embed import Embedder, normalised
 from satchel.embed.minilm import INSTALL, MiniLM, missing_parts
-from satchel.errors import ConfigError, EmbeddingError, MissingExtraError
+from satchel.errors import ConfigError, EmbeddingError, JudgeError, MissingExtraError
 from satchel.settings import Settings
 from satchel.system import telemetry
 from satchel.types import CONTEXT_TYPES, Failure, Kind
@@ -32,6 +33,9 @@ TRIES = 4
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 20.0
 """Pauses double from the first one to the longest; a longer `Retry-After` is respected up to the longest."""
+
+PAUSE_SECONDS = 60.0
+"""Time for which an endpoint that could not be reached is not asked again: each attempt may take its full timeout."""
 
 MAX_TOKENS = 8_000
 """Tokens of a text that are sent, roughly: what current models take."""
@@ -262,3 +266,63 @@ def endpoint_key(setting: str, variable: str, environ: Mapping[str, str]) -> str
 def embedded_kinds(settings: Settings) -> tuple[Kind, ...]:
     """Return the kinds whose chunks get vectors, in the order of sections."""
     return tuple(kind for name, kind in CONTEXT_TYPES.items() if name in settings.embed_kinds)
+
+
+class ModelOptions(NamedTuple):
+    """The endpoint and the model. `url` is the base, as in `http://localhost:11434/v1`; `key` may be empty.
+
+    `setting` is the name of the setting with the address.
+    """
+
+    url: str
+    model: str
+    key: str = ""
+    timeout_seconds: float = 5.0
+    setting: str = "judge.endpoint"
+
+
+class ChatModel:
+    """Asks a language model, at temperature 0."""
+
+    def __init__(self, options: ModelOptions) -> None:
+        self.options = options
+        self._paused_until = 0.0
+
+    def ask(self, instructions: str, prompt: str, max_tokens: int) -> str:
+        """Return the text of the answer, at most 200,000 characters.
+
+        Raises JudgeError, without a request for a while after the endpoint could not be reached.
+        """
+        url, model = self.options.url, self.options.model
+        messages = [{"role": "system", "content": instructions}, {"role": "user", "content": prompt}]
+        body = {"model": model, "temperature": 0, "max_tokens": max_tokens, "messages": messages}
+        response = self._send(body)
+        if response.status_code != 200:
+            raise JudgeError(f"{url} answered {response.status_code}: {response.text[:200].strip()}")
+        try:
+            content = response.json()["choices"][0]["message"]["content"]
+        except (ValueError, KeyError, IndexError, TypeError) as error:
+            raise JudgeError(f"{url} gave no answer that can be understood: {error!r}") from error
+        if not isinstance(content, str):
+            raise JudgeError(f"{model} answered without text")
+        return content[:200_000]
+
+    def _send(self, body: dict[str, Any]) -> httpx.Response:
+        try:
+            import httpx
+        except ImportError as error:
+            raise MissingExtraError("a language model needs httpx: pip install 'satchel[llm]'") from error
+        options = self.options
+        if time.monotonic() < self._paused_until:
+            raise JudgeError(f"{options.url} could not be reached: it is asked again after {PAUSE_SECONDS:g} s")
+        url = f"{options.url.rstrip('/')}/chat/completions"
+        headers = {"Authorization": f"Bearer {options.key}"} if options.key else {}
+        try:
+            # Redirects could lead the key elsewhere.
+            with httpx.Client(timeout=options.timeout_seconds, follow_redirects=False) as client:
+                return client.post(url, json=body, headers=headers)
+        except httpx.InvalidURL as error:
+            raise JudgeError(f"{options.setting} {options.url} is not an address: {error}") from error
+        except httpx.HTTPError as error:
+            self._paused_until = time.monotonic() + PAUSE_SECONDS
+            raise JudgeError(f"{options.url} cannot be reached: {str(error) or type(error).__name__}") from error

@@ -7,9 +7,7 @@ another it is false, and between them undecided. Both were chosen on labelled pa
 
 `ModelJudge` asks a language model over any endpoint that speaks the OpenAI protocol (`POST .../chat/completions`). All
 conditions of a situation are sent in one request, at temperature 0, and every answer must be exactly true or false. The
-address comes from the user's own settings or environment, never from a repository, and the key only from an environment
-variable that the settings name. An endpoint that could not be reached is not asked again for a while. `VerdictFiles`
-caches its verdicts.
+endpoint is asked as `satchel.embed.providers` describes. `VerdictFiles` caches its verdicts.
 
 A user's own judge is an object with a method `judge` (or a function) of the conditions and the situation, sync or
 async. It returns one opinion, verdict or bool for each condition; None is undecided.
@@ -20,7 +18,6 @@ from __future__ import annotations
 import inspect
 import json
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
@@ -29,7 +26,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from satchel.embed.providers import check_address, endpoint_key
+from satchel.embed.providers import ChatModel, ModelOptions, check_address, endpoint_key
 from satchel.errors import ConfigError, JudgeError, MissingExtraError
 from satchel.guidance.situation import Situation
 from satchel.safety import sanitize
@@ -40,7 +37,7 @@ from satchel.text import EXACT_MARK, STOP_WORDS, count_terms, words
 from satchel.types import Failure
 
 if TYPE_CHECKING:
-    import httpx
+    pass
 
 HOLDS_FROM = 0.39
 """Share of a condition's meaning from which it is true: chosen on the development halves of the labelled pairs. One of
@@ -54,9 +51,6 @@ LONGEST_CONDITION = 500
 
 MOST_CONDITIONS = 200
 """Limit of the conditions of one request, more than any tree of contexts has."""
-
-PAUSE_SECONDS = 60.0
-"""Time for which an endpoint that could not be reached is not asked again: each attempt may take its full timeout."""
 
 MOST_FILES = 1_000
 """Limit of the cached situations; beyond it the oldest half is deleted."""
@@ -252,21 +246,11 @@ def related_terms(terms: Iterable[str]) -> frozenset[str]:
     return frozenset(term for term, own in plain.items() if not topics.isdisjoint(own))
 
 
-class ModelOptions(NamedTuple):
-    """The endpoint and the model. `url` is the base, as in `http://localhost:11434/v1`; `key` may be empty."""
-
-    url: str
-    model: str
-    key: str = ""
-    timeout_seconds: float = 5.0
-
-
 class ModelJudge:
     """Asks a language model."""
 
     def __init__(self, options: ModelOptions) -> None:
-        self._options = options
-        self._paused_until = 0.0
+        self._options, self._model = options, ChatModel(options)
 
     @property
     def id(self) -> str:
@@ -294,43 +278,8 @@ class ModelJudge:
         listed = [f"{number}. {' '.join(c.split())[:LONGEST_CONDITION]}" for number, c in enumerate(conditions, 1)]
         data = json.dumps("\n".join(situation.lines()) or "nothing is known")
         prompt = "\n".join(["Situation (data):", data, "", "Conditions:", *listed])
-        body = {
-            "model": self._options.model,
-            "temperature": 0,
-            # Tokens allowed for the answer to one condition: `12: false` needs five, an object of JSON 14.
-            "max_tokens": 20 * (len(conditions) + 1),
-            "messages": [{"role": "system", "content": _INSTRUCTIONS}, {"role": "user", "content": prompt}],
-        }
-        response = self._send(body)
-        if response.status_code != 200:
-            raise JudgeError(f"{self._options.url} answered {response.status_code}: {response.text[:200].strip()}")
-        try:
-            content = response.json()["choices"][0]["message"]["content"]
-        except (ValueError, KeyError, IndexError, TypeError) as error:
-            raise JudgeError(f"{self._options.url} gave no answer that can be understood: {error!r}") from error
-        if not isinstance(content, str):
-            raise JudgeError(f"{self._options.model} answered without text")
-        return content[:200_000]  # length limit of an answer
-
-    def _send(self, body: Mapping[str, object]) -> httpx.Response:
-        try:
-            import httpx
-        except ImportError as error:
-            raise MissingExtraError("a judging model needs httpx: pip install 'satchel[llm]'") from error
-        if time.monotonic() < self._paused_until:
-            raise JudgeError(f"{self._options.url} could not be reached: it is asked again after {PAUSE_SECONDS:g} s")
-        url = f"{self._options.url.rstrip('/')}/chat/completions"
-        headers = {"Authorization": f"Bearer {self._options.key}"} if self._options.key else {}
-        try:
-            # Redirects could lead the key elsewhere.
-            with httpx.Client(timeout=self._options.timeout_seconds, follow_redirects=False) as client:
-                return client.post(url, json=body, headers=headers)
-        except httpx.InvalidURL as error:
-            raise JudgeError(f"judge.endpoint {self._options.url} is not an address: {error}") from error
-        except httpx.HTTPError as error:
-            self._paused_until = time.monotonic() + PAUSE_SECONDS
-            reason = str(error) or type(error).__name__
-            raise JudgeError(f"{self._options.url} cannot be reached: {reason}") from error
+        # Tokens allowed for the answer to one condition: `12: false` needs five, an object of JSON 14.
+        return self._model.ask(_INSTRUCTIONS, prompt, 20 * (len(conditions) + 1))
 
 
 def parse_answer(text: str) -> bool:

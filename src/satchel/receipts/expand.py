@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from satchel.answer.groups import subtract
 from satchel.answer.render import RenderRequest, render
+from satchel.answer.sections import subtract
 from satchel.answer.source_lines import joined, without_blank_ends
 from satchel.errors import GitError, UsageError
 from satchel.receipts.handles import HandleTarget

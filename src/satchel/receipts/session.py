@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from satchel.answer.candidates import CHARACTERS_PER_TOKEN, SLIVER_TOKENS, Candidate, Step
-from satchel.answer.groups import JOIN_LINES, Group, subtract
 from satchel.answer.items import build_item
 from satchel.answer.pins import Pin, Pinned
 from satchel.answer.render.labels import listed_title
-from satchel.answer.sections import Follow, Section, by_priority
+from satchel.answer.sections import JOIN_LINES, Follow, Group, Section, by_priority, subtract
 from satchel.answer.source_lines import Lines, joined
 from satchel.safety.trust import handle
 from satchel.system import state_files, telemetry

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from satchel import config
 from satchel.answer.candidates import Candidate
 from satchel.answer.fill_policy import FillPolicy
-from satchel.answer.groups import subtract
 from satchel.answer.items import entity_row
 from satchel.answer.packing import Packing
 from satchel.answer.plans import (
@@ -32,7 +31,7 @@ from satchel.answer.plans import (
 from satchel.answer.render import RenderRequest, render
 from satchel.answer.request import AssembleRequest, check_budget, check_limit, parse_format, parse_kinds, parse_view
 from satchel.answer.search import Workbench
-from satchel.answer.sections import Section
+from satchel.answer.sections import Section, subtract
 from satchel.answer.shapes import with_related
 from satchel.answer.source_lines import FileLines, without_blank_ends
 from satchel.answer.write import Filling, context_of, fit

@@ -27,11 +27,10 @@ from satchel.answer.candidates import (
 )
 from satchel.answer.companions import ImportIndex, binding
 from satchel.answer.fill_policy import FillPolicy
-from satchel.answer.groups import Group
 from satchel.answer.plans import Plan, PlannedSection
 from satchel.answer.render.labels import group_of
 from satchel.answer.request import AssembleRequest, start_of_day
-from satchel.answer.sections import Section
+from satchel.answer.sections import Group, Section
 from satchel.answer.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.answer.truncation import LADDER, SIGNATURE_FIRST, TruncationStrategy, excerpt, strategy
 from satchel.answer.write import Filling, Marking, context_of, fit

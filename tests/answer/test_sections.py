@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.answer.candidates import Candidate, Step
-from satchel.answer.groups import JOIN_LINES, Group, subtract
+from satchel.answer.sections import JOIN_LINES, Group, subtract
 from satchel.answer.source_lines import Lines
 from satchel.answer.source_lines import joined as union
 from satchel.types import Chunk, Detail, Hit, Kind, Location
