@@ -1,5 +1,4 @@
-"""Models behind endpoints of the OpenAI protocol: embedders (`.../embeddings`), and one that answers in words
-(`.../chat/completions`).
+"""Models behind endpoints of the OpenAI protocol (`.../embeddings`, `.../chat/completions`), and those of the settings.
 
 The address comes from the user's own settings or environment, never from a repository, and the key only from an
 environment variable that the settings name. Nothing is sent unless the user configured it.
