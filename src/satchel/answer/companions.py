@@ -26,9 +26,6 @@ from satchel.types import Chunk, Detail, Freshness, Import, Kind, Outline, Range
 if TYPE_CHECKING:
     from satchel.sources.change import Change
 
-SHORTEST_STEM = 3
-"""Fewest letters of the last word of an import without names to match by: `os` begins too many names."""
-
 _WORD = re.compile(r"[^\W\d]\w*")
 _STEM_SUFFIX = re.compile(r"\.(?:h|hh|hpp|hxx|inc|inl|php|rb|sh|bash|js|mjs|cjs|ts|d\.ts)$")
 _SEPARATOR = re.compile(r"[^\w]+")
@@ -64,7 +61,8 @@ class ImportIndex:
         unsure = {position: stem for position, stem in self.unknown.items() if position not in used}
         stems = {_folded(word) for word in names} if unsure else set()
         for position, stem in unsure.items():
-            if len(stem) >= SHORTEST_STEM and any(word.startswith(stem) for word in stems):
+            # Fewest letters of the last word of an import without names to match by: `os` begins too many names.
+            if len(stem) >= 3 and any(word.startswith(stem) for word in stems):
                 used.add(position)
         return [self.outline.imports[position] for position in sorted(used)]
 

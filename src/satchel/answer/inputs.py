@@ -34,9 +34,6 @@ from satchel.sources.experiences import shown_record
 from satchel.types import Failure, Hit, Kind, Role
 from satchel.vocabulary import Axis
 
-ROUNDING = 1e-6
-"""Values that are below the range of shown ones by less than this may be in it, by the rounding of sums."""
-
 _WILD = frozenset("*?[")
 
 _Part = tuple[PlannedSection, list[Candidate], dict[str, Lines]]
@@ -204,7 +201,8 @@ def _candidates(
         for candidate in parts:
             if not candidate.is_lifted:
                 best = max(best, candidate.value)
-            if candidate.value < best - reach - ROUNDING:
+            # Values that are below the range of shown ones by less than this may be in it, by the rounding of sums.
+            if candidate.value < best - reach - 1e-6:
                 keep = heapq.heappush if len(listed) < MOST_OMISSIONS else heapq.heappushpop
                 keep(listed, priority(candidate))
     failures = [one._replace(message=f"{bench.prefix}{one.message}") for one in freshener.failures]

@@ -30,10 +30,6 @@ from satchel.vocabulary import Axis, Domain, MemoryCategory, OutcomeStatus, chec
 if TYPE_CHECKING:
     from satchel.search.rank_without_query import FieldRanking
 
-CHANGE_FACTOR = 3.0
-"""Factor on the weight of code in questions about a change, which look for callers and tests. With an even share
-commits and docs filled two thirds, and callers of a changed function were left out. Read on five changes of flask."""
-
 HISTORY_FACTOR = 8.0
 """Factor on the weight of commits in questions about why or when something was changed, which a commit message answers:
 11 of 12 such questions show the commit, without it 5, and 44 of 47 files of code (benchmarks/results/why_changed.json).
@@ -172,7 +168,10 @@ def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[
     kinds = request.kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
     weights = {kind: request.weights.get(kind, DEFAULT_WEIGHTS[kind]) for kind in kinds}
     if request.change is not None and Kind.CODE in weights:
-        weights[Kind.CODE] *= CHANGE_FACTOR
+        # Factor on the weight of code in questions about a change, which look for callers and tests. With an even
+        # share commits and docs filled two thirds, and callers of a changed function were left out. Read on five
+        # changes of flask.
+        weights[Kind.CODE] *= 3.0
     # A longer question is a report, in which such words tell what happened and do not ask about it.
     if Kind.COMMIT in weights and len(request.query.split()) <= 40:
         weights[Kind.COMMIT] *= HISTORY_FACTOR if _ASKS_OF_HISTORY.search(request.query) else 1.0

@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 PREVIEW_CHARACTERS = 200
 """Most characters of a preview, from the specification."""
 
-CONTEXT_LINES = 3
-"""Lines before and after each entity, from the specification."""
-
 
 class QueryRow(NamedTuple):
     """One result: `preview` is the beginning of the shown lines of the entity; `location` is None for a record."""
@@ -91,7 +88,7 @@ def query_options(
         if name not in CONTEXT_TYPES and name not in ENTITY_TYPES:
             raise UsageError(f"unknown type {name!r}: choose from {', '.join((*CONTEXT_TYPES, *ENTITY_TYPES))}")
     return {
-        "context_lines": CONTEXT_LINES,
+        "context_lines": 3,  # lines before and after each entity, from the specification
         **options,
         "searches": strategies,
         "entity_limit": limit,

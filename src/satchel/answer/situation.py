@@ -30,9 +30,6 @@ HISTORY_SHARE = 0.35
 """Largest share of the budget that guides leave to history: without earlier failures and commits, guidance is only half
 an answer. A judgement, not a measured optimum."""
 
-FRAME_TOKENS = 90
-"""Tokens of the head, section titles and footer with its notes; an upper estimate, the remaining room is filled."""
-
 MOST_GUIDES = 500
 """Most guides considered for one answer; the others are counted in a note."""
 
@@ -173,7 +170,8 @@ def _with_records(
 def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: float, account: Account | None) -> Section:
     """Return the guides in order, each with its longest text that fits the room of all guides, and the shorter ones."""
     count = counter(request.tokenizer).count
-    room = request.max_tokens - FRAME_TOKENS - min(need, request.max_tokens * HISTORY_SHARE)
+    # Tokens of the head, section titles and footer with its notes; an upper estimate, the remaining room is filled.
+    room = request.max_tokens - 90 - min(need, request.max_tokens * HISTORY_SHARE)
     rows: list[tuple[Guide, Candidate, int]] = []
     for guide in sorted(guides, key=lambda guide: (not guide.must, -guide.priority)):
         made = _candidate(guide, len(rows))

@@ -25,9 +25,6 @@ from satchel.system import files
 from satchel.tokens import TokenCounter
 from satchel.types import Freshness, Outline, Range
 
-CACHED_FILES = 256
-"""Files cached between questions: those of about ten answers."""
-
 LINE_OVERHEAD_BYTES = 64
 """Memory of a line in Python besides its characters, rounded up."""
 
@@ -125,7 +122,7 @@ class FileLines:
         limit: int,
         allow: Sequence[str] = (),
         *,
-        most_files: int = CACHED_FILES,
+        most_files: int = 256,  # files cached between questions: those of about ten answers
         most_bytes: int = 32_000_000,  # most memory of cached lines: a fifth of the limit of a process
     ) -> None:
         self._root, self._key, self._limit, self._allow = root, key, limit, tuple(allow)

@@ -38,9 +38,6 @@ THREADS = 8
 WAITING = 64
 """Connections that may wait to be accepted."""
 
-LOOK_SECONDS = 5.0
-"""Pause of a second process for the same root before it looks whether the first one has ended."""
-
 MOST_BYTES = 32_000_000
 """Size limit of a request: twice that of an event."""
 
@@ -109,7 +106,8 @@ class Resident:
                 with listening(self._places.root) as door:
                     if door is not None:
                         self._accept(door)
-                self._ending.wait(LOOK_SECONDS)
+                # Pause of a second process for the same root before it looks whether the first one has ended.
+                self._ending.wait(5.0)
         except (SatchelError, OSError) as error:
             telemetry.warning("other processes are not answered", reason=str(error))
 

@@ -19,9 +19,6 @@ from satchel.search.query import QueryTerm
 from satchel.store.protocol import Store
 from satchel.types import Kind
 
-LEAST_SHARE = 0.5
-"""Least share of a name: in a small workspace a name in more than the root of the number of notes joins nothing."""
-
 _NAME = re.compile(r"[A-Z][\w'-]*(?:\s+(?:(?:of|the|de|van|von)\s+)?[A-Z][\w'-]*)*")
 
 
@@ -50,7 +47,9 @@ def sharing(store: Store, rows: Sequence[int]) -> Iterator[tuple[int, int, float
             shared = reduce(np.intersect1d, [holders[term] for term in name])
             share = math.log(lexicon.chunk_count / max(len(shared), 1)) / scale
             # A name in more notes than this is a topic of the whole workspace and joins nothing.
-            if 1 < len(shared) <= 30 and share >= LEAST_SHARE:
+            # Least share of a name: in a small workspace a name in more than the root of the number of notes joins
+            # nothing.
+            if 1 < len(shared) <= 30 and share >= 0.5:
                 for other in lexicon.columns.chunk_row[shared].tolist():
                     best[other] = max(best.get(other, 0.0), share)
         yield from ((row, other, share) for other, share in best.items() if other != row)

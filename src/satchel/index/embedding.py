@@ -88,9 +88,6 @@ class VectorCache:
 BATCH_CHUNKS = 8
 """Texts embedded at once: 0.1 to 0.5 s by their length, the time that Ctrl-C waits."""
 
-LOOK_SECONDS = 0.05
-"""Seconds between two checks for a stop while an embedder that may be slow works."""
-
 PUBLISH_CHUNKS = 2_000
 """Vectors that wait for publication at most: 2 MB of a model with 384 numbers."""
 
@@ -218,7 +215,8 @@ def _vectors(texts: Sequence[str], embedder: Embedder, should_stop: ShouldStop) 
     threading.Thread(target=work, name="satchel-embedding", daemon=True).start()
     while True:
         try:
-            return outcome.result(LOOK_SECONDS)
+            # Seconds between two checks for a stop while an embedder that may be slow works.
+            return outcome.result(0.05)
         except TimeoutError:
             if outcome.done():  # the embedder raised it
                 raise

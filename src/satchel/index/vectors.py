@@ -21,9 +21,6 @@ from satchel.vocabulary import MEMORY_KINDS
 if TYPE_CHECKING:
     from satchel.index.options import Progress, VectorReport
 
-LOOK_SECONDS = 30.0
-"""Seconds between two looks for chunks of other processes; its own process wakes the thread."""
-
 QUICK_SECONDS = 1.0
 """Longest wait of a memory write; other vectors are made later. After a write that took longer, the other writes of an
 import do not wait either."""
@@ -168,4 +165,5 @@ class IndexVectors:
                 telemetry.warning("vectors are not filled", reason=report.failure.message)
             if not self._wake.is_set():
                 self._rested.set()
-            self._wake.wait(LOOK_SECONDS)
+            # Seconds between two looks for chunks of other processes; its own process wakes the thread.
+            self._wake.wait(30.0)

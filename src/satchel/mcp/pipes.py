@@ -22,9 +22,6 @@ try:
 except ImportError:  # not a POSIX system: a plain copy is not inherited there either
     fcntl = None  # type: ignore[assignment]
 
-LOOK_SECONDS = 0.5
-"""Seconds between two checks of the parent. The server has to end within 3 seconds of it."""
-
 LAST_SECONDS = 2.0
 """Seconds until a server that should end is killed, even while it waits for a full pipe or a disk."""
 
@@ -74,7 +71,8 @@ def end_after(seconds: float) -> threading.Timer:
 class Parent:
     """Calls `gone` once the parent process has ended, and ends this process if it still runs after `grace` seconds."""
 
-    def __init__(self, gone: Callable[[], object], seconds: float = LOOK_SECONDS, grace: float = END_SECONDS) -> None:
+    # Seconds between two checks of the parent. The server has to end within 3 seconds of it.
+    def __init__(self, gone: Callable[[], object], seconds: float = 0.5, grace: float = END_SECONDS) -> None:
         self._gone = gone
         self._seconds = seconds
         self._grace = grace

@@ -39,9 +39,6 @@ FORCE = ((signal.SIGTERM, 0.5), (KILL, 0.3))
 
 LEAST_DRAIN_SECONDS = 0.1
 
-LOOK_SECONDS = 0.2
-"""Seconds between two checks of the parent process: with `END_SECONDS` the proxy ends 3 s after it."""
-
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 CLIENT, SERVER = "client", "server"
@@ -86,7 +83,8 @@ def run_proxy(command: Sequence[str], globs: Sequence[str], contexts: ProxyConte
     relay = Relay(output, notes.output, globs, contexts.enriched, contexts.deadline_seconds, notes.say)
     ends: queue.SimpleQueue[str | int] = queue.SimpleQueue()
     # While a server reads nothing, a write blocks in the middle of a line, and the client's end goes unnoticed.
-    with _signals(ends.put), _watched(Parent(lambda: ends.put(CLIENT), LOOK_SECONDS, END_SECONDS)):
+    # Seconds between two checks of the parent process: with `END_SECONDS` the proxy ends 3 s after it.
+    with _signals(ends.put), _watched(Parent(lambda: ends.put(CLIENT), 0.2, END_SECONDS)):
         child = Child(command)
         relay.prepare(lambda: _prepared(contexts, notes))
         reader = threading.Thread(target=_from_server, args=(child, relay, ends.put), daemon=True)

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from satchel.store.writer import Writer
 
 _PREFIX = "trash:"
-_DAY_SECONDS = 86_400
 
 
 def discard(
@@ -56,7 +55,7 @@ def take_out(writer: Writer, identities: Iterable[str]) -> None:
 
 def empty_old(store: Store, writer: Writer, moment: float) -> None:
     """Remove what has been in the trash for too long."""
-    earliest = moment - TRASH_DAYS * _DAY_SECONDS
+    earliest = moment - TRASH_DAYS * 86_400  # day seconds
     old = [key for key, entry in _entries(store).items() if entry["forgotten_at"] < earliest]
     writer.merge(never)
     if old:

@@ -26,9 +26,6 @@ from satchel.types import Failure, Freshness, Outline, Part, Role, Signal
 SOURCE = "given results"
 """The source of notes about results."""
 
-ASSUMED_LINES = 50
-"""Lines of an entity without an end that is not a definition, from the specification."""
-
 WHOLE_FILES = frozenset({"file", "module"})
 
 _NAMES: Mapping[str, tuple[str, ...]] = {
@@ -320,7 +317,8 @@ def _named(entity: Entity, parts: Sequence[Part]) -> Part | None:
 
 
 def _end(start: int, parts: Sequence[Part]) -> int:
-    return next((part.end for part in parts if part.start <= start <= part.end and part.name), start + ASSUMED_LINES)
+    # Lines of an entity without an end that is not a definition, from the specification.
+    return next((part.end for part in parts if part.start <= start <= part.end and part.name), start + 50)
 
 
 def _at(start: int, parts: Sequence[Part]) -> Part | None:

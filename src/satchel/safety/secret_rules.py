@@ -15,9 +15,6 @@ from typing import NamedTuple
 
 from satchel.text import pattern
 
-_RANDOM_BITS = 3.0
-"""Entropy in bits per character: words repeated or counted up stay below, 32 random hex digits have about 3.5."""
-
 _RANDOM_CHANGES_CAPITALS = 0.15
 """The same without any lower case: base32 has only six digits, so 0.30."""
 
@@ -78,7 +75,8 @@ def _looks_random(value: str) -> bool:
     changes = sum(len(_PIECE.findall(chunk)) - 1 for chunk in chunks)
     # Changes of kind (word, capitals, digits) per letter or digit: random hex has 0.47, `getSecretFromVault2` 0.21.
     least = _RANDOM_CHANGES_CAPITALS if core.isupper() else 0.25
-    return changes / len(core) >= least and _bits(core) >= _RANDOM_BITS
+    # Entropy in bits per character: words repeated or counted up stay below, 32 random hex digits have about 3.5.
+    return changes / len(core) >= least and _bits(core) >= 3.0
 
 
 def _looks_like_password(value: str, kinds: int) -> bool:

@@ -30,8 +30,6 @@ View = TypeVar("View")
 NEAR_NAMES = 3
 """Most paths suggested for an unknown one."""
 
-_FIELD_CHARACTERS = 400  # most characters of a shown path, author or subject
-
 
 @dataclass(frozen=True, slots=True)
 class CommitChange:
@@ -222,7 +220,7 @@ class Changes:
         )
 
     def _safe(self, text: str) -> str:
-        return redact(clean_field(text, _FIELD_CHARACTERS), self._allow)[0]
+        return redact(clean_field(text, 400), self._allow)[0]  # field characters
 
 
 def _visible(store: Store) -> list[Document]:

@@ -27,8 +27,6 @@ except ImportError:  # not a POSIX system: of two changes at the same moment, on
 
 HAS_LOCKS = fcntl is not None
 
-POLL_SECONDS = 0.005
-
 NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 """Flags for opening a file so that no link is followed and no child process inherits it."""
 
@@ -153,7 +151,7 @@ def _wait_for_lock(descriptor: int, wait_seconds: float | None) -> bool:
     while not try_lock(descriptor):
         if deadline is not None and time.monotonic() >= deadline:
             return False
-        time.sleep(POLL_SECONDS)
+        time.sleep(0.005)  # poll seconds
     return True
 
 

@@ -439,9 +439,6 @@ def failure_entry(failure: Failure) -> str:
 LINES_SHOWN = 10
 """Lines named for each file; the others are counted, because a long list of calls in a test file does not help."""
 
-FRAME_TOKENS = 4
-"""Tokens of each line besides its text: more in XML, fewer in Markdown."""
-
 Listed = Mapping[str, Any]
 
 
@@ -478,7 +475,7 @@ def _within(target: Listed, counter: TokenCounter, room: float) -> list[str]:
 
 
 def _size(line: str, counter: TokenCounter) -> int:
-    return counter.count(line) + FRAME_TOKENS
+    return counter.count(line) + 4  # tokens of each line besides its text: more in XML, fewer in Markdown
 
 
 def _counts(target: Listed) -> str:

@@ -21,9 +21,6 @@ from satchel.store.segments import DamagedWordsError
 if TYPE_CHECKING:
     from satchel.store.writer import Writer
 
-CACHED_BYTES = 64_000_000
-"""Rows of one revision that a process keeps: the words of some thousand different questions."""
-
 ASIDE = ".damaged"
 """Suffix of the name of a damaged root that was put aside; the next one replaces it."""
 
@@ -283,7 +280,8 @@ class _RowCache:
         if cached is None:
             cached = connection.execute(sql, bindings).fetchall()
             self._bytes += sum(len(cell) if isinstance(cell, bytes | str) else 8 for row in cached for cell in row)
-            if self._bytes > CACHED_BYTES:
+            # Rows of one revision that a process keeps: the words of some thousand different questions.
+            if self._bytes > 64_000_000:
                 self._rows, self._bytes = {}, 0
             else:
                 self._rows[sql, bindings] = cached

@@ -27,9 +27,6 @@ CONNECT_SECONDS = 5
 STATEMENT_SECONDS = 60
 """A statement that takes longer is stopped: the longest ones merge words, in steps of a tenth of a second."""
 
-LEADER_SECONDS = 2.0
-"""After no server took writes, questions go to a standby for so long before they look for a leader again."""
-
 _DEFAULTS: Mapping[str, Any] = {
     "connect_timeout": CONNECT_SECONDS, "application_name": "satchel", "keepalives_idle": 30,
 }  # fmt: skip
@@ -265,7 +262,9 @@ class Server:
             try:
                 return psycopg.connect(self._conninfo, autocommit=True)
             except psycopg.OperationalError:
-                self._leader_again = time.monotonic() + LEADER_SECONDS
+                # After no server took writes, questions go to a standby for so long before they look for a leader
+                # again.
+                self._leader_again = time.monotonic() + 2.0
         return psycopg.connect(self._any, autocommit=True)
 
     def _open(self, writes: bool) -> ServerConnection:
