@@ -41,7 +41,7 @@ from stopwatch import Lap, fresh_home, lap, quantiles
 
 from satchel import Satchel
 from satchel.config import SETTINGS, Folders
-from satchel.hooks import subject
+from satchel.hooks import answers
 from satchel.hooks.answers import PROMPT_CHARACTERS, PROMPT_TOKENS, asks_something, prompt_certainty
 from satchel.safety.trust import load_key
 from satchel.types import Kind
@@ -280,11 +280,11 @@ def _best(engine: Satchel, prompt: str, unseen: Mapping[str, float] | None) -> t
     best = prompt_certainty(prompt, context, engine)
     if unseen is None:
         return best, best
-    shipped, subject.usual_shares = subject.usual_shares, lambda: unseen
+    shipped, answers.usual_shares = answers.usual_shares, lambda: unseen
     try:
         return best, prompt_certainty(prompt, context, engine)
     finally:
-        subject.usual_shares = shipped
+        answers.usual_shares = shipped
 
 
 def _share(answered: list[bool]) -> float:

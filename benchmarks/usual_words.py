@@ -1,4 +1,4 @@
-"""The words that every project uses, with the share of pieces of 30 lines in which they occur: for hooks/subject.py.
+"""The words that every project uses, with the share of pieces of 30 lines in which they occur: for hooks/answers.py.
 
     python benchmarks/usual_words.py --repositories FOLDER
 
@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from satchel import text
-from satchel.hooks.subject import USUAL_WORDS
+from satchel.hooks.answers import USUAL_WORDS
 
 PIECE_LINES = 30
 MOST_FILES, MOST_BYTES = 1_500, 200_000

@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 
 from satchel.config import SETTINGS
-from satchel.hooks.answers import asks_something, prompt_certainty
-from satchel.hooks.subject import USUAL_WORDS, peculiarity, usual_shares
+from satchel.hooks.answers import USUAL_WORDS, asks_something, peculiarity, prompt_certainty, usual_shares
 from tests.hooks.conftest import Host
 from tests.safety.test_sanitize_redact import TOKENS
 

@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from satchel.graph.names import sharing
-from satchel.graph.relevance import Relevance
+from satchel.graph.relevance import Relevance, sharing
 from satchel.graph.request import NOTE_EDGES, Direction, Lens, Move
 from satchel.search.relations import MOST_FILES, Relations
 from satchel.search.resolve.code import Code

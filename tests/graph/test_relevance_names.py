@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.graph.names import names_in
+from satchel.graph.relevance import names_in
 from tests.graph.workspaces import Export
 
 FILLER = [f"Notes of week {number} about the garden and the weather." for number in range(20)]
