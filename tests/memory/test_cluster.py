@@ -5,7 +5,7 @@ import pytest
 
 from satchel.embed import normalised
 from satchel.errors import MissingExtraError
-from satchel.memory.cluster import LEAST_ENTRIES, SPREAD, centre, group, named, parameters, validate
+from satchel.memory.cluster import LEAST_ENTRIES, SPREAD, centre, group, named, validate
 from satchel.memory.model import Cluster
 
 
@@ -47,10 +47,6 @@ def test_equal_vectors_give_equal_groups_the_largest_first() -> None:
     assert group(vectors) == group(vectors.copy())
     sizes = [len(positions) for positions in group(np.concatenate([vectors, vectors[::4]]))]
     assert sizes == sorted(sizes, reverse=True)
-
-
-def test_parameters_grow_with_the_number_of_entries() -> None:
-    assert [parameters(count) for count in (20, 100, 1_000, 10_000)] == [(3, 2), (3, 2), (8, 4), (25, 12)]
 
 
 def test_the_centre_is_drawn_to_those_that_can_be_relied_on() -> None:

@@ -293,3 +293,19 @@ def test_members_without_a_lesson_propose_nothing(root: Path) -> None:
         full(satchel)
         (proposal,) = satchel.values.propose()
         assert (proposal.text, proposal.validation) == ("", None)
+
+
+def test_a_group_of_which_too_few_say_a_sentence_is_mixed(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
+    full(satchel)
+    proposal = satchel.values.propose()[0]
+    monkeypatch.setattr(Values, "_evidence", lambda _self, _text, _axis, entries: entries[:2])
+    with pytest.raises(UsageError, match=r"is mixed: 2 of .* members say this, at least 3 have to"):
+        satchel.values.accept(proposal.text, proposal.cluster.id)
+    assert {one.text for one in satchel.values.propose()} == {""}
+
+
+def test_evidence_is_what_the_sentence_fits(satchel: Satchel) -> None:
+    full(satchel)
+    for proposal in satchel.values.propose():
+        value = satchel.values.accept(proposal.text, proposal.cluster.id)
+        assert {story_of(satchel, member) for member in value.member_ids} == {story_of(satchel, proposal.member)}

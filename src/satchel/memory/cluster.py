@@ -1,18 +1,17 @@
 """Clusters of the experiences of one axis, with stable ids.
 
-The positions are vectors of the embedder or, without one, TF-IDF of the words. HDBSCAN groups vectors of length 1, for
-which Euclidean distance orders like cosine. Density ignores the confidence tiers; the centre of a group is the mean of
-its members, weighted by their tiers.
+The position of an experience is what the axis says, what it is about in short (goal, root cause, lesson) and its
+domain, as vectors of the embedder or, without one, as TF-IDF of the words. What all have in common is subtracted;
+average linkage then joins what is left while it is alike, and a member that is not clearly nearest to its own group
+leaves it. The centre of a group is the mean of its members, weighted by their tiers.
 """
 
 from __future__ import annotations
 
 import hashlib
-import itertools
 import math
-import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.embed import Embedder, fingerprint, normalised
@@ -33,36 +32,24 @@ if TYPE_CHECKING:
 WORDS_LABEL = "words (TF-IDF)"
 """Label of a space without an embedder: groups by shared words are coarser, and a reader should know."""
 
-TOPICS = 50
-"""Dimensions to which the words are reduced: a reader cannot distinguish more topics on an axis either."""
-
-LEAST_TEXTS = 2
-"""Texts in which a word of a topic occurs at least: one text alone shows no topic."""
-
-CHANCES, ABOVE_CHANCE = 4, 1.1
-"""Number of collections of shuffled words, and how much stronger than in all of them a topic has to be. A topic counts
-by its excess, so that one near chance hardly counts. 60 natural experiences of three themes (benchmarks/values.py) make
-three groups with 1.05 and 1.1, and four with 1.0; with 1.1, 32 collections of shuffled words make one group."""
-
-SMALLEST_TOPIC = 4
-"""The smallest group by words: three texts share many words by chance."""
-
 TEXT_TOKENS = 1_000
 """Token limit of a text without an embedder; every experience is shorter."""
 
 LEAST_ENTRIES = 20
 """Number of experiences below which an axis is not grouped: three similar ones among ten may be chance."""
 
-SMALLEST_GROUP, LEAST_NEIGHBOURS = 3, 2
-"""Parameters for up to 256 entries. With 5 and 3, 81 real entries made two groups, one of them two thirds of all, and
-15 on the axis of surprises made none; with 3 and 2 they made nine and three that a reader recognises."""
+SMALLEST_GROUP = 3
+
+DOMAIN_WEIGHT, LINKED, MARGIN = 0.4, 0.1, 0.03
+"""Weight of the domain beside the texts, mean cosine up to which groups are joined, and how much nearer a member is to
+its group than to any other. Fitted on the five sets of benchmarks/values_sets.py, for words and vectors together;
+neighbouring values (0.3 to 0.5, 0.05 to 0.15, 0 to 0.05) move purity and coverage by less than 0.1."""
 
 ALIKE = 0.8
-"""Mean cosine to the centre from which entries that HDBSCAN does not separate are one group."""
+"""Mean cosine to the centre from which entries that nothing separates are one group."""
 
-REDUCED_DIMENSIONS = 50
-REDUCED_FROM = 200
-"""Number of entries from which the vectors are reduced first: 10,000 then take seconds, not minutes."""
+MOST_LINKED = 2_000
+"""Entries that are linked, evenly spread over all: each pair is compared. The others join the nearest group."""
 
 _ENDS = frozenset(stem(str(status)) for status in OutcomeStatus)
 
@@ -93,6 +80,12 @@ class AxisEntry(NamedTuple):
         return str(lesson.get("takeaway") or lesson.get("what_worked") or cause.get("description") or "")
 
     @property
+    def short(self) -> str:
+        """The goal, the root cause or else the result, and the lesson."""
+        cause = (self.fields.get("root_cause") or {}).get("description") or self.fields.get("outcome_result")
+        return " ".join(str(part) for part in (self.fields.get("goal"), cause, self.lesson) if part)
+
+    @property
     def statement(self) -> str:
         """The lesson, else the result, else the goal, else the text; never empty."""
         return self.lesson or str(self.fields.get("outcome_result") or self.fields.get("goal") or self.text)
@@ -101,14 +94,14 @@ class AxisEntry(NamedTuple):
 class Space(NamedTuple):
     """The entries of an axis, their vectors of length 1 (one row each), and a function that embeds other texts.
 
-    `sizes` are the parameters of grouping for a space whose structure is certain, None to test each group for chance.
+    In a dense space each group is tested for chance. Few words cannot show that: the sentence of a value has to.
     """
 
     label: str
     entries: tuple[AxisEntry, ...]
     vectors: Matrix
     embed: Callable[[Sequence[str]], Matrix]
-    sizes: tuple[int, int] | None = None
+    is_dense: bool = False
 
     def select(self, ids: Sequence[str]) -> tuple[Matrix, list[AxisEntry]]:
         """Return the vectors and entries of the ids that are in the space, in their order."""
@@ -152,56 +145,46 @@ def _space_of_vectors(store: Store, entries: tuple[AxisEntry, ...], embedder: Em
             missing.append(number)
     if missing:
         matrix[missing] = embedder.embed_documents([entries[number].text for number in missing])
-    return Space(embedder.id, entries, normalised(matrix), embedder.embed_documents)
+    short = embedder.embed_documents([entry.short for entry in entries]) if entries else matrix
+    parts = [normalised(matrix), normalised(np.asarray(short, dtype=np.float32))]
+    return Space(embedder.id, entries, _with_domains(entries, parts), embedder.embed_documents, is_dense=True)
+
+
+def _with_domains(entries: Sequence[AxisEntry], parts: Sequence[Matrix]) -> Matrix:
+    import numpy as np
+
+    domains = [str(entry.fields.get("domain")) for entry in entries]
+    names = sorted({*domains})
+    matrix = np.zeros((len(entries), len(names)), dtype=np.float32)
+    matrix[range(len(entries)), [names.index(domain) for domain in domains]] = DOMAIN_WEIGHT
+    return normalised(np.hstack([*parts, matrix]))
 
 
 def _space_of_words(entries: tuple[AxisEntry, ...]) -> Space:
-    """Compute TF-IDF of the texts, reduced to their topics by a truncated SVD with a fixed seed.
-
-    The first dimension is what all texts have in common, and is left out. Those after it count as topics as far as they
-    are stronger than in texts made of the same words by chance.
-    """
+    """Compute TF-IDF of the texts; a word that only one of them has is not counted, and the short text counts twice."""
     import numpy as np
 
     try:
-        from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import TfidfVectorizer
     except ImportError as error:
         raise MissingExtraError("grouping needs scikit-learn: pip install 'satchel[values]'") from error
 
-    def reduced(texts: Sequence[Sequence[str]]) -> tuple[Any, Any, Matrix]:
-        terms = TfidfVectorizer(analyzer=list, sublinear_tf=True, min_df=LEAST_TEXTS).fit(texts)
-        # Weight of a word that is in every text: it says nothing, but texts of such words alone are still alike.
-        terms.idf_ = np.maximum(terms.idf_ - 1, 1e-3)
-        weights = terms.transform(texts)
-        topics = TruncatedSVD(n_components=min(TOPICS, min(weights.shape) - 1), random_state=0)
-        with np.errstate(divide="ignore", invalid="ignore"):  # equal texts have no variance to explain
-            return terms, topics, topics.fit_transform(weights).astype(np.float32)
-
-    texts = [[*_telling(_said(entry)), f"={entry.fields.get('domain')}"] for entry in entries]
+    texts = [[*_telling(_said(entry)), *_telling(entry.short)] for entry in entries]
     counts = Counter(term for text in texts for term in set(text))
-    if len(entries) <= 2 or sum(count >= LEAST_TEXTS for count in counts.values()) <= 2:
+    vocabulary = sorted(term for term, count in counts.most_common(1_000) if count > 1)
+    if not vocabulary:
         empty = np.zeros((len(entries), 1), dtype=np.float32)
         return Space(WORDS_LABEL, entries, empty, lambda others: np.zeros((len(others), 1), dtype=np.float32))
-    terms, topics, positions = reduced(texts)
-    by_chance = np.max([reduced(chance)[1].singular_values_[1:] for chance in _shuffled(texts)], axis=0)
-    strengths = topics.singular_values_[1:]
-    shared = min(len(strengths), len(by_chance))
-    excess = np.maximum(1 - (ABOVE_CHANCE * by_chance[:shared] / strengths[:shared]) ** 2, 0)
-    weaker = np.flatnonzero(excess == 0)
-    excess = excess[: weaker[0]] if len(weaker) else excess
-    shown, scale = (slice(1, len(excess) + 1), np.sqrt(excess)) if len(excess) else (slice(None), np.ones(1))
+    terms = TfidfVectorizer(analyzer=list, sublinear_tf=True, vocabulary=vocabulary).fit(texts)
+
+    def weights(words_of: Sequence[Sequence[str]]) -> Matrix:
+        matrix: Matrix = terms.transform(words_of).toarray().astype(np.float32)
+        return matrix
 
     def embed(others: Sequence[str]) -> Matrix:
-        weights = terms.transform([_telling(text) for text in others])
-        return normalised((topics.transform(weights)[:, shown] * scale).astype(np.float32))
+        return weights([_telling(text) for text in others])
 
-    sizes = None
-    if len(excess):
-        spread = (excess * strengths[: len(excess)] ** 2).astype(float)
-        count = float(spread.sum() ** 2 / (spread**2).sum())  # as many topics of equal strength
-        sizes = max(SMALLEST_TOPIC, round(len(entries) / (2 * count + 1))), SMALLEST_TOPIC - 1
-    return Space(WORDS_LABEL, entries, normalised((positions[:, shown] * scale).astype(np.float32)), embed, sizes)
+    return Space(WORDS_LABEL, entries, _with_domains(entries, [weights(texts)]), embed)
 
 
 def _said(entry: AxisEntry) -> str:
@@ -217,38 +200,75 @@ def _telling(text: str) -> list[str]:
     return [term for term in terms if not term.startswith(EXACT_MARK) and term not in _ENDS]
 
 
-def _shuffled(texts: Sequence[Sequence[str]]) -> Iterator[list[list[str]]]:
-    """Yield texts of the same lengths and words, dealt out by chance; the same ones each time."""
-    bounds = list(itertools.pairwise(itertools.accumulate(map(len, texts), initial=0)))
-    every = [term for text in texts for term in text]
-    for seed in range(CHANCES):
-        dealt = random.Random(seed).sample(every, len(every))  # noqa: S311 - no secret, and the same each time
-        yield [dealt[start:end] for start, end in bounds]
-
-
-def parameters(count: int) -> tuple[int, int]:
-    """Return the smallest group, and the number of neighbours of a core point, for so many entries."""
-    # Divisor of the square root of the entries, which gives the smallest group: 3 of 100, 8 of 1,000, 25 of 10,000.
-    smallest = max(SMALLEST_GROUP, round(math.sqrt(count) / 4))
-    return smallest, max(LEAST_NEIGHBOURS, smallest // 2)
-
-
-def group(vectors: Matrix, sizes: tuple[int, int] | None = None) -> list[list[int]]:
+def group(vectors: Matrix, *, is_dense: bool = True) -> list[list[int]]:
     """Return groups of positions in `vectors` (rows of length 1), the largest first; may be empty.
 
-    For `sizes` see `Space`. Equal vectors give equal groups. Raises MissingExtraError without scikit-learn.
+    For `is_dense` see `Space`. Equal vectors give equal groups. Raises MissingExtraError without scikit-learn.
     """
     if len(vectors) < LEAST_ENTRIES:
         return []
-    import numpy as np
-
-    labels = _labels(_reduced(vectors), sizes or parameters(len(vectors)))
-    groups = [np.flatnonzero(labels == label).tolist() for label in range(int(labels.max(initial=-1)) + 1)]
-    groups = [positions for positions in groups if sizes or _is_above_chance(vectors, positions)]
+    centred, groups = _linked(vectors)
+    if is_dense:
+        groups = [positions for positions in groups if _is_above_chance(centred, positions)]
+    groups = [part for positions in groups for part in _split(vectors, positions)]
     nearness = vectors @ _unit(vectors.sum(axis=0))
     if not groups and float(nearness.mean()) >= ALIKE:
         groups = [[place for place, cosine in enumerate(nearness.tolist()) if cosine >= ALIKE]]
     return sorted(groups, key=lambda positions: (-len(positions), positions))
+
+
+def _linked(vectors: Matrix) -> tuple[Matrix, list[list[int]]]:
+    """Return the vectors without what all have in common, and what average linkage joins of them."""
+    import numpy as np
+
+    centred = normalised(vectors - vectors.mean(axis=0))
+    places = np.arange(0, len(vectors), -(-len(vectors) // MOST_LINKED))
+    labels = _labels(centred[places])
+    groups = [places[labels == label] for label in range(int(labels.max()) + 1)]
+    groups = [members for members in groups if len(members) >= SMALLEST_GROUP]
+    return centred, [members.tolist() for members in _separated(centred, groups)]
+
+
+def _split(vectors: Matrix, members: list[int]) -> list[list[int]]:
+    """Return the parts of a group, if nearly all members lie in some that are close by themselves; else the group."""
+    if len(members) < LEAST_ENTRIES:
+        return [members]
+    centred, parts = _linked(vectors[members])
+    parts = [part for part in parts if _is_above_chance(centred, part)]
+    if len(parts) < 2 or sum(map(len, parts)) < 0.8 * len(members):
+        return [members]
+    return [smaller for part in parts for smaller in _split(vectors, [members[place] for place in part])]
+
+
+def _labels(vectors: Matrix) -> Any:
+    try:
+        from sklearn.cluster import AgglomerativeClustering
+    except ImportError as error:
+        raise MissingExtraError("grouping needs scikit-learn: pip install 'satchel[values]'") from error
+
+    model = AgglomerativeClustering(n_clusters=None, distance_threshold=1 - LINKED, metric="cosine", linkage="average")
+    return model.fit_predict(vectors.astype("float64"))
+
+
+def _separated(vectors: Matrix, groups: Sequence[Any]) -> list[Any]:
+    """Return the groups with what is nearest to each of them and alike, twice: the centres move."""
+    import numpy as np
+
+    for _ in range(2 if len(groups) > 1 else 0):
+        nearness = vectors @ np.array([_unit(vectors[members].sum(axis=0)) for members in groups]).T
+        for place, members in enumerate(groups):  # without the member itself, which would draw the centre to it
+            others = vectors[members].sum(axis=0) - vectors[members]
+            nearness[members, place] = (vectors[members] * normalised(others)).sum(axis=1)
+        best, owner = nearness.max(axis=1), nearness.argmax(axis=1)
+        second = np.partition(nearness, -2, axis=1)[:, -2]
+        linked = np.zeros(len(vectors), dtype=bool)
+        linked[np.concatenate(groups)] = True
+        is_clear = (best - second >= MARGIN) & (best >= LINKED) & (linked | (len(vectors) > MOST_LINKED))
+        found = [np.flatnonzero(is_clear & (owner == place)) for place in range(len(groups))]
+        groups = [members for members in found if len(members) >= SMALLEST_GROUP]
+        if len(groups) < 2:
+            break
+    return list(groups)
 
 
 def _is_above_chance(vectors: Matrix, positions: Sequence[int]) -> bool:
@@ -269,28 +289,6 @@ def _mean_cosine(vectors: Matrix) -> float:
     count = len(vectors)
     total = float((vectors.sum(axis=0) ** 2).sum())  # the sum over all pairs, each row with itself included
     return (total - count) / (count * (count - 1))
-
-
-def _labels(vectors: Matrix, sizes: tuple[int, int]) -> Any:
-    try:
-        from sklearn.cluster import HDBSCAN
-    except ImportError as error:
-        raise MissingExtraError("grouping needs scikit-learn: pip install 'satchel[values]'") from error
-
-    smallest, neighbours = sizes
-    model = HDBSCAN(min_cluster_size=smallest, min_samples=neighbours, cluster_selection_method="eom", copy=True)
-    return model.fit_predict(vectors.astype("float64"))
-
-
-def _reduced(vectors: Matrix) -> Matrix:
-    if len(vectors) < REDUCED_FROM or vectors.shape[1] <= REDUCED_DIMENSIONS:
-        return vectors
-    import numpy as np
-
-    # The directions of most spread, from the small matrix of all pairs of dimensions: exact, and without chance.
-    _, directions = np.linalg.eigh((vectors.T @ vectors).astype(np.float64))
-    reduced: Matrix = (vectors @ directions[:, -REDUCED_DIMENSIONS:]).astype(np.float32)
-    return reduced
 
 
 def centre(vectors: Matrix, weights: Sequence[float]) -> Matrix:

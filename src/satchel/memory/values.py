@@ -122,7 +122,7 @@ class Values(Records[Value]):
         return is_new
 
     def propose(self, cluster_id: str | None = None, axis: str | None = None) -> list[ValueProposal]:
-        """Suggest a sentence for each group (or for one): the lesson of the most central member whose lesson fits."""
+        """Suggest a sentence for each group (or for one): the lesson of its members that is nearest to the centre."""
         if cluster_id:
             return [self._proposed(self.find(cluster_id))]
         return [self._proposed(cluster) for grouping in self.groupings(axis) for cluster in grouping.clusters]
@@ -163,7 +163,7 @@ class Values(Records[Value]):
             reason = f"not enough structure: {count} experiences on the axis {axis}, {LEAST_ENTRIES} are needed"
             return Grouping(axis, label, count, (), reason)
         space = self._space(axis)
-        groups = [_by_centrality(space, positions) for positions in group(space.vectors, space.sizes)]
+        groups = [_by_centrality(space, positions) for positions in group(space.vectors, is_dense=space.is_dense)]
         before = self._remembered(axis)
         earlier = before.clusters if before is not None else ()
         clusters = named(axis, groups, earlier)
@@ -226,6 +226,13 @@ class Values(Records[Value]):
                 f"{measured.threshold:.3f} (mean {measured.mean:.3f} + half of {measured.deviation:.3f}); "
                 "`satchel values show` shows what the members say"
             )
+        evidence = self._evidence(text, value.axis, entries)
+        if len(evidence) < FEWEST_MEMBERS:
+            raise UsageError(
+                f"the group {value.cluster_id} is mixed: {len(evidence)} of {len(entries)} members say this, at least "
+                f"{FEWEST_MEMBERS} have to"
+            )
+        entries = evidence
         admitted = replace(
             value,
             text=text,
@@ -242,6 +249,14 @@ class Values(Records[Value]):
             writer.put([document_of(admitted)])
         return admitted
 
+    def _evidence(self, text: str, axis: str, entries: Sequence[AxisEntry]) -> list[AxisEntry]:
+        """Return the members that a sentence fits better than it fits the other experiences of the axis."""
+        space, members = self._space(axis), {entry.id for entry in entries}
+        others = [entry for entry in space.entries if entry.id not in members][:MOST_MEASURED]
+        (sentence,), inner = space.embed([text]), space.embed([entry.short for entry in entries])
+        usual = float((space.embed([entry.short for entry in others]) @ sentence).mean()) if others else -1.0
+        return [entry for entry, vector in zip(entries, inner, strict=True) if float(vector @ sentence) > usual]
+
     def _check_new(self, identity: str, text: str) -> None:
         """Raise UsageError if another value says the same, apart from case, blanks and punctuation at its ends."""
         for value in self.listed():
@@ -255,9 +270,10 @@ class Values(Records[Value]):
             return ValueProposal(cluster, "", "", None)
         texts = [self._clean(lesson[:VALUE_CHARACTERS]) for _, lesson in lessons]
         validations = self._measured(texts, cluster.axis, cluster.members)[0]
-        inside = [place for place, validation in enumerate(validations) if validation.is_inside]
-        best = inside[0] if inside else 0
-        return ValueProposal(cluster, texts[best], lessons[best][0], validations[best])
+        for best in sorted(range(len(texts)), key=lambda place: validations[place].distance):
+            if len(self._evidence(texts[best], cluster.axis, entries)) >= FEWEST_MEMBERS:
+                return ValueProposal(cluster, texts[best], lessons[best][0], validations[best])
+        return ValueProposal(cluster, "", "", None)
 
 
 def _visibility(entries: Sequence[AxisEntry]) -> Visibility:

@@ -75,10 +75,10 @@ def show_value(invocation: Invocation, identity: str) -> None:
 
 @operation_command(PROPOSALS, "propose", values_command, shows="the proposals")
 def propose(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """Propose a value for each group: the lesson of its most central member that fits."""
+    """Propose a value for each group: of the lessons of its members the one that is nearest to the centre."""
     answered = ask(invocation, PROPOSALS, arguments)
     lines = (
-        f"{one.cluster.id}  {len(one.cluster.members)}  {line(one.text or '(no member says what it teaches)')}"
+        f"{one.cluster.id}  {len(one.cluster.members)}  {line(one.text or '(mixed: no lesson fits three members)')}"
         for one in answered.subject
     )
     nothing = "there are no groups yet: `satchel values cluster` finds them"
