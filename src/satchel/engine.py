@@ -25,6 +25,7 @@ from satchel.types import AnyPath, ShouldStop, never
 from satchel.vocabulary import FEW_ROWS, Moment
 
 if TYPE_CHECKING:
+    from satchel.answer.pattern import Matches
     from satchel.answer.request import AssembleRequest, PackingOptions, QuestionOptions
     from satchel.answer.service import AnswerService
     from satchel.answer.shapes import QueryResult
@@ -275,6 +276,17 @@ class Satchel:
             question, types=types, limit=limit, filters=filters, searches=searches, now=now, min_score=min_score,
             refresh=refresh, workspace=workspace,
         )  # fmt: skip
+
+    def search_pattern(
+        self, pattern: str, question: str = "", *, refresh: bool = True, **options: Unpack[QuestionOptions]
+    ) -> Matches:
+        """Return every line that matches a regular expression (RE2) in the indexed files as they are now.
+
+        Grouped by definition: production before tests, what is about the `question` first, definitions before uses.
+        The text shows the best with their numbers in `max_tokens` and counts the others. `paths` and `exclude` are
+        globs. Raises UsageError for an expression that RE2 does not accept.
+        """
+        return self.answers.search_pattern(pattern, question, options, refresh=refresh)
 
     def assemble(
         self,

@@ -28,7 +28,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "b4a3c1f1d2b2f02245a7881e11ce695782a3abae035b2b0d46ed340d6d6e455b"
+TOOLS_HASH = "427188242d0f2c4bfc742e294ec93e83638fd01e62b0b84c32e737aeaf485a82"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 2_000

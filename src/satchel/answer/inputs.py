@@ -147,7 +147,11 @@ def is_wanted(hit: Hit, request: AssembleRequest, prefix: str = "") -> bool:
     location = hit.chunk.location
     if location is None:
         return not request.paths and hit.chunk.id.partition("::")[0] not in request.exclude
-    path = f"{prefix}{location.path}"
+    return is_path_wanted(request, f"{prefix}{location.path}")
+
+
+def is_path_wanted(request: AssembleRequest, path: str) -> bool:
+    """Return whether the globs of a request admit a path."""
     if request.paths and not _is_among(path, request.paths):
         return False
     return not _is_among(path, request.exclude)

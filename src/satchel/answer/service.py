@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +29,13 @@ from satchel.search.query import Query, analyse
 from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, balanced
 from satchel.settings import Settings
 from satchel.system.git import find_repository
+from satchel.tokens import counter
 from satchel.types import CONTEXT_TYPES, Context, Failure, Hit, Kind
 from satchel.vocabulary import Moment, checked_text, workspace_names
 
 if TYPE_CHECKING:
     from satchel.answer.guesses import Guesses
+    from satchel.answer.pattern import Matches
     from satchel.receipts.session import Account
     from satchel.sources.change import Change
     from satchel.store.protocol import Store
@@ -108,6 +110,27 @@ class AnswerService:
         roots = self._root.siblings(workspace_names(workspace)) or {"": self._root}
         every = [in_workspace(hit, f"{name}/" if name else "") for name, root in roots.items() for hit in hits(root)]
         return best_each({hit.chunk.id: hit for hit in every}.values(), limit)
+
+    def search_pattern(
+        self, pattern: str, question: str, options: Mapping[str, Any], *, refresh: bool = True
+    ) -> Matches:
+        """As `Satchel.search_pattern`; `options` are those of a request."""
+        from satchel.answer.inputs import is_path_wanted
+        from satchel.answer.pattern import expression, groups_of, packed  # here, because few searches have a pattern
+
+        found = expression(pattern)
+        request = make_request(sanitize.text(question, self._root.settings.redact_allow), self._root.settings, options)
+        roots = self._root.siblings(request.workspaces) or {"": self._root}
+        terms = frozenset(term.term for term in analyse(request.query).terms)
+
+        def groups(root: OpenRoot, prefix: str) -> list[Any]:
+            if refresh:
+                root.refresh()
+            wanted = partial(is_path_wanted, request)
+            return root.read(lambda store: list(groups_of(wanted, found, store, root.lines, prefix)))
+
+        every = [one for name, root in roots.items() for one in groups(root, f"{name}/" if name else "")]
+        return packed(every, terms, counter(request.tokenizer), request.max_tokens)
 
     def request(self, question: str, **options: Any) -> AssembleRequest:
         """Return a checked request from the settings and these options, named as in `assemble`.

@@ -171,6 +171,10 @@ def _context_query(call: OperationCall) -> Answered:
 
 def _search(call: OperationCall) -> Answered:
     engine, arguments = call.engine, call.arguments
+    if "pattern" in arguments:
+        return _search_pattern(call)
+    if "question" not in arguments:
+        raise UsageError("there is nothing to search for: give a question or a pattern")
     # Default number of hits of each type, which fits on a screen.
     types, question, limit = arguments.get("types", []), arguments["question"], arguments.get("limit", 10)
     filters = call.chosen([one.name for one in FILTERS])
@@ -183,6 +187,16 @@ def _search(call: OperationCall) -> Answered:
     envelope = json.search_envelope(request.query, hits, [*notes, *uncounted], engine.store.revision)
     why_empty = () if hits else ("nothing here matches the question",)
     return Answered("\n".join(map(hit_line, hits)), envelope, why_empty)
+
+
+def _search_pattern(call: OperationCall) -> Answered:
+    options = call.chosen(("max_tokens", "workspace", "paths", "exclude", "tokenizer"))
+    notes = call.refreshed(call.workspaces)
+    question, pattern = call.arguments.get("question", ""), call.arguments["pattern"]
+    found = call.engine.search_pattern(pattern, question, refresh=False, **options)
+    envelope = json.pattern_envelope(question, pattern, found, notes, call.engine.store.revision)
+    why = "no line matches the pattern" if not found.matches else "the budget is too small to show a match"
+    return Answered(found.text, envelope, () if found.shown else (why,))
 
 
 def _graph_context(call: OperationCall) -> Answered:
@@ -241,9 +255,13 @@ CONTEXT_QUERY = Operation(
 SEARCH = Operation(
     "search",
     "Search code, docs and history",
-    "List the places that match best in code, docs, commits, memories and experiences: path, lines and score, no text.",
+    "List the best places in code, docs, commits, memories and experiences: path, lines and score, no text.",
     (
-        text("question", "What to search for.", is_required=True, aliases=("query",)),
+        text("question", "What to search for.", aliases=("query",)),
+        text("pattern", "RE2: all matching lines."),
+        MAX_TOKENS,
+        PATHS,
+        EXCLUDE,
         TYPES,
         LIMIT_EACH,
         MIN_SCORE,
@@ -255,9 +273,9 @@ SEARCH = Operation(
     ),
     _search,
     json.HITS.schema,
-    "Use it to search for a name or words when places are enough, or to filter records by author, date or tag. To "
-    "understand code, ask `context_query`.",
-    leading=("question", "types", "limit"),
+    "When places are enough: names, words, a pattern; records by author, date or tag. To understand code, ask "
+    "`context_query`.",
+    leading=("question", "pattern", "types", "limit"),
 )
 
 GRAPH_CONTEXT = Operation(

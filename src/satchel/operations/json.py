@@ -18,6 +18,7 @@ from satchel.types import Context, Failure, Hit, Location, Omission
 from satchel.vocabulary import Visibility
 
 if TYPE_CHECKING:
+    from satchel.answer.pattern import Matches
     from satchel.answer.request import AssembleRequest
     from satchel.graph.request import GraphRequest
     from satchel.index.options import VectorReport
@@ -223,6 +224,15 @@ def search_envelope(query: str, hits: Sequence[Hit], failures: Sequence[Failure]
     """Return the hits of a search, best first within each kind."""
     meta = {"version": __version__, "revision": revision}
     return {"query": query, "hits": many(HIT).data(hits), "failures": FAILURES.data(failures), "meta": meta}
+
+
+def pattern_envelope(query: str, pattern: str, found: Matches, failures: Sequence[Failure], revision: str) -> Json:
+    """Return the matches of a pattern, best first: all of them, though the text may show fewer."""
+    meta = {"version": __version__, "revision": revision}
+    counts = {"total": len(found.matches), "files": found.files, "shown": found.shown, "used_tokens": found.used}
+    rows = [{**one._asdict(), "text": one.text[:1_000]} for one in found.matches]
+    notes = FAILURES.data([*failures, *found.failures])
+    return {"query": query, "pattern": pattern, **counts, "hits": [], "matches": rows, "failures": notes, "meta": meta}
 
 
 def vector_state(vectors: VectorReport, embedder: str | None) -> Json:

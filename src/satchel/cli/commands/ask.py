@@ -79,14 +79,17 @@ def context_command(invocation: Invocation, arguments: dict[str, Any], *, explai
     SEARCH,
     "search",
     shows="the matches with their signals",
-    positional={"question": "QUESTION|-"},
+    positional={"question": "[QUESTION|-]"},
     without=("workspace",),
 )
 def search_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """List the best matches for a question.
+    """List the best matches for a question, or every line that matches a pattern.
 
     QUESTION may be an issue text, an error message or a stack trace; `-` reads it from standard input. What a filter
     says nothing of (the category of a commit) it lets through.
+
+    With --pattern all matching lines of the files as they are now are counted, and the best are shown with their
+    numbers by definition, within --max-tokens: production before tests, what is about the QUESTION first.
     """
     show(invocation, ask(invocation, SEARCH, arguments))
 

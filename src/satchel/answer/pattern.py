@@ -1,0 +1,205 @@
+"""All matches of a regular expression in the files as they are now, by definition, within a token budget.
+
+What an agent would grep for, in the order in which it would read: production before tests, what is about the question
+first, definitions before uses. Whatever is not shown is counted. Expressions are those of RE2: they take linear time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from functools import partial
+from typing import Any, NamedTuple
+
+from satchel import text as words
+from satchel.answer.source_lines import COMMENT, FileLines, Lines, Unreadable, without_blank_ends
+from satchel.errors import UsageError
+from satchel.safety.sanitize import clean_field, plain_name
+from satchel.sources.roles import is_secondary
+from satchel.store.protocol import Store
+from satchel.tokens import TokenCounter
+from satchel.types import Failure, Kind, Range
+
+LONGEST_PATTERN, LONGEST_LINE = 400, 200
+"""Characters of an expression, and of a shown line."""
+
+MOST_LINES = 3
+"""Lines of one definition that are shown; the others are counted."""
+
+_DEFINING = re.compile(
+    r"\s*(?:(?:export|pub(?:\([^)]*\))?|public|private|protected|internal|static|async|abstract|final|default|unsafe|extern"
+    r"|override|inline|virtual)\s+)*(?:def|class|func|fn|function|type|struct|enum|interface|trait|const|let|var|module"
+    r"|#\s*define)\b\s*(?:\([^)]*\)\s*)?[*&]?([\w$]+)"
+)
+"""A line that defines a name by a keyword."""
+
+_ASSIGNED = re.compile(r"\s*(?::[^=]{0,80})?:?=(?![=>])")
+
+
+class Match(NamedTuple):
+    """A matching line (from 1), and the definition around it, empty outside of any."""
+
+    path: str
+    line: int
+    text: str
+    name: str
+    is_definition: bool
+
+
+class Matches(NamedTuple):
+    """The answer: `text` shows `shown` of all `matches`, best first, and has `used` tokens."""
+
+    text: str
+    used: int
+    matches: tuple[Match, ...]
+    shown: int
+    files: int
+    failures: tuple[Failure, ...] = ()
+
+
+class _Group(NamedTuple):
+    """The matches in one definition."""
+
+    path: str
+    span: Range
+    name: str
+    matches: tuple[Match, ...]
+
+    def order(self, terms: AbstractSet[str]) -> tuple[Any, ...]:
+        """Return a key: production, definitions, words of the question, then the most matches."""
+        said = " ".join((self.path, self.name, *(one.text for one in self.matches)))
+        asked = len(terms & set(words.count_terms(words.words(said)))) if terms else 0
+        defines = any(one.is_definition for one in self.matches)
+        return is_secondary(self.path), -asked, not defines, -len(self.matches), self.path, self.span
+
+
+def expression(pattern: str) -> Any:
+    """Return a compiled expression. Raises UsageError."""
+    import re2  # here, because few questions have a pattern
+
+    if not pattern or len(pattern) > LONGEST_PATTERN:
+        raise UsageError(f"the pattern has {len(pattern)} characters: give 1 to {LONGEST_PATTERN}", "pattern")
+    options = re2.Options()
+    options.log_errors, options.max_mem = False, 8 << 20
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        reason = error.args[0].decode("utf-8", "replace") if isinstance(error.args[0], bytes) else str(error)
+        raise UsageError(
+            f"{clean_field(pattern, 60)!r} is not a regular expression that RE2 accepts: {reason}", "pattern"
+        ) from None
+
+
+def groups_of(
+    wanted: Callable[[str], bool], found: Any, store: Store, files: FileLines, prefix: str = ""
+) -> Iterator[_Group | Failure]:
+    """Yield the matches in all indexed files that are `wanted`, by definition, and files that cannot be read."""
+    for kind in (Kind.CODE, Kind.DOC, Kind.NOTE):
+        for path, stamp in sorted(store.stamps(kind).items()):
+            if not wanted(f"{prefix}{path}"):
+                continue
+            read = files.read(path, stamp.content_hash, partial(store.text, stamp.document))
+            if isinstance(read, Unreadable):
+                if read.is_error:
+                    yield Failure("pattern", f"{plain_name(path)}: {read.reason}", "its lines are not searched")
+                continue
+            rows = [(number, line, hit) for number, line in enumerate(read.lines, 1) if (hit := found.search(line))]
+            if rows:
+                parts = _parts(kind, path, stamp.content_hash, read, store, files)
+                whole = [(*without_blank_ends(read.lines, start, end), name) for start, end, name in parts]
+                yield from _grouped(f"{prefix}{path}", rows, whole)
+
+
+def _parts(
+    kind: Kind, path: str, indexed: str, read: Lines, store: Store, files: FileLines
+) -> Sequence[tuple[int, int, str]]:
+    """Return the definitions of a file: those of the index, or of its lines where they have changed."""
+    document = store.document(kind, path) if read.content_hash == indexed else None
+    if document is None:
+        return [(part.start, part.end, part.name) for part in files.outline(read).parts]
+    return [(part.start, part.end, part.name) for part in store.chunks(document.rows).values()]
+
+
+def _grouped(
+    path: str, rows: Iterable[tuple[int, str, Any]], parts: Sequence[tuple[int, int, str]]
+) -> Iterator[_Group]:
+    groups: dict[tuple[int, int, str], list[Match]] = {}
+    for number, line, hit in rows:
+        around = (part for part in parts if part[0] <= number <= part[1])
+        start, end, name = min(around, key=lambda part: part[1] - part[0], default=(number, number, ""))
+        is_definition = COMMENT.match(line) is None and _defines(line, hit, name)
+        groups.setdefault((start, end, name), []).append(Match(path, number, line, name, is_definition))
+    for (start, end, name), matches in groups.items():
+        yield _Group(path, (start, end), "" if name == path else name, tuple(matches))
+
+
+def _defines(line: str, hit: Any, name: str) -> bool:
+    """Return whether a line defines what was found on it: by a keyword or an assignment, or as the name around it."""
+    before, after, own = line[: hit.start()], line[hit.end() :], name.rpartition(".")[2]
+    defined = _DEFINING.match(line)
+    if defined is not None:
+        return bool(hit.start() < defined.end(1) and defined.start(1) < hit.end())
+    is_own = bool(own) and own in hit.group() and re.match(r"\w*\s*\(.*[{:,(]\s*$", after) is not None
+    return is_own or (not before.strip() and _ASSIGNED.match(after) is not None)
+
+
+def packed(
+    found: Iterable[_Group | Failure], terms: AbstractSet[str], counter: TokenCounter, max_tokens: int
+) -> Matches:
+    """Return the matches, best first, as text of at most `max_tokens`."""
+    every = list(found)
+    groups = [one for one in every if isinstance(one, _Group)]
+    failures = tuple(one for one in every if isinstance(one, Failure))
+    orders = {id(group): group.order(terms) for group in groups}
+    best = {path: min(orders[id(one)] for one in groups if one.path == path) for path in {one.path for one in groups}}
+    groups.sort(key=lambda group: (best[group.path], orders[id(group)]))
+    matches = tuple(match for group in groups for match in group.matches)
+    files = Counter(match.path for match in matches)
+    if not matches:
+        return Matches("", 0, (), 0, 0, failures)
+    least, most = 0, len(groups)  # the most groups that fit, found by halving: the text is counted whole
+    text, shown = _written(groups[:0], matches, files)
+    if counter.count(text) > max_tokens:
+        return Matches("", 0, matches, 0, len(files), failures)
+    while least < most:
+        middle = (least + most + 1) // 2
+        candidate = _written(groups[:middle], matches, files)
+        if counter.count(candidate[0]) <= max_tokens:
+            least, (text, shown) = middle, candidate
+        else:
+            most = middle - 1
+    return Matches(text, counter.count(text), matches, shown, len(files), failures)
+
+
+def _written(groups: Sequence[_Group], matches: Sequence[Match], files: Counter[str]) -> tuple[str, int]:
+    """Return the text with these groups, and how many matches it shows."""
+    rows: list[str] = []
+    shown: Counter[str] = Counter()
+    before = ""
+    for group in groups:
+        if group.path != before:
+            rows += ["", f"### {plain_name(group.path)}"]
+            before = group.path
+        name = f" {plain_name(group.name)}" if group.name else ""
+        rows.append(f"@@{group.span[0]}-{group.span[1]}{name}")
+        first = sorted(group.matches, key=lambda one: (not one.is_definition, one.line))[:MOST_LINES]
+        rows += [f"{one.line}\t{_shortened(one.text)}" for one in sorted(first, key=lambda one: one.line)]
+        if len(group.matches) > len(first):
+            rows.append(f"… {len(group.matches) - len(first)} more here")
+        shown[group.path] += len(first)
+    total = shown.total()
+    rest = [f"{plain_name(path)} {count - shown[path]}" for path, count in files.most_common() if count > shown[path]]
+    if rest:
+        rows += ["", f"Not shown: {', '.join(rest[:10])}" + (f" and {len(rest) - 10} files more" if rest[10:] else "")]
+    head = f"{_counted(len(matches), 'line')} in {_counted(len(files), 'file')}"
+    return "\n".join([head if total == len(matches) else f"{head}, {total} shown", *rows, ""]), total
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _shortened(line: str) -> str:
+    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"
