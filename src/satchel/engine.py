@@ -268,25 +268,17 @@ class Satchel:
     ) -> list[Hit]:
         """Return the best hits of each of the `types` (by default all that have chunks), at most `limit` each.
 
-        `filters` restrict records, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`);
-        `searches` are the retrievers to use (names: `satchel.search.filters`). Without a `min_score`, weak matches are
-        left out. The hits of several workspaces (`workspace="web,api"`) are one list by relevance.
+        `filters` are for records (`{"category": "error"}`), `searches` are retrievers; names: `satchel.search.filters`.
+        Without a `min_score` weak matches are left out. Hits of several workspaces are one list by relevance.
         """
         return self.answers.search(
             question, types=types, limit=limit, filters=filters, searches=searches, now=now, min_score=min_score,
             refresh=refresh, workspace=workspace,
         )  # fmt: skip
 
-    def search_pattern(
-        self, pattern: str, question: str = "", *, refresh: bool = True, **options: Unpack[QuestionOptions]
-    ) -> Matches:
-        """Return every line that matches a regular expression (RE2) in the indexed files as they are now.
-
-        Grouped by definition: production before tests, what is about the `question` first, definitions before uses.
-        The text shows the best with their numbers in `max_tokens` and counts the others. `paths` and `exclude` are
-        globs. Raises UsageError for an expression that RE2 does not accept.
-        """
-        return self.answers.search_pattern(pattern, question, options, refresh=refresh)
+    def search_pattern(self, pattern: str, question: str = "", **options: Unpack[QuestionOptions]) -> Matches:
+        """Return all lines that match an expression (RE2) in the files as they are now; options as in `assemble`."""
+        return self.answers.search_pattern(pattern, question, options)
 
     def assemble(
         self,

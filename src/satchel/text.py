@@ -190,3 +190,28 @@ class _Pattern:
 def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
     """Return an expression that is compiled when it is first used: a process uses half of those that it imports."""
     return cast("re.Pattern[str]", _Pattern(text, flags))
+
+
+PATTERN_MEMORY = 1 << 18
+"""Memory limit of a compiled pattern in bytes: enough for a thousand letters, not for `(a{100}){100}`."""
+
+_LITERAL_REPEAT = re.compile(r"(?<!\\)\{(?:,\d+|\d{5,}(?:,\d*)?|\d*,\d{5,})\}")
+"""Repeats that RE2 silently reads as plain text: `{,3}`, and counts far beyond its limit of 1,000."""
+
+
+def linear_pattern(text: str, *, is_case_sensitive: bool) -> Any:
+    """Return a compiled expression of RE2, which takes linear time. Raises ValueError with what is wrong with it."""
+    import re2  # here, because only conditions and searches with a pattern need it
+
+    if len(text) > 400:
+        raise ValueError(f"has {len(text)} characters: at most 400")
+    literal = _LITERAL_REPEAT.search(text)
+    if literal is not None:
+        raise ValueError(f"is not a regular expression: repeat {literal[0]} has no lower bound, or one above 1,000")
+    options = re2.Options()
+    options.case_sensitive, options.log_errors, options.max_mem = is_case_sensitive, False, PATTERN_MEMORY
+    try:
+        return re2.compile(text, options)
+    except re2.error as error:
+        reason = error.args[0].decode("utf-8", "replace") if isinstance(error.args[0], bytes) else str(error)
+        raise ValueError(f"is not a regular expression that RE2 accepts: {reason}") from None

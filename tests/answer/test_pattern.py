@@ -98,11 +98,11 @@ def test_files_are_those_of_now(place: tuple[Satchel, Path]) -> None:
         (match,) = ask(place, "'cork'").matches
         assert (match.path, match.line, match.name) == ("quay/fender.py", 2, "hang_fender")
         file.write_text("\n\ndef hang_fender():\n    return 'cork'\n", encoding="utf-8")
-        (match,) = ask(place, "'cork'", refresh=False).matches
+        (match,) = ask(place, "'cork'").matches
         assert (match.line, match.name) == (4, "hang_fender")
     finally:
         file.unlink()
-    assert ask(place, "'cork'", refresh=False).matches == ()
+    assert ask(place, "'cork'").matches == ()
 
 
 def test_secrets_cannot_be_probed_and_long_lines_are_cut(place: tuple[Satchel, Path]) -> None:

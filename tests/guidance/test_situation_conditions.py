@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from satchel.errors import UnsafePathError, UsageError
 from satchel.guidance.situation import (
-    PATTERN_MEMORY,
     ConditionError,
     Globs,
     Situation,
@@ -20,6 +19,7 @@ from satchel.guidance.situation import (
     resolved,
 )
 from satchel.guidance.situation import problem_of as glob_problem
+from satchel.text import PATTERN_MEMORY
 
 EDIT = make_situation(
     {

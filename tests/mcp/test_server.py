@@ -28,7 +28,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "427188242d0f2c4bfc742e294ec93e83638fd01e62b0b84c32e737aeaf485a82"
+TOOLS_HASH = "06a00ddc93c910ba127ddcd8c51b30e3a4a7e24ec8223906bcb006bf5a46bf2f"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 2_000

@@ -55,7 +55,7 @@ METHODS: Mapping[str, tuple[Callable[..., Any] | str, ...]] = {
     "graph_context": ("graph", WALK),
     "premortem": ("premortem", "brief", REQUEST),
     "situation_context": ("situation", REQUEST),
-    "search": ("search",),
+    "search": ("search", "search_pattern", REQUEST),
     "expand": ("expand",),
     "document": (ReceiptService.document, "expand", "assemble"),
     "remember": (Memories.add, Memories.supersede, Memories.search, Memories.listed),

@@ -22,8 +22,8 @@ from satchel.store.protocol import Store
 from satchel.tokens import TokenCounter
 from satchel.types import Failure, Kind, Range
 
-LONGEST_PATTERN, LONGEST_LINE = 400, 200
-"""Characters of an expression, and of a shown line."""
+LONGEST_LINE = 200
+"""Characters of a shown line."""
 
 MOST_LINES = 3
 """Lines of one definition that are shown; the others are counted."""
@@ -75,21 +75,14 @@ class _Group(NamedTuple):
         return is_secondary(self.path), -asked, not defines, -len(self.matches), self.path, self.span
 
 
-def expression(pattern: str) -> Any:
-    """Return a compiled expression. Raises UsageError."""
-    import re2  # here, because few questions have a pattern
-
-    if not pattern or len(pattern) > LONGEST_PATTERN:
-        raise UsageError(f"the pattern has {len(pattern)} characters: give 1 to {LONGEST_PATTERN}", "pattern")
-    options = re2.Options()
-    options.log_errors, options.max_mem = False, 8 << 20
+def expression(text: str) -> Any:
+    """Return a compiled expression of RE2. Raises UsageError."""
+    if not text:
+        raise UsageError("the pattern is empty: give a regular expression", "pattern")
     try:
-        return re2.compile(pattern, options)
-    except re2.error as error:
-        reason = error.args[0].decode("utf-8", "replace") if isinstance(error.args[0], bytes) else str(error)
-        raise UsageError(
-            f"{clean_field(pattern, 60)!r} is not a regular expression that RE2 accepts: {reason}", "pattern"
-        ) from None
+        return words.linear_pattern(text, is_case_sensitive=True)
+    except ValueError as error:
+        raise UsageError(f"the pattern {clean_field(text, 60)!r} {error}", "pattern") from None
 
 
 def groups_of(

@@ -111,9 +111,7 @@ class AnswerService:
         every = [in_workspace(hit, f"{name}/" if name else "") for name, root in roots.items() for hit in hits(root)]
         return best_each({hit.chunk.id: hit for hit in every}.values(), limit)
 
-    def search_pattern(
-        self, pattern: str, question: str, options: Mapping[str, Any], *, refresh: bool = True
-    ) -> Matches:
+    def search_pattern(self, pattern: str, question: str, options: Mapping[str, Any]) -> Matches:
         """As `Satchel.search_pattern`; `options` are those of a request."""
         from satchel.answer.inputs import is_path_wanted
         from satchel.answer.pattern import expression, groups_of, packed  # here, because few searches have a pattern
@@ -124,8 +122,7 @@ class AnswerService:
         terms = frozenset(term.term for term in analyse(request.query).terms)
 
         def groups(root: OpenRoot, prefix: str) -> list[Any]:
-            if refresh:
-                root.refresh()
+            root.refresh()
             wanted = partial(is_path_wanted, request)
             return root.read(lambda store: list(groups_of(wanted, found, store, root.lines, prefix)))
 

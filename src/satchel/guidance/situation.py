@@ -27,6 +27,7 @@ from satchel.errors import UnsafePathError, UsageError
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.system.files import translate
+from satchel.text import linear_pattern
 from satchel.vocabulary import parse_moment
 
 LONGEST_GLOB = 400
@@ -300,17 +301,9 @@ DEEPEST = 8
 MOST_ENTRIES = 100
 """Limit of the entries of one list."""
 
-LONGEST_PATTERN = 400
-"""Length limit of a regular expression."""
-
-PATTERN_MEMORY = 1 << 18
-"""Memory limit of a compiled pattern in bytes: enough for a thousand letters, not for `(a{100}){100}`."""
-
 _JOINS = ("all", "any", "not")
 _SPAN = re.compile(r"([01]\d|2[0-3]):([0-5]\d)\s*-\s*([01]\d|2[0-3]|24):([0-5]\d)")
 _WILD = re.compile(r"[?*\[\]]")
-_LITERAL_REPEAT = re.compile(r"(?<!\\)\{(?:,\d+|\d{5,}(?:,\d*)?|\d*,\d{5,})\}")
-"""Repeats that RE2 silently reads as plain text: `{,3}`, and counts far beyond its limit of 1,000."""
 
 
 class ConditionError(ValueError):
@@ -384,20 +377,10 @@ def _parse_part(name: str, value: object, place: tuple[str | int, ...]) -> Condi
 @lru_cache(maxsize=500)
 def pattern(text: str) -> Any:
     """Return a compiled regular expression of RE2 that ignores case. Raises ConditionError."""
-    import re2  # imported here, because only contexts with a pattern need it
-
-    if len(text) > LONGEST_PATTERN:
-        raise ConditionError(f"has {len(text)} characters: at most {LONGEST_PATTERN}")
-    literal = _LITERAL_REPEAT.search(text)
-    if literal is not None:
-        raise ConditionError(f"is not a regular expression: repeat {literal[0]} has no lower bound, or one above 1,000")
-    options = re2.Options()
-    options.case_sensitive, options.log_errors, options.max_mem = False, False, PATTERN_MEMORY
     try:
-        return re2.compile(text, options)
-    except re2.error as error:
-        reason = error.args[0].decode("utf-8", "replace") if isinstance(error.args[0], bytes) else str(error)
-        raise ConditionError(f"is not a regular expression that RE2 accepts: {reason}") from None
+        return linear_pattern(text, is_case_sensitive=False)
+    except ValueError as error:
+        raise ConditionError(str(error)) from None
 
 
 def pattern_problem(text: str) -> str:

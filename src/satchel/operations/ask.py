@@ -193,8 +193,9 @@ def _search_pattern(call: OperationCall) -> Answered:
     options = call.chosen(("max_tokens", "workspace", "paths", "exclude", "tokenizer"))
     notes = call.refreshed(call.workspaces)
     question, pattern = call.arguments.get("question", ""), call.arguments["pattern"]
-    found = call.engine.search_pattern(pattern, question, refresh=False, **options)
-    envelope = json.pattern_envelope(question, pattern, found, notes, call.engine.store.revision)
+    found = call.engine.search_pattern(pattern, question, **options)
+    asked = sanitize.value({"query": question, "pattern": pattern}, call.engine.settings.redact_allow)
+    envelope = {**asked, **json.pattern_envelope(found, notes, call.engine.store.revision)}
     why = "no line matches the pattern" if not found.matches else "the budget is too small to show a match"
     return Answered(found.text, envelope, () if found.shown else (why,))
 
@@ -255,7 +256,7 @@ CONTEXT_QUERY = Operation(
 SEARCH = Operation(
     "search",
     "Search code, docs and history",
-    "List the best places in code, docs, commits, memories and experiences: path, lines and score, no text.",
+    "List the best places in code, docs, commits and memories: path, lines, score, no text.",
     (
         text("question", "What to search for.", aliases=("query",)),
         text("pattern", "RE2: all matching lines."),
@@ -273,7 +274,7 @@ SEARCH = Operation(
     ),
     _search,
     json.HITS.schema,
-    "When places are enough: names, words, a pattern; records by author, date or tag. To understand code, ask "
+    "When places are enough: names, words, patterns, records by author or tag. To understand code, ask "
     "`context_query`.",
     leading=("question", "pattern", "types", "limit"),
 )

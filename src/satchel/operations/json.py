@@ -226,13 +226,13 @@ def search_envelope(query: str, hits: Sequence[Hit], failures: Sequence[Failure]
     return {"query": query, "hits": many(HIT).data(hits), "failures": FAILURES.data(failures), "meta": meta}
 
 
-def pattern_envelope(query: str, pattern: str, found: Matches, failures: Sequence[Failure], revision: str) -> Json:
+def pattern_envelope(found: Matches, failures: Sequence[Failure], revision: str) -> Json:
     """Return the matches of a pattern, best first: all of them, though the text may show fewer."""
     meta = {"version": __version__, "revision": revision}
     counts = {"total": len(found.matches), "files": found.files, "shown": found.shown, "used_tokens": found.used}
     rows = [{**one._asdict(), "text": one.text[:1_000]} for one in found.matches]
     notes = FAILURES.data([*failures, *found.failures])
-    return {"query": query, "pattern": pattern, **counts, "hits": [], "matches": rows, "failures": notes, "meta": meta}
+    return {**counts, "hits": [], "matches": rows, "failures": notes, "meta": meta}
 
 
 def vector_state(vectors: VectorReport, embedder: str | None) -> Json:

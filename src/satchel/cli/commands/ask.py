@@ -83,7 +83,7 @@ def context_command(invocation: Invocation, arguments: dict[str, Any], *, explai
     without=("workspace",),
 )
 def search_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """List the best matches for a question, or every line that matches a pattern.
+    """List the best matches for a question.
 
     QUESTION may be an issue text, an error message or a stack trace; `-` reads it from standard input. What a filter
     says nothing of (the category of a commit) it lets through.
