@@ -28,7 +28,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "06a00ddc93c910ba127ddcd8c51b30e3a4a7e24ec8223906bcb006bf5a46bf2f"
+TOOLS_HASH = "e482a2c583053013400ce7bc0ff81677e4924cd8e50d2744559f80b86a6ee067"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 2_000

@@ -311,9 +311,14 @@ GRAPH_CONTEXT = Operation(
 EXPAND = Operation(
     "expand",
     "Expand handles",
-    "Show everything behind handles: what an earlier answer cut or left out.",
+    "Show what an earlier answer cut or left out.",
     (
-        Parameter("handles", Shape.TEXTS, "8-character handles of an earlier answer.", is_required=True),
+        Parameter(
+            "handles",
+            Shape.TEXTS,
+            "8-character handles, or lines: src/a.py:10-20.",
+            is_required=True,
+        ),
         MAX_TOKENS,
         FORMAT,
         SESSION,
@@ -321,7 +326,7 @@ EXPAND = Operation(
     ),
     _expand,
     json.EXPANDED.schema,
-    "Only for handles; a path can be read.",
+    "Only for handles and lines.",
     leading=("handles", "max_tokens"),
 )
 

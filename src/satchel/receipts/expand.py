@@ -13,9 +13,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from satchel.answer.pins import parse_pin
 from satchel.answer.render import RenderRequest, render
 from satchel.answer.sections import subtract
-from satchel.answer.source_lines import joined, without_blank_ends
+from satchel.answer.source_lines import Unreadable, joined, without_blank_ends
 from satchel.errors import GitError, UsageError
 from satchel.receipts.handles import HandleTarget
 from satchel.safety.sanitize import clean_field, clean_text, redact
@@ -63,14 +64,18 @@ class Expanded(NamedTuple):
 
 
 def check_handles(handles: Sequence[str]) -> list[str]:
-    """Return the handles in lower case, each once. Raises UsageError for an impossible handle."""
+    """Return the handles in lower case, and places (`src/a.py:10-20`), each once. Raises UsageError for others."""
     if not handles:
         raise UsageError("no handle was given: `satchel context --json` and `--handles` show them")
-    unique = list(dict.fromkeys(handle.strip().lower() for handle in checked_names("handles", handles)))
+    stripped = (handle.strip() for handle in checked_names("handles", handles))
+    unique = list(dict.fromkeys(one if is_place(one) else one.lower() for one in stripped))
     for handle in unique:
+        if is_place(handle):
+            continue
         if len(handle) != HANDLE_CHARACTERS or not handle.isalnum() or not handle.isascii():
             raise UsageError(
-                f"{clean_field(handle)!r} is not a handle: they have {HANDLE_CHARACTERS} letters and digits: `a2b3c4d5`"
+                f"{clean_field(handle)!r} is no handle: they have {HANDLE_CHARACTERS} letters and digits: `a2b3c4d5`. "
+                "Lines of a file are a place: `src/app.py:10-20`"
             )
     return unique
 
@@ -237,7 +242,8 @@ def _packed(
     layout: Format,
     key: bytes,
 ) -> Context:
-    rendering = RenderRequest(failures=failures, overview=False, show_handles=True)
+    is_numbered = any(_LINES.search(row.target.id) for row in expanded)
+    rendering = RenderRequest(failures=failures, overview=False, show_handles=True, is_numbered=is_numbered)
     items: list[ContextItem] = []
     overflow: list[Omission] = []
 
@@ -343,6 +349,25 @@ def _left_out(row: Expanded, needed: int) -> Omission:
         content_hash=row.target.content_hash,
         rest=row.ranges if row.target.name else (),
     )
+
+
+def is_place(text: str) -> bool:
+    """Return whether a text names lines of a file: `src/a.py:10-20`."""
+    return re.search(r".:\d+(?:-\d+)?$", text) is not None
+
+
+def place_handle(text: str, root: OpenRoot) -> HandleTarget:
+    """Return a handle for lines of an indexed file as it is now. Raises UsageError."""
+    pin = parse_pin(text)
+    read = root.lines.read(pin.path)
+    kind = next((kind for kind in (Kind.CODE, Kind.DOC, Kind.NOTE) if root.store.document(kind, pin.path)), None)
+    if kind is None or isinstance(read, Unreadable):
+        raise UsageError(f"there is no indexed file {clean_field(pin.path)!r} here to show lines of")
+    if pin.start > len(read.lines):
+        raise UsageError(f"{clean_field(pin.path)} has only {len(read.lines)} lines")
+    identity, ranges = f"{kind}:{pin.path}#L{pin.start}-{pin.end}", ((pin.start, pin.end),)
+    handle = make_handle(identity, read.content_hash, ranges)
+    return HandleTarget(handle, kind, identity, pin.path, "", read.content_hash, ranges)
 
 
 def chunk_handle(identity: str, root: OpenRoot) -> HandleTarget | None:

@@ -102,18 +102,19 @@ class ReceiptService:
         tokenizer: str | None = None,
         session: str = "",
     ) -> Context:
-        """Return the full text of these handles, from the revision of their answer.
+        """Return the full text of these handles, from the revision of their answer; of places, lines as they are now.
 
         A `session` gets it even if it has it already, and is not sent it again afterwards. Text that has changed since,
         and of which no copy is left, becomes a failure. Raises UsageError for a handle that is too old or of another
         root.
         """
-        from satchel.receipts.expand import check_handles, expand
+        from satchel.receipts.expand import check_handles, expand, is_place, place_handle
         from satchel.tokens import counter
 
         settings = self._root.settings
         names = check_handles(handles)
-        rows = self.handles.find(names)
+        rows = dict(self.handles.find([name for name in names if not is_place(name)]))
+        rows |= {name: place_handle(name, self._root) for name in names if is_place(name)}
         unknown = [handle for handle in names if handle not in rows]
         if unknown:
             raise UsageError(

@@ -1,0 +1,52 @@
+"""Lines of files beside handles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from satchel import Satchel
+from satchel.errors import UsageError
+from satchel.testing import TinyRepository
+
+LINES = "".join(f"def lantern_{number}():\n    return {number}\n" for number in range(1, 9))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[tuple[Satchel, Path]]:
+    repository = TinyRepository(tmp_path / "pier")
+    files = {"pier/lamp.py": LINES, "pier/rope.py": "def coil():\n    return 1\n", "hidden.py": "a = 1\n"}
+    repository.commit("Lanterns", files | {".gitignore": "hidden.py\n"})
+    with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as engine:
+        engine.index()
+        yield engine, repository.root
+
+
+def test_lines_of_several_places_and_handles(place: tuple[Satchel, Path]) -> None:
+    satchel, root = place
+    (item,) = satchel.assemble("coil a rope", purpose="read", paths=["pier/rope.py"]).items
+    context = satchel.expand(["pier/lamp.py:3-4", "pier/lamp.py:9", item.handle])
+    spans = [
+        (one.location.path, one.location.start_line, one.location.end_line) for one in context.items if one.location
+    ]
+    assert spans == [("pier/lamp.py", 3, 4), ("pier/lamp.py", 9, 9), ("pier/rope.py", 1, 2)]
+    assert "3\tdef lantern_2():\n4\t    return 2\n" in context.text
+    (root / "pier/lamp.py").write_text(f"# new\n{LINES}", encoding="utf-8")
+    assert "4\tdef lantern_2():\n" in satchel.expand(["pier/lamp.py:4-4"]).text  # as it is now
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("pier/lamp.py:99", "has only 17 lines"),
+        ("hidden.py:1", "no indexed file 'hidden.py'"),
+        ("../pier/lamp.py:1", "no indexed file"),
+        ("pier/lamp.py:9-3", "names no lines"),
+        ("pier/lamp.py", "Lines of a file are a place"),
+    ],
+)
+def test_what_is_no_place(place: tuple[Satchel, Path], text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        place[0].expand([text])
