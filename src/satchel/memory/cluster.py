@@ -43,7 +43,7 @@ SMALLEST_GROUP = 3
 DOMAIN_WEIGHT, LINKED, MARGIN = 0.4, 0.1, 0.03
 """Weight of the domain beside the texts, mean cosine up to which groups are joined, and how much nearer a member is to
 its group than to any other. Fitted on the five sets of benchmarks/values_sets.py, for words and vectors together;
-neighbouring values (0.3 to 0.5, 0.05 to 0.15, 0 to 0.05) move purity and coverage by less than 0.1."""
+their neighbours move purity and coverage by about 0.1, and no set was left out."""
 
 ALIKE = 0.8
 """Mean cosine to the centre from which entries that nothing separates are one group."""
