@@ -95,7 +95,7 @@ def learn(satchel: Satchel, team: Path) -> None:
     answered(satchel, "import", str(team), "--here")
     answered(satchel, "values", "cluster")
     proposals = satchel("values", "propose", "--axis", "full", "--json").json["proposals"]
-    assert len({one["member"].partition("_")[0] for one in proposals}) == 3
+    assert {"slowsql", "encoding", "flaky"} <= {one["member"].partition("_")[0] for one in proposals}
     value = next(one for one in proposals if one["member"].startswith("slowsql"))
     answered(satchel, "values", "accept", value["text"], "--cluster", value["cluster"])
     slow = answered(satchel, "context", "the planner has a bad plan for skewed values and the query is slow")
