@@ -230,7 +230,7 @@ def test_a_refill_tries_only_what_had_no_room() -> None:
 
 
 def test_a_twin_is_an_origin_of_what_is_shown_and_waits_again_when_that_is_taken_back() -> None:
-    one, two = record(1, "The pool has nine connections."), record(2, "the pool has NINE connections", -0.5)
+    one, two = record(1, "The pool has nine connections."), record(2, "The pool has  nine connections.", -0.5)
     made = records(one, two)
     packing = packed(1_000, made)
     assert packing.groups[made]["memory:1"].twins_of(one) == [two]

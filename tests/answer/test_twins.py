@@ -33,8 +33,9 @@ def are_twins(one: Candidate, other: Candidate, kind: Kind, *lines: Lines) -> bo
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        ("The pool has nine connections.", "the POOL has nine connections", True),
+        ("The pool has nine connections.", "the POOL has nine connections.", False),
         ("The pool has nine connections.", "The pool has eight connections.", False),
+        ("The pool has nine connections.", "The pool  has\nnine connections.", True),
         ("...", "---", False),
     ],
 )
@@ -51,10 +52,12 @@ def test_a_record_without_a_body_is_compared_by_what_it_shows() -> None:
     assert are_twins(replace(one, body=""), replace(other, body=""), Kind.MEMORY)
 
 
-def test_prose_that_says_nearly_the_same_is_shown_once_and_records_are_not_merged_for_that() -> None:
+def test_prose_that_differs_in_a_word_is_two() -> None:
     again = PARAGRAPH.replace("never see", "not see")
     (one, lines), (other, more) = of_file("a.md", PARAGRAPH), of_file("b.md", again)
-    assert are_twins(one, other, Kind.DOC, lines, more)
+    assert not are_twins(one, other, Kind.DOC, lines, more)
+    same, equal = of_file("d.md", PARAGRAPH.replace(" ", "\n", 3))
+    assert are_twins(one, same, Kind.DOC, lines, equal)
     apart, others = of_file("c.md", "Times of the report are converted from UTC before the day is taken. " * 3)
     assert not are_twins(one, apart, Kind.DOC, lines, others)
     assert not are_twins(record("memory:1", PARAGRAPH), record("memory:2", again), Kind.MEMORY)

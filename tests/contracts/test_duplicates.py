@@ -55,21 +55,35 @@ def mark(number: int) -> str:
     return "zqx" + "".join(letters[(number // 26**place) % 26] for place in range(3))
 
 
-def test_near_duplicates_are_told_from_other_paragraphs(repository: TinyRepository, satchel: Satchel) -> None:
-    """F1 of at least .98 on 400 labelled pairs, each pair two chunks, by what the answer shows."""
+def test_paragraphs_that_differ_are_never_merged(repository: TinyRepository, satchel: Satchel) -> None:
+    """None of 400 labelled pairs is one item: even those that say nearly the same differ in a word."""
     rows = [json.loads(line) for line in data_file("neardup.jsonl").read_text(encoding="utf-8").splitlines()]
     for number, row in enumerate(rows):
         repository.write({f"docs/{mark(number)}/{side}.md": f"{row[side]}\n" for side in ("a", "b")})
     satchel.index()
-    outcomes = []
     for number, row in enumerate(rows):
         items = satchel.assemble(mark(number), types=["docs"], refresh=False, **WIDE).items
         paths = {origin.partition(":")[2].partition("#")[0] for item in items for origin in item.origins}
         assert paths == {f"docs/{mark(number)}/{side}.md" for side in ("a", "b")}
-        outcomes.append((len(items) == 1, row["label"] == 1))
-    hits = sum(merged and true for merged, true in outcomes)
-    wrong = sum(merged != true for merged, true in outcomes)
-    assert 2 * hits / (2 * hits + wrong) >= 0.98
+        assert len(items) == 2 - (" ".join(row["a"].split()) == " ".join(row["b"].split()))
+
+
+CHANGES = (("five", "nine"), ("not", "now"), ("Ada", "Bob"), ("5432", "6432"), ("1.2.3", "1.2.4"))
+
+
+def test_100_texts_that_differ_in_a_number_name_or_negation_are_all_shown(
+    repository: TinyRepository, satchel: Satchel
+) -> None:
+    for number in range(100):
+        before, after = CHANGES[number % len(CHANGES)]
+        text = f"{mark(number)} {PARAGRAPH} Port 5432 of version 1.2.3 is for Ada and not for more than five users."
+        for side, said in (("a", text), ("b", text.replace(f" {before} ", f" {after} "))):
+            repository.write({f"docs/{mark(number)}/{side}.md": f"{said}\n"})
+    satchel.index()
+    for number in range(100):
+        items = satchel.assemble(mark(number), types=["docs"], refresh=False, **WIDE).items
+        own = [item for item in items if f"docs/{mark(number)}/" in item.id]
+        assert len(own) == 2
 
 
 def test_two_functions_of_one_file_are_not_duplicates(repository: TinyRepository, satchel: Satchel) -> None:
@@ -132,9 +146,9 @@ def test_short_texts_are_duplicates_only_when_equal(satchel: Satchel) -> None:
 
 
 def test_equal_bodies_of_two_kinds_are_one_item_and_the_more_relevant_one_lists_both(satchel: Satchel) -> None:
-    """Case, punctuation and white space do not count."""
+    """White space does not count."""
     memory = satchel.memories.add(PARAGRAPH).memory
-    put_values(satchel, a_value("val_1", PARAGRAPH.upper().replace(", ", " -- "), satchel.memory.notebook.workspace))
+    put_values(satchel, a_value("val_1", PARAGRAPH.replace(" ", "\n", 4), satchel.memory.notebook.workspace))
     context = satchel.assemble("orders payment server", types=["memories", "values"], **WIDE)
     assert [(item.id, item.origins) for item in context.items] == [(f"memory:{memory.id}", ("value:val_1",))]
 
@@ -144,7 +158,11 @@ def test_records_that_only_resemble_each_other_are_all_shown(satchel: Satchel) -
     for text in (PARAGRAPH, EDITED):
         satchel.memories.add(text)
     workspace = satchel.memory.notebook.workspace
-    put_values(satchel, a_value("val_1", f"{PARAGRAPH} Always.", workspace), a_value("val_2", EDITED + "!!", workspace))
+    put_values(
+        satchel,
+        a_value("val_1", f"{PARAGRAPH} Always.", workspace),
+        a_value("val_2", EDITED.replace(" ", "  "), workspace),
+    )
     context = satchel.assemble("orders payment server", types=["memories", "values"], **WIDE)
     assert {item.source for item in context.items} == {"memory", "value"}
     assert sorted(len(item.origins) for item in context.items) == [0, 0, 1]
@@ -182,7 +200,7 @@ def test_a_source_with_other_candidates_is_never_emptied(satchel: Satchel) -> No
 
 def test_a_text_is_not_lost_to_one_that_is_not_shown(repository: TinyRepository, satchel: Satchel) -> None:
     """With room for one item, what says the same as it stays out as something that has no room."""
-    repository.write({"docs/a.md": f"# Orders\n\n{PARAGRAPH}\n", "docs/b.md": f"# Orders\n\n{EDITED}\n"})
+    repository.write({"docs/a.md": f"# Orders\n\n{PARAGRAPH}\n", "docs/b.md": f"# Orders\n\n\n{PARAGRAPH}\n"})
     for limit in (1, 2):
         context = satchel.assemble("orders payment server", types=["docs"], **{**WIDE, "limit": limit})
         (item,) = context.items

@@ -20,7 +20,6 @@ import pytest
 from markdown_it import MarkdownIt
 
 from satchel import Satchel
-from satchel.answer import twins
 from satchel.answer.render import RenderRequest, render
 from satchel.answer.render.labels import (
     file_path,
@@ -274,11 +273,8 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TinyRepositor
 
 
 @pytest.mark.parametrize("position", POSITIONS)
-def test_300_planted_instructions_stay_inside_their_markers(
-    repository: TinyRepository, position: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_300_planted_instructions_stay_inside_their_markers(repository: TinyRepository, position: str) -> None:
     """100 texts at a time, each as an item of every kind, in every format and view."""
-    monkeypatch.setattr(twins, "SAME_PROSE", 1.1)  # a third of them are alike, and all are to be shown
     texts = planted()[position]
     write_files(repository, texts)
     with Satchel.open(repository.root) as satchel:

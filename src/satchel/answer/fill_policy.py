@@ -48,7 +48,8 @@ class FillPolicy(NamedTuple):
 
     Candidates worth less than the best one by more than `value_range` (log scale) are left out. `limit` (tokens) is
     below the budget for a short answer, 0 for the budget itself. `not_found` are telling words of the
-    question that occur nowhere, and `is_weak` says that nothing answers it well. With `shares` every section gets
+    question that occur nowhere, and `is_weak` says that nothing answers it well. With `is_cut` the answer is
+    short because it is weak. With `shares` every section gets
     its share of the budget by weight first. `is_strict` leaves out candidates that are clearly weaker than one that
     did not fit. `call_sites` are lines that list the callers of the definition in question.
     """
@@ -57,6 +58,7 @@ class FillPolicy(NamedTuple):
     limit: int = 0
     not_found: tuple[str, ...] = ()
     is_weak: bool = False
+    is_cut: bool = False
     most_items: int = 1_000_000
     shares: bool = False
     is_strict: bool = True
@@ -97,9 +99,11 @@ def fill_policy(
     # fifty.
     share = 0.2 if is_absent else 0.5 if is_weak and terms <= SHORT_QUESTION else 1.0
     most = FIND_TOKENS * max(request.max_tokens / USUAL_BUDGET, 1.0) if request.places else math.inf
+    most = min(most, 800) if share < 1.0 else most  # what answers nothing well is not read further
     return FillPolicy(
         not_found=not_found,
         is_weak=is_weak,
+        is_cut=share < 1.0 and not request.fill,
         most_items=FILL.most_items if request.plan else request.limit,  # a plan limits each of its sections
         limit=0 if request.fill else int(min(max(request.max_tokens * share, LEAST_SHORT), request.max_tokens, most)),
         value_range=value_range(request),

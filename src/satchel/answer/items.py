@@ -293,7 +293,7 @@ def record_metadata(identity: str, fields: Mapping[str, Any], created: float) ->
         identity = identity.partition("::")[0]  # the id of the record, without the side that matched
     if identity.startswith("commit:"):
         shown |= {"sha": identity.partition(":")[2], "files_changed": shown.pop("files", [])}
-    return {"id": identity.partition(":")[2], "timestamp": created, **shown}
+    return {"id": _without_kind(identity), "timestamp": created, **shown}
 
 
 def shortened(items: Sequence[ContextItem]) -> int:
@@ -319,7 +319,7 @@ def _linked(item: ContextItem, paths: set[str], experiences: set[str]) -> Contex
 
 
 def also_at(group: Group) -> list[dict[str, Any]]:
-    """Return the other places of code that is shown: whole definitions of several lines.
+    """Return the other places of the same text: of code only whole definitions of several lines.
 
     Equal import lines and one-liners such as `ordinal: n => n` do not count. `of_line` is the first line of the
     repeated code in the shown file.
@@ -329,7 +329,7 @@ def also_at(group: Group) -> list[dict[str, Any]]:
         own = candidate.chunk.location
         for twin in group.twins_of(candidate):
             location = twin.chunk.location
-            if own is not None and location is not None and location.path != own.path and _is_worth_naming(twin):
+            if own is not None and location is not None and _is_worth_naming(twin):
                 places[twin.chunk.id] = {
                     "id": twin.chunk.id,
                     "path": location.path,
@@ -349,11 +349,19 @@ def merged_with(group: Group) -> list[dict[str, str]]:
 
 def own_id(identity: str) -> str:
     """Return the id of a record without its kind and without the side that matched."""
-    return identity.partition("::")[0].partition(":")[2]
+    return _without_kind(identity.partition("::")[0])
+
+
+def _without_kind(identity: str) -> str:
+    """Return an id without its kind; one that a searcher gave may have none."""
+    kind, _, rest = identity.partition(":")
+    return rest if rest and kind in frozenset(Kind) else identity
 
 
 def _is_worth_naming(twin: Candidate) -> bool:
     location = twin.chunk.location
+    if twin.kind is not Kind.CODE:
+        return location is not None
     return twin.chunk.role in DECLARED and location is not None and location.end_line > location.start_line
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from satchel.answer.candidates import Candidate
 from satchel.answer.fill_policy import VALUE_RANGE
 from satchel.answer.items import rest_of
-from satchel.answer.packing import BUDGET, FRAMES, Packing
+from satchel.answer.packing import BUDGET, FRAMES, VALUE, Packing
 from satchel.answer.render.labels import quote
 from satchel.answer.sections import MOST_OMISSIONS, Section, priority
 from satchel.answer.source_lines import COMMENT, Lines
@@ -30,11 +30,12 @@ def left_out(packing: Packing) -> int:
     return len(rejected - {candidate.chunk.id for candidate in packing.shown})
 
 
-def omissions(packing: Packing, used: int) -> tuple[Omission, ...]:
+def omissions(packing: Packing, used: int, asked: int = 0, *, is_weak: bool = False) -> tuple[Omission, ...]:
     """Return the best candidates that are not shown, section by section, best first.
 
     `budget` is an estimate: the tokens used now, plus those of this candidate and of all tried before it. It is 0 if no
-    budget helps, because the kind has all its items or the candidate is not worth its tokens.
+    budget helps, because the kind has all its items or the candidate is not worth its tokens; of a weak answer
+    nothing is. It is always above the budget that was asked with.
     """
     waiting = [
         candidate
@@ -48,10 +49,9 @@ def omissions(packing: Packing, used: int) -> tuple[Omission, ...]:
     frame = FRAMES[Format.MARKDOWN]
     for candidate in waiting:
         needed += candidate.size + frame.range + frame.item
-        budgets[candidate] = int(needed)
-    return tuple(
-        omission_of(packing, section, candidate, budgets.get(candidate, 0)) for section, candidate in listed(packing)
-    )
+        budgets[candidate] = max(int(needed), asked + 1)
+    rows = (omission_of(packing, section, one, budgets.get(one, 0)) for section, one in listed(packing))
+    return tuple(row._replace(reason=VALUE, budget=0) if is_weak and row.reason == BUDGET else row for row in rows)
 
 
 def places(packing: Packing, terms: AbstractSet[str], most: int, hops: Sequence[Hop] = ()) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from satchel.answer.candidates import Candidate, Step
 from satchel.answer.sections import Group, Pick, Section, priority
-from satchel.answer.twins import Marks, ends_of, is_same_prose, key_of, may_be_twins, prose_marks
+from satchel.answer.twins import ends_of, key_of, may_be_twins
 from satchel.tokens import TokenCounter
 from satchel.types import Format
 
@@ -134,7 +134,6 @@ class Packing:
         self._chunk_tokens: defaultdict[str, int] = defaultdict(int)
         self._twins: dict[Candidate, Section] = {}
         self._texts: dict[tuple[str, ...], list[tuple[Section, Candidate]]] = {}
-        self._prose: list[tuple[Section, Candidate, Marks]] = []
         self._ends: dict[Candidate, tuple[str, ...]] = {}
         self._keys: dict[Candidate, str] = {}
         self._items = 0
@@ -287,24 +286,13 @@ class Packing:
         alike = self._texts.setdefault(ends, [])
         shown = ((place, other) for place, other in alike if other in self.shown and may_be_twins(other, candidate))
         twin = next((pair for pair in shown if self._key(*pair) == self._key(section, candidate)), None)
-        marks = prose_marks(section, candidate) if twin is None else None
-        if marks is not None:
-            twin = next(self._near_twins(candidate, marks), None)
         if twin is not None:
             place, other = twin
             group = self.groups[place][other.group]
             self.groups[place][other.group] = replace(group, twins=(*group.twins, (other, candidate)))
             return True
         alike.append((section, candidate))
-        if marks is not None:
-            self._prose.append((section, candidate, marks))
         return False
-
-    def _near_twins(self, candidate: Candidate, marks: Marks) -> Iterator[tuple[Section, Candidate]]:
-        """Yield the shown candidates of other chunks whose prose is nearly equal."""
-        for place, other, known in self._prose:
-            if other in self.shown and other.chunk.id != candidate.chunk.id and is_same_prose(marks, known):
-                yield place, other
 
     def _key(self, section: Section, candidate: Candidate) -> str:
         """Return the key of a candidate's text, made once."""
@@ -317,7 +305,6 @@ class Packing:
         """Forget the texts of candidates that were withdrawn."""
         for pairs in self._texts.values():
             pairs[:] = [pair for pair in pairs if pair[1] not in candidates]
-        self._prose[:] = [known for known in self._prose if known[1] not in candidates]
 
     def _admit(self, section: Section, candidate: Candidate, room: int, cap: int | None) -> int | None:
         """Show a candidate in the fullest way that fits; returns its tokens, None where nothing fits."""

@@ -59,7 +59,8 @@ NOTES_SHARE, FEW_NOTES_SHARE, FEW_NOTES_TOKENS = 0.15, 0.25, 60
 """Largest share of the budget for notes about failures, and a larger one for at most so many tokens, which shows the
 first note in a small answer, too. The others are counted; all of them are in the result."""
 
-STOPS = {BUDGET: Stop.FULL, VALUE: Stop.NOT_WORTH_IT, LIMIT: Stop.NOT_WORTH_IT}
+WEAK = "weak"
+STOPS = {WEAK: Stop.WEAK, BUDGET: Stop.FULL, VALUE: Stop.NOT_WORTH_IT, LIMIT: Stop.NOT_WORTH_IT}
 
 UNPLANNED = Plan(())
 
@@ -79,8 +80,8 @@ class Marking(Protocol):
 class Fitted(NamedTuple):
     """The outcome of fitting: the text, its tokens, its items, and what is packed; empty when not even the frame fits.
 
-    `stopped` says why nothing more is shown: "budget", "value", "limit", or empty where nothing more was found. Where
-    nothing fits, `needed` is a budget (tokens) that shows an item, close to the least one; 0 if that is unknown. The
+    `stopped` says why nothing more is shown: "budget", "weak", "value", "limit", or empty where nothing more was
+    found. Where nothing fits, `needed` is a budget (tokens) that shows an item, close to the least one; 0 if that is unknown. The
     text names so many `places`.
     """
 
@@ -261,6 +262,8 @@ class _Page:
         stopped, policy = packing.why_stopped, filling.policy
         if not stopped and shortened([one for one in items if not policy.is_strict or one.source == Kind.CONTEXT]):
             stopped = BUDGET  # given results and guidance are shortened for lack of room only
+        if stopped == BUDGET and policy.is_cut and policy.limit < request.max_tokens:
+            stopped = WEAK
         shown = summarised(self._frame, items, packing) if request.show_meta else self._frame
         hops = self._next(packing)
         most = request.places + len(hops) if most_places is None else most_places
@@ -270,7 +273,11 @@ class _Page:
             count = 0 if request.places else OMISSIONS_SHOWN
             named = tuple(omission_of(packing, *row, 0) for row in omitted[:count])
             stop, more = STOPS.get(stopped, Stop.COMPLETE), len(omitted) - len(named)
-            stop = Stop.NAMED if shown.places and (stopped != BUDGET or policy.limit < request.max_tokens) else stop
+            stop = (
+                Stop.NAMED
+                if shown.places and stopped != WEAK and (stopped != BUDGET or policy.limit < request.max_tokens)
+                else stop
+            )
             shown = shown._replace(limit=request.max_tokens, stopped=stop, overflow=named, overflow_more=more)
         text, used = render_with_usage(shown, items, request.format, filling.tokens.count)
         return Fitted(packing, text, used, tuple(items), stopped, places=len(shown.places))
@@ -361,7 +368,7 @@ def context_of(filling: Filling, fitted: Fitted, meta: Mapping[str, Any]) -> Con
         format=request.format,
         items=linked(fitted.items),
         usage=Usage(request.max_tokens, fitted.used, tokens.name, tokens.exact, fitted.stopped),
-        overflow=omissions(fitted.packing, fitted.used),
+        overflow=omissions(fitted.packing, fitted.used, request.max_tokens, is_weak=fitted.stopped == WEAK),
         sources_used=dict(Counter(Kind(item.source).plural for item in fitted.items)),
         failures=sanitize.failures(filling.failures),
         meta={**meta, **({"redacted": redacted} if redacted else {}), **needed},

@@ -138,13 +138,16 @@ def field_lines(fields: Mapping[str, FieldValue]) -> list[str]:
 
 def without_fields(text: str, *, is_first: bool) -> str:
     """Return the text of a chunk of a vault's file without front matter and without lines that are only a field."""
-    from satchel.sources.vault import front_matter, look_through
+    from satchel.sources.vault import front_matter, is_only_field, look_through
 
     lines = text.split("\n")
     begin = front_matter(lines).lines if is_first else 0
     if begin == 0 and "::" not in text:
         return text
-    fields = {field.row for field in look_through(lines, begin).fields} if "::" in text else set()
+    # Fields are shown with the file, and cut: what would not be there in full stays in the text.
+    known = look_through(lines, begin).fields if is_first and "::" in text else ()
+    fields = {field.row for field in known if len(lines[field.row]) <= VALUE_CHARACTERS}
+    fields = {row for row in fields if is_only_field(lines[row])}
     return "\n".join(line for row, line in enumerate(lines) if row >= begin and row not in fields).strip("\n")
 
 

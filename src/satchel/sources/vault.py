@@ -112,6 +112,11 @@ _FIELD_LINE = re.compile(rf"\s*({_NAME})::(?:\s+(.*))?\Z")
 _FIELD_BRACKETS = re.compile(rf"[\[(]({_NAME})::\s*([^\[\]()\n]*)[\])]")
 
 
+def is_only_field(line: str) -> bool:
+    """Return whether a line is nothing but `key:: value`, also as an entry of a list."""
+    return _FIELD_LINE.match(re.sub(r"^\s*[-*+]\s+", "", line)) is not None
+
+
 class FoundHeading(NamedTuple):
     """A heading: the row of its first line (from 0), its level (1 to 6) and its title."""
 

@@ -87,6 +87,7 @@ class Stop(StrEnum):
     NOT_WORTH_IT = "the rest was not worth it"
     NAMED = "the best of the rest are named as places"
     FULL = "full"
+    WEAK = "a weak match is kept short"
     COMPLETE = "everything relevant is shown"
 
 
