@@ -81,8 +81,8 @@ class Fitted(NamedTuple):
     """The outcome of fitting: the text, its tokens, its items, and what is packed; empty when not even the frame fits.
 
     `stopped` says why nothing more is shown: "budget", "weak", "value", "limit", or empty where nothing more was
-    found. Where nothing fits, `needed` is a budget (tokens) that shows an item, close to the least one; 0 if that is unknown. The
-    text names so many `places`.
+    found. Where nothing fits, `needed` is a budget (tokens) that shows an item, close to the least one; 0 if that is
+    unknown. The text names so many `places`.
     """
 
     packing: Packing
