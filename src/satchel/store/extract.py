@@ -15,7 +15,7 @@ import numpy.typing as npt
 from satchel import text as words
 from satchel.store.protocol import Store
 from satchel.store.records import SPAN_COLUMNS, Extraction, Postings
-from satchel.types import Outline, Part, Role
+from satchel.types import Kind, Outline, Part, Role
 
 SPAN_LINES = 24
 """Longest span. Measured with 14, 24 and 40 lines: 24 keeps whole functions readable (docs/decisions/0002)."""
@@ -160,6 +160,11 @@ def _totals(owners: npt.NDArray[np.int64], values: npt.NDArray[np.int64], size: 
     return np.bincount(owners, values, size).astype(np.int64)
 
 
+CODE_CHARACTERS = 480
+"""Characters of a definition that are embedded, about 130 tokens: what it does is said by its path, its name and its
+first lines, and the rest would cost as much time again."""
+
+
 class ChunkText(NamedTuple):
     """The text of a chunk with its row number."""
 
@@ -170,6 +175,7 @@ class ChunkText(NamedTuple):
 def chunk_texts(store: Store, rows: Sequence[int], max_tokens: int) -> list[ChunkText]:
     """Return the name of a section and its lines, or the lines of a record; rows that are gone are left out.
 
+    A definition has its path before its name, and is cut where most models would not read on.
     A change of this rule changes vectors: `satchel.embed.TEXT_RECIPE` has to change with it.
     """
     parts = store.chunks(rows)
@@ -184,8 +190,10 @@ def chunk_texts(store: Store, rows: Sequence[int], max_tokens: int) -> list[Chun
         # The name of a record's part ("full", "strategy") is not the author's; that of a section is a heading.
         named = part.name if part.role != Role.RECORD and part.name not in body else ""
         # Characters per token of the embedder at which a text is cut: the rest has no influence.
-        text = f"{named}\n{body}".strip()[: max_tokens * 8]
-        texts.append(ChunkText(row, text or documents[part.document].title))
+        text, most = f"{named}\n{body}", max_tokens * 8
+        if documents[part.document].kind is Kind.CODE:
+            text, most = f"{documents[part.document].key}\n{part.name}\n{body}", min(most, CODE_CHARACTERS)
+        texts.append(ChunkText(row, text.strip()[:most] or documents[part.document].title))
     return texts
 
 
