@@ -86,9 +86,11 @@ ranker: $(INSTALLED) ## train the table of the ranker from scratch: REPOS=DIR ha
 	cd benchmarks && ../$(BIN)/python -m ranker.extract --repos $(abspath $(REPOS)) --data $(RANKER)/fixes.jsonl --issues --out $(RANKER)/signals
 	cd benchmarks && ../$(BIN)/python -m ranker.train --data $(RANKER)/signals --table ../src/satchel/search/ranker.bin
 
-bundle: ## write satchel.mcpb, for desktop hosts that read MCP bundles
-	rm -f satchel.mcpb
-	cd bundle && zip -q -X ../satchel.mcpb manifest.json pyproject.toml server.py
+bundle: $(INSTALLED) ## write satchel.mcpb, for desktop hosts that read MCP bundles, with the package in it
+	rm -rf satchel.mcpb build/bundle
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/bundle .
+	cp bundle/* build/bundle/
+	cd build/bundle && zip -q -X ../../satchel.mcpb *
 
 docs: $(INSTALLED) ## write the generated pages: docs/cli.md and the table of docs/configuration.md
 	$(BIN)/python scripts/write_docs.py
