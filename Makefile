@@ -20,7 +20,7 @@ SOURCES := $(shell find src/satchel -name '*.py' -o -name '*.scm')
 INTEGRATIONS := langchain-satchel llama-index-retrievers-satchel satchel-haystack
 INTEGRATIONS_INSTALLED := $(INTEGRATIONS:%=.venv-adapters-%/.installed)
 
-.PHONY: help demo check check-adapters format lint types base test bench fuzz ranker bundle docs clean
+.PHONY: help demo check check-adapters format lint types base test bench fuzz ranker bundle docs release-check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -94,6 +94,10 @@ bundle: $(INSTALLED) ## write satchel.mcpb, for desktop hosts that read MCP bund
 
 docs: $(INSTALLED) ## write the generated pages: docs/cli.md and the table of docs/configuration.md
 	$(BIN)/python scripts/write_docs.py
+
+release-check: $(INSTALLED) ## build sdist and wheel, check their metadata, and use each in a new environment
+	$(BIN)/python $(PIP_INSTALL) build twine
+	sh scripts/release_check.sh $(BIN)/python
 
 clean: ## remove what make made, all environments included
 	rm -rf .venv .venv-base .venv-adapters-* build dist src/*.egg-info integrations/*/src/*.egg-info .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis
