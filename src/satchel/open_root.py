@@ -272,7 +272,7 @@ class OpenRoot:
 
         options, watcher = self.build_options(), progress or Quiet()
         if self.store.revision == "0" and self.places.repository and isinstance(self.store, SqliteStore):
-            from satchel.index.siblings import build_from_sibling
+            from satchel.index.build import build_from_sibling
 
             report = build_from_sibling(self.store, self.places.root, options, watcher, should_stop, self._published)
             if report is not None:

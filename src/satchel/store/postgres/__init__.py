@@ -14,8 +14,7 @@ from psycopg import OperationalError
 
 from satchel.store.database import DatabaseStore, StoreSnapshot
 from satchel.store.postgres import nearest
-from satchel.store.postgres.connection import Server, ServerConnection, literal
-from satchel.store.postgres.schema import TABLES
+from satchel.store.postgres.connection import TABLES, Server, ServerConnection, literal
 from satchel.store.protocol import SET_ASIDE, Derived
 from satchel.store.records import Row
 from satchel.store.segments import DamagedWordsError
