@@ -100,10 +100,7 @@ def progress_line(name: str, done: int, total: int, seconds: float) -> str:
 
 
 class BarWatch(LineWatch):
-    """Draws a bar and the progress on one line once the work has taken `PATIENCE_SECONDS`.
-
-    A timer draws the bar, because work may run long before its first report. It disappears at the end.
-    """
+    """Draws a bar by a timer once the work has taken `PATIENCE_SECONDS`; it disappears at the end."""
 
     def __init__(self, *, color: bool, patience_seconds: float = PATIENCE_SECONDS) -> None:
         super().__init__()
@@ -349,10 +346,7 @@ _LABEL = re.compile(r"^([a-z ]{13} )(.*)$", re.DOTALL)
 
 
 def painted(text: str, styles: Styles, color: str) -> str:
-    """Return a text with colours, if standard output is a terminal or --color always; unchanged otherwise.
-
-    A text is counted and stored without them.
-    """
+    """Return a text with colours, if standard output is a terminal or --color always; it is counted without them."""
     if not streams.wants_color(sys.stdout, color):
         return text
     return "".join(

@@ -60,10 +60,7 @@ def build(
     should_stop: Callable[[], bool],
     seen: TreeState | None = None,
 ) -> IndexReport:
-    """Update the store from the files and the history of `root`. The caller holds the index lock.
-
-    What was `seen` before it was locked is used if nothing has been published since.
-    """
+    """Update the store from files and history under the index lock; what was `seen` counts if nothing came since."""
     if root.is_file():
         from satchel.index.notes import build_export
 

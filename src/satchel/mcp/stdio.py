@@ -1,7 +1,4 @@
-"""`satchel mcp`: the MCP server over standard input and output, for the client that started it.
-
-Each line is one JSON-RPC message.
-"""
+"""`satchel mcp`: the MCP server over standard input and output, one JSON-RPC message a line."""
 
 from __future__ import annotations
 

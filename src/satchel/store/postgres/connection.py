@@ -227,10 +227,7 @@ class ServerConnection:
                 return results
 
     def commit(self) -> None:
-        """Publish the transaction. Raises UncertainCommitError where it is not known whether that was done.
-
-        A server waits without end for its synchronous standby. Told to stop, it says COMMIT with a warning.
-        """
+        """Publish the transaction. Raises UncertainCommitError, also where COMMIT only warns of a missing standby."""
         warnings: list[psycopg.errors.Diagnostic] = []
         self.raw.add_notice_handler(warnings.append)
         limit = threading.Timer(STATEMENT_SECONDS, self._cancel)
@@ -313,10 +310,7 @@ class Server:
     def connection(
         self, first: str, seconds: float, *, writes: bool = False
     ) -> Iterator[tuple[ServerConnection, list[tuple[Any, ...]]]]:
-        """Lend a connection on which the statements `first` were run, with their rows.
-
-        An idle connection that the server has closed meanwhile is replaced. What is open at the end is rolled back.
-        """
+        """Lend a live connection after the statements `first`, with their rows. Open work is rolled back at the end."""
         if not self._free.acquire(timeout=seconds):
             raise LockedError(f"all {MOST_CONNECTIONS} connections to {self.name} are busy: try again later")
         try:
