@@ -23,8 +23,7 @@ from itertools import count
 from typing import NamedTuple
 
 from satchel.answer.candidates import Candidate, Step
-from satchel.answer.sections import Group, Pick, Section, priority
-from satchel.answer.twins import ends_of, key_of, may_be_twins
+from satchel.answer.sections import Group, Pick, Section, ends_of, key_of, may_be_twins, priority
 from satchel.tokens import TokenCounter
 from satchel.types import Format
 
