@@ -30,7 +30,7 @@ from satchel.types import Format
 BUDGET, LIMIT, VALUE = "budget", "limit", "value"
 """Reasons for not showing a candidate: no room, its kind has all its items, or it is not worth its tokens."""
 
-TWIN = "twin"
+TWIN = "duplicate"
 """Reason for not trying a candidate: a shown one has the same text, and lists it as another origin."""
 
 REFILLS = 2
@@ -75,7 +75,7 @@ class Inputs(NamedTuple):
     chunk gets more than `chunk_share` of that share or `chunk_tokens`, whichever is more. Without `shows_lines` a file
     costs only its places. `is_strict` leaves out candidates worth less by `clearly_less` once a better one was left out
     for lack of room. Without `merges_twins` equal texts are shown twice. Each line of a file costs `line_tokens` beside
-    its text.
+    its text, and is not cut into less than `least_cut` tokens.
     """
 
     sections: Sequence[Section]
@@ -91,6 +91,7 @@ class Inputs(NamedTuple):
     is_strict: bool = True
     merges_twins: bool = True
     line_tokens: int = 0
+    least_cut: int = LEAST_CUT
     clearly_less: float = CLEARLY_LESS
 
     def range_of(self, section: Section) -> float:
@@ -325,7 +326,7 @@ class Packing:
         # quarters.
         estimated = (room - frame) * min(scales, default=1.0)
         is_file = candidate.group in section.lines
-        if candidate.shrink is None or (is_file and self._log and room - frame < LEAST_CUT):
+        if candidate.shrink is None or (is_file and self._log and room - frame < self.inputs.least_cut):
             return None
         for step in candidate.shrink(estimated):
             tokens = self._cost(section, candidate, step, room)

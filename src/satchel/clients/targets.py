@@ -157,12 +157,16 @@ class Want(NamedTuple):
 
 
 class ClientFile(NamedTuple):
-    """One file and its required values. `name` distinguishes entries for several folders in the same file."""
+    """One file and its required values. `name` distinguishes entries for several folders in the same file.
+
+    A file of a project is `inside` its root: a link of the repository must not lead set-up elsewhere.
+    """
 
     file: Path
     name: str
     wants: tuple[Want, ...]
     is_toml: bool = False
+    inside: Path | None = None
 
 
 class ClientPlaces(NamedTuple):
@@ -234,7 +238,9 @@ def targets(
     files = [_SERVERS[client](scope, places, launch.words)]
     if with_hooks:
         files.append(_HOOKS[client](scope, places, launch.words))
-    return tuple(files)
+    root = places.root
+    is_inside = [scope != "user" and one.file.is_relative_to(root) for one in files]
+    return tuple(one._replace(inside=root) if inside else one for one, inside in zip(files, is_inside, strict=True))
 
 
 def all_targets(client: str, scope: str, places: ClientPlaces) -> tuple[ClientFile, ...]:
