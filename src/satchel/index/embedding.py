@@ -150,20 +150,25 @@ def most_useful(store: Store, rows: Sequence[int]) -> list[int]:
     The places in both orders count alike.
     """
     chunks = store.chunks(rows)
-    paths = {identity: one.key for identity, one in store.documents({one.document for one in chunks.values()}).items()}
-    touches = store.edges_to(list(paths.values()), [EdgeType.TOUCHES])
-    commits = store.chunks({source for source, _, _ in touches})
-    times = {one.id: one.created for one in store.documents({one.document for one in commits.values()}).values()}
-    changed: dict[str, float] = {}
-    for source, _, path in touches:
-        time_of = times.get(commits[source].document, 0.0) if source in commits else 0.0
-        changed[path] = max(changed.get(path, 0.0), time_of)
+    documents = store.documents({chunk.document for chunk in chunks.values()})
+    changed = _last_changes(store, [document.key for document in documents.values()])
+    times = {identity: changed.get(document.key, 0.0) for identity, document in documents.items()}
     names = {row: chunk.name.rpartition(".")[2] for row, chunk in chunks.items()}
     called = Counter(name for _, _, name in store.edges_to([*{*names.values()}], [EdgeType.CALLS]))
-    newest = sorted(chunks, key=lambda row: (-changed.get(paths.get(chunks[row].document, ""), 0.0), -row))
+    newest = sorted(chunks, key=lambda row: (-times.get(chunks[row].document, 0.0), -row))
     place = {row: number for number, row in enumerate(newest)}
     busiest = sorted(chunks, key=lambda row: (-called[names[row]], place[row]))
     return [row for _, _, row in sorted((place[row] + number, number, row) for number, row in enumerate(busiest))]
+
+
+def _last_changes(store: Store, paths: Sequence[str]) -> dict[str, float]:
+    """Return when a commit last touched each of these files; files that none touched are left out."""
+    touches = store.edges_to(paths, [EdgeType.TOUCHES])
+    commits = store.chunks({source for source, _, _ in touches})
+    documents = store.documents({commit.document for commit in commits.values()})
+    times = {row: documents[commit.document].created for row, commit in commits.items() if commit.document in documents}
+    in_order = sorted((times.get(source, 0.0), path) for source, _, path in touches)
+    return {path: moment for moment, path in in_order}
 
 
 def fill(

@@ -154,9 +154,9 @@ def _totals(owners: npt.NDArray[np.int64], values: npt.NDArray[np.int64], size: 
     return np.bincount(owners, values, size).astype(np.int64)
 
 
-CODE_CHARACTERS = 480
-"""Characters of a definition that are embedded, about 130 tokens: what it does is said by its path, its name and its
-first lines, and the rest would cost as much time again."""
+CODE_CHARACTERS = 900
+"""Characters of a definition that are embedded, about 250 tokens at most: 480 are a third faster, and questions saw .02
+fewer of their deciding lines."""
 
 
 class ChunkText(NamedTuple):
