@@ -246,21 +246,22 @@ def search_plan(request: AssembleRequest, bench: Workbench, *, with_impact: bool
     meaning = bench.meaning(question)
     search = _section_search(request, bench, query, meaning, impact)
     rows, failures = gather(plan.sections, search, bench.open_executor, request.deadline_seconds)
-    if bench.reranking is not None and impact is None and not query.trace.frames:
-        rows, unranked = _reranked(question, rows, bench, bench.reranking)
+    if impact is None:
+        rows, unranked = _reranked(query, rows, bench)
         failures += unranked
     embedder_failures = [meaning.failure] if meaning is not None and meaning.failure is not None else []
     return Findings(query, plan, impact, round_robin(rows) if plan.unique else rows, failures, embedder_failures)
 
 
-def _reranked(
-    question: str, rows: Sequence[Gathered], bench: Workbench, reranking: Reranking
-) -> tuple[list[Gathered], list[Failure]]:
-    """Return the sections with code in the order of the user's reranker, and what went wrong."""
+def _reranked(query: Query, rows: list[Gathered], bench: Workbench) -> tuple[list[Gathered], list[Failure]]:
+    """Return the sections with code in the order of the user's reranker, if there is one, and what went wrong."""
+    reranking = bench.reranking
+    if reranking is None or query.trace.frames:
+        return rows, []
     changed, failures = [], list[Failure]()
     for row in rows:
         if row.section.kind is Kind.CODE and row.section.is_searched:
-            result, unranked = reranking.applied(question, row.result, bench.store_of(Kind.CODE))
+            result, unranked = reranking.applied(query.text, row.result, bench.store_of(Kind.CODE))
             row = row._replace(result=result)
             failures += unranked
         changed.append(row)
