@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 Row = TypeVar("Row")
 
 DEFAULT_ROWS = 20
-DEFAULT_MATCHES = 10
-"""Default number of rows of a list, and of matches of a question."""
+"""Default number of rows of a list."""
 
 STORE, FORGET, RESTORE, LIST, SHARE = "store", "forget", "restore", "list", "share"
 START, UPDATE, NOTE, RESOLVE, CORRECT, SHOW = "start", "update", "note", "resolve", "correct", "show"
@@ -176,7 +175,7 @@ def _memories(call: OperationCall) -> Answered:
         unwanted = [name for name in ("provenance", "origin", "superseded") if name in arguments]
         if unwanted:
             raise UsageError(f"{unwanted[0]} says nothing to a question: leave one of the two out", unwanted[0])
-        limit = arguments.get("limit", DEFAULT_MATCHES)
+        limit = arguments.get("limit", 10)  # default number of matches of a question
         matches = memories.search(arguments["question"], limit=limit, **call.chosen(_OF_SEARCH))
         lines = [memory_line(row.memory, f"{row.score:.2f}") for row in matches]
         return Answered("\n".join(lines), json.MATCHES.data(matches), () if matches else (nothing,))

@@ -146,7 +146,6 @@ def _row(key: Any, digest: Any, length: Any, lines: Any, places: Any) -> Row:
     return Row(key, digest, int(length), shown, bool(places))
 
 
-DIGEST_BYTES = 8
 FIRST_LINE_BYTES = 4
 
 
@@ -294,7 +293,7 @@ class Account:
             rows += self._node_row(item)
         return rows
 
-    def digest(self, text: str, *, stale: bool = False, size: int = DIGEST_BYTES) -> str:
+    def digest(self, text: str, *, stale: bool = False, size: int = 8) -> str:
         """Return a keyed hash of a text without line ends around it; a `stale` text has another one."""
         person = b"satchel stale" if stale else b"satchel sent"
         raw = text.strip("\n").encode("utf-8", "surrogatepass")

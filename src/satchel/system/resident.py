@@ -40,8 +40,6 @@ _MATTERING = frozenset({
 })  # fmt: skip
 """Variables, beside `SATCHEL_*`, that decide about an answer: both processes must have the same values."""
 
-_CHUNK = 65_536
-
 
 def identity() -> list[bytes]:
     """Return what client and resident must have in common: version, location of the package, and environment."""
@@ -132,7 +130,7 @@ def ask(place: str, kind: bytes, words: Sequence[str], event: bytes, deadline: f
             return []
         while chunk:
             peer.settimeout(max(deadline - time.monotonic(), 0.001))
-            chunk = peer.recv(_CHUNK)
+            chunk = peer.recv(65_536)
             received += chunk
         return parts_of(received)
     except (OSError, ValueError):
