@@ -278,20 +278,24 @@ class Account:
         rows = []
         for item in items:
             if item.location is not None and item.spans:
-                # One row for each piece, so that unedited definitions of a file still count as shown after an edit. A
-                # piece outside of the spans is a remark in the place of lines.
-                shown = tuple(
-                    self._sent(piece.text, (piece.start, piece.end), stale=piece.freshness is Freshness.STALE)
-                    for piece in item.pieces
-                    if any(start <= piece.start and piece.end <= end for start, end in item.spans)
-                )
-                rows.append(Row(item.id, lines=shown, places=not self.shows_lines))
+                rows.append(Row(item.id, lines=self._sent_pieces(item), places=not self.shows_lines))
                 continue
             length = -1 if item.detail is Detail.FULL else len(item.content)
             digests = {self._digests.get(identity, "") for identity in (item.id, *item.origins)} - {""}
             rows += [Row(item.id, one, length) for one in sorted(digests) or [self.digest(item.content)]]
             rows += self._node_row(item)
         return rows
+
+    def _sent_pieces(self, item: ContextItem) -> tuple[SentLines, ...]:
+        """Return a row for each piece, so that unedited definitions still count as shown after an edit.
+
+        A piece outside of the spans is a remark in the place of lines.
+        """
+        return tuple(
+            self._sent(piece.text, (piece.start, piece.end), stale=piece.freshness is Freshness.STALE)
+            for piece in item.pieces
+            if any(start <= piece.start and piece.end <= end for start, end in item.spans)
+        )
 
     def digest(self, text: str, *, stale: bool = False, size: int = 8) -> str:
         """Return a keyed hash of a text without line ends around it; a `stale` text has another one."""
@@ -335,7 +339,7 @@ class Account:
             if len(there) < len(sent):
                 firsts = self._firsts(lines)
                 elsewhere = [self._moved(one, firsts, lines) for one in sent if not self._reads(one, one.start, lines)]
-                there += [place for place in elsewhere if place is not None]
+                there += filter(None, elsewhere)
             history = self._histories[key] = _History(lines, joined(there), len(there) == len(sent))
         return history
 
