@@ -270,9 +270,14 @@ class Satchel:
             refresh=refresh, workspace=workspace,
         )  # fmt: skip
 
-    def search_pattern(self, pattern: str, question: str = "", **options: Unpack[QuestionOptions]) -> Matches:
-        """Return all lines that match an expression (RE2) in the files as they are now; options as in `assemble`."""
-        return self.answers.search_pattern(pattern, question, options)
+    def search_pattern(
+        self, pattern: str = "", question: str = "", *, where: str = "", **options: Unpack[QuestionOptions]
+    ) -> Matches:
+        """Return all lines that match an expression (RE2) in the files as they are now; options as in `assemble`.
+
+        With `where` instead of a pattern: the tasks of notes that meet a condition, as in `due < today`.
+        """
+        return self.answers.search_pattern(pattern, question, options, where)
 
     def assemble(
         self,

@@ -19,11 +19,12 @@ EXACT_MARK = "="
 MAX_WORD_CHARACTERS = 80
 """Maximum length of a word: longer runs are encoded data and would only fill the vocabulary."""
 
-ANALYSIS_VERSION = "3"
+ANALYSIS_VERSION = "4"
 """Part of the version of an index and of the memory file: change it when `terms_of` gives other terms."""
 
 WORD = re.compile(r"[^\W\d][\w$]*|\$[\w$]+|\d+")
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+_UPPER, _LOWER = "A-ZÀ-ÖØ-Þ", "a-zß-öø-ÿ"  # an umlaut is a letter of its word
+_PARTS = re.compile(rf"[{_UPPER}]+(?![{_LOWER}])|[{_UPPER}]?[{_LOWER}]+|\d+|[^\W\d_{_UPPER}{_LOWER}]+")
 _BLANKED = bytes(code if code < 128 and WORD.fullmatch("a" + chr(code)) else 32 for code in range(256))
 _memo: dict[str, tuple[str, ...]] = {}
 

@@ -333,9 +333,9 @@ class ContextItem:
 class Omission(NamedTuple):
     """A candidate that is not shown: the reason, and the approximate budget (tokens) to show it, 0 where none helps.
 
-    `reason` is "budget" (no room), "value" (not worth its tokens beside the best; `fill` shows it if there is room) or
-    "limit" (its kind has all its items). `rest` are all lines that `handle` requests of a long function that is shown
-    in part, best first; it is empty for any other candidate.
+    `reason` is "budget" (no room), "value" (not worth its tokens beside the best; `fill` shows it if there is room),
+    "limit" (its kind has all its items) or "duplicate" (an item with the same text names it). `rest` are all lines
+    that `handle` requests of a long function that is shown in part, best first; it is empty for any other candidate.
     """
 
     id: str

@@ -117,6 +117,16 @@ def _target(path: Path) -> Path:
         raise ClientFileError(f"{path} cannot be written: {error}") from error
 
 
+def check_inside(target: ClientFile) -> None:
+    """Raise ClientFileError for a file of a project that is really elsewhere: a link of the repository leads there."""
+    real = _target(target.file)
+    if target.inside is not None and not real.is_relative_to(target.inside.resolve()):
+        raise ClientFileError(
+            f"{target.file} is a link to {real}, outside of the project; nothing was written. "
+            "Replace the link by a file, or set satchel up for yourself with --scope user"
+        )
+
+
 def _new_mode() -> int:
     mask = os.umask(0)
     os.umask(mask)
@@ -236,6 +246,7 @@ class FileChange(NamedTuple):
 
 def planned(target: ClientFile, state: Path, *, force: bool) -> FileChange:
     """Plan the set-up in one file. Raises ClientFileError, also for an entry of our name that set-up did not write."""
+    check_inside(target)
     raw = read(target.file)
     text = "" if raw is None else text_of(target.file, raw)
     receipt = load_receipt(target, state)
@@ -307,6 +318,7 @@ def removals(targets: Iterable[ClientFile], state: Path, *, force: bool) -> list
     contents: dict[str, bytes | None] = {}
     changes = []
     for target in targets:
+        check_inside(target)
         place = os.path.realpath(target.file)
         raw = contents[place] if place in contents else read(target.file)
         changes.append(_removal(target, raw, state, force=force))
@@ -379,6 +391,7 @@ def apply(changes: Sequence[FileChange], state: Path) -> None:
             if change.action == "absent":  # a removal that was killed before its end
                 forget_receipt(target, state)
             continue
+        check_inside(target)
         check_unchanged(target.file, change.before)
         if change.after is not None:
             make_folders(target.file)

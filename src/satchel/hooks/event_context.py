@@ -167,14 +167,12 @@ class Answer(NamedTuple):
     deliver: tuple[Callable[[], object], ...] = ()
 
     def items(self, allow: Sequence[str] = ()) -> list[dict[str, Any]]:
-        """Return ids, titles and tokens of the injected items."""
+        """Return ids and tokens of the injected items. The title of a short memory would be its text."""
         return [
-            # Title characters.
-            {"id": sanitize.line(item.id, allow=allow), "title": sanitize.line(item.title, 120, allow),
-             "tokens": item.tokens}
+            {"id": sanitize.line(item.id, allow=allow), "tokens": item.tokens}
             for context in self.contexts
             for item in context.items
-        ]  # fmt: skip
+        ]
 
 
 def injected(hook: EventContext, reason: str, pairs: Sequence[tuple[Any, Context]], notice: str = "") -> Answer:

@@ -72,7 +72,7 @@ def check_handles(handles: Sequence[str]) -> list[str]:
             continue
         if len(handle) != HANDLE_CHARACTERS or not handle.isalnum() or not handle.isascii():
             raise UsageError(
-                f"{clean_field(handle)!r} is not a handle: they have {HANDLE_CHARACTERS} letters and digits: "
+                f"{clean_field(handle)!r} is not a handle: it has {HANDLE_CHARACTERS} letters and digits, as in "
                 "`a2b3c4d5`. Lines of a file are a place: `src/app.py:10-20`"
             )
     return unique

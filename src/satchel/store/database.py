@@ -54,6 +54,9 @@ class DatabaseStore(Store):
     def name(self) -> str:
         """Where the store is, for messages."""
 
+    def make_room(self) -> None:
+        """Free the room that was kept for removing something from a full disk, if the disk is full."""
+
     @property
     @abstractmethod
     def is_replaced(self) -> bool:

@@ -40,6 +40,8 @@ _MATTERING = frozenset({
 })  # fmt: skip
 """Variables, beside `SATCHEL_*`, that decide about an answer: both processes must have the same values."""
 
+_LONGEST_ANSWER = 64 << 20  # bytes of an answer; the largest context has a tenth
+
 
 def identity() -> list[bytes]:
     """Return what client and resident must have in common: version, location of the package, and environment."""
@@ -108,6 +110,8 @@ def parts_of(frame: bytes) -> list[bytes]:
     start = 0
     while start < len(body):
         end = body.index(b"\n", start)
+        if not body[start:end].isdigit():  # a negative size would never end
+            return []
         start = end + 1 + int(body[start:end])
         parts.append(body[end + 1 : start])
     return parts if start == len(body) else []
@@ -128,8 +132,8 @@ def ask(place: str, kind: bytes, words: Sequence[str], event: bytes, deadline: f
         received, chunk = b"", peer.recv(1)
         if chunk != ACCEPTED:
             return []
-        while chunk:
-            peer.settimeout(max(deadline - time.monotonic(), 0.001))
+        while chunk and len(received) < _LONGEST_ANSWER and (rest := deadline - time.monotonic()) > 0:
+            peer.settimeout(rest)
             chunk = peer.recv(65_536)
             received += chunk
         return parts_of(received)

@@ -19,12 +19,16 @@ from satchel.store.segments import DamagedWordsError
 from satchel.store.sqlite.connection import (
     BUSY_TIMEOUT_MS,
     CHECKED_RECORDS,
+    FULL_DISK,
     STEPS,
     broken_records,
     identity,
+    keep_reserve,
     obstacle,
     open_connection,
     put_aside,
+    remove_copies,
+    reserve_of,
     rotate_backups,
 )
 from satchel.system import telemetry
@@ -227,6 +231,12 @@ class SqliteStore(DatabaseStore):
     def _unwritable(self, error: Exception, effect: str) -> StoreError:
         return StoreError(f"cannot write to {self.path}: {obstacle(self.path) or error}; {effect}")
 
+    def make_room(self) -> None:
+        """As in `DatabaseStore`; the room comes back with the next write that finds enough."""
+        if self._durable and self.obstacle == FULL_DISK and reserve_of(self.path).exists():
+            reserve_of(self.path).unlink()
+            self.close()  # a connection that was opened without room can only read
+
     @property
     def obstacle(self) -> str:
         """Why the file cannot be written: a full or read-only disk, or missing rights."""
@@ -243,9 +253,11 @@ class SqliteStore(DatabaseStore):
         """Keep copies of a durable store if there is room; `anew` removes deleted texts from it and its copies."""
         try:
             if anew:
+                remove_copies(self.path)  # first: on a full disk nothing else succeeds
                 connection.execute("VACUUM")
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             rotate_backups(connection, self.path, anew=anew)
+            keep_reserve(self.path)
         except (apsw.Error, OSError) as error:
             telemetry.warning("no backup", path=str(self.path), reason=str(error))
 
