@@ -49,7 +49,7 @@ def test_the_tree_of_thirty_contexts_reads_as_it_did(opened: Opened, format_: Fo
     assert context.text + "\n" == path.read_text(encoding="utf-8")
     assert [item.nonce for item in parse(context.text, format_)] == [item.nonce for item in context.items]
     if max_tokens == 2_000:
-        assert titles(context)[:4] == ["Situation", "api core auth (task)", "api core (team)", "AGENTS.md"]
+        assert titles(context)[:4] == ["Situation", "api core auth (task)", "AGENTS.md", "API (project)"]
         applied = {row["from"]: row["verdict"] for row in context.meta["rules"]}
         assert applied == {"": "true", "api": "true", "api/core": "true", "api/core/auth": "true"}
 

@@ -88,11 +88,16 @@ def gather(guides: Guides, current: str | None, situation: Situation, judge_all:
     opinions, failures = judge_all(conditions)
     notes += failures
     evaluated = tuple(_evaluated(rule, situation, opinions) for rule in rules)
-    notes += [
-        Failure("judge", f"undecided: {sanitize.line(row.rule.condition)!r} ({row.rule.label})", "the rule is left out")
-        for row in evaluated
-        if row.verdict is Verdict.UNDECIDED
+    undecided = [f"{row.rule.condition!r} ({row.rule.label})" for row in evaluated if row.verdict is Verdict.UNDECIDED]
+    undecided += [
+        f"{one.description!r} ({one.path})"
+        for one in instructions
+        if one.description in opinions and opinions[one.description].verdict is Verdict.UNDECIDED
     ]
+    if undecided:
+        shown = ", ".join(sanitize.line(text) for text in undecided[:3])
+        more = f" and {len(undecided) - 3} more" if len(undecided) > 3 else ""
+        notes.append(Failure("judge", f"undecided: {shown}{more}", "what has this condition is left out"))
     active = [] if base is None else [_active(base, 0, "current", now), *_ancestors(guides.tree, base, now, notes)]
     keys: list[tuple[InjectionTarget, str]] = []
     for row in evaluated:
@@ -348,7 +353,7 @@ def _provided(provider: Provider, request: KeyRequest, allow: Sequence[str], not
     try:
         records = [*provider(request)][: request.limit]
     except Exception as error:  # noqa: BLE001 - a provider is code of the user: its errors must not break the answer
-        telemetry.warning("registered key failed", key=request.key, exc_info=True)
+        telemetry.warning("registered key failed", key=request.key, error=repr(error))
         problem = f"{request.key}: {type(error).__name__}: {sanitize.line(str(error))}"
         notes.append(Failure("injected", problem, "it is left out"))
         return []

@@ -32,6 +32,7 @@ from satchel.guidance.judge import AnyJudge, VerdictFiles, judged
 from satchel.guidance.situation import Situation, make_situation
 from satchel.guidance.texts import (
     LINE_CHARACTERS,
+    NOTHING,
     clean_entries,
     context_entries,
     context_lines,
@@ -218,7 +219,8 @@ class GuidanceService:
         return self._model_judge, []
 
     def _judged(self, situation: Situation, judge: AnyJudge | None, conditions: Sequence[str]) -> Any:
-        return judged(conditions, situation, judge, VerdictFiles(self._root.places.state, self._root.key))
+        verdicts = VerdictFiles(self._root.places.state, self._root.key)
+        return judged(conditions, situation, judge, verdicts, self._root.embedder)
 
     def _guides_of(self, gathered: Guidance, situation: Situation) -> list[Guide]:
         """Return guides for the situation itself, the active contexts, and the instruction files that apply."""
@@ -230,7 +232,9 @@ class GuidanceService:
         for active in gathered.contexts:
             lines = context_lines(active, situation, shown)
             shown.append(active)
-            texts = [lines.text, sanitize.line(lines.goal or title_of(active), LINE_CHARACTERS)]
+            if active.distance and not lines.text:
+                continue
+            texts = [lines.text or NOTHING, sanitize.line(lines.goal or title_of(active), LINE_CHARACTERS)]
             entries = clean_entries(context_entries(lines, weigh), self._allow)
             guides.append(_context_guide(active, _shorter(texts, self._allow), entries, trust))
         applying = [row for row in gathered.instructions if row.applies]
