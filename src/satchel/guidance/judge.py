@@ -35,7 +35,7 @@ from satchel.safety import sanitize
 from satchel.settings import Settings
 from satchel.system import state_files, telemetry
 from satchel.system.threads import outside_loop
-from satchel.text import EXACT_MARK, STOP_WORDS, count_terms, words
+from satchel.text import EXACT_MARK, STOP_WORDS, count_terms, word_lists, words
 from satchel.types import Failure
 
 if TYPE_CHECKING:
@@ -199,21 +199,14 @@ def _terms(text: str) -> frozenset[str]:
 
 
 @cache
-def _paragraphs() -> list[list[str]]:
-    """Return the lines of each paragraph of the file: everyday words of conditions, and topics."""
-    text = Path(__file__).with_name("topics.txt").read_text(encoding="utf-8")
-    return [paragraph.splitlines() for paragraph in text.split("\n\n")[1:]]
-
-
-@cache
 def _frame() -> frozenset[str]:
-    return frozenset(" ".join(_paragraphs()[0]).split())
+    return frozenset(word_lists("topics.txt")["frame"])
 
 
 @cache
 def _topics() -> tuple[Mapping[str, frozenset[int]], Mapping[str, frozenset[int]]]:
     """Return the topics of each term by number: of the plain words, and of the ambiguous ones."""
-    topics = [line.split() for line in _paragraphs()[1]]
+    topics = [*word_lists("topics.txt").values()][1:]
     plain = [_terms(" ".join(word for word in listed if not word.endswith("?"))) for listed in topics]
     ambiguous = [_terms(" ".join(word[:-1] for word in listed if word.endswith("?"))) for listed in topics]
     return _by_term(plain), _by_term(ambiguous)
