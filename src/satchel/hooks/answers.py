@@ -291,11 +291,12 @@ def _brief(hook: EventContext, before: str, tokens: int, notice: str) -> Answer:
     context = hook.engine.unrecorded(request)
     brief = context.text if context.items else ""
     text = "\n\n".join(filter(None, (before, active, brief)))
+    to_review = hook.engine.memory.review.notice()
     if not text:
-        return nothing("nothing is remembered here yet", notice)
+        return nothing("nothing is remembered here yet", notice or to_review)
     contexts = (context,) if brief else ()
     parts = ("what was before" if before else "", "the active experience" if active else "",
-             counted(len(context.items)) if brief else "")  # fmt: skip
+             counted(len(context.items)) if brief else "", to_review)  # fmt: skip
     shown = ", ".join(filter(None, parts))
     notice = notice or f"satchel: {shown} (satchel hook log shows them)"
     return Answer(
@@ -307,28 +308,30 @@ def before_compaction(hook: EventContext) -> Answer:
     """Store the conversation. Prompts and changes are stored at every event, and shown after the compaction."""
     if not hook.claim("save", DUPLICATE_SECONDS):
         return nothing("the conversation was saved a moment ago")
-    return _captured(hook, is_wanted=hook.settings.hooks_capture != NEVER)
+    return _captured(hook, is_kept=hook.settings.hooks_capture != NEVER)
 
 
 def at_end(hook: EventContext) -> Answer:
     """Store the conversation if the settings demand it at the end of every session."""
     if not hook.claim("end", DUPLICATE_SECONDS):
         return nothing("the end of the session was told a moment ago")
-    return _captured(hook, is_wanted=hook.settings.hooks_capture == ALWAYS)
+    return _captured(hook, is_kept=hook.settings.hooks_capture == ALWAYS)
 
 
-def _captured(hook: EventContext, *, is_wanted: bool) -> Answer:
-    """Import the transcript in the background: it may have megabytes, and each line is redacted."""
-    if not is_wanted:
-        return nothing(f"hooks.capture is {hook.settings.hooks_capture}")
+def _captured(hook: EventContext, *, is_kept: bool) -> Answer:
+    """Import the transcript in the background, and learn from it: it may have megabytes, and each line is redacted."""
+    tasks = [background.CAPTURE] * is_kept + [background.LEARN] * (hook.settings.memory_capture != "off")
+    if not tasks:
+        return nothing(f"hooks.capture is {hook.settings.hooks_capture}, memory.capture off")
     event = hook.event
-    if event.host != hosts.CLAUDE_CODE.name or not event.transcript:
+    if event.host not in (hosts.CLAUDE_CODE.name, hosts.CODEX.name) or not event.transcript:
         return Answer(hook_log.SAVED, "what was asked and changed; the host names no transcript that can be read")
     path = Path(event.transcript).expanduser()
     if not path.is_file():
         return nothing("the transcript is not there")
-    background.capture(hook.places.root, str(path.absolute()), hook.folders.state)
-    return Answer(hook_log.SAVED, "the conversation")
+    background.capture(tasks, hook.places.root, str(path.absolute()), hook.folders.state)
+    shown = {background.CAPTURE: "the conversation", background.LEARN: "what is worth remembering, to be reviewed"}
+    return Answer(hook_log.SAVED, " and ".join(shown[task] for task in tasks))
 
 
 USUAL_WORDS = Path(__file__).with_name("usual_words.txt")
