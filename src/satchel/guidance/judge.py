@@ -118,21 +118,17 @@ class WordJudge:
 
     def judge(self, conditions: Sequence[str], situation: Situation) -> Sequence[Opinion]:
         """Return one opinion for each condition, in their order. Raises EmbeddingError, never without an embedder."""
-        params = " ".join(str(value) for value in situation.params.values() if isinstance(value, str | int | float))
-        texts = (situation.question, situation.tool, *situation.languages, *situation.tags, situation.agent, params)
-        text = "\n".join(filter(None, texts))
+        text = _said(situation)
         terms = _terms(text)
         opinions = [self._opinion(condition[:LONGEST_CONDITION], terms) for condition in conditions]
-        waiting = [
-            place
-            for place, opinion in enumerate(opinions)
-            if opinion.verdict is Verdict.UNDECIDED and not _NEGATION.search(conditions[place])
-        ]
-        if waiting and text and self._embedder is not None:
-            vectors = self._embedder.embed_documents(
-                [text, *(conditions[place][:LONGEST_CONDITION] for place in waiting)]
-            )
-            for place, cosine in zip(waiting, vectors[1:] @ vectors[0], strict=True):
+        open_ones = {
+            place: condition[:LONGEST_CONDITION]
+            for place, (condition, opinion) in enumerate(zip(conditions, opinions, strict=True))
+            if opinion.verdict is Verdict.UNDECIDED and not _NEGATION.search(condition)
+        }
+        if self._embedder is not None and open_ones and text:
+            vectors = self._embedder.embed_documents([text, *open_ones.values()])
+            for place, cosine in zip(open_ones, vectors[1:] @ vectors[0], strict=True):
                 opinions[place] = _by_meaning(float(cosine), opinions[place], self._embedder.id)
         return opinions
 
@@ -148,6 +144,13 @@ class WordJudge:
         if _NEGATION.search(condition):
             verdict, reason = Verdict.UNDECIDED, f"it says what must not be, which words cannot tell ({reason})"
         return Opinion(verdict, reason, self.id, round(share, 3))
+
+
+def _said(situation: Situation) -> str:
+    """Return the words of a situation."""
+    params = " ".join(str(value) for value in situation.params.values() if isinstance(value, str | int | float))
+    texts = (situation.question, situation.tool, *situation.languages, *situation.tags, situation.agent, params)
+    return "\n".join(filter(None, texts))
 
 
 def _by_meaning(cosine: float, opinion: Opinion, embedder: str) -> Opinion:
