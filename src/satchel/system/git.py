@@ -313,9 +313,7 @@ def stream(
     import subprocess
     from tempfile import TemporaryFile
 
-    command = _command(repository, arguments)
-    if repository.git_dir in _silent_places:
-        timeout = min(timeout, SECOND_SILENCE_LIMIT)
+    command, timeout = _command(repository, arguments), _patience(repository, timeout)
     with TemporaryFile() as complaints, TemporaryFile() as standard_input:
         standard_input.write(feed)
         standard_input.seek(0)
@@ -340,12 +338,9 @@ def stream(
 
         def chunks(output: IO[bytes]) -> Iterator[bytes]:
             nonlocal at_end
-            try:
+            with _noted_silence(repository):
                 while chunk := _read(output, timeout, arguments[0], should_stop):
                     yield chunk
-            except GitError:
-                _silent_places.add(repository.git_dir)
-                raise
             at_end = chunk is not None
 
         try:
@@ -359,6 +354,19 @@ def stream(
             _end(process)
         if at_end and process.returncode != 0:
             raise GitError(_complaint(arguments[0], process.returncode, complaints))
+
+
+def _patience(repository: Repository, timeout: float) -> float:
+    return min(timeout, SECOND_SILENCE_LIMIT) if repository.git_dir in _silent_places else timeout
+
+
+@contextmanager
+def _noted_silence(repository: Repository) -> Iterator[None]:
+    try:
+        yield
+    except GitError:
+        _silent_places.add(repository.git_dir)
+        raise
 
 
 def _watched(chunks: Iterator[bytes], name: str, should_stop: Callable[[], bool] | None) -> Iterator[bytes]:
