@@ -253,10 +253,7 @@ def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 
 def _from_text(setting: Setting, text: str) -> object:
-    """Return the value of an environment variable; an invalid text is returned as it is, for the later check.
-
-    A list is separated by commas, or written as in TOML where an entry contains a comma.
-    """
+    """Return the value of a variable, a list by commas or as in TOML; an invalid text as it is, to be checked."""
     if setting.type is bool:
         return _TRUTH.get(text.lower(), text)
     if setting.type is tuple:

@@ -224,10 +224,7 @@ class OpenRoot:
         return result
 
     def memory_or_failure(self, stack: ExitStack) -> tuple[Store | None, tuple[Failure, ...]]:
-        """Return a snapshot of the memory and its notes; a file that cannot be read is a failure, and the rest answers.
-
-        The snapshot is closed with the stack.
-        """
+        """Return a snapshot of the memory, closed with the stack, and notes; one that cannot be read is a failure."""
         nothing = "the answer has nothing that was remembered"
         if self.memory_damage:
             return None, (Failure("memory", f"the memory file is damaged: {self.memory_damage}", nothing),)
@@ -296,7 +293,7 @@ class OpenRoot:
 
         options, watcher = self.build_options(), progress or Quiet()
         if self.store.revision == "0" and self.places.repository and isinstance(self.store, SqliteStore):
-            from satchel.index.siblings import build_from_sibling
+            from satchel.index.build import build_from_sibling
 
             report = build_from_sibling(
                 self.store, self.places.root, options, watcher, should_stop, self._index.published
@@ -362,10 +359,7 @@ class OpenRoot:
         return list(report.notes)
 
     def _look(self, should_stop: ShouldStop) -> tuple[bool, bool, TreeState | None]:
-        """Return whether there is an index to answer from, whether it is up to date, and the tree beside it.
-
-        A damaged or removed index is none. For the file of an export there is no tree.
-        """
+        """Return whether there is a sound index, whether it is up to date, and the tree (None for an export)."""
         root = self.places.root
         try:
             self.store.settle()
@@ -515,10 +509,7 @@ class _Attempts:
 
 
 def attempts(root: OpenRoot, workspaces: Sequence[str] = ()) -> Iterable[AbstractContextManager[Sequence[State]]]:
-    """Return the tries to answer from one published state of a root, or of all these workspaces.
-
-    Each is a context manager that gives the states. The loop over them ends with the first that succeeds.
-    """
+    """Return tries (context managers with the states) to answer from published states; the first success ends them."""
     return _Attempts(root.siblings(workspaces) or {"": root}, with_memory=True)
 
 

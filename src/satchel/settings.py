@@ -403,6 +403,28 @@ class Settings:
         "what is about to be lost is worth keeping; the rest the host keeps by itself",
         choices=("never", "compaction", "always"),
     )  # fmt: skip
+    memory_capture: str = setting(
+        "memory.capture", "suggest",
+        "what becomes of memories found in a conversation that ends: suggest (they wait for `satchel memory review`), "
+        "accept (they are stored at once) or off",
+        "nothing counts as true before a person has read it, and a memory that is not typed is not missed",
+        choices=("off", "suggest", "accept"),
+    )  # fmt: skip
+    memory_endpoint: str = setting(
+        "memory.endpoint", "",
+        "address of an OpenAI-compatible endpoint, up to `/v1`, whose model proposes memories from conversations",
+        "empty: rules alone propose them, and nothing is sent; never from a repository",
+    )  # fmt: skip
+    memory_model: str = setting(
+        "memory.model", "",
+        "name of the model that proposes memories",
+        "every server names its own",
+    )  # fmt: skip
+    memory_key_variable: str = setting(
+        "memory.key_variable", "",
+        "name of the environment variable with the key of that endpoint",
+        "a key in a settings file would be copied and committed; local servers need none",
+    )  # fmt: skip
     store_url: str = setting(
         "store.url", "",
         "address of a PostgreSQL server for index and memory, as in `postgresql://USER@HOST/DATABASE?sslmode=require`",

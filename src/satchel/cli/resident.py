@@ -48,10 +48,7 @@ class UnfitRequestError(Exception):
 
 
 class Resident:
-    """Listens for other processes of a root while the block runs. `open_engine` is called once, on first use.
-
-    The first process of a root listens; another one takes its place when it ends.
-    """
+    """Listens for other processes of a root, or waits until the one that does ends. `open_engine` is called once."""
 
     def __init__(self, open_engine: Callable[[], Satchel], path: str = ".", root: Path | None = None) -> None:
         self._open, self._path, self._root = open_engine, path, root

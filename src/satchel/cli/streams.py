@@ -95,10 +95,7 @@ def flush(answer: bytes = b"") -> None:
 
 
 def abandon() -> int:
-    """Redirect standard output to nowhere, so that buffered text cannot fail at the end of the process. Returns 0.
-
-    A reader that closes the pipe early is not an error.
-    """
+    """Redirect standard output to nowhere, because a reader that closes the pipe early is not an error. Returns 0."""
     with contextlib.suppress(OSError, ValueError, AttributeError, io.UnsupportedOperation):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

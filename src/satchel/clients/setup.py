@@ -71,10 +71,7 @@ def text_of(path: Path, raw: bytes) -> str:
 
 
 def write(path: Path, before: bytes | None, after: bytes) -> None:
-    """Put the file in place as a whole. Raises ClientFileError where it changed since `before` or may not be written.
-
-    The folder has to exist.
-    """
+    """Put the file in place as a whole; its folder exists. Raises ClientFileError if it changed since `before`."""
     target = _target(path)
     mode = None
     if before is not None:
@@ -89,10 +86,7 @@ def write(path: Path, before: bytes | None, after: bytes) -> None:
 
 
 def remove(path: Path, before: bytes) -> None:
-    """Delete the file, and its folder if that is one for settings (`.cursor`) and is then empty.
-
-    Raises ClientFileError where the file changed since `before` or may not be deleted.
-    """
+    """Delete the file, and an empty folder of settings. Raises ClientFileError if it changed since `before`."""
     check_unchanged(path, before)
     try:
         _target(path).unlink()
@@ -143,10 +137,7 @@ def _new_mode() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The values that set-up wrote into a file, without its other contents, which may be secret.
-
-    `wrote` are the values by their path; `is_new` says that there was no file before.
-    """
+    """The values that set-up wrote into a file, by their path. `is_new` says that there was no file before."""
 
     wrote: tuple[tuple[tuple[str, ...], Any], ...] = ()
     is_new: bool = False

@@ -162,10 +162,7 @@ INDEX_NAME = "index.db"
 
 
 class Answer(NamedTuple):
-    """The result of an event. `reason` explains the outcome; `contexts` are the parts of the text.
-
-    `notice` is a line for the person. `deliver` is called when the text fits the limit.
-    """
+    """The result of an event: `notice` is for the person, `deliver` is called when the text fits the limit."""
 
     outcome: str
     reason: str = ""
@@ -274,10 +271,7 @@ class EventContext:
 
     @cached_property
     def active(self) -> Experience | None:
-        """The active experience of the session, else that of no session.
-
-        None also if the memory cannot be read: the packed context reports that.
-        """
+        """The active experience of the session, else that of no session; None also if the memory cannot be read."""
         if not self.settings.store_url and not self.places.memory.exists():
             return None
         # Length of a session id in an experience.

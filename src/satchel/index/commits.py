@@ -43,10 +43,7 @@ def update_history(
     advance: Callable[[int], None],
     should_stop: Callable[[], bool],
 ) -> list[Failure]:
-    """Bring the commits of the store in line with HEAD, inside a transaction of the store. Returns notes on failures.
-
-    After a stop or a failure of git, the commits read so far are kept; the next run reads the rest.
-    """
+    """Bring the commits in line with HEAD in a transaction, as far as git gives them. Returns notes on failures."""
     stored = store.keys(Kind.COMMIT)
     if plan.repository is None:
         _clear(writer, stored)

@@ -102,10 +102,7 @@ def changed_files(store: Store, root: Path, options: WalkOptions) -> list[tuple[
 
 
 class HistoryPlan(NamedTuple):
-    """The work to do on the history. Without `repository` and `head` there is none, and stored commits are removed.
-
-    `is_stale` says that stored commits have to be read again, too. `notes` are shown with every answer.
-    """
+    """The work on the history, none without `repository` and `head`. `is_stale`: stored commits are read again, too."""
 
     options: BuildOptions
     is_due: bool

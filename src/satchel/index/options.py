@@ -95,7 +95,7 @@ class VectorReport(NamedTuple):
     failure: Failure | None = None
 
 
-OUTLINE_VERSION = "3"
+OUTLINE_VERSION = "4"
 """Change it when the same text has another outline: the readers themselves are not imported for an unchanged index."""
 
 NOTES_VERSION = 3

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from satchel.answer.request import AssembleRequest
     from satchel.graph.request import GraphRequest
     from satchel.index.options import VectorReport
-    from satchel.memory.model import Chosen, Remark, Value
+    from satchel.memory.model import Chosen, Remark, Value, Waiting
 
 
 def one_of(*records: Field) -> Json:
@@ -151,6 +151,11 @@ FORGOTTEN = record(
     experiences=replace(many(EXPERIENCE), is_optional=True).of(lambda chosen: chosen.experiences or None),
     values=replace(many(VALUE), is_optional=True).of(lambda chosen: chosen.values or None),
 )  # fmt: skip
+CANDIDATES = record(
+    candidates=many(
+        record(id=TEXT, kind=TEXT, text=SAFE, quote=SAFE, source=SAFE, created=Field(TEXT.schema, minute))
+    ).of(_itself)
+)
 VALIDATION = record(
     is_inside=SWITCH, candidate_distance=ROUNDED.of("distance"), mean=ROUNDED, std=ROUNDED.of("deviation"),
     threshold=ROUNDED, similarity=ROUNDED,
@@ -297,6 +302,15 @@ def chosen_text(chosen: Chosen) -> str:
     lines = (*map(memory_line, chosen.memories), *map(remark_line, chosen.conversations))
     mark = "forgotten: " if chosen.is_forgotten else ""
     return "\n".join(mark + shown for shown in (*lines, *map(experience_line, chosen.experiences), *values))
+
+
+def candidates_text(rows: Sequence[Waiting]) -> str:
+    """`cand_...  preference  Always use pnpm`, and below it the quote where it says more."""
+    lines = []
+    for one in rows:
+        quote = f'\n    said: "{line(one.quote)}"' if one.quote not in one.text else ""
+        lines.append(f"{one.id}  {one.kind}  {line(one.text)}{quote}")
+    return "\n".join(lines)
 
 
 def remark_line(remark: Remark) -> str:

@@ -34,7 +34,8 @@ DEFAULT_ROWS = 20
 DEFAULT_MATCHES = 10
 """Default number of rows of a list, and of matches of a question."""
 
-STORE, FORGET, RESTORE, LIST, SHARE = "store", "forget", "restore", "list", "share"
+STORE, FORGET, RESTORE, LIST, SHARE, REVIEW = "store", "forget", "restore", "list", "share", "review"
+ACCEPT, REJECT = "accept", "reject"
 START, UPDATE, NOTE, RESOLVE, CORRECT, SHOW = "start", "update", "note", "resolve", "correct", "show"
 
 _OF_SEARCH = ("category", "min_importance", "tags", "since", "until")
@@ -52,6 +53,7 @@ MEMORY_ACTIONS: Mapping[str, tuple[str, ...]] = {
     RESTORE: ("ids",),
     LIST: ("question", "category", "min_importance", "tags", "provenance", "origin", "since", "until", "superseded",
            "forgotten", "limit"),
+    REVIEW: ("ids", "verdict", "text", "category", "limit"),
 }  # fmt: skip
 EXPERIENCE_ACTIONS: Mapping[str, tuple[str, ...]] = {
     START: (*_STARTED, "visibility", "session"),
@@ -84,7 +86,14 @@ def _check_action(arguments: Mapping[str, Any], actions: Mapping[str, Sequence[s
 
 def _remember(call: OperationCall) -> Answered:
     action = _check_action(call.arguments, MEMORY_ACTIONS)
-    answered = {STORE: _stored, SHARE: _shared, FORGET: _forgotten, RESTORE: _restored, LIST: _memories}[action](call)
+    answered = {
+        STORE: _stored,
+        SHARE: _shared,
+        FORGET: _forgotten,
+        RESTORE: _restored,
+        LIST: _memories,
+        REVIEW: _reviewed,
+    }[action](call)
     unread = tuple(f"{note.message} ({note.hint})" for note in call.engine.memory.notes)
     unread += tuple(call.engine.memory.lost()) if action == LIST else ()
     return answered._replace(notes=(*answered.notes, *unread)) if unread else answered
@@ -155,6 +164,26 @@ def _restored(call: OperationCall) -> Answered:
         raise UsageError("say what to restore: ids; `list` with forgotten shows them")
     chosen = call.engine.memory.bring_back(call.arguments["ids"])
     return Answered(json.chosen_text(chosen), json.FORGOTTEN.data(chosen), (f"restored {len(chosen.ids)}",), chosen.ids)
+
+
+def _reviewed(call: OperationCall) -> Answered:
+    """List the candidates that wait, or accept or reject some of them."""
+    arguments, review = call.arguments, call.engine.memory.review
+    verdict = arguments.get("verdict")
+    if verdict is None:
+        rows, left = _first(review.waiting(), arguments.get("limit", DEFAULT_ROWS), call.caller.spelling)
+        unwanted = [name for name in ("ids", "text", "category") if name in arguments]
+        if unwanted:
+            raise UsageError(f"{unwanted[0]} needs a verdict: accept or reject", "verdict")
+        nothing = () if rows else ("no candidate waits: they come from conversations that end",)
+        return Answered(json.candidates_text(rows), json.CANDIDATES.data(rows), (*nothing, *left), rows)
+    ids = arguments.get("ids", [])
+    if verdict == REJECT:
+        gone = review.reject(ids)
+        return Answered(json.candidates_text(gone), json.CANDIDATES.data(gone), (f"rejected {len(gone)}",), gone)
+    chosen = review.accept(ids, **call.chosen(("text", "category")))
+    stored = (f"remembered {len(chosen.ids)}",)
+    return Answered(json.chosen_text(chosen), json.FORGOTTEN.data(chosen), stored, chosen)
 
 
 def _trash(call: OperationCall) -> Answered:
@@ -287,14 +316,15 @@ REMEMBER = Operation(
     "Remember a fact, decision, preference or error; forget, restore or list memories.",
     (
         # To share is for a person to decide: no list offers it to agents.
-        text("action", "What to do.", (STORE, FORGET, RESTORE, LIST), is_required=True),
-        text("text", "store: one fact, in a sentence or a few."),
+        text("action", "What to do.", (STORE, FORGET, RESTORE, LIST, REVIEW), is_required=True),
+        text("text", "store: one fact, in a sentence or a few; review: accept it in these words."),
         _CATEGORY,
         Parameter("importance", Shape.NUMBER, "How important it is (0.5).", least=0, most=1),
         _TAGS,
         Parameter("everywhere", Shape.SWITCH, "store: for every repository, not only this one.", default=False),
         text("supersedes", "store: id of the memory, or value, that this replaces."),
-        Parameter("ids", Shape.TEXTS, "forget, restore: ids of any of these."),
+        Parameter("ids", Shape.TEXTS, "forget, restore, review: ids of any of these."),
+        text("verdict", "review: what becomes of `ids`; without it the candidates are listed.", (ACCEPT, REJECT)),
         _VISIBILITY,
         _QUESTION,
         _ORIGIN,
@@ -306,7 +336,7 @@ REMEMBER = Operation(
         *_MEMORY_LISTING,
     ),
     _remember,
-    json.one_of(json.STORED, json.CORRECTED, json.FORGOTTEN, json.MEMORIES),
+    json.one_of(json.STORED, json.CORRECTED, json.FORGOTTEN, json.MEMORIES, json.CANDIDATES),
     "Never store a secret. What you tried and how it ended "
     "belongs to `experience`.",
     leading=("action", "text", "category", "ids", "question"),

@@ -189,10 +189,7 @@ def _located(
 
 
 def _beginnings(lines: Lines, whole: Range, room: float) -> list[Step]:
-    """Return the first lines that fit, for a definition from which no whole statement can be left out.
-
-    An example is a function of one statement below a long doc comment.
-    """
+    """Return the first lines that fit of a definition without parts, such as one statement below a long doc comment."""
     lasts = []
     for share in SHRINK_SHARES:
         last = whole[0]
@@ -321,10 +318,7 @@ def searched_context(
     files: FileLines,
     failures: Sequence[Failure] = (),
 ) -> Context:
-    """Return the context of results by section, best first in each; problems become notes.
-
-    In a plan that shows each record once, a record of several sections is in the first of them.
-    """
+    """Return the context of results by section, best first; where records are unique, each in its first section."""
     sections, notes = [], [*failures]
     seen: set[str] = set()
     for planned, results in rows:

@@ -111,10 +111,7 @@ class Repository(NamedTuple):
 
 
 def find_repository(path: Path) -> Repository | None:
-    """Return the repository whose work tree contains `path`, or None. Starts no process.
-
-    Only `.git` entries count: a bare repository inside a tree, or a folder that imitates one, is ignored.
-    """
+    """Return the repository whose work tree contains `path`, by its `.git` entry, or None. Starts no process."""
     try:
         start = path.resolve()
     except (OSError, RuntimeError):  # a loop of links, or a current folder that was deleted
@@ -181,10 +178,7 @@ def _same(one: Path, other: Path) -> bool:
 
 @lru_cache(maxsize=64)
 def _obstacle(repository: Repository, _minute: int) -> str:
-    """Return why git must not open the files of a repository: a pipe blocks it, a link leads to foreign objects.
-
-    The answer is kept for a minute, because looking takes as long as a short git command.
-    """
+    """Return why git must not open the files of a repository (pipes, links to foreign objects), kept for a minute."""
     own = [repository.common_dir.resolve(), repository.git_dir.resolve()]
     pending = own[:]
     examined = 0
@@ -410,10 +404,7 @@ def _environment() -> dict[str, str]:
 
 
 def _read(output: IO[bytes], timeout: float, name: str, should_stop: Callable[[], bool] | None) -> bytes | None:
-    """Return the next piece of output, empty at the end, None after a stop.
-
-    Raises GitError after `timeout` seconds of silence (not on Windows, where a silent git is not stopped either).
-    """
+    """Return the next output, empty at the end, None after a stop. Raises GitError after a silence of `timeout`."""
     if os.name == "posix":
         import select
 

@@ -68,10 +68,7 @@ def socket_name(root: str) -> str:
 
 
 def address(start: str) -> str:
-    """Return the socket of the nearest folder above or at `start` that has one, empty if there is none.
-
-    Only a folder of sockets that nobody else can enter is used. The resident checks whether the root is really its own.
-    """
+    """Return the socket of the nearest folder at or above `start`, below a private folder; empty if there is none."""
     folder = socket_folder()
     try:
         status = os.stat(folder)  # noqa: PTH116

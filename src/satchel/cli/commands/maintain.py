@@ -13,8 +13,7 @@ import click
 
 from satchel.cli import streams
 from satchel.cli.options import Invocation, command, group
-from satchel.cli.progress import watch
-from satchel.cli.session import PARTLY_DONE, Interrupt, opened, report
+from satchel.cli.session import PARTLY_DONE, Interrupt, opened, report, watch
 from satchel.cli.streams import STANDARD_INPUT, counts_text, size_text
 from satchel.codec import many, record
 from satchel.errors import UsageError

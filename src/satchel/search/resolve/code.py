@@ -21,7 +21,32 @@ from satchel.types import Import, Kind
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_INDENTED_IMPORT = re.compile(rb"^[ \t]+(?:from|import|use)\b.*$", re.MULTILINE)
+_INDENTED_IMPORT = re.compile(rb"^[ \t]+(?:from|import|(?:pub(?:\([\w: ]+\))?\s+)?(?:use|mod))\b.*$", re.MULTILINE)
+
+_MACRO = re.compile(rb"\b[a-z_]\w*!\s*([({\[])")
+_ITEMS = re.compile(rb"\s*(?://|#\[|(?:pub|fn|async|impl|mod|use|struct|enum|trait|const|static|type|unsafe|extern)\b)")
+_BRACES = re.compile(rb'"(?:\\.|[^"\\])*"|//[^\n]*|\'\\?.\'|[{}]')
+
+
+def without_macros(source: bytes) -> bytes:
+    """Return Rust with calls of macros as calls of functions and the items in `cfg_io! { }` as items; offsets stay."""
+    text = bytearray(source)
+    for match in _MACRO.finditer(source):
+        first, last = match.span()
+        if match[1] == b"(":
+            text[source.index(b"!", first)] = 32
+        elif match[1] == b"[":
+            text[first : last - 1] = b" " * (last - 1 - first)
+        elif _ITEMS.match(source, last):
+            depth = 1
+            for brace in _BRACES.finditer(source, last):
+                depth += (brace[0] == b"{") - (brace[0] == b"}")
+                if depth == 0:
+                    name = source[first : source.index(b"!", first) + 1]
+                    text[first:last] = (name + b"{}" if last - first > len(name) + 1 else b"").ljust(last - first)
+                    text[brace.start()] = 32
+                    break
+    return bytes(text)
 
 
 class CodeDefinition(NamedTuple):
@@ -79,7 +104,8 @@ class SourceFile:
         """The root of the tree; None for a language without a grammar, or a text that no parser gets through."""
         if self.language not in GRAMMARS:
             return None
-        tree = syntax_tree(self.source, grammar(self.language), self.language)
+        source = without_macros(self.source) if self.language == "rust" else self.source
+        tree = syntax_tree(source, grammar(self.language), self.language)
         return tree.root_node if tree is not None else None
 
     @cached_property
@@ -263,8 +289,13 @@ class Code:
         node = self.name_node(one)
         if node is None or node.parent is None:
             return None
-        value = field_of(node.parent, "value", "right")
-        return value if value is not None and (value.type in FUNCTIONS or value.type == "class") else node.parent
+        parent = node.parent
+        while parent.parent is not None and ("declarator" in parent.type or parent.type == "qualified_identifier"):
+            if parent.type == "variable_declarator":
+                break
+            parent = parent.parent
+        value = field_of(parent, "value", "right")
+        return value if value is not None and (value.type in FUNCTIONS or value.type == "class") else parent
 
     def area(self, owner: CodeDefinition) -> Node | None:
         """Return the class in which the fields of a type are declared."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entities, Entity, Module, SourceFile, rust_module
 from satchel.search.resolve.modules import folder_of, group_of
-from satchel.search.resolve.syntax import CLASSES, DOTTED, LEAVES, Binding, How, binding_of, home, scopes
-from satchel.search.resolve.values import ValueLookup
+from satchel.search.resolve.syntax import CLASSES, DOTTED, LEAVES, Binding, How, above, binding_of, home, scopes
+from satchel.search.resolve.values import IMPLICIT_SELF, ValueLookup
 from satchel.sources.roles import is_secondary
 from satchel.types import Import
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-_IMPLICIT_SELF = frozenset({"java", "csharp", "cpp", "ruby"})
+_NAMESPACES = CLASSES | {"namespace_definition", "namespace_declaration", "file_scoped_namespace_declaration"}
 _LOOSE = frozenset({"c", "cpp", "csharp", "ruby", "php", "bash"})
 _COMMON = frozenset({
     "add", "append", "catch", "clear", "clone", "close", "copy", "filter", "find", "forEach", "format", "get", "items",
@@ -31,6 +31,7 @@ _COMMON = frozenset({
 })  # fmt: skip
 """Methods that the standard libraries have too, so that their class is not guessed."""
 
+_JAVA_PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
 _WORDS = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])")
 
 _DEFAULT_EXPORT = re.compile(
@@ -48,7 +49,7 @@ class Names(ValueLookup):
 
     def bare(self, file: SourceFile, name: str, node: Node) -> Entities:
         """Return what a name without anything before it means at a place."""
-        if node.parent is not None and node.parent.type == "macro_invocation":
+        if file.language == "rust" and file.source[node.end_byte : node.end_byte + 1] == b"!":
             return self._of_package(file, name) or (OUTSIDE,)
         bound = self.bound(file, name, node)
         if isinstance(bound, Import):
@@ -103,9 +104,9 @@ class Names(ValueLookup):
     def unbound(self, file: SourceFile, name: str, node: Node) -> Entities:
         """Return a name that nothing around it binds: of the class, the package, a star import, or from outside."""
         language = file.language
-        if language in _IMPLICIT_SELF:
-            for owner in self.enclosing(file, node):
-                members = [one for one in self.member(owner, name) if isinstance(one, CodeDefinition)]
+        if language in IMPLICIT_SELF:
+            for owners in self.classes_around(file, node):
+                members = [one for one in self.of_members(owners, name) if isinstance(one, CodeDefinition)]
                 if members:
                     return tuple(members)
         near = self._of_package(file, name) or self._starred(file, name)
@@ -114,24 +115,53 @@ class Names(ValueLookup):
         if language == "rust":
             module = self.modules.rust_child(rust_module(file, node), name) or self.modules.crate(name)
             return (module or OUTSIDE,)
-        if language in _LOOSE:
+        if language in _LOOSE and name not in {"std", "System"}:
             own = [one for one in self.code.defined(name) if group_of(one.language) == group_of(language)]
-            own = [one for one in own if one.path == file.path] or own
+            own = [one for one in own if one.owner.rpartition(".")[2] != name] or own
+            own = [one for one in own if not is_secondary(one.path)] or own if not file.document.secondary else own
+            own = self._in_reach(file, node, own) or [one for one in own if one.path == file.path] or own
             # In a language without imports by name (C, Ruby, PHP) a bare name means its definitions if so few.
             return tuple(own) if 0 < len({one.key for one in own}) <= 3 else ()
         return (OUTSIDE,)
 
+    def _in_reach(self, file: SourceFile, node: Node, named: list[CodeDefinition]) -> list[CodeDefinition]:
+        """Return those in the namespaces and classes around a place or imported there; failing them no members."""
+        if file.language not in {"cpp", "csharp"}:
+            return []
+        names = [file.text(outer.child_by_field_name("name")) for outer in above(node) if outer.type in _NAMESPACES]
+        parts = ".".join(filter(None, reversed(names))).replace("::", ".").split(".")
+        around = [".".join(parts[:end]) for end in range(len(parts), -1, -1)]
+        for owners in (*({one} for one in around), {one.target.replace("::", ".") for one in file.imports}):
+            near = [one for one in named if one.owner in owners]
+            if near:
+                return near
+        return [
+            one
+            for one in named
+            if not any(owner.qualified == one.owner for owner in self.code.defined(one.owner.rpartition(".")[2]))
+        ]
+
     def _of_package(self, file: SourceFile, name: str) -> Entities:
         """Return what the other files of the package define, in languages where that needs no import."""
-        if file.language in {"go", "java"}:
+        if file.language == "go":
             folder = folder_of(file.path)
             same = [one for one in self.code.defined(name) if folder_of(one.path) == folder and not one.owner]
             tests = file.path.endswith("_test.go")
             return tuple(one for one in same if tests or not one.path.endswith("_test.go"))
+        if file.language == "java":
+            package = _JAVA_PACKAGE.search(file.source.decode("utf-8", "replace"))
+            return self._of_java(package[1] if package else "", name, folder_of(file.path))
         if file.language == "rust":
             macros = [one for one in self.code.defined(name) if one.language == "rust" and self._is_macro(one)]
             return tuple(macros) if len({one.key for one in macros}) == 1 else ()
         return ()
+
+    def _of_java(self, package: str, name: str, folder: str | None = None) -> Entities:
+        """Return the classes of a package, below any source root; those in the folder first."""
+        ends = f"/{package.replace('.', '/')}"
+        same = [one for one in self.code.defined(name) if one.language == "java" and not one.owner]
+        near = [one for one in same if folder_of(one.path) == folder]
+        return tuple(near or (one for one in same if package and f"/{folder_of(one.path)}".endswith(ends)))
 
     def _is_macro(self, one: CodeDefinition) -> bool:
         file = self.code.file(one.path)
@@ -139,6 +169,12 @@ class Names(ValueLookup):
 
     def _starred(self, file: SourceFile, name: str) -> Entities:
         """Return what comes in by `import *`, `use super::*` or `import . "pkg"`."""
+        for one in file.imports if file.language == "java" else ():
+            if "*" in one.names:
+                outer = self.imported(file, one, one.target.rpartition(".")[2])
+                members = self._of_java(one.target, name) or self.of_members(outer, name)
+                if any(isinstance(one, CodeDefinition) for one in members):
+                    return members
         for one in file.imports:
             for entity in self.module_of(file, one) if "*" in one.names or "." in one.names else ():
                 is_own = isinstance(entity, Module) and entity.path == file.path
@@ -163,7 +199,7 @@ class Names(ValueLookup):
         if name == "default":
             return self._default(file)
         for one in file.imports:
-            if name in one.names and (module.language != "rust" or not one.target.startswith("self::")):
+            if name in one.names and (module.language != "rust" or one.target != f"self::{name}"):
                 again = self.imported(file, one, name)
                 if again and again != (OUTSIDE,):
                     return again
@@ -223,7 +259,12 @@ class Names(ValueLookup):
             return self._used(file, one, name, statement)
         last = one.target.replace("\\", ".").rpartition(".")[2]
         ends = one.target.replace(".", "/").replace("\\", "/")
-        definitions = [d for d in self.code.defined(last) if d.path.rpartition(".")[0].endswith(ends)]
+        definitions = [
+            one
+            for one in self.code.defined(last)
+            if one.path.rpartition(".")[0].endswith(ends)
+            or f"/{folder_of(one.path)}/{one.qualified.replace('.', '/')}".endswith(f"/{ends}")
+        ]
         return tuple(definitions) or (OUTSIDE,)
 
     def _python_import(self, file: SourceFile, one: Import, name: str, statement: str) -> Entities:

@@ -21,6 +21,7 @@ DOTTED = frozenset({
     "attribute", "member_expression", "nested_identifier", "selector_expression", "qualified_type", "field_expression",
     "scoped_identifier", "scoped_type_identifier", "field_access", "member_access_expression", "generic_type",
     "nested_type_identifier", "generic_function", "generic_type_with_turbofish", "type", "type_annotation",
+    "qualified_identifier",
 })  # fmt: skip
 
 _NAME_FIELDS = ("attribute", "property", "field", "name", "method")
@@ -55,7 +56,7 @@ _DECLARED = frozenset({
     "type_alias_statement", "enum_specifier", "method_elem", "method_signature",
 })  # fmt: skip
 _METHODS = frozenset({"method_declaration", "method_definition", "method_elem", "method_signature"})
-_FIELDS = frozenset({"field_declaration", "field_definition", "public_field_definition"})
+_FIELDS = frozenset({"field_declaration", "field_definition", "public_field_definition", "property_declaration"})
 _PARAMETERS = frozenset({
     "parameters", "lambda_parameters", "formal_parameters", "typed_parameter", "default_parameter",
     "typed_default_parameter", "list_splat_pattern", "dictionary_splat_pattern", "required_parameter",
@@ -65,18 +66,24 @@ _PARAMETERS = frozenset({
 _VALUES = frozenset({
     "variable_declarator", "assignment", "assignment_expression", "let_declaration", "var_spec", "const_spec",
     "named_expression", "short_var_declaration", "assignment_statement", "let_condition",
-    "init_declarator", "let_chain", *_FIELDS,
+    "init_declarator", "let_chain", "declaration", *_FIELDS,
 })  # fmt: skip
 _LOOPS = frozenset({
     "for_statement", "for_in_statement", "range_clause", "for_expression", "for_in_clause", "enhanced_for_statement",
     "catch_clause", "match_arm", "case_clause", "match_pattern", "type_switch_statement", "resource",
+    "for_range_loop", "foreach_statement",
 })  # fmt: skip
+_TYPED_LOOPS = frozenset({"enhanced_for_statement", "for_range_loop", "foreach_statement", "resource"})
+DECLARATORS = frozenset({"pointer_declarator", "reference_declarator", "array_declarator"})
 _PATTERNS = frozenset({
     "object_pattern", "array_pattern", "pair_pattern", "tuple_pattern", "pattern_list", "tuple_struct_pattern",
     "struct_pattern", "field_pattern", "expression_list", "as_pattern_target", "as_pattern", "ref_pattern",
     "mut_pattern", "reference_pattern", "object_assignment_pattern", "assignment_pattern", "slice_pattern",
-    "tuple", "list_pattern", "captured_pattern", "or_pattern",
+    "tuple", "list_pattern", "captured_pattern", "or_pattern", *DECLARATORS,
 })  # fmt: skip
+_SINGLE = DECLARATORS | {"expression_list", "ref_pattern", "mut_pattern"}
+"""Patterns around a name that has the value itself, not a part of it."""
+
 _PATTERN_FIELDS = ("left", "name", "pattern", "declarator", "alias", "parameter")
 
 _TOKENS_BEFORE = re.compile(r"([A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)*)(?:\.|::)$")
@@ -198,7 +205,7 @@ def binding_of(node: Node) -> Binding | None:
             return Binding(node, How.VALUE, value=made) if inner != made else None
         elif parent.type in {"tuple_struct_pattern", "struct_pattern"} and parent.child_by_field_name("type") == inner:
             return None
-        in_pattern = in_pattern or parent.type not in {"expression_list", "ref_pattern", "mut_pattern"}
+        in_pattern = in_pattern or parent.type not in _SINGLE
         inner, parent = parent, parent.parent
     return _bound(node, inner, parent, member, in_pattern=in_pattern) if parent is not None else None
 
@@ -210,8 +217,11 @@ def _bound(node: Node, inner: Node, parent: Node, member: Node | None, *, in_pat
     if kind in {"arrow_function", "lambda", "lambda_expression"}:
         return Binding(node, How.PARAMETER) if parent.child_by_field_name("parameter") == inner else None
     bound = any(inner in parent.children_by_field_name(field) for field in _PATTERN_FIELDS)
+    if kind == "match_pattern":
+        return Binding(node, How.PATTERN) if parent.child_by_field_name("condition") != inner else None
     if kind in _LOOPS:
-        return Binding(node, How.PATTERN) if bound else None
+        written = parent.child_by_field_name("type") if kind in _TYPED_LOOPS else None
+        return Binding(node, How.PATTERN, written, None) if bound else None
     if kind not in _VALUES or not bound:
         return None
     type_ = parent.child_by_field_name("type")
@@ -249,6 +259,7 @@ _WRAPPERS = frozenset({
     "Optional", "Option", "Box", "Arc", "Rc", "Result", "Promise", "Ref", "RefMut", "RefCell", "Mutex", "RwLock",
     "MutexGuard", "Awaitable", "Type", "type", "ClassVar", "Final", "Annotated", "Readonly", "Partial", "Required",
     "NonNullable", "Cow", "Pin", "Cell", "Generator", "Iterator", "AsyncGenerator", "InstanceType", "Coroutine",
+    "unique_ptr", "shared_ptr", "weak_ptr", "Task", "ValueTask", "Lazy",
 })  # fmt: skip
 """Generic types whose value is used like their first argument. What a generator or fixture yields counts as well."""
 

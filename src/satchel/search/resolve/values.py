@@ -52,7 +52,10 @@ _PASSING = frozenset({
 })  # fmt: skip
 """Methods of Rust that return the object they are called on, wrapped differently."""
 
-_GENERIC = frozenset({"generic_type", "generic_function", "type", "type_annotation", "generic_type_with_turbofish"})
+_GENERIC = frozenset({
+    "generic_type", "generic_function", "type", "type_annotation", "generic_type_with_turbofish", "template_type",
+    "generic_name", "template_function",
+})  # fmt: skip
 _INNER = frozenset({
     "await_expression", "await", "parenthesized_expression", "try_expression", "unary_expression", "with_item", "yield",
     "non_null_expression", "reference_expression", "satisfies_expression", "pointer_expression", "expression_list",
@@ -71,13 +74,21 @@ _ALIASES = frozenset({"type_alias", "type_alias_declaration", "type_item", "type
 _WRITTEN_OUT = frozenset({"struct_type", "interface_type", "object_type", "function_type"})
 _NAMES = LEAVES | DOTTED
 _OBJECTS = FUNCTIONS | {"object", "class"}
-_RETURNING = FUNCTIONS | {"method_elem", "function_signature", "method_signature"}
+_RETURNING = FUNCTIONS | {
+    "method_elem", "function_signature", "method_signature", "function_signature_item", "field_declaration",
+    "declaration",
+}  # fmt: skip
 _CONSTRUCTED = SCOPES | {"type_spec", "enum_item", "struct_item", "type_alias"}
 _PARAMETER_TYPES = frozenset({"required_parameter", "optional_parameter"})
 _FIELD_TYPES = _PARAMETER_TYPES | {"field_declaration", "public_field_definition"}
 
 _UNTYPED = frozenset({"python", "javascript", "typescript", "tsx"})
 """Languages in which a function need not say what it returns."""
+
+IMPLICIT_SELF = frozenset({"java", "csharp", "cpp", "ruby"})
+"""Languages in which a bare name may be a member of the class around it."""
+
+_INFERRED = frozenset({"var", "auto", "const auto", "let"})
 
 _OPEN_CLASSES = frozenset({"go", "rust", "cpp", "csharp", "ruby", "php"})
 """Languages in which the members of a class may be written outside of it."""
@@ -203,7 +214,8 @@ class ValueLookup(ABC):
             near = [one for one in last if one.path == owner.path]
             crate = self.modules.crate_of(owner.path)
             return tuple(near or (one for one in last if self.modules.crate_of(one.path) == crate))
-        return tuple(last)
+        exact = [one for one in last if one.owner == owner.qualified]
+        return tuple(exact or ([] if owner.owner and owner.language != "ruby" else last))
 
     def _member_values(self, owners: Entities, name: str) -> Entities:
         """Return the values of a field, a property or a method without its call."""
@@ -272,15 +284,24 @@ class ValueLookup(ABC):
 
     def enclosing(self, file: SourceFile, node: Node) -> Entities:
         """Return the class around a place."""
+        return next(self.classes_around(file, node), ())
+
+    def classes_around(self, file: SourceFile, node: Node) -> Iterator[Entities]:
+        """Yield the classes around a place, from the inside out."""
         for outer in above(node):
             if outer.type == "impl_item":
-                return self.typed(file, outer.child_by_field_name("type"))
-            if outer.type in CLASSES:
+                yield self.typed(file, outer.child_by_field_name("type"))
+            elif outer.type in CLASSES:
                 name = outer.child_by_field_name("name")
-                return self.at(file, name or (outer.parent and outer.parent.child_by_field_name("name")))
-            if outer.type == "object" and outer.parent is not None and outer.parent.type == "variable_declarator":
-                return self.at(file, outer.parent.child_by_field_name("name"))
-        return ()
+                yield self.at(file, name or (outer.parent and outer.parent.child_by_field_name("name")))
+            elif outer.type == "object" and outer.parent is not None and outer.parent.type == "variable_declarator":
+                yield self.at(file, outer.parent.child_by_field_name("name"))
+            elif outer.type == "function_definition" and file.language == "cpp":
+                declared = outer.child_by_field_name("declarator")
+                while declared is not None and declared.type != "qualified_identifier":
+                    declared = declared.child_by_field_name("declarator")
+                if declared is not None:
+                    yield self.typed(file, declared.child_by_field_name("scope"))
 
     def _bases_around(self, file: SourceFile, node: Node) -> Entities:
         around = self.enclosing(file, node)
@@ -371,6 +392,11 @@ class ValueLookup(ABC):
         bound = self.bound(file, name, node)
         if isinstance(bound, Binding):
             return self.bound_value(file, bound)
+        if bound is None and file.language in IMPLICIT_SELF:
+            around = (one for classes in self.classes_around(file, node) for one in classes)
+            types = next((types for one in around if (types := self.field(one, name))), ())
+            if types:
+                return types
         entities = self.imported(file, bound, name) if bound is not None else self.unbound(file, name, node)
         return tuple(dict.fromkeys(one for entity in entities for one in self._as_value(entity)))
 
@@ -398,8 +424,9 @@ class ValueLookup(ABC):
 
     def source(self, file: SourceFile, bound: Binding) -> Entities:
         """Return what a variable or pattern is given: by its written type, else by its value."""
-        if bound.type is not None or bound.value is not None:
-            return self.typed(file, bound.type) if bound.type is not None else self.value(file, bound.value)
+        is_written = bound.type is not None and file.text(bound.type) not in _INFERRED
+        if is_written or bound.value is not None:
+            return self.typed(file, bound.type) if is_written else self.value(file, bound.value)
         is_passed = bound.how is How.PARAMETER and file.language == "python"
         return self._fixture(file, bound.node) if is_passed else ()
 

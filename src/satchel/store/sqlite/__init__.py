@@ -157,10 +157,7 @@ class SqliteStore(DatabaseStore):
             raise self._damaged(error) from error
 
     def replace_by(self, path: Path) -> None:
-        """Replace all contents by the published ones of another store file of this schema, in one transaction.
-
-        Raises LockedError when either file is locked, StoreError for a file that cannot be copied.
-        """
+        """Replace all contents by those of another store file in one transaction. Raises LockedError and StoreError."""
         try:
             source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
             try:
@@ -252,10 +249,7 @@ class SqliteStore(DatabaseStore):
             raise self._damaged(error) from error
 
     def _back_up(self, connection: apsw.Connection, *, anew: bool = False) -> None:
-        """Keep copies of a durable store; without room for one the write goes on, with a warning in the log.
-
-        With `anew` the file is written anew, too, so that neither it nor its copies contain removed texts.
-        """
+        """Keep copies of a durable store if there is room; `anew` removes deleted texts from it and its copies."""
         try:
             if anew:
                 remove_copies(self.path)  # first: on a full disk nothing else succeeds

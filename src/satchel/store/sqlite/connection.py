@@ -68,10 +68,7 @@ STEPS = (
 
 
 def migrate(connection: apsw.Connection) -> None:
-    """Bring a store file to the newest schema, each step in a transaction of its own.
-
-    Raises StoreError for a file that a newer satchel wrote; nothing is changed then.
-    """
+    """Bring a store file to the newest schema, step by step. Raises StoreError, unchanged, for a newer one."""
     version = connection.pragma("user_version")
     if version < 0:
         raise DamagedStoreError(f"{connection.filename} says that it has schema {version}")
@@ -265,10 +262,7 @@ def _schema_copies(path: Path) -> list[Path]:
 
 
 def rotate_backups(connection: apsw.Connection, path: Path, *, anew: bool = False) -> None:
-    """Copy a sound store with records, unless its newest copy is young; with `anew` it replaces all copies.
-
-    Raises an error of SQLite or the system.
-    """
+    """Copy a sound store with records, unless its newest copy is young; `anew` replaces all copies. May raise."""
     with locked(path.parent):
         _rotate(connection, path, anew=anew)
 
@@ -380,10 +374,7 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 
 def damage(path: Path) -> list[str]:
-    """Return the faults of an existing store file, empty if it is sound. Migrates nothing.
-
-    Raises LockedError when another process keeps the file locked.
-    """
+    """Return the faults of an existing store file without migrating it. Raises LockedError."""
     try:
         # What a killed process began is undone by reading, for which SQLite has to write.
         connection = _read_only(path, BUSY_TIMEOUT_MS) or apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
@@ -410,10 +401,7 @@ def damage(path: Path) -> list[str]:
 
 
 def open_cache(path: Path, version: int, schema: str) -> apsw.Connection | None:
-    """Open or create a cache file, None if it cannot be used.
-
-    A damaged one, or one of another version, is replaced by an empty one (`schema`).
-    """
+    """Open or create a cache file, anew if it is damaged or has another `schema`; None if it cannot be used."""
     for _ in range(2):
         try:
             return _open_cache(path, version, schema)
