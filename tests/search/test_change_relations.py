@@ -215,5 +215,5 @@ def test_definitions_without_calls_say_so_or_where_they_are_named() -> None:
     assert call_site_lines(targets, counter("o200k_base"), 4000) == (
         "Uses of LIMIT: 1 in 1 file",
         "- a.py: named 4",
-        "Call sites of send_all: none that syntax can tell",
+        "Call sites of send_all: none resolved",
     )

@@ -440,6 +440,9 @@ def failure_entry(failure: Failure) -> str:
 LINES_SHOWN = 10
 """Lines named for each file; the others are counted, because a long list of calls in a test file does not help."""
 
+FILES_SHOWN = 8
+"""Files named for the lines that contain a call of the same name but could not be resolved."""
+
 Listed = Mapping[str, Any]
 
 
@@ -464,6 +467,10 @@ def _within(target: Listed, counter: TokenCounter, room: float) -> list[str]:
     room -= _size(lines[0], counter)
     if room < 0:
         return []
+    unresolved = _unresolved(target)
+    if unresolved and _size(unresolved, counter) <= room / 2:
+        lines.append(unresolved)
+        room -= _size(unresolved, counter)
     for shown, file in enumerate(files):
         line = _file_line(file)
         rest = _more(files[shown:])
@@ -490,9 +497,21 @@ def _counts(target: Listed) -> str:
     elif uses:
         counts = f"Uses of {quote(target['name'])}: {uses} in {_counted(len(files), 'file')}"
     else:
-        return f"Call sites of {quote(target['name'])}: none that syntax can tell"
+        return f"Call sites of {quote(target['name'])}: none resolved"
     unread = int(target["unread_files"])
     return f"{counts}; {_counted(unread, 'file')} not read" if unread else counts
+
+
+def _unresolved(target: Listed) -> str:
+    """`and 16 more lines contain send(: src/a.py: 3, 9; src/b.py: 4`, empty where there are none."""
+    files = target.get("unresolved", ())
+    count = sum(len(file["lines"]) for file in files)
+    if not count:
+        return ""
+    name = quote(f"{target['name'].rpartition('.')[2]}(")
+    shown = "; ".join(f"{quote(file['path'])}: {_numbers(file['lines'])}" for file in files[:FILES_SHOWN])
+    more = f"; and {_counted(len(files) - FILES_SHOWN, 'file')} more" if len(files) > FILES_SHOWN else ""
+    return f"- {count} more {'lines contain' if count > 1 else 'line contains'} {name}, not resolved: {shown}{more}"
 
 
 def _file_line(file: Listed) -> str:

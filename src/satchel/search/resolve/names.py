@@ -232,6 +232,13 @@ class Names(ValueLookup):
         where the file names the module.
         """
         name = file.text(node)
+        if file.language == "rust":
+            # A trait is imported for its methods: `flush` of `AsyncWriteExt`, whatever it is called on.
+            traits = [(one, bound) for one in file.imports for bound in one.names if bound[:1].isupper()]
+            found = self.of_members(tuple(e for one, bound in traits for e in self.imported(file, one, bound)), name)
+            methods = [one for one in found if isinstance(one, CodeDefinition) and self._is_of_trait(one)]
+            if len(methods) == 1:
+                return tuple(methods)
         if name in _COMMON:
             return ()
         group = group_of(file.language)
@@ -242,6 +249,10 @@ class Names(ValueLookup):
         if len(owners) != 1 or not (file.path == methods[0].path or file.mentions(owners.pop())):
             return ()
         return tuple(one for one in methods if self.code.is_function(one))
+
+    def _is_of_trait(self, one: CodeDefinition) -> bool:
+        node = self.code.name_node(one)
+        return node is not None and next((x.type == "trait_item" for x in above(node) if x.type in CLASSES), False)
 
     # Imports
 
