@@ -170,7 +170,7 @@ GUARDS = (
     Guard("F6", "embed/minilm.py", "except ImportError as error:", "except ZeroDivisionError as error:"),
     Guard("F8", "settings.py", "never from a repository\",\n", "never from a repository\", safe=True,\n"),
     Guard("F8", EMBED, "follow_redirects=False", "follow_redirects=True", 1),
-    Guard("G4", "mcp/conversation.py", 'if method == "initialize":', "if False:", 1),
+    Guard("G4", "mcp/stdio.py", 'if method == "initialize":', "if False:", 1),
     Guard("G10", "receipts/service.py", "if unknown:", "if False:"),
     Guard("H1", HOOK, "signal.setitimer(signal.ITIMER_REAL, max(deadline - time.monotonic(), 0.01))", "pass",
           also="the worker is killed before"),

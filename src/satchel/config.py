@@ -25,6 +25,8 @@ HOOKS_VARIABLE = "SATCHEL_HOOKS"
 LENSES_TABLE = "lenses"
 """The table of lenses in the user's file; each lens is checked when it is used."""
 
+_MAY_HIDE = ("context.limit", "context.weights.", "index.include", "index.exclude")
+
 PROJECT_LINE_DOTS = 100
 """Maximum dots in a line of that file: `tomllib` needs seconds for a key of 20,000 names; real ones have three."""
 
@@ -86,6 +88,16 @@ class LoadedSettings:
     origins: Mapping[str, str]
     notes: tuple[Failure, ...] = ()
     lenses: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def hiding(self) -> tuple[Failure, ...]:
+        """The note for every answer about the settings of the repository that may leave something out of it."""
+        values = {key: getattr(self.settings, attribute(key)) for key in SETTINGS if key.startswith(_MAY_HIDE)}
+        chosen = [f"{key} = {values[key]!r}" for key in values if self.origins[key] == PROJECT_FILE]
+        if not chosen:
+            return ()
+        message = f"{PROJECT_FILE} of this project decides what is shown: {clean_field('; '.join(chosen), 300)}"
+        return (Failure("config", message, "your own satchel.toml overrides it"),)
 
 
 def user_file(folders: Folders) -> Path:
@@ -241,10 +253,7 @@ def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 
 def _from_text(setting: Setting, text: str) -> object:
-    """Return the value of an environment variable; an invalid text is returned as it is, for the later check.
-
-    A list is separated by commas, or written as in TOML where an entry contains a comma.
-    """
+    """Return the value of a variable, a list by commas or as in TOML; an invalid text as it is, to be checked."""
     if setting.type is bool:
         return _TRUTH.get(text.lower(), text)
     if setting.type is tuple:

@@ -159,7 +159,7 @@ class Settings:
         "context.min_score", None,
         "relevance below which nothing is shown: the probability that it is needed, at most 0.46",
         "auto is the calibrated floor, at which at most one real question in a hundred gets nothing",
-        safe=True, least=0.0, most=1.0,
+        least=0.0, most=1.0,
     )  # fmt: skip
     context_weights_memories: float = kind_weight(Kind.MEMORY)
     context_weights_code: float = kind_weight(Kind.CODE)

@@ -29,7 +29,7 @@ FILE_NAME = re.compile(r"(?<![\w:./-])[\w./-]*\w\.(?:py|js|json|txt|bin|scm)\b")
 GONE = re.compile(r"`([^`]+)` is gone")
 REPLACED = re.compile(r"\b[Rr]eplaces\b[^.]*")
 OPTIONS_ELSEWHERE = re.compile("`(assemble|graph|premortem|brief)`")
-MAKE_COMMAND = re.compile(r"`make ([a-z]+)")
+MAKE_COMMAND = re.compile(r"`make ([a-z-]+)")
 
 
 def page(path: str) -> str:
@@ -197,7 +197,7 @@ def test_a_decision_that_a_later_one_replaces_names_it() -> None:
 
 
 def test_every_make_command_that_a_page_names_is_a_target() -> None:
-    targets = set(re.findall(r"^([a-z]+):", page("Makefile"), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", page("Makefile"), re.MULTILINE))
     pages = [path for path in repository_files() if path.endswith(".md")]
     named = {word for path in pages for word in MAKE_COMMAND.findall(page(path))}
     assert named <= targets

@@ -388,7 +388,6 @@ TRAPS: dict[str, tuple[dict[str, str], Callable[[Path], None], tuple[str, ...]]]
         lambda tree: promise(tree, f"ext::{tree.parent / 'program'}"),
         PLAIN_FETCH,
     ),
-    "included": ({"include.path": "{included}"}, lambda _: None, ("status",)),
 }
 
 
@@ -396,16 +395,15 @@ TRAPS: dict[str, tuple[dict[str, str], Callable[[Path], None], tuple[str, ...]]]
 def test_a_hostile_configuration_never_runs_its_program(tree: Path, trap: str) -> None:
     settings, prepare, plain = TRAPS[trap]
     folder, marker = tree.parent, tree.parent / "marker"
-    program, hooks, included = folder / "program", folder / "hooks", folder / "included"
+    program, hooks = folder / "program", folder / "hooks"
     program.write_text(f"#!/bin/sh\n: > '{marker}'\nexit 1\n")
     program.chmod(0o755)
     hooks.mkdir()
     for hook in ("post-checkout", "post-index-change", "pre-auto-gc", "reference-transaction"):
         (hooks / hook).symlink_to(program)
-    included.write_text(f"[core]\n\tfsmonitor = {program}\n")
     prepare(tree)
     for key, value in settings.items():
-        git(tree, "config", key, value.format(program=program, hooks=hooks, included=included))
+        git(tree, "config", key, value.format(program=program, hooks=hooks))
     marker.unlink(missing_ok=True)
 
     read_everything(tree)
@@ -447,19 +445,54 @@ def test_no_setting_of_a_repository_changes_what_is_read(tree: Path, key: str, v
 OPENED = ["packed-refs", "shallow", "info/grafts", "objects/info/alternates", "refs/heads/pipe", "objects/pack/a.idx"]
 
 
-@pytest.mark.parametrize("name", [*OPENED, "linked", "included"])
+@pytest.mark.parametrize("name", [*OPENED, "linked"])
 def test_a_pipe_below_git_is_refused_at_once(tree: Path, tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / "pipe")
-    if name == "included":
-        git(tree, "config", "include.path", str(tmp_path / "nothing"))
-        config = tree / ".git" / "config"
-        config.write_text(config.read_text().replace("nothing", "pipe"))
-    elif name == "linked":
+    if name == "linked":
         (tree / ".git" / "shallow").symlink_to(tmp_path / "pipe")
     else:
         (tree / ".git" / name).parent.mkdir(parents=True, exist_ok=True)
         os.mkfifo(tree / ".git" / name)
     with pytest.raises(GitError, match=r"a pipe or a device|a link to another place"):
+        run(found(tree), "log", timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("config", "[include]\n\tpath = ../pipe\n"),
+        ("config", "[include] path = ../pipe\n"),
+        ("config", "[core][Include]\n\tpath = ../pipe ; x\n"),
+        ("config", '[include]\n\tpath = "../pi"pe\n'),
+        ("config", "[include]\n\tpath = ../pi\\\npe\n"),
+        ("config", '[includeIf "gitdir:/"]\n\tpath = other\n'),
+        ("config.worktree", "[include]\n\tpath = ../pipe\n"),
+    ],
+)
+def test_a_configuration_that_includes_anything_is_refused_unread(tree: Path, name: str, text: str) -> None:
+    os.mkfifo(tree / "pipe")
+    file = tree / ".git" / name
+    file.write_text((file.read_text() if file.exists() else "") + text)
+    with pytest.raises(GitError, match="includes other files"):
+        run(found(tree), "log", timeout=60)
+
+
+def test_a_configuration_that_cannot_be_examined_is_refused(tree: Path) -> None:
+    (tree / ".git" / "config").write_text("#" * (1 << 20) + "\n[include]\n\tpath = x\n")
+    with pytest.raises(GitError, match="cannot be examined"):
+        run(found(tree), "log", timeout=60)
+
+
+def test_a_git_that_was_silent_is_not_waited_for_twice(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silent = tmp_path / "git"
+    silent.write_text("#!/bin/sh\nexec tail -f /dev/null\n")
+    silent.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    with pytest.raises(GitError, match=r"nothing for 0\.6 seconds"):
+        run(found(tree), "log", timeout=0.6)
+    with pytest.raises(GitError, match=r"nothing for 0\.5 seconds"):
         run(found(tree), "log", timeout=60)
 
 

@@ -7,6 +7,7 @@ itself, byte for byte; where that is not certain the connection is closed, and t
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import socket
@@ -47,10 +48,7 @@ class UnfitRequestError(Exception):
 
 
 class Resident:
-    """Listens for other processes of a root while the block runs. `open_engine` is called once, on first use.
-
-    The first process of a root listens; another one takes its place when it ends.
-    """
+    """Listens for other processes of a root, or waits until the one that does ends. `open_engine` is called once."""
 
     def __init__(self, open_engine: Callable[[], Satchel], path: str = ".", root: Path | None = None) -> None:
         self._open, self._path, self._root = open_engine, path, root
@@ -114,7 +112,13 @@ class Resident:
     def _accept(self, door: socket.socket) -> None:
         self._address = door.getsockname()
         while not self._ending.is_set():
-            connection, _ = door.accept()
+            try:
+                connection, _ = door.accept()
+            except OSError as error:  # too many open files, for one; the end closes the door
+                if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ECONNABORTED):
+                    raise
+                self._ending.wait(0.2)
+                continue
             self._threads.submit(self._answer, connection)
 
     def _answer(self, connection: socket.socket) -> None:

@@ -21,18 +21,18 @@ from typing import Any, NamedTuple
 from satchel.answer.candidates import CHARACTERS_PER_TOKEN, SHRINK_SHARES, Candidate, Step
 from satchel.answer.source_lines import FileLines, Lines, Unreadable
 from satchel.graph.request import Direction, GraphRequest, Lens
-from satchel.graph.walk import GraphWalk, Reached
+from satchel.graph.walk import GraphWalk, Reached, WalkEdge
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import handle
 from satchel.search.chunks import REVISION, chunk_of, identity_of, in_workspace
 from satchel.search.rank_records import HALF_LIFE_SECONDS
 from satchel.search.resolve.code import Code
-from satchel.sources.notes import value_text
+from satchel.sources.notes import folded, value_text, without_suffix
 from satchel.sources.roles import file_role, is_inline_test
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
-from satchel.types import Chunk, Detail, Failure, Freshness, Hit, Kind, Role, Signal
+from satchel.types import Chunk, Detail, EdgeType, Failure, Freshness, Hit, Kind, Role, Signal
 
 MOST_VALUES = 8
 """Values shown of one field; the others are only counted."""
@@ -298,10 +298,28 @@ class Nodes:
                 "name": self.name(step.target),
                 "type": step.move.type.value,
                 "direction": step.move.direction.value,
-                **({"line": step.line} if step.line else {}),
+                **({"line": line} if (line := step.line or self._link_line(step)) else {}),
             }
             for step in rated.walk.path(rated.row)
         ]
+
+    def _link_line(self, step: WalkEdge) -> int:
+        """Return the line of a link between two notes of a vault; 0 for any other relation."""
+        ends = (step.source, step.target) if step.move.direction is Direction.OUT else (step.target, step.source)
+        holder, linked = map(self._code.document_of, ends)
+        if step.move.type not in (EdgeType.REFERENCE, EdgeType.FIELD) or holder.kind is not Kind.NOTE:
+            return 0
+        from satchel.sources.vault import stored_links  # here, because code has none of them
+
+        names = {folded(one) for one in (linked.title, *linked.fields.get("aliases", ()), _bare(linked.key))}
+        part = self._code.part(ends[0])
+        lines = (
+            link.line
+            for link in stored_links(holder.fields)
+            if holder.rows[link.part] == part.row
+            and {folded(_bare(link.target.partition("#")[0])), folded(link.target)} & names
+        )
+        return next(lines, 0)
 
     def place(self, rated: Rated) -> str:
         """Return the place of a node of code, `src/client.py:12`, at the call that led to it; else empty."""
@@ -357,6 +375,11 @@ class Nodes:
             # A shortened node has at least so many tokens of text: less says no more than its name in the overflow.
             if 50 * CHARACTERS_PER_TOKEN <= characters < len(body):
                 yield Step(Detail.SPAN, text=f"{_beginning(body, characters)}\n{note}")
+
+
+def _bare(path: str) -> str:
+    """Return the name of a note without its folder and suffix."""
+    return without_suffix(path.strip().rpartition("/")[2])
 
 
 def _beginning(body: str, characters: int) -> str:

@@ -125,10 +125,7 @@ def shows_failure(output: str) -> bool:
 
 
 def signature(output: str) -> str:
-    """Return 16 hexadecimal digits that are equal for equal failures.
-
-    They are a digest of the significant lines, else of the last lines, without numbers, times, addresses and folders.
-    """
+    """Return 16 hexadecimal digits that are equal for failures whose lines differ only in numbers, times and places."""
     lines = [line for line in output.splitlines() if _TELLING.search(line)] or output.splitlines()[-SIGNATURE_LINES:]
     plain = dict.fromkeys(_VARYING.sub(" ", line).strip() for line in lines)
     chosen = sorted(filter(None, plain))[:SIGNATURE_LINES]

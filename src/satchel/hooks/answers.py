@@ -19,7 +19,7 @@ from satchel.hooks import background, hosts
 from satchel.hooks.event_context import INDEX_NAME, Answer, EventContext, counted, injected, nothing
 from satchel.hooks.hosts import Start
 from satchel.system import hook_log
-from satchel.text import GREETINGS, STOP_WORDS, WORD
+from satchel.text import CHATTER, GREETINGS, STOP_WORDS, WORD
 from satchel.tokens import counter
 from satchel.types import Context
 from satchel.vocabulary import FIND
@@ -71,17 +71,7 @@ STALE_SECONDS = 30.0
 FEWEST_WORDS = 3
 """Significant words that a prompt without names of code needs; a question needs one less."""
 
-_CHATTER = """
-    again agree ahead anything apply approve back bad best better bit change check commit confirm continue correct
-    done easy else enough everything exactly example exit explain far finally finish first fix forward happy help
-    idea issue keep know last later leave little long look love maybe mean minute moment need new next nothing now
-    old option part point possible problem proceed question quick quickly ready really redo retry revert review
-    right run second simple someone something start step still stop stuff summarise summarize super take task tell
-    test tests thing things think thought time tomorrow try undo understand use wait want weird well word work works
-    worse write wrong yesterday yet
-"""
-
-CHATTER = STOP_WORDS.union(GREETINGS, _CHATTER.split())
+INSIGNIFICANT = STOP_WORDS | GREETINGS | CHATTER
 """Words that are not significant in a prompt, even if they occur in code."""
 
 _NAMED = re.compile(
@@ -128,7 +118,7 @@ def asks_something(prompt: str) -> bool:
 def telling_words(prompt: str) -> int:
     """Count the different significant words of a prompt."""
     words = {word.lower() for word in WORD.findall(prompt[:PROMPT_CHARACTERS])}
-    return len({word for word in words if len(word) > 2} - CHATTER)
+    return len({word for word in words if len(word) > 2} - INSIGNIFICANT)
 
 
 def prompt_certainty(prompt: str, context: Context, engine: Satchel) -> float:
@@ -365,10 +355,7 @@ def usual_shares() -> Mapping[str, float]:
 
 
 def peculiarity(prompt: str, engine: Satchel) -> float:
-    """Return how much more often than in other projects a word of the prompt occurs here: the largest log ratio.
-
-    Commits do not count, because they are about everything once.
-    """
+    """Return the largest log ratio of how often words of the prompt are here and elsewhere; commits do not count."""
     of_index = _peculiarity(prompt, engine.store)
     try:
         return max(of_index, _peculiarity(prompt, engine.memory_store))

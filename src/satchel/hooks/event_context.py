@@ -162,10 +162,7 @@ INDEX_NAME = "index.db"
 
 
 class Answer(NamedTuple):
-    """The result of an event. `reason` explains the outcome; `contexts` are the parts of the text.
-
-    `notice` is a line for the person. `deliver` is called when the text fits the limit.
-    """
+    """The result of an event: `notice` is for the person, `deliver` is called when the text fits the limit."""
 
     outcome: str
     reason: str = ""
@@ -176,14 +173,12 @@ class Answer(NamedTuple):
     deliver: tuple[Callable[[], object], ...] = ()
 
     def items(self, allow: Sequence[str] = ()) -> list[dict[str, Any]]:
-        """Return ids, titles and tokens of the injected items."""
+        """Return ids and tokens of the injected items. The title of a short memory would be its text."""
         return [
-            # Title characters.
-            {"id": sanitize.line(item.id, allow=allow), "title": sanitize.line(item.title, 120, allow),
-             "tokens": item.tokens}
+            {"id": sanitize.line(item.id, allow=allow), "tokens": item.tokens}
             for context in self.contexts
             for item in context.items
-        ]  # fmt: skip
+        ]
 
 
 def injected(hook: EventContext, reason: str, pairs: Sequence[tuple[Any, Context]], notice: str = "") -> Answer:
@@ -276,10 +271,7 @@ class EventContext:
 
     @cached_property
     def active(self) -> Experience | None:
-        """The active experience of the session, else that of no session.
-
-        None also if the memory cannot be read: the packed context reports that.
-        """
+        """The active experience of the session, else that of no session; None also if the memory cannot be read."""
         if not self.settings.store_url and not self.places.memory.exists():
             return None
         # Length of a session id in an experience.

@@ -76,10 +76,7 @@ class HookEvent(NamedTuple):
 
 
 class Host(NamedTuple):
-    """The names of the events of a host, those at which it accepts context, and its session fields.
-
-    The first name of each event is the default.
-    """
+    """The names of the events of a host, the default first; those that accept context; its session fields."""
 
     name: str
     events: Mapping[str, Event]

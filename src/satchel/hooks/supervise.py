@@ -100,10 +100,7 @@ def _resident_answer(arguments: Sequence[str], raw: bytes, deadline: float) -> l
 
 
 def _age() -> float:
-    """Return seconds since this process was started.
-
-    If a script became this command by `exec`, the age is that of the script and is ignored.
-    """
+    """Return seconds since this process was started, unless a script became this command by `exec`."""
     try:
         with open("/proc/self/stat", "rb") as file:  # noqa: PTH123 - pathlib takes longer to import than this to read
             started = int(file.read().rpartition(b")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")

@@ -102,10 +102,7 @@ def changed_files(store: Store, root: Path, options: WalkOptions) -> list[tuple[
 
 
 class HistoryPlan(NamedTuple):
-    """The work to do on the history. Without `repository` and `head` there is none, and stored commits are removed.
-
-    `is_stale` says that stored commits have to be read again, too. `notes` are shown with every answer.
-    """
+    """The work on the history, none without `repository` and `head`. `is_stale`: stored commits are read again, too."""
 
     options: BuildOptions
     is_due: bool
@@ -144,7 +141,7 @@ def plan_history(store: Store, root: Path, options: BuildOptions) -> HistoryPlan
         notes.append(unknown_files(int(unknown)))
     plan = HistoryPlan(options, is_due=False, repository=repository, head=head, notes=tuple(notes))
     failed, until, reason = json.loads(store.meta("history_failed") or '["", 0, ""]')
-    if failed == plan.state and time.time() < until:
+    if failed == plan.form and time.time() < until:
         return plan._replace(notes=(*notes, git_failure(GitError(reason))))
     is_stale = bool(form) and form != plan.form
     return plan._replace(is_stale=is_stale, is_due=is_stale or noted != plan.state)

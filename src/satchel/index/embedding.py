@@ -108,10 +108,7 @@ class _Pending:
         return len(self.entries) >= PUBLISH_CHUNKS or time.monotonic() - self.published > 5.0
 
     def publish(self, store: Store, mark: str, max_tokens: int) -> int:
-        """Store the vectors of chunks whose text is unchanged, and return their number.
-
-        Meanwhile a row may have become another chunk.
-        """
+        """Store the vectors of chunks whose row still has the same text, and return their number."""
         if not self.entries:
             return 0
         with store.write() as writer:

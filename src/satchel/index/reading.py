@@ -149,10 +149,7 @@ class Shared(NamedTuple):
 
 
 class Lanes:
-    """Reads files in order, by batches. Use it in a `with` block, which starts and ends the workers.
-
-    `sizes` are in bytes; `workers` is the total number of processes, 0 for one per core.
-    """
+    """Reads files in order, by batches of bytes (`sizes`), in a `with` block; `workers` is 0 for one per core."""
 
     def __init__(
         self,

@@ -157,10 +157,7 @@ def clean(
 
 
 def remove_index(folder: Path, wait_seconds: float) -> int:
-    """Remove the index in this folder and return its size in bytes, 0 where there is none.
-
-    Raises LockedError if a process builds it for longer than the wait.
-    """
+    """Remove the index in this folder and return its bytes, 0 without one. Raises LockedError after the wait."""
     if not folder.is_dir():
         return 0
     with index_lock(folder / LOCK_NAME, wait_seconds, never):

@@ -35,10 +35,7 @@ MOST_NOTES = 20
 
 
 class Task(NamedTuple):
-    """The work of one run, its watchers, and its report, which is filled here.
-
-    `began` is the tick before the tree was walked; `failed` counts unreadable files by reason.
-    """
+    """The work of one run, `began` before the tree was walked, with its report; `failed` counts files by reason."""
 
     began: int
     difference: Difference
@@ -64,10 +61,7 @@ def update(store: Store, task: Task) -> None:
 
 @contextmanager
 def _collector_off() -> Iterator[None]:
-    """Switch off the collector of reference cycles, which takes 8 % of a first run.
-
-    A run makes millions of objects and hardly a cycle.
-    """
+    """Switch off the collector of reference cycles, of which a run makes hardly any: it takes 8 % of a first run."""
     was_on = gc.isenabled()
     gc.disable()
     try:

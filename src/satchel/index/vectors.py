@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,7 +37,7 @@ class IndexVectors:
     def __init__(
         self,
         settings: Settings,
-        index: StorePlace,
+        index: Callable[[], StorePlace],
         memory: StorePlace,
         cache: Path,
         key: bytes,
@@ -65,15 +65,11 @@ class IndexVectors:
         """The embedder in force, None for words only."""
         return self.choice.embedder
 
-    def use(self, index: StorePlace) -> None:
-        """Fill another index from now on."""
-        self._index = index
-
     def _stores(self) -> list[tuple[StorePlace, tuple[Kind, ...]]]:
         """Return the stores that exist with their kinds that get vectors."""
         of_index = tuple(kind for kind in self._kinds if kind not in MEMORY_KINDS)
         of_memory = tuple(kind for kind in MEMORY_KINDS if kind in self._kinds)
-        stores = ((self._index, of_index), (self._memory, of_memory))
+        stores = ((self._index(), of_index), (self._memory, of_memory))
         return [(place, kinds) for place, kinds in stores if kinds and place.may_exist]
 
     def fill_quickly(self) -> None:

@@ -110,10 +110,7 @@ class _Layer(NamedTuple):
 
 
 class _Folder(NamedTuple):
-    """A folder still to visit: its path as a prefix (`""`, `"src/"`) and the rules for its content.
-
-    `layers` are sorted from strong to weak; `included` says that an `include` glob matched it or one above.
-    """
+    """A folder to visit: its prefix (`src/`), rules from strong to weak, and whether an `include` glob matched it."""
 
     prefix: str
     depth: int

@@ -297,10 +297,7 @@ _UNNAMED = frozenset(
 
 
 def input_schema(operation: Operation) -> Result:
-    """Return the schema of the leading arguments, and of `options` for the others.
-
-    Wished arguments are listed as required, so that every model fills them; a call without them works.
-    """
+    """Return the schema of the leading arguments, wished ones as required, and of `options` for the others."""
     leading = [one for one in operation.parameters if one.name in operation.leading]
     shown = {one.name: one.schema() for one in leading}
     for schema in shown.values():  # a model needs no limits and defaults: a wrong value is refused with the right ones

@@ -11,6 +11,7 @@ from satchel.errors import UsageError
 from satchel.memory.model import Chosen, Memory
 from satchel.memory.scope import EVERYWHERE, Notebook
 from satchel.memory.trash import chosen_from, chosen_of, linked, purge, supported, take_out, trash_of
+from satchel.system import hook_log, telemetry
 from satchel.system.state_files import locked
 from satchel.types import Failure, Kind, never
 from satchel.vocabulary import checked_names
@@ -102,6 +103,7 @@ class MemoryService:
     def forget(self, chosen: Chosen, *, for_good: bool = False) -> Chosen:
         """Put records into the trash, or remove them `for_good`; returns what was removed."""
         store = self._root.memory_store
+        store.make_room()
         gone = trash_of(store)
         if memories := [memory.id for memory in chosen.memories if memory.id not in gone]:
             self.memories.forget(memories)
@@ -114,6 +116,10 @@ class MemoryService:
             self.experiences.forget(experiences)
         if for_good:
             purge(store, chosen.ids)
+        try:
+            hook_log.scrub(self._root.places.state)
+        except OSError as error:
+            telemetry.warning("the hook log keeps the titles of what was injected", reason=str(error))
         return chosen._replace(is_forgotten=True)
 
     def trash(self) -> Chosen:

@@ -108,7 +108,7 @@ _REQUEST = (
               flags=("--sources",)),
     Parameter("show_code", Shape.SWITCH, "Show the lines, not only where they are.", default=True,
               aliases=("include_code_content",), flags=("--code",)),
-    Parameter("include", Shape.TEXTS, "PATH or PATH:a-b to show whatever its relevance.", flags=("--include",)),
+    Parameter("include", Shape.TEXTS, "PATH, PATH:a-b or FOLDER to show whatever its relevance.", flags=("--include",)),
     EXCLUDE,
     PATHS,
     PURPOSE,
@@ -156,8 +156,9 @@ def _context_query(call: OperationCall) -> Answered:
     staged, question = arguments.get("staged", False), arguments.get("question", "")
     since = arguments.get("diff") or (HEAD if staged else None)
     is_asked = bool(question.strip()) or since is None
+    is_only_included = not question.strip() and since is None and bool(arguments.get("include"))
     options = call.chosen([one.name for one in _REQUEST]) | entity_options(arguments.get("types", ()))
-    is_packed = since is not None or options.get("fill") or "view" in options
+    is_packed = since is not None or options.get("fill") or "view" in options or is_only_included
     options.setdefault("purpose", READ if is_packed else FIND)
     request = engine.request(question if is_asked else UNASKED, **options)
     notes = call.refreshed(call.workspaces)
@@ -171,10 +172,10 @@ def _context_query(call: OperationCall) -> Answered:
 
 def _search(call: OperationCall) -> Answered:
     engine, arguments = call.engine, call.arguments
-    if "pattern" in arguments:
+    if "pattern" in arguments or "where" in arguments:
         return _search_pattern(call)
     if "question" not in arguments:
-        raise UsageError("there is nothing to search for: give a question or a pattern")
+        raise UsageError("there is nothing to search for: give a question, a pattern or a condition")
     # Default number of hits of each type, which fits on a screen.
     types, question, limit = arguments.get("types", []), arguments["question"], arguments.get("limit", 10)
     filters = call.chosen([one.name for one in FILTERS])
@@ -190,13 +191,17 @@ def _search(call: OperationCall) -> Answered:
 
 
 def _search_pattern(call: OperationCall) -> Answered:
-    options = call.chosen(("max_tokens", "workspace", "paths", "exclude", "tokenizer"))
+    options = call.chosen(("max_tokens", "workspace", "paths", "exclude", "tokenizer", "now"))
     notes = call.refreshed(call.workspaces)
-    question, pattern = call.arguments.get("question", ""), call.arguments["pattern"]
-    found = call.engine.search_pattern(pattern, question, **options)
-    asked = sanitize.value({"query": question, "pattern": pattern}, call.engine.settings.redact_allow)
+    question = call.arguments.get("question", "")
+    chosen = {name: call.arguments[name] for name in ("pattern", "where") if name in call.arguments}
+    if len(chosen) > 1:
+        raise UsageError("pattern and where are two searches: give one of them", "where")
+    found = call.engine.search_pattern(question=question, **chosen, **options)
+    asked = sanitize.value({"query": question, **chosen}, call.engine.settings.redact_allow)
     envelope = {**asked, **json.pattern_envelope(found, notes, call.engine.store.revision)}
-    why = "no line matches the pattern" if not found.matches else "the budget is too small to show a match"
+    nothing = "no line matches the pattern" if "pattern" in chosen else "no task meets the condition"
+    why = nothing if not found.matches else "the budget is too small to show a match"
     return Answered(found.text, envelope, () if found.shown else (why,))
 
 
@@ -260,6 +265,7 @@ SEARCH = Operation(
     (
         text("question", "What to search for.", aliases=("query",)),
         text("pattern", "RE2: all matching lines."),
+        text("where", "Tasks in notes: due < today and priority >= high."),
         MAX_TOKENS,
         PATHS,
         EXCLUDE,

@@ -103,10 +103,7 @@ def object_schema(parameters: Sequence[Parameter]) -> dict[str, Any]:
 
 
 def checked_arguments(operation: str, parameters: Sequence[Parameter], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments under the names of the parameters; None counts as not sent.
-
-    Raises UsageError for an unknown or missing argument, one with two names, and a wrong type.
-    """
+    """Return the arguments under the names of the parameters; None is not sent. Raises UsageError for unfit ones."""
     spellings = {name: one for one in parameters for name in (one.name, *one.aliases)}
     arguments: dict[str, Any] = {}
     for name, value in values.items():
@@ -309,10 +306,7 @@ class Operation(NamedTuple):
         return checked_arguments(self.name, self.parameters, arguments)
 
     def run(self, engine: Satchel, arguments: Mapping[str, Any], caller: Caller | None = None) -> Answered:
-        """Return the answer of this engine.
-
-        Raises UsageError for invalid arguments, StoppedError if cancelled, and the errors of the engine.
-        """
+        """Return the answer of this engine. Raises UsageError, StoppedError, and the errors of the engine."""
         return self.answer(OperationCall(engine, self.checked(arguments), caller or Caller()))
 
 

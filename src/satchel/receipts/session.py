@@ -420,10 +420,7 @@ class Account:
 
 
 def _remaining(ranges: Sequence[Range], history: _History, least: float = SLIVER_TOKENS) -> list[Range]:
-    """Return the new lines of some ranges that contain a word, none if they have less than `least` tokens.
-
-    All of them remain if shown lines have changed, because any of them may be the change.
-    """
+    """Return new lines of some ranges with a word, none below `least` tokens; all if shown lines have changed."""
     whole = joined(ranges)
     rest = subtract(whole, history.ranges)
     if rest == whole or not history.is_complete:

@@ -72,7 +72,7 @@ RANK_STEP = 10.0
 """Distance of two ranks in log value: more than the effect of any difference in size, so that the order is kept."""
 
 SHORTENED_SHARE = 0.5
-"""Largest share of the budget for one shortened entity, so that there is room for a second."""
+"""Largest share of the budget for one shortened entity, so that there is room for a second; more if that is small."""
 
 _GROUP_KINDS = {"code": Kind.CODE, "documentation": Kind.DOC, "conversation": Kind.CONVERSATION, "other": Kind.NOTE}
 _ROLES = {"function": Role.FUNCTION, "method": Role.METHOD, "class": Role.CLASS, "section": Role.SECTION}
@@ -96,6 +96,11 @@ class EntityCandidates:
         """Return one section with the candidates and these files, in one order over all types."""
         every = tuple(sorted([*self.candidates, *whole_files], key=lambda candidate: -candidate.value))
         return Section(Kind.CODE, 1.0, every, self.lines, max(len(every), 1), follow=self._imports if imports else None)
+
+    def most_tokens(self, size: float, room: float, request: AssembleRequest) -> float:
+        """Return the tokens for a shortened entity of this size in this room: half, or what the others leave of it."""
+        others = sum(one.size for one in (*self.candidates, *self.whole_files)) - size
+        return min(max(request.max_tokens * SHORTENED_SHARE, request.max_tokens - others), room)
 
     def _imports(self, candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
         outline = self.outlines.get(candidate.group)
@@ -132,7 +137,7 @@ def _candidate(
             place = locate(entity, lines.lines, outline)
             if isinstance(place, EntityPlace):
                 supplied.lines[path] = lines
-                return _located(entity, rank, lines, place, request)
+                return _located(entity, rank, lines, place, request, supplied)
             reason = f"{entity.path} {place}"
     if not entity.content.strip() and not entity.summary.strip():
         note = Failure(SOURCE, f"{entity.label} is left out: {reason}", "give its content or correct lines")
@@ -140,7 +145,7 @@ def _candidate(
         return None
     if reason:
         supplied.notes.append(Failure(SOURCE, f"{entity.label}: {reason}", "the content is shown of the result"))
-    return _record(entity, rank, request, is_stale=bool(reason))
+    return _record(entity, rank, request, supplied, is_stale=bool(reason))
 
 
 def _kind(entity: Entity, language: str | None = None) -> Kind:
@@ -152,7 +157,14 @@ def _kind(entity: Entity, language: str | None = None) -> Kind:
     return _GROUP_KINDS[group or "other"]
 
 
-def _located(entity: Entity, rank: int, lines: Lines, place: EntityPlace, request: AssembleRequest) -> Candidate:
+def _located(
+    entity: Entity,
+    rank: int,
+    lines: Lines,
+    place: EntityPlace,
+    request: AssembleRequest,
+    supplied: EntityCandidates,
+) -> Candidate:
     language = language_of(lines.path) or ""
     location = Location(lines.path, place.start, place.end, lines.content_hash)
     hit = _hit(entity, rank, _kind(entity, language), location, place, language)
@@ -163,12 +175,12 @@ def _located(entity: Entity, rank: int, lines: Lines, place: EntityPlace, reques
     steps = [Step(Detail.FULL, (around,))]
     if around != whole:
         steps.append(Step(Detail.FULL, (whole,)))
-    most = min(size / 2, request.max_tokens * SHORTENED_SHARE)
 
     def shrink(room: float) -> list[Step]:
         signature = signature_range(hit.chunk, lines)
         first = Step(Detail.LINE, ((whole[0], whole[0]),))
         last_resort = first if signature is None else Step(Detail.SIGNATURE, (signature,))
+        most = supplied.most_tokens(size, room, request)
         forms = shortened_steps(_shortener(request), lines, language, whole, most)
         beginnings = _beginnings(lines, whole, room) if request.strategy == LADDER else []
         return [*forms, *beginnings, last_resort]
@@ -177,10 +189,7 @@ def _located(entity: Entity, rank: int, lines: Lines, place: EntityPlace, reques
 
 
 def _beginnings(lines: Lines, whole: Range, room: float) -> list[Step]:
-    """Return the first lines that fit, for a definition from which no whole statement can be left out.
-
-    An example is a function of one statement below a long doc comment.
-    """
+    """Return the first lines that fit of a definition without parts, such as one statement below a long doc comment."""
     lasts = []
     for share in SHRINK_SHARES:
         last = whole[0]
@@ -195,7 +204,9 @@ def _shortener(request: AssembleRequest) -> TruncationStrategy:
     return strategy(request.strategy) or SIGNATURE_FIRST
 
 
-def _record(entity: Entity, rank: int, request: AssembleRequest, *, is_stale: bool) -> Candidate:
+def _record(
+    entity: Entity, rank: int, request: AssembleRequest, supplied: EntityCandidates, *, is_stale: bool
+) -> Candidate:
     place = EntityPlace(0, 0, Freshness.STALE if is_stale else None)
     hit = _hit(entity, rank, _kind(entity), None, place, language_of(entity.path) or "" if entity.path else "")
     body = (entity.content if entity.content.strip() else entity.summary).strip("\n")
@@ -206,7 +217,7 @@ def _record(entity: Entity, rank: int, request: AssembleRequest, *, is_stale: bo
 
     def shrink(room: float) -> list[Step]:
         if language:
-            steps = _shortened_texts(body, language, min(size / 2, request.max_tokens * SHORTENED_SHARE), request)
+            steps = _shortened_texts(body, language, supplied.most_tokens(size, room, request), request)
         else:
             rooms = (max(room * share - (NOTE_TOKENS if note else 0), 0) for share in SHRINK_SHARES)
             passages = (excerpt(body, frozenset(), tokens * CHARACTERS_PER_TOKEN) for tokens in rooms)
@@ -307,10 +318,7 @@ def searched_context(
     files: FileLines,
     failures: Sequence[Failure] = (),
 ) -> Context:
-    """Return the context of results by section, best first in each; problems become notes.
-
-    In a plan that shows each record once, a record of several sections is in the first of them.
-    """
+    """Return the context of results by section, best first; where records are unique, each in its first section."""
     sections, notes = [], [*failures]
     seen: set[str] = set()
     for planned, results in rows:

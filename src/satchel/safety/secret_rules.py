@@ -197,6 +197,35 @@ def _argument(text: str, start: int, match: re.Match[str]) -> Extent | None:
     return value.span() if _looks_random(value[0]) or _looks_like_password(value[0], 2) else None
 
 
+_CLIENT = pattern(r"(?:mysql|mysqldump|mysqladmin|mariadb|sshpass)\b[^\n;|]*\Z")
+
+
+def _client_password(text: str, start: int, match: re.Match[str]) -> Extent | None:
+    """Accept the password after `mysql -p` and `sshpass -p`, unless it looks like a word."""
+    value, before = _ARGUMENT.match(text, match.end()), text[max(0, start - _ARGUMENT_REACH) : start]
+    is_password = value is not None and not _PLAIN_WORD.fullmatch(value[0]) and not _PLACEHOLDER.search(value[0])
+    client = _CLIENT.search(before) if value is not None and is_password else None
+    if value is None or client is None or (match[0] != "-p" and not client[0].startswith("sshpass")):
+        return None  # of mysql a word after a blank is the name of the database
+    return value.span() if _looks_random(value[0]) or _looks_like_password(value[0], 2) else None
+
+
+def _last_field(text: str, _start: int, match: re.Match[str]) -> Extent | None:
+    """Accept the password of a line of pgpass: host, port, database, user, password."""
+    value = _ARGUMENT.match(text, match.end())
+    is_word = value is None or _PLAIN_WORD.fullmatch(value[0]) or _PLACEHOLDER.search(value[0])
+    return None if value is None or is_word else value.span()
+
+
+_ASANA = pattern(r"\b[012]/(?:[0-9]{13,19}/)?[0-9]{13,19}\Z")
+
+
+def _asana(text: str, start: int, match: re.Match[str]) -> Extent | None:
+    """Accept a token of Asana: a version, one or two numbers, and 32 hex digits after the colon."""
+    before = _ASANA.search(text, max(0, start - 44), start)
+    return (before.start(), match.end()) if before and _token(text, start, match) else None
+
+
 _COOKIES = pattern(r"""(?:[\w.-]{1,80}=[^\s;"'`]{1,4096}(?:;[ \t]{0,3})?){1,100}""")
 
 
@@ -206,6 +235,11 @@ def _cookies(text: str, _start: int, match: re.Match[str]) -> Extent | None:
     if cookies is None or not any(_looks_random(one.partition("=")[2]) for one in cookies[0].split(";")):
         return None
     return cookies.span()
+
+
+def _last_40(_text: str, _start: int, match: re.Match[str]) -> Extent | None:
+    """Accept the id of a key of Google, which its rotation needs."""
+    return match.end() - 40, match.end()
 
 
 _PUTTY_LINES = pattern(r"(?:\r?\n[A-Za-z0-9+/=]{16,64}(?![^\s])){1,200}")
@@ -371,6 +405,9 @@ _USER = r"""[= \t]{0,3}["']?[^\s:"'/]{1,64}:"""
 _TEAMS_WEBHOOK = r"//[\w.-]{0,80}webhook\.office\.com/webhookb2/[\w@-]{36,100}/[A-Za-z]{1,30}/[\w/-]{32,120}"
 _DISCORD_WEBHOOK = r"//discord(?:app)?\.com/api/webhooks/[0-9]{17,20}/[\w-]{60,}"
 
+_HASH = r"(?:rounds=[0-9]{1,9}\$|j[0-9A-Za-z./]{1,4}\$)?[A-Za-z0-9./]{1,32}\$[A-Za-z0-9./]{20,90}"
+_BCRYPT = r"[0-9]{2}\$[A-Za-z0-9./]{53}"
+
 _SPECIAL = (
     SecretRule("private-key", "PRIVATE ", "K", "EY(?: BLOCK)?-----", _private_key, ""),
     SecretRule("url-password", "[A-Za-z0-9]", ":", _CREDENTIALS_IN_URL, _url_password, ""),
@@ -389,6 +426,13 @@ _SPECIAL = (
     SecretRule("password", "[Pp]ass", "w", r"ord\s{1,9}(?![\s:='\"])", _argument),
     SecretRule("private-key", "", "Private-Lines", r": [0-9]{1,3}(?=\s)", _putty_key, ""),
     SecretRule("azure-signature", "[?&;]", "sig=", r"[A-Za-z0-9%+/]{40,90}={0,2}", _after_equals, ""),
+    SecretRule("firebase-key", r"AAAA[\w-]{7}:", "APA91b", r"[\w-]{100,}", _token),
+    SecretRule("google-key-id", "", "private_key_id", r"""["']\s{0,3}:\s{0,3}["'][0-9a-f]{40}""", _last_40),
+    SecretRule("password", "", "-p", r"""(?:[ \t]{0,3}['"]?)""", _client_password, r"\S"),
+    SecretRule("password", "", ":5432:", r"[^\s:]{1,64}:[^\s:]{1,64}:", _last_field, ""),
+    SecretRule("asana-token", "", ":", rf"{_HEX}{{32}}{_END}", _asana, ""),
+    *(SecretRule("password-hash", "", f"${name}$", _HASH, _token, "") for name in ("apr1", "1", "5", "6", "y")),
+    *(SecretRule("password-hash", "", f"${name}$", _BCRYPT, _token, "") for name in ("2a", "2b", "2y")),
     SecretRule("teams-webhook", "https", ":", _TEAMS_WEBHOOK, _token, ""),
 )
 
@@ -397,7 +441,8 @@ GATES = {
     "_": rf"(?=[A-Za-z0-9_+/-]{{16}}){_MIXED}",
     "-": rf"(?!--)(?=[A-Za-z0-9_-]{{16}}){_MIXED}",
     ".": rf"(?=[A-Za-z0-9_-]{{16}}){_MIXED}",
-    ":": "(?=//|AA)",
+    ":": f"(?=//|AA|{_HEX}{{32}})",
+    "-p": r"(?=[ \t'\"]{0,4}[^\s'\"]{6})",
 }
 """Frequent anchor -> a lookahead that all of its shapes pass (but one random token in a million), and little else."""
 

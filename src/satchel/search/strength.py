@@ -133,7 +133,7 @@ _SCANNED = (Zone.TITLE, Zone.PROSE)
 _INLINE_CODE = re.compile(r"`([^`\n]{1,200})`")
 
 COMMON_WORDS = frozenset(Path(__file__).with_name("common_words.txt").read_text(encoding="utf-8").split())
-"""Words that say little about the subject of a question in any project."""
+"""Words that say little about the subject of a question in any project; the last ones are those of other languages."""
 
 _ENDINGS = (
     "", "e", "s", "es", "ed", "er", "or", "ers", "ors", "ing", "ings", "y", "ies", "ion", "ions", "ation", "ations",

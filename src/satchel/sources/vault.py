@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from satchel.sources.docs import PATH_SEPARATOR, line_count
+from satchel.sources.notes import CANVAS
 from satchel.types import EdgeType, Outline, Part, Role
 
 if TYPE_CHECKING:
@@ -272,12 +273,13 @@ _ALIAS_KEYS = frozenset({"alias", "aliases"})
 
 
 class RawLink(NamedTuple):
-    """A link as written, from one part of a file (counted from 0). `is_path` as in `FoundLink`."""
+    """A link as written, from one part of a file (counted from 0). `is_path` as in `FoundLink`, `line` from 1."""
 
     part: int
     type: EdgeType
     target: str
     is_path: bool
+    line: int = 0
 
 
 @dataclass(slots=True)
@@ -299,7 +301,7 @@ class Facts:
 
     def dump(self) -> str:
         """Return the facts as JSON, for another process."""
-        rows = [[link.part, link.type, link.target, link.is_path] for link in self.links]
+        rows = [[*link] for link in self.links]
         return json.dumps(
             [self.title, self.tags, self.inherited, self.aliases, self.fields, rows, self.blocks, self.problem]
         )
@@ -317,17 +319,56 @@ def stored_fields(data: str) -> tuple[str, tuple[str, ...], dict[str, Any]]:
 
 def stored_links(fields: Mapping[str, Any]) -> list[RawLink]:
     """Return the links of a document, from its fields."""
-    return [RawLink(part, EdgeType(kind), target, is_path) for part, kind, target, is_path in fields.get("links", ())]
+    return [RawLink(part, EdgeType(kind), *rest) for part, kind, *rest in fields.get("links", ())]
 
 
 def read_note(path: str, text: str) -> tuple[Outline, Facts]:
     """Return the parts and the facts of a file. `text` is clean and has plain line feeds."""
     lines = text.split("\n")
+    if path.lower().endswith(CANVAS):
+        return _read_canvas(path, lines)
     matter = front_matter(lines)
     contents = look_through(lines, matter.lines)
     title, sections = _title(path, lines, matter, contents.headings)
     parts = _parts(lines, sections)
     return Outline("markdown", parts), _facts(title, matter, contents, parts)
+
+
+def _read_canvas(path: str, lines: Sequence[str]) -> tuple[Outline, Facts]:
+    """Return a part for each node that begins on a line of its own, with links to what its card shows or its arrow."""
+    facts = Facts(path.rpartition("/")[2].rpartition(".")[0])
+    try:
+        board = json.loads("\n".join(lines))
+        cards = {str(card["id"]): card for card in board["nodes"]}
+        arrows = [(str(arrow["fromNode"]), str(arrow["toNode"])) for arrow in board.get("edges", ())]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        facts.problem = f"canvas: {type(error).__name__}: {error}"
+        return Outline("markdown", _parts(lines, ())), facts
+    names = {identity: _card_name(card) for identity, card in cards.items()}
+    rows = {identity: _row_of(lines, identity) for identity in cards}
+    named_rows = {row: names[identity] for identity, row in rows.items() if row}
+    parts = _parts(lines, [FoundHeading(row, 1, name) for row, name in sorted(named_rows.items())])
+    starts = [part.start for part in parts]
+    for identity, card in cards.items():
+        number = bisect_right(starts, rows[identity] + 1) - 1
+        targets = [card["file"]] if isinstance(card.get("file"), str) else []
+        targets += [link.target for link in wikilinks(str(card.get("text", "")))]
+        targets += [f"#{names[to]}" for start, to in arrows if start == identity and to in names]
+        line = rows[identity] + 1
+        facts.links += [RawLink(number, EdgeType.REFERENCE, target, is_path=False, line=line) for target in targets]
+    return Outline("markdown", parts), facts
+
+
+def _card_name(card: Mapping[str, Any]) -> str:
+    """Return the first words of a card, or what it shows."""
+    written = next((str(card[name]) for name in ("text", "label", "file", "url") if card.get(name)), "")
+    return next((line.strip("# ")[:80] for line in written.splitlines() if line.strip("# ")), NAMELESS)
+
+
+def _row_of(lines: Sequence[str], identity: str) -> int:
+    """Return the row of a node (from 0), 0 if it does not begin its line."""
+    mark = re.compile(rf'\s*\{{\s*"id"\s*:\s*{re.escape(json.dumps(identity))}')
+    return next((row for row, line in enumerate(lines) if mark.match(line)), 0)
 
 
 def _title(
@@ -381,7 +422,13 @@ def _facts(title: str, matter: FrontMatter, contents: Contents, parts: Sequence[
         values = facts.fields.setdefault(one.name, [])
         values += [one.text] if one.text else [_reference(link) for link in one.links]
     facts.links += [
-        RawLink(part_at(link.row), EdgeType.FIELD if link.in_field else EdgeType.REFERENCE, link.target, link.is_path)
+        RawLink(
+            part_at(link.row),
+            EdgeType.FIELD if link.in_field else EdgeType.REFERENCE,
+            link.target,
+            link.is_path,
+            link.row + 1,
+        )
         for link in contents.links
     ]
     own += [tag.strip("/") for tag in contents.tags]
@@ -398,7 +445,7 @@ def _add_value(facts: Facts, key: str, value: Any) -> None:
     for one in _listed(value):
         text = json.dumps(one, ensure_ascii=False) if isinstance(one, Mapping | list) else _scalar(one)
         links = wikilinks(text)
-        facts.links += [RawLink(0, EdgeType.FIELD, link.target, is_path=False) for link in links]
+        facts.links += [RawLink(0, EdgeType.FIELD, link.target, is_path=False, line=1) for link in links]
         is_link = len(links) == 1 and text.strip() == f"[[{text.strip()[2:-2]}]]"
         if text:
             facts.fields.setdefault(key, []).append(_reference(links[0]) if is_link else text)

@@ -28,10 +28,7 @@ _NEVER = 10_000
 
 
 def cut_spans(lines: Sequence[str], start: int, end: int) -> list[tuple[int, int]]:
-    """Return spans of lines `start`..`end` (1-based, inclusive) of a file, in order and without a gap.
-
-    A stretch longer than `SPAN_LINES` is cut where the next line is indented least, as late as possible.
-    """
+    """Return spans of `SPAN_LINES` of lines from 1, without a gap, cut late and before the least indented line."""
     spans: list[tuple[int, int]] = []
     while end - start + 1 > SPAN_LINES:
         cut = _best_cut(lines, start, end)
@@ -69,10 +66,7 @@ Numbers = npt.NDArray[np.uint32]
 
 
 class _Table(dict[str, int]):
-    """Numbers of runs. `_spans` has, per run, the index of its first term in `_terms`, and its terms and words.
-
-    Runs of `_new` have a number, and are analysed together.
-    """
+    """Numbers of runs: `_spans` has first term, terms and words of each; those of `_new` are analysed together."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -168,10 +162,7 @@ class ChunkText(NamedTuple):
 
 
 def chunk_texts(store: Store, rows: Sequence[int], max_tokens: int) -> list[ChunkText]:
-    """Return the name of a section and its lines, or the lines of a record; rows that are gone are left out.
-
-    A change of this rule changes vectors: `satchel.embed.TEXT_RECIPE` has to change with it.
-    """
+    """Return the texts of chunks that exist. With this rule vectors change, and so does `embed.TEXT_RECIPE`."""
     parts = store.chunks(rows)
     documents = store.documents({part.document for part in parts.values()})
     lines = {identity: store.text(identity).split("\n") for identity in documents}

@@ -277,10 +277,7 @@ class Store(ABC):
         return {row[0]: StoredChunk(*row) for row in self._rows_in(sql, rows)}
 
     def definitions(self, names: Sequence[str], *, most: int | None = None) -> list[DefinitionRow]:
-        """Return where any of these names is defined (case-sensitive, unqualified).
-
-        With `most`, names that more chunks than this define are left out, without being read.
-        """
+        """Return where these names (case-sensitive, unqualified) are defined, without those above `most` chunks."""
         few = "SELECT count(*) FROM (SELECT DISTINCT chunk FROM definitions WHERE name = value LIMIT ?) AS few"
         condition, extra = ("", ()) if most is None else (f" WHERE ({few}) <= ?", (most + 1, most))
         sql = (

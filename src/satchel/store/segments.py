@@ -159,10 +159,7 @@ def build_segment(documents: Sequence[SegmentDocument]) -> tuple[Columns, Iterat
 
 
 class _Numbering(NamedTuple):
-    """The number in the segment of every term of every document; `base` is the index of a document's first term.
-
-    One array for all documents: small arrays would be slow for thousands of commits of twenty words each.
-    """
+    """The number of every term of every document in one array; `base` is the index of a document's first term."""
 
     numbers: IntArray
     base: IntArray
@@ -214,10 +211,7 @@ def _path_postings(
 def encode_postings(
     vocabulary: Sequence[str], posted: Sequence[tuple[IntArray, IntArray, IntArray]]
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield (term, blob) of each term with postings, in the order of the terms.
-
-    `posted` has (terms, units, counts) of each field, units ascending by term.
-    """
+    """Yield (term, blob) in the order of terms from (terms, units, counts) of each field, ascending."""
     blobs = [_encode_field(len(vocabulary), *field) for field in posted]
     for number in sorted(set().union(*blobs), key=vocabulary.__getitem__):
         yield vocabulary[number], _sealed(b"".join([field.get(number, _ABSENT) for field in blobs]))
@@ -248,10 +242,7 @@ def _encode_field(term_count: int, terms: IntArray, units: IntArray, counts: Int
 
 
 def decode_postings(blob: bytes) -> list[tuple[IntArray, IntArray] | None]:
-    """Return (units, counts) for each of `FIELDS`, None where the term does not occur in the field.
-
-    Raises DamagedWordsError.
-    """
+    """Return (units, counts) for each of `FIELDS`, None without the term. Raises DamagedWordsError."""
     content = _checked(blob)
     fields: list[tuple[IntArray, IntArray] | None] = []
     offset = 0
@@ -328,10 +319,7 @@ _EMPTY: Field = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
 class Segment(NamedTuple):
-    """One stored segment: its columns and the positions of its dead documents.
-
-    No other segment of the store has or had the same id and `seal`.
-    """
+    """One stored segment, alone with its id and `seal`: its columns and the positions of its dead documents."""
 
     id: int
     columns: Columns
@@ -418,10 +406,7 @@ class Lexicon:
     def fetched(
         self, name: Hashable, keys: Iterable[Key], fetch: Callable[[list[Key]], Mapping[Key, Value]]
     ) -> dict[Key, Value]:
-        """Return values of this revision by key, in the order of the keys; each key is fetched once.
-
-        Keys that `fetch` does not return are left out.
-        """
+        """Return values of this revision by key, in their order, each fetched once; missing ones are left out."""
         return _through(self._read, name, list(keys), fetch)
 
     def stored(

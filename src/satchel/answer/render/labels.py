@@ -30,7 +30,7 @@ from itertools import groupby, pairwise, takewhile
 from operator import itemgetter
 from typing import NamedTuple
 
-from satchel.safety.sanitize import MOST_NAME_SPACES, plain_name
+from satchel.safety.sanitize import plain_name
 from satchel.sources import experiences
 from satchel.text import pattern
 from satchel.types import CONTEXT_TYPES, ContextItem, Detail, Kind, Piece, Trust, View
@@ -74,7 +74,7 @@ def quote(text: str) -> str:
 
 def quoted_path(path: str) -> str:
     """Return a path on one line, as a JSON string also where it could be read as a sentence."""
-    return quoted(path) if path.count(" ") > MOST_NAME_SPACES else quote(path)
+    return quote(path) if plain_name(path) == path else quoted(path)
 
 
 def quoted(text: str) -> str:

@@ -66,7 +66,7 @@ def context_command(invocation: Invocation, arguments: dict[str, Any], *, explai
     revision = arguments.get("diff", "")
     if " " in revision.strip():  # revisions contain no blanks: this is the question, and the option has no value
         arguments |= {"diff": HEAD, "question": " ".join(filter(None, (revision, arguments.get("question"))))}
-    if not {"question", "diff", "staged"} & arguments.keys():
+    if not {"question", "diff", "staged", "include"} & arguments.keys():
         raise click.UsageError("Missing argument 'QUESTION|-'.")
     answered = ask(invocation, CONTEXT_QUERY, arguments)
     code = show(invocation, answered, strict=strict)

@@ -157,7 +157,7 @@ def hook_command(context: click.Context) -> None:
 def log(invocation: Invocation, *, most: int, everything: bool) -> int:
     """Show what hooks injected, when, and what it cost.
 
-    The log has ids and titles, but not the injected text.
+    The log has the ids of what was injected, but not the text.
     """
     from satchel import config
     from satchel.system import hook_log

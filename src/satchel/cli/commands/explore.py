@@ -14,8 +14,7 @@ import click
 
 from satchel.cli import streams
 from satchel.cli.options import Invocation, command, operation_command
-from satchel.cli.progress import watch
-from satchel.cli.session import NOTHING_FOUND, Interrupt, ask, asking, label_styles, opened, report
+from satchel.cli.session import NOTHING_FOUND, Interrupt, ask, asking, label_styles, opened, report, watch
 from satchel.cli.streams import age_text, counts_text, day, size_text
 from satchel.cli.tables import Column, plain_lines
 from satchel.errors import NoIndexError, UsageError

@@ -13,8 +13,7 @@ import click
 
 from satchel.cli import streams
 from satchel.cli.options import Invocation, command, group
-from satchel.cli.progress import watch
-from satchel.cli.session import PARTLY_DONE, Interrupt, opened, report
+from satchel.cli.session import PARTLY_DONE, Interrupt, opened, report, watch
 from satchel.cli.streams import STANDARD_INPUT, counts_text, size_text
 from satchel.codec import many, record
 from satchel.errors import UsageError
@@ -206,6 +205,8 @@ def _imported(satchel: Satchel, source: str, options: Mapping[str, Any]) -> Impo
         return satchel.import_memory(sys.stdin.buffer, **options)
     if Path(source).is_char_device() or Path(source).is_block_device():
         raise UsageError(f"{source} is a device: give a file, or - for standard input")
+    if Path(source).is_fifo():
+        return satchel.import_memory(streams.lines_of_pipe(source), **options)
     with Path(source).open("rb") as file:
         return satchel.import_memory(file, **options)
 

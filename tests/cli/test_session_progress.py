@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from satchel.cli.progress import LINE_SECONDS, BarWatch, LineWatch, Watch, progress_line, watch
+from satchel.cli.session import LINE_SECONDS, BarWatch, LineWatch, Watch, progress_line, watch
 from satchel.index.options import Progress
 
 
