@@ -256,16 +256,15 @@ class Relations:
         """
         owner = self.owner(target) if target.name in BUILDERS else None
         name = owner.name if owner is not None else target.name
-        told, lines = {(site.path, site.line) for site in sites}, defaultdict[str, list[int]](list)
-        text = re.compile(rb"(?<![\w$])" + re.escape(name.encode()) + rb"(?:<[^<>\n]{1,60}>|::<[^<>\n]{1,60}>)?!?\(")
-        defined = {(one.path, one.line) for one in self.code.defined(name)}
+        told = {(site.path, site.line) for site in sites} | {(one.path, one.line) for one in self.code.defined(name)}
+        lines: dict[str, list[int]] = defaultdict(list)
         for row in self._naming(target._replace(name=name), most_files):
             part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
             if file is None:
                 continue
-            for match in text.finditer(file.source, *file.range(part.start, part.end)):
-                place = (file.path, file.line_at(match.start()))
-                if place not in told and place not in defined and not self._is_another(file, match.start(), target):
+            for offset in file.textual_calls(name, part.start, part.end):
+                place = (file.path, file.line_at(offset))
+                if place not in told and not self._is_another(file, offset, target):
                     told.add(place)
                     lines[file.path].append(place[1])
         return dict(lines)

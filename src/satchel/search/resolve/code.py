@@ -178,6 +178,12 @@ class SourceFile:
             if node is not None and (node.start_byte, node.end_byte) == match.span():
                 yield node
 
+    def textual_calls(self, name: str, start: int, end: int) -> Iterator[int]:
+        """Yield the offsets on these lines where a name and a parenthesis follow each other, as a search sees them."""
+        call = rb"(?<![\w$])" + re.escape(name.encode()) + rb"(?:(?:::)?<[^<>\n]{1,60}>)?!?\("
+        for match in re.compile(call).finditer(self.source, *self.range(start, end)):
+            yield match.start()
+
     def values_of(self, word: str, declared: Node) -> Iterator[Node]:
         """Yield the values of each `return` or `yield` of a function itself."""
         for match in re.finditer(rb"\b" + word.encode() + rb"\b", self.source[declared.start_byte : declared.end_byte]):

@@ -29,10 +29,9 @@ def implementers(names: Names, interface: CodeDefinition) -> Iterator[CodeDefini
     if not methods:
         return
     rarest = min(methods, key=lambda name: (len(names.code.defined(name)), name))
-    types = dict.fromkeys(_type_of(names.code, one) for one in names.code.defined(rarest) if one.language == "go")
-    for one in types:
-        is_type = one is not None and one.key != interface.key and not _methods(names.code, one)
-        if one is not None and is_type and _has_all(names, one, methods):
+    types = (_type_of(names.code, one) for one in names.code.defined(rarest))
+    for one in dict.fromkeys(filter(None, types)):
+        if one.key != interface.key and not _methods(names.code, one) and _has_all(names, one, methods):
             yield one
 
 
@@ -63,10 +62,9 @@ def _methods(code: Code, owner: CodeDefinition) -> dict[str, int]:
     declared = code.declaration(owner)
     written = declared.child_by_field_name("type") if declared is not None else None
     file = code.file(owner.path)
-    if file is None or written is None or written.type != "interface_type":
-        return {}
-    elements = [one for one in written.named_children if one.type == "method_elem"]
-    if any(one.type == "type_elem" for one in written.named_children) and len(elements) < 2:
+    inside = written.named_children if written is not None and written.type == "interface_type" else []
+    elements = [one for one in inside if one.type == "method_elem"]
+    if file is None or len(elements) < min(len(inside), 2):
         return {}  # a constraint, or little beside what it embeds
     return {
         file.text(one.child_by_field_name("name")): _count(one.child_by_field_name("parameters")) for one in elements

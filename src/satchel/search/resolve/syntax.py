@@ -249,28 +249,28 @@ def _bound(node: Node, inner: Node, parent: Node, member: Node | None, *, in_pat
         return _parameter(node, inner, parent, member, in_pattern=in_pattern)
     if kind in {"arrow_function", "lambda", "lambda_expression"}:
         return Binding(node, How.PARAMETER) if parent.child_by_field_name("parameter") == inner else None
-    bound = any(inner in parent.children_by_field_name(field) for field in _PATTERN_FIELDS)
     if kind == "match_pattern":
         return Binding(node, How.PATTERN) if parent.child_by_field_name("condition") != inner else None
-    if kind in _LOOPS:
-        written = parent.child_by_field_name("type") if kind in _TYPED_LOOPS else None
-        return Binding(node, How.PATTERN, written, None) if bound else None
-    if kind not in _VALUES or not bound:
+    if not any(inner in parent.children_by_field_name(field) for field in _PATTERN_FIELDS):
         return None
+    if kind in _LOOPS:
+        return Binding(node, How.PATTERN, parent.child_by_field_name("type") if kind in _TYPED_LOOPS else None)
+    return _given(node, inner, parent, member, in_pattern=in_pattern) if kind in _VALUES else None
+
+
+def _given(node: Node, inner: Node, parent: Node, member: Node | None, *, in_pattern: bool) -> Binding:
+    """Return the binding of a name by a declaration or an assignment."""
     type_ = parent.child_by_field_name("type")
-    if type_ is None and parent.parent is not None and kind in {"variable_declarator", "init_declarator"}:
+    if type_ is None and parent.parent is not None and parent.type in {"variable_declarator", "init_declarator"}:
         type_ = parent.parent.child_by_field_name("type")
     value = field_of(parent, "right", "value")
     if type_ is not None and type_.type == "implicit_type" and parent.named_child_count > 1:
         value = parent.named_children[-1]  # `var x = y` of C#, where the grammar has no field for it
-    if in_pattern and not member and kind != "let_condition":
-        is_part = inner.type == "tuple_pattern" and node in inner.named_children and type_ is None
-        return (
-            Binding(node, How.PATTERN, None, value, None, inner.named_children.index(node))
-            if is_part
-            else Binding(node, How.PATTERN)
-        )
-    how = How.MEMBER if kind in _FIELDS else How.VALUE
+    if in_pattern and not member and parent.type != "let_condition":
+        if inner.type != "tuple_pattern" or node not in inner.named_children:
+            return Binding(node, How.PATTERN)
+        return Binding(node, How.PATTERN, None, value, None, inner.named_children.index(node))
+    how = How.MEMBER if parent.type in _FIELDS else How.VALUE
     return Binding(node, how, type_, _matching(node, inner, value), member)
 
 
@@ -339,6 +339,25 @@ def _top_level(text: str, separator: str) -> Iterator[str]:
             yield text[start:place]
             start = place + 1
     yield text[start:]
+
+
+def is_named_object(node: Node) -> bool:
+    """Return whether a node is the object of `const client = { ... }`."""
+    return node.type == "object" and node.parent is not None and node.parent.type == "variable_declarator"
+
+
+def name_of(node: Node) -> Node | None:
+    """Return the name of a class, or of the variable whose value it is."""
+    name = node.child_by_field_name("name")
+    return name if name is not None or node.parent is None else node.parent.child_by_field_name("name")
+
+
+def scope_of(function: Node) -> Node | None:
+    """Return `Client` of the definition of a method outside of its class in C++: `int Client::send() {`."""
+    declared = function.child_by_field_name("declarator")
+    while declared is not None and declared.type != "qualified_identifier":
+        declared = declared.child_by_field_name("declarator")
+    return declared.child_by_field_name("scope") if declared is not None else None
 
 
 def statement_of(node: Node) -> tuple[int, int]:

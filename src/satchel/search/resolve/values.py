@@ -177,11 +177,15 @@ class ValueLookup(ABC):
         if owner.language == "go":
             return tuple(one for one in last if folder_of(one.path) == folder_of(owner.path))
         if owner.language == "rust":
-            near = [one for one in last if one.path == owner.path]
-            crate = self.modules.crate_of(owner.path)
-            return tuple(near or (one for one in last if self.modules.crate_of(one.path) == crate))
+            return self._own_of_rust(owner, last)
         exact = [one for one in last if one.owner == owner.qualified]
         return tuple(exact or ([] if owner.owner and owner.language != "ruby" else last))
+
+    def _own_of_rust(self, owner: CodeDefinition, members: list[CodeDefinition]) -> Entities:
+        """Return those of the `impl` blocks in the file of a type, else in its crate."""
+        crate = self.modules.crate_of(owner.path)
+        near = [one for one in members if one.path == owner.path]
+        return tuple(near or (one for one in members if self.modules.crate_of(one.path) == crate))
 
     def _member_values(self, owners: Entities, name: str) -> Entities:
         """Return the values of a field, a property or a method without its call."""
@@ -257,17 +261,10 @@ class ValueLookup(ABC):
         for outer in above(node):
             if outer.type == "impl_item":
                 yield self.typed(file, outer.child_by_field_name("type"))
-            elif outer.type in syntax.CLASSES:
-                name = outer.child_by_field_name("name")
-                yield self.at(file, name or (outer.parent and outer.parent.child_by_field_name("name")))
-            elif outer.type == "object" and outer.parent is not None and outer.parent.type == "variable_declarator":
-                yield self.at(file, outer.parent.child_by_field_name("name"))
+            elif outer.type in syntax.CLASSES or syntax.is_named_object(outer):
+                yield self.at(file, syntax.name_of(outer))
             elif outer.type == "function_definition" and file.language == "cpp":
-                declared = outer.child_by_field_name("declarator")
-                while declared is not None and declared.type != "qualified_identifier":
-                    declared = declared.child_by_field_name("declarator")
-                if declared is not None:
-                    yield self.typed(file, declared.child_by_field_name("scope"))
+                yield self.typed(file, syntax.scope_of(outer))
 
     def _bases_around(self, file: SourceFile, node: Node) -> Entities:
         around = self.enclosing(file, node)
@@ -358,13 +355,16 @@ class ValueLookup(ABC):
         bound = self.bound(file, name, node)
         if isinstance(bound, Binding):
             return self.bound_value(file, bound)
-        if bound is None and file.language in IMPLICIT_SELF:
-            around = (one for classes in self.classes_around(file, node) for one in classes)
-            types = next((types for one in around if (types := self.field(one, name))), ())
-            if types:
-                return types
+        types = self._field_around(file, name, node) if bound is None and file.language in IMPLICIT_SELF else ()
+        if types:
+            return types
         entities = self.imported(file, bound, name) if bound is not None else self.unbound(file, name, node)
         return tuple(dict.fromkeys(one for entity in entities for one in self._as_value(entity)))
+
+    def _field_around(self, file: SourceFile, name: str, node: Node) -> Entities:
+        """Return the type of the field of a class around a place that a bare name means."""
+        around = (one for classes in self.classes_around(file, node) for one in classes)
+        return next(filter(None, (self.field(one, name) for one in around)), ())
 
     def _as_value(self, entity: Entity) -> Entities:
         """Return the type of a constant; classes, functions and modules themselves."""
@@ -402,14 +402,14 @@ class ValueLookup(ABC):
         """Return what a name of a tuple is given, where a function says so in its type."""
         called = bound.value.child_by_field_name("function") if bound.value is not None else None
         name = called.named_children[-1] if called is not None and called.type in syntax.DOTTED else called
-        for one in self.meaning(file, name) if name is not None else ():
-            declared = self.code.declaration(one) if isinstance(one, CodeDefinition) else None
-            home = self.code.file(one.path) if isinstance(one, CodeDefinition) else None
-            written = declared.child_by_field_name("return_type") if declared is not None else None
-            if home is not None and written is not None:
-                type_ = principal(part_of(home.text(written), bound.part))
-                return self.dotted(home, type_, written) if type_ else ()
-        return ()
+        functions = self.meaning(file, name) if name is not None else ()
+        return next((self._returned_part(one, bound.part) for one in functions if isinstance(one, CodeDefinition)), ())
+
+    def _returned_part(self, one: CodeDefinition, place: int) -> Entities:
+        file, declared = self.code.file(one.path), self.code.declaration(one)
+        written = declared.child_by_field_name("return_type") if declared is not None else None
+        type_ = principal(part_of(file.text(written), place)) if file is not None else ""
+        return self.dotted(file, type_, written) if file is not None and written is not None and type_ else ()
 
     def _fixture(self, file: SourceFile, node: Node) -> Entities:
         """Return the value of a parameter in pytest: the result of the fixture of its name, here or in a conftest."""
