@@ -221,7 +221,12 @@ class Searched:
 
 
 def search(request: AssembleRequest, bench: Workbench, *, with_impact: bool = True) -> Searched:
-    """Search all workspaces of a bench for all sections of the plan of a request; `with_impact` as in `search_plan`."""
+    """Search all workspaces of a bench for all sections of the plan of a request; `with_impact` as in `search_plan`.
+
+    Raises UsageError for the type `contexts`.
+    """
+    if Kind.CONTEXT in request.kinds:
+        raise UsageError(NOT_SEARCHED, "types")
     return Searched(tuple((one, search_plan(request, one, with_impact=with_impact)) for one in bench.every))
 
 
@@ -278,8 +283,6 @@ def _section_search(
     worded = query if impact is None else None
 
     def search(section: PlannedSection) -> SearchResult:
-        if section.kind is Kind.CONTEXT:
-            raise UsageError(NOT_SEARCHED)
         store = bench.store_of(section.kind)
         filters = request.filters if section.filters is None else section.filters
         if section.ranked_by is not None:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 MOST_ROWS = 300_000
 """Vectors above which the oldest tenth is dropped: 230 MB of a model with 384 numbers."""
 
-_VERSION = 1
-_DIGEST_BYTES = 16
 _SCHEMA = """
 DROP TABLE IF EXISTS vectors;
 CREATE TABLE vectors(age INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, vector BLOB NOT NULL);
@@ -44,12 +42,12 @@ class VectorCache:
 
     def __init__(self, path: Path, key: bytes) -> None:
         self._key = key[: hashlib.blake2b.MAX_KEY_SIZE]
-        self._connection = open_cache(path, _VERSION, _SCHEMA)
+        self._connection = open_cache(path, 1, _SCHEMA)
 
     def key(self, fingerprint: str, text: str) -> bytes:
         """Return the key of a text under a fingerprint."""
         data = f"{fingerprint}\0{text}".encode("utf-8", "surrogatepass")
-        return hashlib.blake2b(data, digest_size=_DIGEST_BYTES, key=self._key).digest()
+        return hashlib.blake2b(data, digest_size=16, key=self._key).digest()
 
     def load(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the stored vectors of these keys; unknown ones are left out."""

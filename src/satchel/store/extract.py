@@ -23,7 +23,6 @@ SPAN_LINES = 24
 SHORTEST_CUT = 10
 """A cut is never made before this many lines, so that spans stay worth their header."""
 
-_TAB_COLUMNS = 4
 _NEVER = 10_000
 
 
@@ -54,7 +53,7 @@ def _indentation(line: str) -> int:
     if not text:
         return _NEVER
     margin = line[: len(line) - len(text)]
-    return len(margin) + margin.count("\t") * (_TAB_COLUMNS - 1)
+    return len(margin) + margin.count("\t") * 3  # a tab is 4 columns
 
 
 MOST_RUNS = 200_000
