@@ -158,10 +158,7 @@ def title_of(active: ActiveContext) -> str:
 
 
 def context_lines(active: ActiveContext, situation: Situation, above: Sequence[ActiveContext]) -> ContextLines:
-    """Return the lines of a context without what the contexts `above` it in the answer have, too.
-
-    The rules of an ancestor are listed with the current context.
-    """
+    """Return the lines of a context without what those `above` it have; rules of ancestors are in the current one."""
     data: Mapping[str, Any] = active.context.data
     for one in above:
         data = _news(data, one.context.data)
