@@ -103,10 +103,7 @@ def left_out_text(left_out: Mapping[str, int]) -> str:
 
 
 def report_page(name: str, outcome: EvaluationResult) -> str:
-    """Return the report as one HTML file that loads nothing and runs nothing, with every text of the history escaped.
-
-    `name` is the name of the repository.
-    """
+    """Return the report of a repository as one HTML file that loads and runs nothing, all texts escaped."""
     title = escape(f"satchel on the history of {name}")
     body = "\n".join(_body(title, outcome))
     return (

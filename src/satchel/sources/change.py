@@ -218,10 +218,7 @@ def change_from(data: Mapping[str, Any]) -> Change:
 
 
 def read_change(repository: Repository, options: ChangeOptions, revision: str, *, staged: bool) -> Change:
-    """Return the change since a revision, in the work tree or with `staged` in the staging area.
-
-    Raises UsageError for a revision that does not exist, GitError where git fails.
-    """
+    """Return the change since a revision, in the work tree or `staged`. Raises UsageError and GitError."""
     if ".." in revision:
         raise UsageError(f"{clean_field(revision)!r} is a range: give one revision, and its difference to now is taken")
     base, old = _base(repository, revision)
