@@ -58,9 +58,25 @@ def measures(answers: Sequence[FixAnswer], max_tokens: int) -> list[Measure]:
     ]
 
 
-def report_data(outcome: EvaluationResult) -> dict[str, Any]:
-    """Return everything as plain JSON values; the messages are cleaned, and the lines of the fixes only counted."""
-    return {
+def gains(outcome: EvaluationResult, plain: EvaluationResult) -> list[Measure]:
+    """Return what the reranker adds to the shares of both runs, fix by fix."""
+    before = {answer.sha: answer for answer in plain.answers}
+    pairs = [(answer, before[answer.sha]) for answer in outcome.answers if answer.sha in before]
+    files = [answer.file_share - without.file_share for answer, without in pairs]
+    spans = [answer.span_share - without.span_share for answer, without in pairs]
+    return [
+        Measure(f"file@{outcome.max_tokens}", "changed files, with rerank.endpoint minus without", estimate(files)),
+        Measure(f"span@{outcome.max_tokens}", "changed places, with rerank.endpoint minus without", estimate(spans)),
+    ]
+
+
+def report_data(outcome: EvaluationResult, plain: EvaluationResult | None = None) -> dict[str, Any]:
+    """Return everything as plain JSON values; the messages are cleaned, and the lines of the fixes only counted.
+
+    `plain` is the run without the reranker of the settings, where there is one.
+    """
+    rows = {row.name: asdict(row.value) for row in gains(outcome, plain)} if plain is not None else None
+    return ({} if rows is None else {"gain_of_rerank": rows}) | {
         "usable": len(outcome.answers),
         "commits": outcome.mined.commits,
         "left_out": dict(outcome.mined.left_out.most_common()),

@@ -10,7 +10,7 @@ import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 
@@ -115,9 +115,11 @@ def evaluate(
     fresh: bool = False,
     progress: Progress | None = None,
     should_stop: ShouldStop = never,
+    without_model: bool = False,
 ) -> EvaluationResult:
     """Measure the root of this engine on its own history, with its settings. Its index and files are not touched.
 
+    `without_model` leaves out the reranker of the settings (`rerank.endpoint`), to compare with it.
     The answers of an earlier run of this version are used again, unless `fresh`.
     Raises NoIndexError where there is no repository, GitError, UsageError for impossible numbers.
     """
@@ -131,10 +133,14 @@ def evaluate(
     budget = satchel.request("budget", max_tokens=tokens).max_tokens
     mined = mine(repository, limit=limit, since=since, should_stop=should_stop)
     outcome = EvaluationResult(mined, budget)
-    kept = Kept(satchel.places.index.parent.parent / "evaluate" / satchel.places.index.name, satchel.settings, budget)
+    settings = replace(satchel.settings, rerank_endpoint="") if without_model else satchel.settings
+    kept = Kept(satchel.places.index.parent.parent / "evaluate" / satchel.places.index.name, settings, budget)
     watch = progress or Quiet()
     watch.phase("asking about fixes", len(mined.fixes))
-    with tempfile.TemporaryDirectory(prefix="satchel-eval-") as place, closing(_Past(satchel, Path(place))) as past:
+    with (
+        tempfile.TemporaryDirectory(prefix="satchel-eval-") as place,
+        closing(_Past(satchel, Path(place), settings)) as past,
+    ):
         for fix in reversed(mined.fixes):
             if should_stop():
                 break
@@ -159,13 +165,15 @@ def evaluate(
 class _Past:
     """The root at earlier commits, with an index of its own in a folder that is deleted afterwards."""
 
-    def __init__(self, satchel: Satchel, place: Path) -> None:
+    def __init__(self, satchel: Satchel, place: Path, settings: Settings) -> None:
         repository = find_repository(satchel.places.root)
         assert repository is not None
         self._inside = satchel.places.root.relative_to(repository.work_tree)
         self._root = place / "tree" / self._inside
-        self._environment = {"SATCHEL_HOME": str(place / "home"), "HOME": str(place / "home")}
-        self._settings = _settings(satchel)
+        key = settings.rerank_key_variable
+        keys = {key: satchel.opened.environ[key]} if key in satchel.opened.environ else {}
+        self._environment = {"SATCHEL_HOME": str(place / "home"), "HOME": str(place / "home"), **keys}
+        self._settings = _settings(settings)
         self._snapshot = Snapshot(place / "tree", repository, most_bytes=satchel.settings.index_max_file_bytes)
         self._engine: Satchel | None = None
 
@@ -193,8 +201,8 @@ class _Past:
             self._engine.close()
 
 
-def _settings(satchel: Satchel) -> Mapping[str, object]:
-    """Return the settings of the real root instead of those of an earlier commit; code needs no vectors, and a file."""
-    values = asdict(satchel.settings)
+def _settings(settings: Settings) -> Mapping[str, object]:
+    """Return the settings of the real root instead of those of an earlier commit; fixes need no vectors, and a file."""
+    values = asdict(settings)
     rows = {key: values[attribute(key)] for key in SETTINGS} | {"embed.provider": "off", "store.url": ""}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in rows.items()}

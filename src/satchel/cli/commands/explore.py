@@ -253,7 +253,8 @@ def eval_command(
     """Measure satchel on the fixes of this repository's own history.
 
     The message of each small fix is asked at the state before it, and the lines that it changed are the right answer.
-    Work tree, index and memories are not touched, and nothing leaves this machine. Answers are kept, so a second run
+    Work tree, index and memories are not touched, and nothing leaves this machine, unless `rerank.endpoint` is set:
+    then each fix is asked with this model and without it, and the difference is told. Answers are kept, so a second run
     asks only about what is new; Ctrl-C keeps what is done. Ends with 1 when the history has no usable fix.
     """
     from satchel.evaluation.report import report_data
@@ -268,11 +269,17 @@ def eval_command(
                 satchel, limit=limit, max_tokens=max_tokens, since=moment, fresh=fresh, progress=progress,
                 should_stop=interrupt.requested,
             )  # fmt: skip
+            plain = None
+            if satchel.settings.rerank_endpoint and outcome.answers:
+                plain = evaluate(
+                    satchel, limit=limit, max_tokens=max_tokens, since=moment, progress=progress,
+                    should_stop=interrupt.requested, without_model=True,
+                )  # fmt: skip
         name = satchel.places.root.name
     if invocation.as_json:
-        streams.write_json(report_data(outcome))
+        streams.write_json(report_data(outcome, plain))
     elif outcome.answers:
-        streams.write_line("\n".join(report_lines(outcome)))
+        streams.write_line("\n".join(report_lines(outcome, plain)))
     if page is not None and outcome.answers:
         from satchel.evaluation.report import report_page
 
@@ -283,9 +290,9 @@ def eval_command(
     return interrupt.exit_code or (0 if outcome.answers else NOTHING_FOUND)
 
 
-def report_lines(outcome: EvaluationResult) -> list[str]:
-    """Return the report as text: what was asked, and the table."""
-    from satchel.evaluation.report import day, left_out_text, measures, named_share
+def report_lines(outcome: EvaluationResult, plain: EvaluationResult | None = None) -> list[str]:
+    """Return the report as text: what was asked, the table, and what a reranker adds to the `plain` run without it."""
+    from satchel.evaluation.report import day, gains, left_out_text, measures, named_share
 
     answers, fixes = outcome.answers, outcome.fixes
     rows = [
@@ -301,6 +308,10 @@ def report_lines(outcome: EvaluationResult) -> list[str]:
         f"{named_share(fixes):.0%} of the messages name a changed file: people's questions are harder",
         "",
         *plain_lines(columns, rows),
+        *(
+            f"{row.meaning}: {row.value.mean:+.3f} ({row.value.low:+.3f} to {row.value.high:+.3f})"
+            for row in (gains(outcome, plain) if plain is not None else ())
+        ),
     ]
 
 
