@@ -67,33 +67,37 @@ def _memory(form: str, content: object, identity: object = "", **fields: Any) ->
     """Yield a memory as lines of an export, without a date if it has none, in parts if it is too long for one."""
     text = content.strip() if isinstance(content, str) else ""
     given = {name: value for name, value in fields.items() if value not in (None, "", [])}
-    is_dated = "created_at" in given
-    digest = blake2b(f"{identity}\n{'' if identity and is_dated else text}".encode(), digest_size=8).hexdigest()
+    named = f"{identity}\n" if identity and "created_at" in given else f"{identity}\n{text}"
+    digest = blake2b(named.encode(), digest_size=8).hexdigest()
     category = str(given.get("category", "")).strip().lower()
-    tags = [*_listed(given.get("tags")), *([category] if category and category not in _CATEGORIES else [])]
-    for number, part in enumerate(_parts(text) or [""]):
+    tags = [*_listed(given.get("tags")), "" if category in _CATEGORIES else category]
+    for number, part in enumerate(_parts(text)):
         yield {
             **given,
             "type": "memory",
             "id": f"mem_{form}_{digest}" + (f"-{number + 1}" if number else ""),
             "content": part,
             "category": _CATEGORIES.get(category, MemoryCategory.FACT.value),
-            "tags": list(dict.fromkeys(str(tag).strip()[:TAG_CHARACTERS] for tag in tags if str(tag).strip()))[
-                :MOST_TAGS
-            ],
+            "tags": _tags(tags),
             "origin": form,
         }
 
 
+def _tags(named: Iterable[str]) -> list[str]:
+    """Return tags, each once, as many and as long as are kept."""
+    stripped = (tag.strip()[:TAG_CHARACTERS] for tag in named)
+    return list(dict.fromkeys(filter(None, stripped)))[:MOST_TAGS]
+
+
 def _parts(text: str) -> list[str]:
-    """Return a text in parts of the largest length of a memory, cut between paragraphs or lines where possible."""
+    """Return a text in parts of the largest length of a memory, cut at paragraphs or lines; an empty one as it is."""
     parts = []
     while len(text) > MEMORY_CHARACTERS:
         cuts = (text.rfind(mark, 1, MEMORY_CHARACTERS) for mark in ("\n\n", "\n", " "))
         cut = next((place for place in cuts if place > 0), MEMORY_CHARACTERS)
         parts.append(text[:cut].strip())
         text = text[cut:].strip()
-    return [*parts, text] if text else parts
+    return [*parts, text] if text or not parts else parts
 
 
 def _listed(value: object) -> list[str]:
@@ -133,10 +137,9 @@ def _checked(memories: Iterable[Data], form: str, what: str) -> Foreign:
 def _mem0(raw: bytes, _: FileOptions) -> Foreign:
     def memories() -> Iterator[Data]:
         for entry in _mappings(_json(raw), "results", "memories"):
-            metadata = entry.get("metadata")
-            more = metadata if isinstance(metadata, Mapping) else {}
-            listed = [str(one) for one in entry.get("categories") or ()]
-            known = next((one for one in listed if one in _CATEGORIES), None)
+            more = next(iter(_mappings([entry.get("metadata")])), {})
+            listed = _listed(entry.get("categories"))
+            known = next(iter(_CATEGORIES.keys() & {*listed[:1]}), None)
             yield from _memory(
                 "mem0", _first(entry, "memory", "text", "data"), _first(entry, "id") or "",
                 category=_first(more, "category") or known,
@@ -150,27 +153,29 @@ def _mem0(raw: bytes, _: FileOptions) -> Foreign:
 
 def _graphiti(raw: bytes, _: FileOptions) -> Foreign:
     """Read the facts (edges) of a graph and the summaries of its entities. Facts that ended say so."""
-
-    def memories() -> Iterator[Data]:
-        for edge in _mappings(data, "edges", "facts"):
-            fact, ended = _first(edge, "fact", "content"), _first(edge, "invalid_at", "expired_at")
-            times = [f"{name} {str(edge[key])[:10]}" for name, key in _VALIDITY.items() if edge.get(key)]
-            text = f"{fact} ({', '.join(times)})" if fact and times else fact
-            yield from _memory(
-                "graphiti", text, _first(edge, "uuid") or "", category="fact",
-                tags=[_first(edge, "name"), "ended"] if ended else [_first(edge, "name") or ""],
-                created_at=_first(edge, "created_at", "valid_at"),
-            )  # fmt: skip
-        for node in _mappings(data, "nodes", "entities") if isinstance(data, Mapping) else ():
-            if node.get("summary"):
-                text = f"{node.get('name', '')}: {node['summary']}"
-                identity, created = _first(node, "uuid") or "", _first(node, "created_at")
-                yield from _memory("graphiti", text, identity, category="context", created_at=created)
-
     data = _json(raw)
     episodes = len(_mappings(data, "episodes")) if isinstance(data, Mapping) else 0
     passed_over = {"episodes, whose facts are there": episodes} if episodes else {}
-    return _checked(memories(), "graphiti", "facts")._replace(passed_over=passed_over)
+    return _checked((*_facts(data), *_summaries(data)), "graphiti", "facts")._replace(passed_over=passed_over)
+
+
+def _facts(data: object) -> Iterator[Data]:
+    for edge in _mappings(data, "edges", "facts"):
+        times = [f"{name} {str(edge[key])[:10]}" for name, key in _VALIDITY.items() if edge.get(key)]
+        shown = f" ({', '.join(times)})" if times else ""
+        text = f"{_first(edge, 'fact', 'content') or ''}{shown}"
+        ended = "ended" if _first(edge, "invalid_at", "expired_at") else ""
+        created = _first(edge, "created_at", "valid_at")
+        tags = [_first(edge, "name") or "", ended]
+        yield from _memory("graphiti", text, _first(edge, "uuid") or "", tags=tags, created_at=created)
+
+
+def _summaries(data: object) -> Iterator[Data]:
+    for node in _mappings(data, "nodes", "entities") if isinstance(data, Mapping) else ():
+        if node.get("summary"):
+            text = f"{node.get('name', '')}: {node['summary']}"
+            identity, created = _first(node, "uuid") or "", _first(node, "created_at")
+            yield from _memory("graphiti", text, identity, category="context", created_at=created)
 
 
 _VALIDITY = {"from": "valid_at", "until": "invalid_at"}
@@ -329,17 +334,26 @@ def _csv(raw: bytes, options: FileOptions) -> Foreign:
     sample = text[:4_096]
     delimiter = max(",;\t", key=sample.split("\n", 1)[0].count)
     table = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
-    names = {name.strip().lower(): name for name in table.fieldnames or () if name}
-    columns = {field: names.get(options.columns.get(field, field).strip().lower()) for field in COLUMNS}
-    missing = [f"{field}={name}" for field, name in options.columns.items() if not columns.get(field)]
-    if missing or columns["content"] is None:
-        wrong = ", ".join(missing) or "content"
-        raise UsageError(f"no column for {wrong}: the file has {', '.join(names.values())}; map them with content=NAME")
+    columns = _columns(table.fieldnames or (), options.columns)
     memories: list[Data] = []
     for entry in table:
-        given = {field: entry.get(name) for field, name in columns.items() if name is not None}
+        given = {field: entry.get(name) for field, name in columns.items()}
         memories += _memory("csv", given.pop("content"), given.pop("id", None) or "", **_numbers(given))
     return _checked(memories, "csv", "lines")
+
+
+def _columns(present: Iterable[str], mapped: Mapping[str, str]) -> dict[str, str]:
+    """Return the column of each field that has one. Raises UsageError without one for the text or a mapped field."""
+    names = {name.strip().lower(): name for name in present if name}
+    wanted = {field: mapped.get(field, field).strip() for field in COLUMNS}
+    columns = {field: names[name.lower()] for field, name in wanted.items() if name.lower() in names}
+    missing = [f"{field}={wanted[field]}" for field in ("content", *mapped) if field not in columns]
+    if missing:
+        raise UsageError(
+            f"no column for {', '.join(dict.fromkeys(missing))}: the file has {', '.join(names.values())}; "
+            "map them with content=NAME"
+        )
+    return columns
 
 
 def _numbers(given: Mapping[str, Any]) -> dict[str, Any]:
