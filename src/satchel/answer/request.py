@@ -307,7 +307,7 @@ class AssembleRequest:
             name="include",
             setting="context_include",
             adds=True,
-            dump=lambda pins: [str(pin) for pin in pins],
+            dump=lambda pins: [sanitize.text(str(pin)) for pin in pins],
             load=_parse_pins,
         ),
     )

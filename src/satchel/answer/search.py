@@ -259,6 +259,8 @@ def _section_search(
     votes = Votes(query, bench.store)
     candidates = candidate_count(request.max_tokens)
     off = silent(request.searches)
+    # What a change or a definition concerns is found by relations, not by meaning.
+    worded = query if impact is None else None
 
     def search(section: PlannedSection) -> SearchResult:
         store = bench.store_of(section.kind)
@@ -273,7 +275,7 @@ def _section_search(
         ask = partial(
             search_kind, store, section.kind, candidates=candidates, silent=off, filters=filters,
             least_share=LEAST_PROSE if has_floor else 0.0,
-            likeness=scores(store, section.kind, meaning), now=request.now,
+            likeness=scores(store, section.kind, meaning, worded), now=request.now,
         )  # fmt: skip
         result = ask(analyse(section.question)) if section.question else ask(query, votes=votes)
         if request.change is not None and section.kind in MEMORY_KINDS:
@@ -313,7 +315,7 @@ def kind_search(bench: Workbench, query: Query, **options: Any) -> Callable[[Kin
 
     def search(kind: Kind) -> SearchResult:
         store = bench.store_of(kind)
-        return search_kind(store, kind, query, likeness=scores(store, kind, meaning), **options)
+        return search_kind(store, kind, query, likeness=scores(store, kind, meaning, query), **options)
 
     return search
 

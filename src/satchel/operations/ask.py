@@ -156,9 +156,8 @@ def _context_query(call: OperationCall) -> Answered:
     staged, question = arguments.get("staged", False), arguments.get("question", "")
     since = arguments.get("diff") or (HEAD if staged else None)
     is_asked = bool(question.strip()) or since is None
-    is_only_included = not question.strip() and since is None and bool(arguments.get("include"))
     options = call.chosen([one.name for one in _REQUEST]) | entity_options(arguments.get("types", ()))
-    is_packed = since is not None or options.get("fill") or "view" in options or is_only_included
+    is_packed = not (since is None and question.strip()) or options.keys() & {"fill", "view"}
     options.setdefault("purpose", READ if is_packed else FIND)
     request = engine.request(question if is_asked else UNASKED, **options)
     notes = call.refreshed(call.workspaces)

@@ -61,6 +61,7 @@ from satchel.types import (
     Kind,
     Location,
     Outline,
+    Part,
     Range,
     Role,
     ScoredSpan,
@@ -238,11 +239,10 @@ def _shortened_texts(body: str, language: str, most: float, request: AssembleReq
 
 
 def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, place: EntityPlace, language: str) -> Hit:
-    part = place.part
-    title = entity.qualified_name or (part.name if part is not None and part.name else entity.name)
+    part = place.part or Part(Role.TEXT, "", 0, 0)
+    title = entity.qualified_name or part.name or entity.name
     if location is not None and entity.type in WHOLE_FILES:
         title = location.path
-    role = _ROLES.get(entity.type, part.role if part is not None else Role.TEXT)
     if location is None and place.freshness is Freshness.STALE:
         title = f"{title} (as given, not as in {entity.path})"
     is_shown_anyway = location is None and not entity.content.strip()  # as the text of the record
@@ -253,16 +253,19 @@ def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, place
         "type": entity.type or kind.value,
         "language": language,
         "name": entity.name,
-        "summary": part.summary if part is not None else "",
-        **({"given_qualified_name": entity.given_name} if entity.given_name else {}),
-        **({"given_summary": summary} if summary else {}),
-        **({"freshness": place.freshness} if place.freshness is not None else {}),
-        **({"sources": list(entity.sources)} if entity.sources else {}),
-        **({"twins": list(entity.twins)} if entity.twins else {}),
+        "summary": part.summary,
     }
-    signature = part.signature if part is not None else ""
+    given = {
+        "given_qualified_name": entity.given_name,
+        "given_summary": summary,
+        "freshness": place.freshness,
+        "sources": list(entity.sources),
+        "twins": list(entity.twins),
+    }
+    fields |= {name: value for name, value in given.items() if value}
+    role = _ROLES.get(entity.type, part.role)
     origin = GIVEN_ORIGIN if location is None else ""
-    chunk = Chunk(entity.id, kind, title, "", location, role, signature, fields=fields, origin=origin)
+    chunk = Chunk(entity.id, kind, title, "", location, role, part.signature, fields=fields, origin=origin)
     span = ScoredSpan(place.start, place.end, -RANK_STEP * rank)
     return Hit(
         chunk, entity.score, span.value, (span,), (Signal("given", entity.score, 1.0), *entity.signals), 1 / (1 + rank)
