@@ -248,15 +248,12 @@ def vector_state(vectors: VectorReport, embedder: str | None) -> Json:
     return {"embedder": embedder, "kinds": kinds, "failure": problem}
 
 
-LINE_CHARACTERS = 100
-"""Characters of a text on a line of a list."""
-
 NO_GUIDE = "nothing guides this: there is no context.yaml and no instruction file that applies, and nothing was asked"
 
 
 def line(text: str) -> str:
     """Return a stored text on one line of a list."""
-    return clean_field(safe(text), LINE_CHARACTERS)
+    return clean_field(safe(text), 100)  # characters of a text on a line of a list
 
 
 def hit_line(hit: Hit) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel.codec import many
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 Row = TypeVar("Row")
 
 DEFAULT_ROWS = 20
-DEFAULT_MATCHES = 10
-"""Default number of rows of a list, and of matches of a question."""
+"""Default number of rows of a list."""
 
 STORE, FORGET, RESTORE, LIST, SHARE, REVIEW = "store", "forget", "restore", "list", "share", "review"
 ACCEPT, REJECT = "accept", "reject"
@@ -132,7 +132,7 @@ def _forgotten(call: OperationCall) -> Answered:
     """Forget records by id; by origin or question only list them, until the caller confirms."""
     arguments, memory = call.arguments, call.engine.memory
     for_good = arguments.get("for_good", False)
-    if sum(name in arguments for name in ("ids", "origin", "question")) != 1:
+    if len({"ids", "origin", "question"} & arguments.keys()) != 1:
         raise UsageError("say what to forget: ids, origin or question, one of them", "origin", "question")
     is_agreed = "ids" in arguments or arguments.get("confirm", False)
     if "ids" in arguments:
@@ -200,15 +200,8 @@ def _memories(call: OperationCall) -> Answered:
     arguments, memories = call.arguments, call.engine.memories
     if arguments.get("forgotten", False):
         return _trash(call)
-    nothing = "nothing that is remembered here matches"
     if "question" in arguments:
-        unwanted = [name for name in ("provenance", "origin", "superseded") if name in arguments]
-        if unwanted:
-            raise UsageError(f"{unwanted[0]} says nothing to a question: leave one of the two out", unwanted[0])
-        limit = arguments.get("limit", DEFAULT_MATCHES)
-        matches = memories.search(arguments["question"], limit=limit, **call.chosen(_OF_SEARCH))
-        lines = [memory_line(row.memory, f"{row.score:.2f}") for row in matches]
-        return Answered("\n".join(lines), json.MATCHES.data(matches), () if matches else (nothing,))
+        return _matches(call, arguments["question"])
     limit, tags = arguments.get("limit", DEFAULT_ROWS), arguments.get("tags", [])
     least, until = arguments.get("min_importance", 0.0), arguments.get("until")
     every = [
@@ -216,7 +209,20 @@ def _memories(call: OperationCall) -> Answered:
         if set(tags) <= set(row.tags) and row.importance >= least and (until is None or row.created < until)
     ]  # fmt: skip
     rows, left = _first(every, limit, call.caller.spelling)
-    return Answered("\n".join(map(memory_line, rows)), json.MEMORIES.data(rows), left if rows else (nothing,))
+    return Answered("\n".join(map(memory_line, rows)), json.MEMORIES.data(rows), left if rows else (_NO_MEMORY,))
+
+
+_NO_MEMORY = "nothing that is remembered here matches"
+
+
+def _matches(call: OperationCall, question: str) -> Answered:
+    unwanted = [name for name in ("provenance", "origin", "superseded") if name in call.arguments]
+    if unwanted:
+        raise UsageError(f"{unwanted[0]} says nothing to a question: leave one of the two out", unwanted[0])
+    limit = call.arguments.get("limit", 10)  # default number of matches of a question
+    matches = call.engine.memories.search(question, limit=limit, **call.chosen(_OF_SEARCH))
+    lines = [memory_line(row.memory, f"{row.score:.2f}") for row in matches]
+    return Answered("\n".join(lines), json.MATCHES.data(matches), () if matches else (_NO_MEMORY,))
 
 
 def _first(rows: list[Row], limit: int, spelling: Spelling) -> tuple[list[Row], tuple[str, ...]]:
@@ -230,8 +236,7 @@ def _first(rows: list[Row], limit: int, spelling: Spelling) -> tuple[list[Row], 
 def _experience(call: OperationCall) -> Answered:
     arguments, journal = call.arguments, call.engine.experiences
     action = _check_action(arguments, EXPERIENCE_ACTIONS)
-    missing = [name for name in NEEDED.get(action, ()) if name not in arguments]
-    if missing:
+    if missing := [*filterfalse(arguments.__contains__, NEEDED.get(action, ()))]:
         raise UsageError(f"{action} needs {', '.join(missing)}")
     # The field of an experience is named `action`, which is the name of the command here.
     values = {"action" if name == "action_taken" else name: arguments[name] for name in arguments if name != "action"}
@@ -243,11 +248,11 @@ def _experience(call: OperationCall) -> Answered:
     if action == START:
         started = journal.start(**values)
         return _changed(started.experience, _orphans(started.orphans, call.caller.spelling))
-    if action == NOTE:
-        return _changed(journal.note(values.pop("note"), **values))
-    if action == CORRECT:
-        return _changed(journal.correct(values.pop("id"), **values))
-    return _changed(journal.update(**values) if action == UPDATE else journal.resolve(**values))
+    changes: Mapping[str, Callable[..., Experience]] = {
+        UPDATE: journal.update, NOTE: journal.note, CORRECT: journal.correct, RESOLVE: journal.resolve,
+    }  # fmt: skip
+    first = {NOTE: "note", CORRECT: "id"}.get(action)
+    return _changed(changes[action](*([values.pop(first)] if first else ()), **values))
 
 
 def _changed(experience: Experience, notes: tuple[str, ...] = ()) -> Answered:
@@ -317,13 +322,13 @@ REMEMBER = Operation(
     (
         # To share is for a person to decide: no list offers it to agents.
         text("action", "What to do.", (STORE, FORGET, RESTORE, LIST, REVIEW), is_required=True),
-        text("text", "store: one fact, in a sentence or a few; review: accept it in these words."),
+        text("text", "One fact, in a sentence or a few."),
         _CATEGORY,
         Parameter("importance", Shape.NUMBER, "How important it is (0.5).", least=0, most=1),
         _TAGS,
         Parameter("everywhere", Shape.SWITCH, "store: for every repository, not only this one.", default=False),
         text("supersedes", "store: id of the memory, or value, that this replaces."),
-        Parameter("ids", Shape.TEXTS, "forget, restore, review: ids of any of these."),
+        Parameter("ids", Shape.TEXTS, "Ids of any of these."),
         text("verdict", "review: what becomes of `ids`; without it the candidates are listed.", (ACCEPT, REJECT)),
         _VISIBILITY,
         _QUESTION,

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 MOST_CHARACTERS = 64_000
 """Maximum characters of front matter; a written one has a thousand."""
 
-MOST_DEPTH = 8
-
 _FENCE = "---"
 _ENDS = frozenset({"---", "..."})
 
@@ -92,7 +90,7 @@ def _load(text: str) -> Any:
         loader.dispose()
 
 
-def _plain(value: Any, depth: int = MOST_DEPTH) -> Any:
+def _plain(value: Any, depth: int = 8) -> Any:
     """Return a value of YAML as one of JSON: a date is `2026-05-01`; a value nested too deep is text."""
     if value is None or isinstance(value, bool | int | float | str):
         return value

@@ -45,12 +45,6 @@ MEMORY_LIMIT = 2 << 30
 parts, so that large ones need no more."""
 
 _LOOK_SECONDS = 0.1  # between two checks of `should_stop`
-_CHUNK = 1 << 16  # bytes; the size of a pipe
-_SMALL = 1 << 20  # bytes; HEAD, gitdir and commondir hold one path or id, and 1 MB of config is 20,000 lines
-_PACKED_REFS_LIMIT = 1 << 28  # bytes; 250 MB are over three million refs
-_SHALLOW_LIMIT = 1 << 26  # bytes; 41 for each cut-off commit
-_SYMBOLIC_DEPTH = 5  # the limit of git itself for refs that point to refs
-_STDERR_LIMIT = 2_000  # bytes of the standard error of git that are read for a message
 _MOST_EXAMINED = 200_000  # entries of `.git` looked at before git runs, in 0.2 s; a fresh clone has about a hundred
 _NOT_OPENED = frozenset({"hooks", "logs", "modules", "worktrees", "lfs", "annex"})  # folders that no command here reads
 _CONFIGS = ("config", "config.worktree")
@@ -227,7 +221,7 @@ def other_work_trees(repository: Repository) -> list[Path]:
 def shallow_boundary(repository: Repository) -> frozenset[str]:
     """Return the commits at which a shallow history was cut: without parents, their changes are unknown."""
     try:
-        file = read_bytes(repository.common_dir, "shallow", limit=_SHALLOW_LIMIT)
+        file = read_bytes(repository.common_dir, "shallow", limit=1 << 26)  # bytes; 41 for each cut-off commit
     except Skipped:
         return frozenset()
     return frozenset(file.raw.decode("ascii", "replace").split())
@@ -242,7 +236,7 @@ def head(repository: Repository) -> str | None:
     if repository.refusal:
         raise GitError(repository.refusal)
     name = "HEAD"
-    for _ in range(_SYMBOLIC_DEPTH):
+    for _ in range(5):  # the limit of git itself for refs that point to refs
         text = _loose_ref(repository, name)
         if text is None:
             packed = _packed_ref(repository, name)
@@ -405,7 +399,7 @@ def _read(output: IO[bytes], timeout: float, name: str, should_stop: Callable[[]
                 return None
             if monotonic() >= deadline:
                 raise _silent(name, timeout)
-    return os.read(output.fileno(), _CHUNK)
+    return os.read(output.fileno(), 1 << 16)  # bytes; the size of a pipe, so one read empties it
 
 
 def _limit_memory(process: int) -> None:
@@ -436,7 +430,8 @@ def _silent(name: str, timeout: float) -> GitError:
 
 def _complaint(name: str, code: int, complaints: IO[bytes]) -> str:
     complaints.seek(0)
-    lines = complaints.read(_STDERR_LIMIT).decode("utf-8", "replace").strip().splitlines()
+    # bytes of the standard error of git that are read for a message
+    lines = complaints.read(2_000).decode("utf-8", "replace").strip().splitlines()
     fatal = [line for line in lines if line.startswith(("fatal: ", "error: "))]
     message = escape_name((fatal or lines or ["no message"])[0].strip())
     return f"git {name} ended with exit code {code}: {message}"
@@ -480,7 +475,8 @@ def _is_partial(common_dir: Path) -> bool:
 def _small_text(folder: Path, name: str) -> str | None:
     """Return a file of the repository as text, or None. Pipes, links and huge files are not read."""
     try:
-        return os.fsdecode(read_bytes(folder, name, limit=_SMALL).raw)
+        # bytes; HEAD, gitdir and commondir hold one path or id, and 1 MB of config is 20,000 lines
+        return os.fsdecode(read_bytes(folder, name, limit=1 << 20).raw)
     except Skipped:
         return None
 
@@ -496,7 +492,8 @@ def _loose_ref(repository: Repository, name: str) -> str | None:
 
 def _packed_ref(repository: Repository, name: str) -> str | None:
     try:
-        file = read_bytes(repository.common_dir, "packed-refs", limit=_PACKED_REFS_LIMIT)
+        # bytes; 250 MB are over three million refs
+        file = read_bytes(repository.common_dir, "packed-refs", limit=1 << 28)
     except Skipped:
         return None
     line = re.search(rb"^([0-9a-f]{40}(?:[0-9a-f]{24})?) " + re.escape(os.fsencode(name)) + rb"$", file.raw, re.M)

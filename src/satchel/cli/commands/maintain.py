@@ -45,16 +45,16 @@ def index_command(invocation: Invocation, path: str, *, vectors: bool, publish: 
         commit = satchel.team.begin_publishing(interrupt.requested) if publish else ""
         with watch(quiet=quiet, color=invocation.color) as progress:
             done = satchel.index(progress=progress, should_stop=interrupt.requested)
-            wants_vectors = vectors and not interrupt.requested()
-            filled = satchel.embed(progress=progress, should_stop=interrupt.requested) if wants_vectors else None
+            filled = None
+            if vectors and not interrupt.requested():
+                filled = satchel.embed(progress=progress, should_stop=interrupt.requested)
         if invocation.as_json:
             streams.write_json({**REPORT.data(done), "vectors": vector_data(filled)})
         elif not quiet:
             streams.say(summary(done) + vector_summary(filled) + (f"; published {commit[:12]}" if commit else ""))
-        if not quiet:
-            failures = (filled.failure,) if filled is not None and filled.failure is not None else ()
-            for failure in (*done.notes, *failures):
-                streams.failure(failure, color=invocation.color)
+        failures = [*done.notes, filled.failure if filled is not None else None]
+        for failure in filter(None, () if quiet else failures):
+            streams.failure(failure, color=invocation.color)
     return interrupt.exit_code or (PARTLY_DONE if done.errors else 0)
 
 
