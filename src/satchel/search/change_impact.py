@@ -36,7 +36,7 @@ from satchel.sources.code.languages import language_of
 from satchel.sources.roles import is_secondary
 from satchel.store.protocol import Store
 from satchel.store.records import StoredChunk
-from satchel.types import EdgeType, Hit, Kind, ScoredSpan, Signal
+from satchel.types import EdgeType, Hit, Kind, Range, ScoredSpan, Signal
 
 COMMIT = 0.6
 """Nearness of a commit that touched all changed files."""

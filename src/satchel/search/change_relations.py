@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.search.chunks import chunks_of
 from satchel.search.strength import relevance_of
+from satchel.sources.roles import is_secondary
 from satchel.store.records import StoredChunk
 from satchel.text import pattern
 from satchel.types import Hit, Role, ScoredSpan, Signal
@@ -46,6 +47,9 @@ last is for prose and commits beside calls and uses."""
 
 MOST_RELATED = 80
 """Most chunks found by relation that the packer gets, the nearest first."""
+
+MOST_TOLD = 5
+"""Changed definitions whose calls are searched in the text, too."""
 
 MOST_OF_A_KIND = 12
 """Most tests, and most chunks of production code of one nearness, that are shown around a change."""
@@ -116,7 +120,7 @@ _NAMES = pattern(
 )
 _CALLEES = pattern(r"\bcallees?\b|\bwhat\s(?:does|do|is)\b.{1,60}\bcall(?:ed by)?\b", re.IGNORECASE)
 _PLAIN_BEFORE = pattern(
-    rf"(?:\b(?:calls?|uses?|using|of|to|{_ACTS})\s+(?:the\s+)?(?:function|method|class|type|struct)?\s*)$"
+    rf"(?:\b(?:calls?|uses?|using|of|to|gives?|giving|{_ACTS})\s+(?:the\s+)?(?:function|method|class|type|struct)?\s*)$"
     rf"|\b(?:function|method|class|type|struct)\s+$|\b(?:is|are)\s+$",
     re.IGNORECASE,
 )
@@ -242,7 +246,9 @@ def impact_of_definitions(
         if target.row in own and own[target.row].weight == CHANGED:
             dependents.uses(target, min(most, FURTHER_FILES), imports=False)
             dependents.callees(target, CALLEE)
-    return Impact(_capped(dependents.rows, relations), tuple(callers))
+    told = [(target, found) for target, found in callers if not is_secondary(target.path)][:MOST_TOLD]
+    unresolved = {target: relations.unresolved(target, found.sites, FURTHER_FILES) for target, found in told}
+    return Impact(_capped(dependents.rows, relations), tuple(callers), unresolved=unresolved)
 
 
 def _capped(rows: Mapping[int, Related], relations: Relations) -> dict[int, Related]:
