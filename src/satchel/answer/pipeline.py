@@ -56,7 +56,9 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
     sections = with_pins(_best_entities(sections, request), pinned, request.weights, request.limit)
     impacts, strength = searched.impacts, searched.strength
     is_sure = any(impact.is_sure for _, impact in impacts)
-    listing = [row for prefix, impact in impacts if impact.is_question for row in impact.listing(prefix)]
+    listing = [row for prefix, impact in impacts for row in impact.listing(prefix)]
+    if request.change is not None:  # whose calls are shown, so that only what could not be told is listed
+        listing = [{**row, "files": (), "calls": 0} for row in listing if row["unresolved"]]
     policy = fill_policy(
         request,
         searched.missing_words,
