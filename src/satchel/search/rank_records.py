@@ -28,6 +28,7 @@ import numpy as np
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray, Occurrences
 from satchel.search.chunks import chunk_of, identity_of, stored_rows
+from satchel.search.contradictions import newest_first
 from satchel.search.dense import Likeness, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
 from satchel.search.query import Query
@@ -57,6 +58,9 @@ _ASIDE = {"routine": 0.3, "no cause": 0.2}
 
 HALF_LIFE_SECONDS = 30.0 * DAY_SECONDS
 """The half-life of recency, the same as for nodes of a graph: 0.5 after 30 days, 0.25 after 60."""
+
+MOST_COMPARED = 20
+"""Memories of an answer, the best ones, among which a newer one is placed before what it contradicts."""
 
 _TIERS = {str(tier): weight for tier, weight in TIER_WEIGHTS.items()}
 
@@ -174,6 +178,10 @@ def search_records(
     placed = zip(hits, places_of([hit.score for hit in hits]), strict=True)
     shares = ((hit, hit.relevance / max(strength, 1e-12), place) for hit, place in placed)
     rated = tuple([hit._replace(relevance=relevance_of(strength, share, place)) for hit, share, place in shares])
+    if kind is Kind.MEMORY and len(rated) > 1:
+        compared = rated[:MOST_COMPARED]
+        texts = store.texts([hit.chunk.document for hit in compared])
+        rated = (*newest_first(compared, lambda document: texts.get(document, "")), *rated[MOST_COMPARED:])
     return SearchResult(rated, covered, lexicon.chunk_count, strength, strength)
 
 
