@@ -20,7 +20,7 @@ SOURCES := $(shell find src/satchel -name '*.py' -o -name '*.scm')
 INTEGRATIONS := langchain-satchel llama-index-retrievers-satchel satchel-haystack
 INTEGRATIONS_INSTALLED := $(INTEGRATIONS:%=.venv-adapters-%/.installed)
 
-.PHONY: help demo check check-adapters format lint types base test bench fuzz ranker bundle docs clean
+.PHONY: help demo check check-adapters format lint types base test bench fuzz bundle docs release-check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -77,21 +77,18 @@ bench: $(INSTALLED) ## the benchmarks whose data is here; says what it leaves ou
 	$(BIN)/python $(PIP_INSTALL) --requirement benchmarks/requirements.txt
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/bench.sh
 
-RANKER := ../build/ranker
-ranker: $(INSTALLED) ## train the table of the ranker from scratch: REPOS=DIR has the repositories, named OWNER+NAME
-	@test -d "$(REPOS)" || { echo "give REPOS=DIR: the folder of the public repositories (benchmarks/ranker/mine.py)" >&2; exit 2; }
-	$(BIN)/python $(PIP_INSTALL) --requirement benchmarks/requirements.txt
-	mkdir -p build/ranker
-	cd benchmarks && ../$(BIN)/python -m ranker.mine --repos $(abspath $(REPOS)) --out $(RANKER)/fixes.jsonl
-	cd benchmarks && ../$(BIN)/python -m ranker.extract --repos $(abspath $(REPOS)) --data $(RANKER)/fixes.jsonl --issues --out $(RANKER)/signals
-	cd benchmarks && ../$(BIN)/python -m ranker.train --data $(RANKER)/signals --table ../src/satchel/search/ranker.bin
-
-bundle: ## write satchel.mcpb, for desktop hosts that read MCP bundles
-	rm -f satchel.mcpb
-	cd bundle && zip -q -X ../satchel.mcpb manifest.json pyproject.toml server.py
+bundle: $(INSTALLED) ## write satchel.mcpb, for desktop hosts that read MCP bundles, with the package in it
+	rm -rf satchel.mcpb build/bundle
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/bundle .
+	cp bundle/* build/bundle/
+	cd build/bundle && zip -q -X ../../satchel.mcpb *
 
 docs: $(INSTALLED) ## write the generated pages: docs/cli.md and the table of docs/configuration.md
 	$(BIN)/python scripts/write_docs.py
+
+release-check: $(INSTALLED) ## build sdist and wheel, check their metadata, and use each in a new environment
+	$(BIN)/python $(PIP_INSTALL) build twine
+	sh scripts/release_check.sh $(BIN)/python
 
 clean: ## remove what make made, all environments included
 	rm -rf .venv .venv-base .venv-adapters-* build dist src/*.egg-info integrations/*/src/*.egg-info .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -51,7 +51,7 @@ NO_LINK = ' | getattr(os, "O_NOFOLLOW", 0)'
 
 GUARDS = (
     Guard("A1", FILES, 'os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)', "os.O_RDONLY"),
-    Guard("A1", GIT, "if _blocks(target):", "if False:", 1),
+    Guard("A1", GIT, "if is_blocking else", "if False else", 1),
     Guard("A2", FILES, "if error.errno in (errno.ENXIO, errno.ENODEV, errno.EOPNOTSUPP):", "if False:"),
     Guard("A3", FILES, "if error.errno in (errno.ELOOP, errno.ENOTDIR):", "if error.errno == errno.ENOTDIR:"),
     Guard("A4", FILES, f"_READ_FILE = _READ{NO_LINK}", "_READ_FILE = _READ"),
@@ -170,7 +170,7 @@ GUARDS = (
     Guard("F6", "embed/minilm.py", "except ImportError as error:", "except ZeroDivisionError as error:"),
     Guard("F8", "settings.py", "never from a repository\",\n", "never from a repository\", safe=True,\n"),
     Guard("F8", EMBED, "follow_redirects=False", "follow_redirects=True", 1),
-    Guard("G4", "mcp/conversation.py", 'if method == "initialize":', "if False:", 1),
+    Guard("G4", "mcp/stdio.py", 'if method == "initialize":', "if False:", 1),
     Guard("G10", "receipts/service.py", "if unknown:", "if False:"),
     Guard("H1", HOOK, "signal.setitimer(signal.ITIMER_REAL, max(deadline - time.monotonic(), 0.01))", "pass",
           also="the worker is killed before"),

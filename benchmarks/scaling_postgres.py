@@ -44,7 +44,7 @@ from satchel.search.searcher import search_kind
 from satchel.store.database import DatabaseStore
 from satchel.store.extract import extract
 from satchel.store.postgres import PostgresStore
-from satchel.store.postgres.schema import TABLES, columns_of
+from satchel.store.postgres.connection import TABLES, columns_of
 from satchel.store.records import NewDocument
 from satchel.store.sqlite import SqliteStore
 from satchel.store.vectors import NEAREST, NearVectors, encode

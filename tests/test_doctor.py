@@ -13,7 +13,7 @@ from satchel import doctor
 from satchel.config import Folders, load_settings
 from satchel.doctor import Check, Severity, file_system
 from satchel.embed import minilm
-from satchel.sources.code import outline
+from satchel.sources.code import languages, outline
 from satchel.sources.code.languages import GRAMMARS
 from tests import oracle
 
@@ -169,12 +169,8 @@ def test_every_grammar_finds_the_definition_in_its_sample() -> None:
     assert finding.message.startswith(f"{len(GRAMMARS)} languages")
 
 
-def test_every_grammar_has_a_sample_and_no_sample_is_left_over() -> None:
-    assert set(doctor.GRAMMAR_SAMPLES) == GRAMMARS
-
-
 def test_a_grammar_that_finds_nothing_fails_loudly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "GRAMMAR_SAMPLES", {**doctor.GRAMMAR_SAMPLES, "go": "package a\n"})
+    monkeypatch.setitem(languages.SAMPLES, "go", "package a\n")
     finding = doctor.check_grammars()
     assert finding.outcome is Severity.FAIL
     assert "go finds no definition" in finding.message
@@ -186,11 +182,6 @@ def test_a_grammar_that_does_not_load_is_named_with_its_error(monkeypatch: pytes
 
     monkeypatch.setattr(outline, "outline", broken)
     assert doctor.grammar_problem("rust") == "does not load (ImportError: no module)"
-
-
-def test_a_grammar_without_a_sample_is_not_taken_as_good(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "GRAMMAR_SAMPLES", {})
-    assert doctor.grammar_problem("rust") == "has no sample"
 
 
 def vectors(tmp_path: Path, settings: Mapping[str, Any]) -> Check:

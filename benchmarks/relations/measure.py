@@ -1,6 +1,8 @@
-"""Precision and recall of resolved calls on a hundred call sites that were judged by reading (`sites.jsonl`).
+"""Precision and recall of resolved calls on call sites that were judged by reading.
 
-    python -m benchmarks.relations.measure FOLDER [--output benchmarks/results/relations.json]
+    python -m benchmarks.relations.measure FOLDER [--sites seven_languages.jsonl] [--output benchmarks/results/...]
+
+`sites.jsonl` has 100 sites of four languages, `seven_languages.jsonl` 150 of seven.
 
 FOLDER has the clones at the commits that the sites name. A site has the definition that its call means, or null where
 that is outside of the repository. Sites were drawn by `sample.py` and judged before the resolver first ran on them.
@@ -18,10 +20,9 @@ from satchel import Satchel
 from satchel.search.resolve.code import Code, CodeDefinition
 from satchel.search.resolve.names import Names
 
-SITES = Path(__file__).parent / "sites.jsonl"
 LANGUAGES = {
-    "flask": "Python", "requests": "Python", "hono": "TypeScript", "dayjs": "JavaScript", "grpc-go": "Go",
-    "ripgrep": "Rust",
+    "flask": "Python", "requests": "Python", "pytest": "Python", "hono": "TypeScript", "dayjs": "JavaScript",
+    "grpc-go": "Go", "ripgrep": "Rust", "tokio": "Rust", "gson": "Java", "leveldb": "C++", "serilog": "C#",
 }  # fmt: skip
 
 
@@ -34,14 +35,22 @@ def linked(names: Names, site: dict[str, Any]) -> tuple[set[str], bool]:
             meant = names.meaning(file, node)
             found = [one for one in meant if isinstance(one, CodeDefinition)] if meant else names.guess(file, node)
             wanted = site.get("callee_line")
-            return {f"{one.path}::{one.qualified}" for one in found if wanted in (None, one.line)}, not meant
+            keys = {f"{one.path}::{_class(one)}" for one in found if wanted in (None, one.line)}
+            return keys, bool(found) and not meant
+    if site["callee"] is None:  # an attribute, or a declaration that a macro hides
+        return set(), False
     raise ValueError(f"no call of {site['name']} at {site['path']}:{site['line']}")
 
 
-def measured(folder: Path) -> dict[str, Any]:
+def _class(one: CodeDefinition) -> str:
+    """The qualified name of a definition; that of the class for a constructor named like it."""
+    return one.owner if one.owner.rpartition(".")[2] == one.name else one.qualified
+
+
+def measured(folder: Path, listed: str) -> dict[str, Any]:
     """The figures of all sites, by language and together, and the sites that were missed or linked wrongly."""
     sites: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for line in SITES.read_text(encoding="utf-8").splitlines():
+    for line in (Path(__file__).parent / listed).read_text(encoding="utf-8").splitlines():
         site = json.loads(line)
         sites[site["repository"]].append(site)
     counts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -78,9 +87,10 @@ def main() -> None:
     """Measure, print, and store where asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--sites", default="sites.jsonl")
     parser.add_argument("--output", type=Path)
     arguments = parser.parse_args()
-    text = json.dumps(measured(arguments.folder), indent=1) + "\n"
+    text = json.dumps(measured(arguments.folder, arguments.sites), indent=1) + "\n"
     print(text, end="")
     if arguments.output is not None:
         arguments.output.write_text(text, encoding="utf-8")

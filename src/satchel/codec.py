@@ -111,10 +111,7 @@ def maybe(field: Field) -> Field:
 
 
 def text(limit: int, *, required: bool = False, nullable: bool = False, key: str = "", label: str = "") -> Field:
-    """Return a text of at most `limit` characters, before and after cleaning.
-
-    `nullable` writes an empty text as null.
-    """
+    """Return a text of at most `limit` characters, before and after cleaning; `nullable` writes null for none."""
 
     def load_text(name: str, value: Any, clean: Clean | None) -> str:
         value = "" if value is None else value

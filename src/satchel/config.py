@@ -25,6 +25,8 @@ HOOKS_VARIABLE = "SATCHEL_HOOKS"
 LENSES_TABLE = "lenses"
 """The table of lenses in the user's file; each lens is checked when it is used."""
 
+_MAY_HIDE = ("context.limit", "context.weights.", "index.include", "index.exclude")
+
 PROJECT_LINE_DOTS = 100
 """Maximum dots in a line of that file: `tomllib` needs seconds for a key of 20,000 names; real ones have three."""
 
@@ -87,6 +89,16 @@ class LoadedSettings:
     notes: tuple[Failure, ...] = ()
     lenses: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def hiding(self) -> tuple[Failure, ...]:
+        """The note for every answer about the settings of the repository that may leave something out of it."""
+        values = {key: getattr(self.settings, attribute(key)) for key in SETTINGS if key.startswith(_MAY_HIDE)}
+        chosen = [f"{key} = {values[key]!r}" for key in values if self.origins[key] == PROJECT_FILE]
+        if not chosen:
+            return ()
+        message = f"{PROJECT_FILE} of this project decides what is shown: {clean_field('; '.join(chosen), 300)}"
+        return (Failure("config", message, "your own satchel.toml overrides it"),)
+
 
 def user_file(folders: Folders) -> Path:
     """Return the settings file of the user, which may be missing."""
@@ -105,16 +117,7 @@ def load_settings(
     and an unknown key among the overrides. Every other error becomes a note.
     """
     collected = _Collected()
-    own = user_file(folders or Folders.from_environment(environ))
-    table = dict(_user_table(own))
-    lenses = table.pop(LENSES_TABLE, {})
-    if not isinstance(lenses, dict):
-        raise ConfigError(f"{own}: {LENSES_TABLE} is {lenses!r}, but must be a table of lenses, as in [lenses.review]")
-    for key, value in _flat(table):
-        if key in SETTINGS:
-            collected.set(SETTINGS[key], value, str(own))
-        else:
-            collected.note(f"{own}: unknown setting {key}", _suggestion(key))
+    lenses = collected.read_user(user_file(folders or Folders.from_environment(environ)))
     if root is not None:
         collected.read_project(root)
     collected.read_environment(environ)
@@ -147,6 +150,19 @@ class _Collected:
 
     def note(self, message: str, hint: str = "") -> None:
         self.notes.append(Failure("config", message, hint))
+
+    def read_user(self, path: Path) -> Mapping[str, Any]:
+        """Set the values in the file of the user, and return its table of lenses. Raises ConfigError."""
+        table = dict(_user_table(path))
+        lenses = table.pop(LENSES_TABLE, {})
+        if not isinstance(lenses, dict):
+            raise ConfigError(f"{path}: {LENSES_TABLE} is {lenses!r}, but must be a table, as in [lenses.review]")
+        for key, value in _flat(table):
+            if key in SETTINGS:
+                self.set(SETTINGS[key], value, str(path))
+            else:
+                self.note(f"{path}: unknown setting {key}", _suggestion(key))
+        return lenses
 
     def read_project(self, root: Path) -> None:
         """Set the values that a repository may set, with notes about ignored ones."""
@@ -241,10 +257,7 @@ def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 
 def _from_text(setting: Setting, text: str) -> object:
-    """Return the value of an environment variable; an invalid text is returned as it is, for the later check.
-
-    A list is separated by commas, or written as in TOML where an entry contains a comma.
-    """
+    """Return the value of a variable, a list by commas or as in TOML; an invalid text as it is, to be checked."""
     if setting.type is bool:
         return _TRUTH.get(text.lower(), text)
     if setting.type is tuple:

@@ -73,10 +73,7 @@ def _twin(
 
 
 def handle_recorder(folder: Path, environ: Mapping[str, str]) -> Callable[[Context], None]:
-    """Return a function that records the handles of contexts of a folder, so that the root around it can expand them.
-
-    `folder` is absolute and without links. Its root is located once. A folder that is never indexed has no handles.
-    """
+    """Return what records handles of a `folder` (absolute, without links) in the root around it, if indexed."""
     from satchel.receipts.handles import HandleLedger, handles_of
 
     try:
@@ -218,10 +215,7 @@ class Satchel:
         at_once: bool = False,
         workspaces: Sequence[str] = (),
     ) -> list[Failure]:
-        """Bring the index, or those of `workspaces`, up to date before a question; return notes for the answer.
-
-        Nothing is done if that was just done, except `at_once`.
-        """
+        """Bring the index, or those of `workspaces`, up to date unless just done (and not `at_once`); return notes."""
         return self.opened.refresh(progress=progress, should_stop=should_stop, at_once=at_once, workspaces=workspaces)
 
     def status(self, *, should_stop: ShouldStop = never) -> Status:
@@ -276,9 +270,14 @@ class Satchel:
             refresh=refresh, workspace=workspace,
         )  # fmt: skip
 
-    def search_pattern(self, pattern: str, question: str = "", **options: Unpack[QuestionOptions]) -> Matches:
-        """Return all lines that match an expression (RE2) in the files as they are now; options as in `assemble`."""
-        return self.answers.search_pattern(pattern, question, options)
+    def search_pattern(
+        self, pattern: str = "", question: str = "", *, where: str = "", **options: Unpack[QuestionOptions]
+    ) -> Matches:
+        """Return all lines that match an expression (RE2) in the files as they are now; options as in `assemble`.
+
+        With `where` instead of a pattern: the tasks of notes that meet a condition, as in `due < today`.
+        """
+        return self.answers.search_pattern(pattern, question, options, where)
 
     def assemble(
         self,
@@ -304,10 +303,7 @@ class Satchel:
         return self.answer(request, updated() if refresh else ())
 
     def request(self, question: str, **options: Unpack[QuestionOptions]) -> AssembleRequest:
-        """Return a checked request from the settings and the options of `assemble`.
-
-        With a `change` the question may be empty: then the change itself is the question.
-        """
+        """Return a checked request of settings and options of `assemble`; with a `change` the question may be empty."""
         return self.answers.request(question, **options)
 
     def answer(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:

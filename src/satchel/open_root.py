@@ -17,7 +17,7 @@ from satchel.index.vectors import IndexVectors
 from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import load_key
 from satchel.store.database import DatabaseStore
-from satchel.store.place import LOCK_NAME, StorePlace, open_index, store_places
+from satchel.store.place import LOCK_NAME, OpenedIndex, StorePlace, open_index, store_places
 from satchel.store.protocol import FIRST_COMMIT, WORDS_VERSION, Store
 from satchel.store.sqlite import SqliteStore
 from satchel.system.git import find_repository
@@ -44,9 +44,8 @@ REFRESH_PAUSE_SECONDS = 2.0
 Answer = TypeVar("Answer")
 
 
-def first_commit_of(root: Path, index: Store) -> str:
-    """Return the first commit of the history, noted by the index; git runs only where there is no index yet."""
-    noted = index.meta(FIRST_COMMIT)
+def first_commit_of(root: Path, noted: str | None) -> str:
+    """Return the first commit of the history as an index has noted it; git runs only where none has."""
     if noted is None:
         from satchel.sources.commits import first_commit
 
@@ -66,20 +65,19 @@ class OpenRoot:
         embedder: Embedder | None = None,
         alias: str | None = None,
     ) -> None:
-        """Open the index of a root. `alias` is the name under which answers show it, by default that of its workspace.
+        """`alias` is the name under which answers show the root, by default that of its workspace.
 
-        Raises the errors of `Satchel.open`.
+        Index and memory are opened when they are used: a fault of one does not take the other along.
         """
         named = Registry(folders).at(places.root)
         self.alias, self.is_vault = alias or named.name, named.type is WorkspaceType.VAULT
         self.places, self.loaded, self.environ = places, loaded, environ
         self.key = load_key(folders.state, environ)
         self.server_place, self.memory_place = store_places(places, loaded.settings)
-        first_commit = partial(first_commit_of, places.root)
-        opened = open_index(self.server_place, loaded.settings.store_name, places.root, first_commit)
-        self.store, self.index_place, self._published = opened.store, opened.place, opened.published
+        self._opened_index: OpenedIndex | None = None
+        self._index_guard = threading.Lock()
         self.vectors = IndexVectors(
-            loaded.settings, self.index_place, self.memory_place, folders.cache, self.key, environ, embedder
+            loaded.settings, lambda: self.index_place, self.memory_place, folders.cache, self.key, environ, embedder
         )
         self._memory_store: DatabaseStore | None = None
         self._executor: Threads | None = None
@@ -89,12 +87,30 @@ class OpenRoot:
         self._notes: tuple[Failure, ...] = ()
         self._siblings: dict[Workspace, OpenRoot] = {}
 
+    @property
+    def _index(self) -> OpenedIndex:
+        with self._index_guard:
+            if self._opened_index is None:
+                root, team = self.places.root, self.settings.store_name
+                self._opened_index = open_index(
+                    self.server_place, team, root, lambda index: first_commit_of(root, index.meta(FIRST_COMMIT))
+                )
+            return self._opened_index
+
+    @property
+    def store(self) -> DatabaseStore:
+        """The index, opened or created at its first use. Raises StoreError, LockedError, ConfigError."""
+        return self._index.store
+
+    @property
+    def index_place(self) -> StorePlace:
+        """Where the index is. Raises the errors of `store`."""
+        return self._index.place
+
     def publish_to(self, place: StorePlace) -> None:
         """Index into this place from now on."""
         self.store.close()
-        self.index_place = place
-        self.vectors.use(place)
-        self.store = place.open(disposable=True)
+        self._opened_index = OpenedIndex(place.open(disposable=True), place)
 
     def siblings(self, names: Sequence[str]) -> dict[str, OpenRoot]:
         """Return the workspaces of these names, opened once and closed with this root, which may be one of them.
@@ -149,7 +165,15 @@ class OpenRoot:
     @property
     def _known_first(self) -> str:
         """The first commit; for a memory in a file only if the index has noted it."""
-        return self.first_commit if self.memory_place.url else self.store.meta(FIRST_COMMIT) or ""
+        return self.first_commit if self.memory_place.url else self._noted_first() or ""
+
+    def _noted_first(self) -> str | None:
+        """Return the first commit that the index has noted; None without an index that can be read."""
+        if self._opened_index is None and not (self.server_place.url or self.server_place.may_exist):
+            return None
+        with suppress(StoreError, LockedError):  # who asks for the memory alone needs no index
+            return self.store.meta(FIRST_COMMIT)
+        return None
 
     @property
     def workspace(self) -> str:
@@ -167,7 +191,7 @@ class OpenRoot:
     @cached_property
     def first_commit(self) -> str:
         """The first commit of the history, empty without one."""
-        return first_commit_of(self.places.root, self.store)
+        return first_commit_of(self.places.root, self._noted_first())
 
     def store_of(self, kind: Kind) -> Store:
         """Return the store of a kind: memories and experiences have a separate file."""
@@ -200,10 +224,7 @@ class OpenRoot:
         return result
 
     def memory_or_failure(self, stack: ExitStack) -> tuple[Store | None, tuple[Failure, ...]]:
-        """Return a snapshot of the memory and its notes; a file that cannot be read is a failure, and the rest answers.
-
-        The snapshot is closed with the stack.
-        """
+        """Return a snapshot of the memory, closed with the stack, and notes; one that cannot be read is a failure."""
         nothing = "the answer has nothing that was remembered"
         if self.memory_damage:
             return None, (Failure("memory", f"the memory file is damaged: {self.memory_damage}", nothing),)
@@ -272,9 +293,11 @@ class OpenRoot:
 
         options, watcher = self.build_options(), progress or Quiet()
         if self.store.revision == "0" and self.places.repository and isinstance(self.store, SqliteStore):
-            from satchel.index.siblings import build_from_sibling
+            from satchel.index.build import build_from_sibling
 
-            report = build_from_sibling(self.store, self.places.root, options, watcher, should_stop, self._published)
+            report = build_from_sibling(
+                self.store, self.places.root, options, watcher, should_stop, self._index.published
+            )
             if report is not None:
                 return report
         return build(self.store, self.places.root, options, watcher, should_stop, seen)
@@ -303,7 +326,8 @@ class OpenRoot:
         with thread_lock(self._refreshing, should_stop) as is_ours:
             if is_ours and at_once:
                 self._refreshed = -REFRESH_PAUSE_SECONDS
-            return self._refresh(progress, should_stop) if is_ours else list(self._notes)
+            notes = self._refresh(progress, should_stop) if is_ours else self._notes
+            return [*self.loaded.hiding, *notes]
 
     def _refresh(self, progress: Progress | None, should_stop: ShouldStop) -> list[Failure]:
         if time.monotonic() - self._refreshed < REFRESH_PAUSE_SECONDS and not self.lines.take_mismatches():
@@ -326,19 +350,18 @@ class OpenRoot:
         except (LockedError, StoreError, OSError) as error:
             if not is_published or self.store.damage:
                 raise
-            reason = self.store.obstacle or "writing failed"
-            if isinstance(error, LockedError):
-                reason = "another process is bringing the index up to date"  # the same bytes whoever it is
-            elif isinstance(error, ReadOnlyStoreError | UnreachableStoreError):
-                reason = str(error)
-            return [Failure("index", reason, "the answer comes from the index as it was before")]
+            return [Failure("index", self._why_unwritten(error), "the answer comes from the index as it was before")]
         return list(report.notes)
 
-    def _look(self, should_stop: ShouldStop) -> tuple[bool, bool, TreeState | None]:
-        """Return whether there is an index to answer from, whether it is up to date, and the tree beside it.
+    def _why_unwritten(self, error: Exception) -> str:
+        if isinstance(error, LockedError):
+            return "another process is bringing the index up to date"  # the same bytes whoever it is
+        if isinstance(error, ReadOnlyStoreError | UnreachableStoreError):
+            return str(error)
+        return self.store.obstacle or "writing failed"
 
-        A damaged or removed index is none. For the file of an export there is no tree.
-        """
+    def _look(self, should_stop: ShouldStop) -> tuple[bool, bool, TreeState | None]:
+        """Return whether there is a sound index, whether it is up to date, and the tree (None for an export)."""
         root = self.places.root
         try:
             self.store.settle()
@@ -391,7 +414,8 @@ class OpenRoot:
         self.vectors.close()
         if self._executor is not None:
             self._executor.shutdown()
-        self.store.close()
+        if self._opened_index is not None:
+            self._opened_index.store.close()
         if self._memory_store is not None:
             self._memory_store.close()
         for sibling in self._siblings.values():
@@ -482,15 +506,12 @@ class _Attempts:
         store = stack.enter_context(root.store.snapshot())
         memory, unread = root.memory_or_failure(stack) if self._with_memory else (None, ())
         failure = root.vectors.choice.failure if self._with_memory else None
-        notes = (*self._rebuilt.get(root, ()), *unread, *((failure,) if failure else ()))
+        notes = (*root.loaded.hiding, *self._rebuilt.get(root, ()), *unread, *((failure,) if failure else ()))
         return State(root, f"{name}/" if name else "", store, memory, notes)
 
 
 def attempts(root: OpenRoot, workspaces: Sequence[str] = ()) -> Iterable[AbstractContextManager[Sequence[State]]]:
-    """Return the tries to answer from one published state of a root, or of all these workspaces.
-
-    Each is a context manager that gives the states. The loop over them ends with the first that succeeds.
-    """
+    """Return tries (context managers with the states) to answer from published states; the first success ends them."""
     return _Attempts(root.siblings(workspaces) or {"": root}, with_memory=True)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any, cast
 
 EXACT_MARK = "="
@@ -18,36 +19,32 @@ EXACT_MARK = "="
 MAX_WORD_CHARACTERS = 80
 """Maximum length of a word: longer runs are encoded data and would only fill the vocabulary."""
 
-ANALYSIS_VERSION = "3"
+ANALYSIS_VERSION = "4"
 """Part of the version of an index and of the memory file: change it when `terms_of` gives other terms."""
 
 WORD = re.compile(r"[^\W\d][\w$]*|\$[\w$]+|\d+")
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+_UPPER, _LOWER = "A-ZÀ-ÖØ-Þ", "a-zß-öø-ÿ"  # an umlaut is a letter of its word
+_PARTS = re.compile(rf"[{_UPPER}]+(?![{_LOWER}])|[{_UPPER}]?[{_LOWER}]+|\d+|[^\W\d_{_UPPER}{_LOWER}]+")
 _BLANKED = bytes(code if code < 128 and WORD.fullmatch("a" + chr(code)) else 32 for code in range(256))
 _memo: dict[str, tuple[str, ...]] = {}
 
-_STOP_WORDS = """
-    a about above after again all also am an and any are as at be because been before being below between both but
-    by can cannot could did do does doing done down during each either else etc few for from further get gets
-    getting give given go goes got had has have having he her here hers him his how however i if in into is it its
-    itself just let like made make makes many may me might more most much must my no nor not now of off on once one
-    only or other our ours out over own please same seem seems she should show since so some still such than thank
-    thanks that the their theirs them then there these they this those through to too under until up us very via
-    want was way we well were what when where whether which while who whom why will with within without would you
-    your yours
-"""
 
-STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""Query words without meaning. Only queries drop them; their idf makes them harmless in the index."""
+def word_lists(name: str) -> dict[str, list[str]]:
+    """Return the words below each `[heading]` of a file in `satchel/words`; lines that begin with `# ` are remarks."""
+    heading, lists = "", dict[str, list[str]]()
+    for line in (Path(__file__).with_name("words") / name).read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            heading = line.strip("[]")
+            lists[heading] = []
+        elif line and not line.startswith("# "):
+            lists[heading] += line.split()
+    return lists
 
 
-_GREETINGS = """
-    afternoon alright awesome bye cheers cool excellent evening fine good goodbye great greetings hello hey hi lgtm lol
-    looks lot morning nah nice nope ok okay perfect sorry sure thx today welcome wonderful wow yeah yep yes yup
-"""
+ENGLISH = word_lists("english.txt")
+"""Lists of English words, by the heading in their file, which says what each drives."""
 
-GREETINGS = frozenset(_GREETINGS.split())
-"""Words of greetings and replies. A question that has no others asks nothing."""
+STOP_WORDS, GREETINGS, CHATTER = (frozenset(ENGLISH[heading]) for heading in ("stop words", "greetings", "chatter"))
 
 
 @cache
@@ -67,10 +64,7 @@ def _snowball() -> Callable[[str], str]:
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """Return the stem of a lower-case word by Snowball's rules for English: `caches` and `cached` meet in `cach`.
-
-    Words of one or two letters and words with digits stay as they are.
-    """
+    """Return the stem of a lower-case word by Snowball: `caches` and `cached` meet in `cach`; 1 or 2 letters stay."""
     return _snowball()(word) if len(word) > 2 and word.isalpha() else word
 
 
@@ -106,10 +100,7 @@ def words(text: str) -> list[str]:
 
 
 def runs(text: str) -> list[str]:
-    """Return the runs of word characters of a text: the words of all runs are those of the text.
-
-    A run contains several words (`3px`) or none (`$`). A plain text is cut in a third of the time of `words`.
-    """
+    """Return the runs of word characters of a text, which together have its words, in a third of the time."""
     if not text.isascii():
         return WORD.findall(text)
     return text.encode("ascii").translate(_BLANKED).decode("ascii").split()  # bytes are translated far faster

@@ -132,10 +132,7 @@ class RankTableCounter:
 
 @dataclass(frozen=True, slots=True)
 class ClaudeEstimate:
-    """An upper estimate for Claude models: the o200k count times `CLAUDE_FACTOR`, rounded up.
-
-    It was above the true count for 95 of 100 code snippets of the newest family; this is not guaranteed.
-    """
+    """An upper estimate for Claude: o200k tokens times `CLAUDE_FACTOR`, high enough for 95 of 100 code snippets."""
 
     name: str = "claude"
     exact: bool = False
@@ -178,10 +175,7 @@ TOKENIZERS: tuple[str, ...] = tuple(_COUNTERS)
 
 
 def counter(name: str = DEFAULT_TOKENIZER) -> TokenCounter:
-    """Return the counter of this name; cheap, because tables are loaded at the first count.
-
-    Raises UsageError for an unknown name.
-    """
+    """Return the counter of this name, whose tables are loaded at the first count. Raises UsageError."""
     try:
         return _COUNTERS[name]
     except KeyError:

@@ -63,6 +63,9 @@ _PLURALS = {
 CONTEXT_TYPES: Mapping[str, Kind] = {plural: kind for kind, plural in _PLURALS.items()}
 """Context type -> kind, in the order in which sections appear in a context."""
 
+SEARCHED_TYPES = tuple(name for name, kind in CONTEXT_TYPES.items() if kind is not Kind.CONTEXT)
+"""The types that answer a question. Contexts answer a situation, unless a searcher of the user has some."""
+
 
 class EdgeType(StrEnum):
     """The type of a relation between two chunks."""
@@ -128,10 +131,7 @@ class Detail(StrEnum):
 
 
 class Freshness(StrEnum):
-    """The difference between the shown text of a file and the indexed text.
-
-    Moved: the same text on other lines. Changed: another text of the same definition. Stale: text that is gone.
-    """
+    """Shown text beside the indexed one: moved (same text), changed (same definition), stale (gone)."""
 
     MOVED = "moved"
     CHANGED = "changed"
@@ -280,10 +280,7 @@ class Failure(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A shown line range of one item: its lines in the file (0, 0 for a record), its name, and the text itself.
-
-    `freshness` is None where text and lines are as indexed; a stale piece has the lines of that time.
-    """
+    """A shown line range of one item (0, 0 for a record), its name and text; `freshness` is None for indexed text."""
 
     start: int
     end: int
@@ -339,9 +336,9 @@ class ContextItem:
 class Omission(NamedTuple):
     """A candidate that is not shown: the reason, and the approximate budget (tokens) to show it, 0 where none helps.
 
-    `reason` is "budget" (no room), "value" (not worth its tokens beside the best; `fill` shows it if there is room) or
-    "limit" (its kind has all its items). `rest` are all lines that `handle` requests of a long function that is shown
-    in part, best first; it is empty for any other candidate.
+    `reason` is "budget" (no room), "value" (not worth its tokens beside the best; `fill` shows it if there is room),
+    "limit" (its kind has all its items) or "duplicate" (an item with the same text names it). `rest` are all lines
+    that `handle` requests of a long function that is shown in part, best first; it is empty for any other candidate.
     """
 
     id: str
@@ -374,10 +371,7 @@ class ShownBefore(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """The budget of one answer in tokens. `exact` is false where the tokenizer is only an estimate.
-
-    `stopped` says why nothing more is shown: "budget", "value" (not worth its tokens), "limit", or empty: nothing more.
-    """
+    """The tokens of one answer. `stopped` says why it ends: "budget", "value" (not worth it), or empty."""
 
     limit: int
     used: int

@@ -19,7 +19,7 @@ from satchel.answer import request
 from satchel.cli.application import COMMANDS, application
 from satchel.graph import request as graph_request
 from satchel.settings import Settings
-from satchel.types import CONTEXT_TYPES
+from satchel.types import SEARCHED_TYPES
 from tests.architecture.tree import ROOT, modules, repository_files
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]+)(?:#[^)]*)?\)")
@@ -29,7 +29,7 @@ FILE_NAME = re.compile(r"(?<![\w:./-])[\w./-]*\w\.(?:py|js|json|txt|bin|scm)\b")
 GONE = re.compile(r"`([^`]+)` is gone")
 REPLACED = re.compile(r"\b[Rr]eplaces\b[^.]*")
 OPTIONS_ELSEWHERE = re.compile("`(assemble|graph|premortem|brief)`")
-MAKE_COMMAND = re.compile(r"`make ([a-z]+)")
+MAKE_COMMAND = re.compile(r"`make ([a-z-]+)")
 
 
 def page(path: str) -> str:
@@ -125,9 +125,9 @@ def test_every_error_of_the_python_page_is_importable_from_the_package() -> None
 
 
 def test_pages_agree_with_the_setting_on_what_has_no_vectors() -> None:
-    assert set(CONTEXT_TYPES) - set(Settings().embed_kinds) == {"code", "commits"}
+    assert set(SEARCHED_TYPES) - set(Settings().embed_kinds) == {"code", "commits"}
     for path in ("docs/python.md", "docs/vectors.md"):
-        assert "code and commits have no vectors by default" in " ".join(page(path).lower().split()), path
+        assert "commits have no vectors by default" in " ".join(page(path).lower().split()), path
 
 
 def test_every_command_is_in_the_command_line_page() -> None:
@@ -197,7 +197,7 @@ def test_a_decision_that_a_later_one_replaces_names_it() -> None:
 
 
 def test_every_make_command_that_a_page_names_is_a_target() -> None:
-    targets = set(re.findall(r"^([a-z]+):", page("Makefile"), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", page("Makefile"), re.MULTILINE))
     pages = [path for path in repository_files() if path.endswith(".md")]
     named = {word for path in pages for word in MAKE_COMMAND.findall(page(path))}
     assert named <= targets

@@ -4,11 +4,13 @@ import io
 import json
 import os
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from satchel.cli import streams
+from satchel.errors import UsageError
 
 
 class Terminal(io.StringIO):
@@ -110,3 +112,21 @@ def test_lines_after_the_first_of_an_error_are_hints(capsys: pytest.CaptureFixtu
 def test_colour_is_in_the_label_only(capsys: pytest.CaptureFixture[str]) -> None:
     streams.error("it broke", color="always")
     assert capsys.readouterr().err == "\x1b[31m\x1b[1merror:\x1b[0m it broke\n"
+
+
+def test_the_lines_of_a_pipe_are_read_as_they_come_and_nobody_waits_for_one_that_is_silent(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(UsageError, match="nobody writes"):
+        [*streams.lines_of_pipe(str(pipe), 0.1)]
+
+    def write() -> None:
+        with pipe.open("wb") as file:
+            file.write(b'{"a": 1}\n{"b"')
+            file.flush()
+            file.write(b": 2}")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert [*streams.lines_of_pipe(str(pipe))] == [b'{"a": 1}', b'{"b": 2}']
+    writer.join()

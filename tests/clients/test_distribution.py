@@ -21,13 +21,10 @@ import satchel
 from satchel.cli.application import COMMANDS
 from satchel.cli.commands.connect import CLIENTS
 from satchel.clients import setup
-from satchel.clients.targets import SCOPES, UVX, ClientPlaces, Launch, targets
+from satchel.clients.targets import SCOPES, ClientPlaces, Launch, targets
 from satchel.operations.registry import OPERATIONS, TOOLS
 
 ROOT = Path(__file__).resolve().parents[2]
-
-LONGEST_DESCRIPTION = 100
-"""Characters that the registry of servers takes."""
 
 
 def loaded(path: str) -> Any:
@@ -35,14 +32,15 @@ def loaded(path: str) -> Any:
 
 
 def test_every_version_is_that_of_the_package() -> None:
-    server, market = loaded("server.json"), loaded(".claude-plugin/marketplace.json")
+    market = loaded(".claude-plugin/marketplace.json")
     bundle = tomllib.loads((ROOT / "bundle" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert bundle["dependencies"] == [f"satchel[mcp]=={satchel.__version__}"]
+    assert (
+        f'path = "satchel-{satchel.__version__}-py3-none-any.whl"' in (ROOT / "bundle" / "pyproject.toml").read_text()
+    )
     result = [
         bundle["version"],
         loaded("bundle/manifest.json")["version"],
-        server["version"],
-        server["packages"][0]["version"],
         market["metadata"]["version"],
         market["plugins"][0]["version"],
         loaded("plugin/.claude-plugin/plugin.json")["version"],
@@ -50,19 +48,9 @@ def test_every_version_is_that_of_the_package() -> None:
     assert set(result) == {satchel.__version__}
 
 
-def test_the_registry_entry_is_short_and_claimed_by_the_readme() -> None:
-    server = loaded("server.json")
-    assert len(server["description"]) <= LONGEST_DESCRIPTION
-    assert re.fullmatch(r"io\.github\.[A-Za-z0-9-]+/[A-Za-z0-9._-]+", server["name"])
-    assert f"<!-- mcp-name: {server['name']} -->" in (ROOT / "README.md").read_text(encoding="utf-8")
-    package = server["packages"][0]
-    assert (package["identifier"], package["transport"]) == ("satchel", {"type": "stdio"})
-    assert [argument["value"] for argument in package["packageArguments"]] == ["mcp"]
-
-
 def test_the_plugin_starts_what_set_up_would_write(tmp_path: Path) -> None:
     places = ClientPlaces(tmp_path, tmp_path, {})
-    server, hooks = targets("claude-code", "project", places, Launch(UVX), with_hooks=True)
+    server, hooks = targets("claude-code", "project", places, Launch(("satchel",)), with_hooks=True)
     assert loaded("plugin/.mcp.json") == {"mcpServers": {"satchel": server.wants[0].value}}
     expected: dict[str, Any] = {}
     for want in hooks.wants:
@@ -71,6 +59,17 @@ def test_the_plugin_starts_what_set_up_would_write(tmp_path: Path) -> None:
     file = loaded("plugin/hooks/hooks.json")
     assert file["hooks"] == expected
     assert set(file) == {"description", "hooks"}
+
+
+def test_no_file_installs_satchel_by_its_name_from_a_registry() -> None:
+    """Until a version is published, a registry may have the package of somebody else under this name."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    by_name = re.compile(r"(uvx|pipx run|--from|(uv tool|pipx|uv pip) install)\s+['\"]?satchel\b(?![/.])")
+    shipped = ("README.md", "llms", "docs/", "plugin/", "bundle/", "integrations/", ".claude-plugin/")
+    texts = {path: (ROOT / path).read_text(encoding="utf-8", errors="replace")
+             for path in listed.split("\0") if path.startswith(shipped) and (ROOT / path).is_file()}  # fmt: skip
+    assert len(texts) > 30
+    assert [path for path, text in texts.items() if by_name.search(text)] == []
 
 
 def test_the_plugin_has_the_names_that_its_host_wants() -> None:
@@ -125,31 +124,6 @@ def kinds(value: dict[str, Any], allowed: dict[str, type], required: set[str]) -
     assert required <= value.keys() <= allowed.keys(), value.keys()
     for name, content in value.items():
         assert isinstance(content, allowed[name]), name
-
-
-def test_the_registry_entry_has_the_fields_and_limits_of_its_schema() -> None:
-    """The schema of 2025-12-11, read from the repository of the registry."""
-    server = loaded("server.json")
-    assert server["$schema"].endswith("/schemas/2025-12-11/server.schema.json")
-    texts = dict.fromkeys(("$schema", "name", "title", "description", "version", "websiteUrl"), str)
-    needed = {"name", "description", "version"}
-    kinds(
-        server, {**texts, "packages": list, "remotes": list, "icons": list, "repository": dict, "_meta": dict}, needed
-    )
-    assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", server["name"])
-    assert 3 <= len(server["name"]) <= 200
-    assert 1 <= len(server["title"]) <= 100
-    for package in server["packages"]:
-        texts = dict.fromkeys(("registryType", "registryBaseUrl", "identifier", "version", "runtimeHint"), str)
-        lists = dict.fromkeys(("runtimeArguments", "packageArguments", "environmentVariables"), list)
-        kinds(
-            package, {**texts, **lists, "transport": dict}, {"registryType", "identifier", "transport", "runtimeHint"}
-        )
-        assert re.fullmatch(r"\d+\.\d+\.\d+", package["version"]), "a version, not a range"
-        assert package["transport"] == {"type": "stdio"}
-        for argument in (*package["runtimeArguments"], *package["packageArguments"]):
-            assert argument["type"] in {"named", "positional"}
-            assert argument["name"].startswith("-") if argument["type"] == "named" else argument["value"]
 
 
 def test_the_marketplace_and_the_plugin_have_the_fields_of_their_host() -> None:
@@ -213,7 +187,7 @@ def test_links_that_install_contain_what_set_up_writes(tmp_path: Path) -> None:
     places = ClientPlaces(tmp_path, tmp_path, {})
     links = {urlsplit(link).hostname: parse_qs(urlsplit(link).query) for link in re.findall(r"\((https:[^)]+)\)", text)}
     for client, host, decode in (("cursor", "cursor.com", base64.b64decode), ("vscode", "vscode.dev", str)):
-        (server,) = targets(client, "project", places, Launch(UVX), with_hooks=False)
+        (server,) = targets(client, "project", places, Launch(("satchel",)), with_hooks=False)
         assert links[host]["name"] == ["satchel"]
         assert json.loads(decode(links[host]["config"][0])) == server.wants[0].value
 

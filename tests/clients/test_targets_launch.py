@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
 
-from satchel.clients.targets import UVX, find_launch, parse_command, runs_satchel
+from satchel.clients.targets import find_launch, parse_command, runs_satchel
+from satchel.errors import UsageError
 
 
 @pytest.fixture
@@ -44,11 +46,40 @@ def test_a_shared_file_gets_the_name_where_that_finds_it(script: Path) -> None:
     assert any("--command names one that works for all" in note for note in own.notes)
 
 
-def test_a_run_without_installation_stays_one(tmp_path: Path) -> None:
+class Installed:
+    """What an environment records of the package: the address that it was installed from."""
+
+    def __init__(self, record: str | None) -> None:
+        self.record = record
+
+    def read_text(self, _name: str) -> str | None:
+        return self.record
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("file:///home/me/my%20satchel", "/home/me/my satchel"),
+        ("git+https://example.org/x", "git+https://example.org/x"),
+    ],
+)
+def test_a_run_without_installation_starts_from_where_the_package_came_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, origin: str
+) -> None:
+    monkeypatch.setattr("satchel.clients.targets.distribution", lambda _name: Installed(json.dumps({"url": url})))
     prefix = str(tmp_path / "uv" / "archive-v0" / "x1")
-    result = find_launch(is_shared=False, started_as="satchel", prefix=prefix, environ={"PATH": ""})
-    assert result.words == UVX
+    result = find_launch(is_shared=True, started_as="satchel", prefix=prefix, environ={"PATH": ""})
+    assert result.words == ("uvx", "--from", f"{origin}[mcp]", "satchel")
     assert "uvx is not found on the PATH here" in result.notes
+    assert any("--command names one that works for all" in note for note in result.notes)
+
+
+def test_a_run_by_the_bare_name_of_the_package_is_never_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("satchel.clients.targets.distribution", lambda _name: Installed(None))
+    with pytest.raises(UsageError, match="give --command"):
+        find_launch(is_shared=False, started_as="satchel", prefix=str(tmp_path / "archive-v0"), environ={"PATH": ""})
 
 
 def test_a_module_is_started_by_its_interpreter(tmp_path: Path) -> None:
@@ -57,7 +88,7 @@ def test_a_module_is_started_by_its_interpreter(tmp_path: Path) -> None:
 
 
 def test_a_command_is_split_as_a_shell_does() -> None:
-    assert parse_command("uvx --from 'satchel[mcp]' satchel").words == UVX
+    assert parse_command("uvx --from './satchel[mcp]' satchel").words == ("uvx", "--from", "./satchel[mcp]", "satchel")
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.mcp.conversation import CAPABILITIES, VERSION
 from satchel.mcp.running import Report
 from satchel.mcp.server import Handlers, Result
-from satchel.mcp.stdio import LineServer, parsed, read_lines
+from satchel.mcp.stdio import CAPABILITIES, VERSION, LineServer, parsed, read_lines
 from tests.mcp.serving import ERAS, PATIENCE_SECONDS
 
 ENVELOPE = {VERSION: ERAS[1], CAPABILITIES: {}}

@@ -119,6 +119,13 @@ TOKENS = {
     "tailscale-key": "tskey-auth-" + made(ALNUM, 16) + "-" + made(ALNUM, 32),
     "typeform-token": "tfp_" + made(WORD, 40) + "_" + made(WORD, 16),
     "xai-key": "xai-" + made(ALNUM, 80),
+    "firebase-key": "AAAA" + made(ALNUM, 7) + ":APA91b" + made(WORD, 134),
+    "asana-token": "1/" + "12" * 8 + ":" + made(HEX, 32),
+    "asana-token of two numbers": "2/" + "12" * 8 + "/" + "34" * 8 + ":" + made(HEX, 32),
+    "password-hash of a web server": "$apr1$" + made(ALNUM, 8) + "$" + made(ALNUM, 22),
+    "password-hash of bcrypt": "$2y$" + "05$" + made(ALNUM, 53),
+    "password-hash of a system": "$6$" + made(ALNUM, 16) + "$" + made(ALNUM, 86),
+    "password-hash of yescrypt": "$y$" + "j9T$" + made(ALNUM, 22) + "$" + made(ALNUM, 43),
 }
 
 
@@ -146,6 +153,40 @@ def test_there_are_at_least_forty_shapes_of_providers() -> None:
 
 
 PASSWORD = "Tr" + "0ub4dor" + "&3x"
+KEY_ID = made(HEX, 40)
+PLACES = (
+    f"mysql -u root -p{PASSWORD[:9]} shop",
+    f"mysqldump -h db.local -u app -p{PASSWORD[:9]} shop > dump.sql",
+    f"sshpass -p '{PASSWORD[:9]}' ssh ada@host",
+    f"localhost:5432:shop:app:{PASSWORD[:9]}",
+)
+
+
+@pytest.mark.parametrize("text", PLACES)
+def test_a_password_in_a_command_or_in_a_line_of_pgpass_is_replaced(text: str) -> None:
+    redacted, counts = redact(text)
+    assert counts == {"password": 1}
+    assert PASSWORD[:9] not in redacted
+    assert redacted.replace("[REDACTED:password]", PASSWORD[:9]) == text
+
+
+def test_the_id_of_a_google_key_is_replaced() -> None:
+    text = '{"private_key_id": "%s"}'
+    assert redact(text % KEY_ID)[0] == text % "[REDACTED:google-key-id]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("mysql -u root -p shop1x", "cp -p file-name1 other", "mkdir -p build/Debug1x", "docker run -p 8080:80 nginx"),
+        *("localhost:5432:postgres:postgres:postgres", "echo $1$2$3 $5$6", "sshpass -p password ssh host"),
+        *(f"digest:{made(HEX, 32)}", '"private_key_id": "abc"', "mysql -prompt"),
+    ],
+)
+def test_what_only_resembles_them_stays(text: str) -> None:
+    assert redact(text) == (text, {})
+
+
 SECRET = made(ALNUM, 32)
 HEXADECIMAL = made(HEX, 32)
 

@@ -350,7 +350,7 @@ def test_others_are_told_to_ask_the_owner_for_newer_tables(
     team: Callable[..., Satchel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     team("ada").memories.add("Deploy on Mondays")
-    from satchel.store.postgres.schema import STEPS
+    from satchel.store.postgres.connection import STEPS
 
     newer = (*STEPS, "ALTER TABLE satchel.roots ADD COLUMN more text")
     monkeypatch.setattr("satchel.store.postgres.connection.STEPS", newer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -209,3 +210,95 @@ def test_a_file_whose_writer_was_killed_in_its_first_transaction_is_not_damaged(
         shutil.copyfile(f"{path}{suffix}", f"{copy}{suffix}")
     writer.close()
     assert "readonly" not in str(connection.damage(copy))
+
+
+TABLES = ("chunks", "definitions", "edges", "texts", "segments", "postings", "skipped", "vectors")
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_memory_without_one_of_its_tables_is_named_and_its_backup_comes_back(root: Path, table: str) -> None:
+    path = memory_file(root)
+    with Satchel.open(root) as satchel:
+        state_files.replace(path.with_name(f"{path.stem}.backup-0000000001.db"), copy_of(path))
+        places = satchel.places
+    change(path, f"DROP TABLE {table}")
+    finding = check_memory(places)
+    assert finding.outcome == "fail"
+    assert f"lacks {table}" in finding.message
+    with Satchel.open(root) as satchel:
+        assert [failure.source for failure in satchel.assemble(QUESTION, types=["code", "memories"]).failures]
+        with pytest.raises(StoreError, match=r"damaged|not a store"):
+            satchel.memories.listed()
+        satchel.memory.restore()
+        assert {one.content for one in satchel.memories.listed()} == {KEPT, LOST}
+
+
+def copy_of(path: Path) -> bytes:
+    opened = apsw.Connection(str(path))
+    raw: bytes = opened.serialize("main")
+    opened.close()
+    return raw
+
+
+@pytest.mark.parametrize("table", [*TABLES, "documents"])
+def test_an_index_without_one_of_its_tables_is_built_again(root: Path, table: str) -> None:
+    with Satchel.open(root) as satchel:
+        before = satchel.assemble("what does backoff return", types=["code"])
+        path = satchel.places.index / "index.db"
+    change(path, f"DROP TABLE {table}")
+    with Satchel.open(root) as satchel:
+        after = satchel.assemble("what does backoff return", types=["code"])
+    assert [one.content for one in after.items] == [one.content for one in before.items]
+    assert "built again" in after.text
+
+
+def test_an_empty_memory_file_beside_a_backup_and_a_wrong_schema_are_not_sound(root: Path) -> None:
+    path = memory_file(root)
+    raw = path.read_bytes()
+    with Satchel.open(root) as satchel:
+        places = satchel.places
+    change(path, "PRAGMA user_version = 1")
+    assert "schema 1" in check_memory(places).message
+    assert check_memory(places).outcome == "fail"
+    path.write_bytes(b"")
+    for left in (*backups(path), path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+        left.unlink(missing_ok=True)
+    assert check_memory(places).outcome == "ok"  # as a first run leaves it
+    path.with_name(f"{path.stem}.backup-0000000001.db").write_bytes(raw)
+    assert "is empty" in check_memory(places).message
+
+
+def test_memory_commands_need_no_index(root: Path) -> None:
+    with Satchel.open(root) as satchel:
+        index = satchel.places.index / "index.db"
+        satchel.index()
+    change(index, "PRAGMA user_version = 99")
+    with Satchel.open(root) as satchel:
+        added = satchel.memories.add("The tower has a clock.").memory
+        assert len(satchel.memories.listed()) == 3
+        satchel.memory.forget(satchel.memory.find([added.id]))
+        assert len(satchel.memories.listed()) == 2
+        with pytest.raises(StoreError, match="schema 99"):
+            satchel.assemble(QUESTION)
+    index.unlink()
+    with Satchel.open(root) as satchel:
+        assert len(satchel.memories.listed()) == 2
+    assert not index.exists()
+
+
+def test_on_a_full_disk_the_room_that_was_kept_is_freed_to_forget(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reserve = memory_file(root).with_name("memory.reserve")
+    assert reserve.stat().st_size == 2 << 20
+    status = os.statvfs(root)
+    full = os.statvfs_result((*status[:3], 0, 0, *status[5:]))
+    with Satchel.open(root) as satchel, monkeypatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(1, 1, 0))
+        assert satchel.opened.memory_store.obstacle == "the disk is full"
+        (one, _) = satchel.memories.listed()
+        satchel.memory.forget(satchel.memory.find([one.id]), for_good=True)
+        assert not reserve.exists()
+        patch.setattr(os, "statvfs", lambda _: full)
+        assert len(satchel.memories.listed()) == 1
+    with Satchel.open(root) as satchel:
+        satchel.memories.add("The tower has a clock.")
+    assert reserve.exists()

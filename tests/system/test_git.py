@@ -388,7 +388,6 @@ TRAPS: dict[str, tuple[dict[str, str], Callable[[Path], None], tuple[str, ...]]]
         lambda tree: promise(tree, f"ext::{tree.parent / 'program'}"),
         PLAIN_FETCH,
     ),
-    "included": ({"include.path": "{included}"}, lambda _: None, ("status",)),
 }
 
 
@@ -396,16 +395,15 @@ TRAPS: dict[str, tuple[dict[str, str], Callable[[Path], None], tuple[str, ...]]]
 def test_a_hostile_configuration_never_runs_its_program(tree: Path, trap: str) -> None:
     settings, prepare, plain = TRAPS[trap]
     folder, marker = tree.parent, tree.parent / "marker"
-    program, hooks, included = folder / "program", folder / "hooks", folder / "included"
+    program, hooks = folder / "program", folder / "hooks"
     program.write_text(f"#!/bin/sh\n: > '{marker}'\nexit 1\n")
     program.chmod(0o755)
     hooks.mkdir()
     for hook in ("post-checkout", "post-index-change", "pre-auto-gc", "reference-transaction"):
         (hooks / hook).symlink_to(program)
-    included.write_text(f"[core]\n\tfsmonitor = {program}\n")
     prepare(tree)
     for key, value in settings.items():
-        git(tree, "config", key, value.format(program=program, hooks=hooks, included=included))
+        git(tree, "config", key, value.format(program=program, hooks=hooks))
     marker.unlink(missing_ok=True)
 
     read_everything(tree)
@@ -447,14 +445,10 @@ def test_no_setting_of_a_repository_changes_what_is_read(tree: Path, key: str, v
 OPENED = ["packed-refs", "shallow", "info/grafts", "objects/info/alternates", "refs/heads/pipe", "objects/pack/a.idx"]
 
 
-@pytest.mark.parametrize("name", [*OPENED, "linked", "included"])
+@pytest.mark.parametrize("name", [*OPENED, "linked"])
 def test_a_pipe_below_git_is_refused_at_once(tree: Path, tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / "pipe")
-    if name == "included":
-        git(tree, "config", "include.path", str(tmp_path / "nothing"))
-        config = tree / ".git" / "config"
-        config.write_text(config.read_text().replace("nothing", "pipe"))
-    elif name == "linked":
+    if name == "linked":
         (tree / ".git" / "shallow").symlink_to(tmp_path / "pipe")
     else:
         (tree / ".git" / name).parent.mkdir(parents=True, exist_ok=True)

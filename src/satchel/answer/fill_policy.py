@@ -108,6 +108,7 @@ def fill_policy(
         limit=0 if request.fill else int(min(max(request.max_tokens * share, LEAST_SHORT), request.max_tokens, most)),
         value_range=value_range(request),
         shares=shares_budget(request),
+        is_strict=not request.fill,
         call_sites=call_sites,
     )
 

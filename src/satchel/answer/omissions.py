@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from satchel.answer.candidates import Candidate, is_long_function
 from satchel.answer.fill_policy import VALUE_RANGE
 from satchel.answer.items import rest_of
-from satchel.answer.packing import BUDGET, FRAMES, VALUE, Packing
+from satchel.answer.packing import BUDGET, FRAMES, TWIN, VALUE, Packing
 from satchel.answer.render.labels import quote
 from satchel.answer.sections import MOST_OMISSIONS, Section, priority, subtract
 from satchel.answer.source_lines import COMMENT, Lines, without_blank_ends
@@ -47,7 +47,7 @@ def omissions(packing: Packing, used: int, asked: int = 0, *, is_weak: bool = Fa
 
     `budget` is an estimate: the tokens used now, plus those of this candidate and of all tried before it. It is 0 if no
     budget helps, because the kind has all its items or the candidate is not worth its tokens; of a weak answer
-    nothing is. It is always above the budget that was asked with.
+    nothing is. It is always above the budget that was asked with. Last come texts that are shown under another id.
     """
     waiting = [
         candidate
@@ -63,7 +63,14 @@ def omissions(packing: Packing, used: int, asked: int = 0, *, is_weak: bool = Fa
         needed += candidate.size + frame.range + frame.item
         budgets[candidate] = max(int(needed), asked + 1)
     rows = (omission_of(packing, section, one, budgets.get(one, 0)) for section, one in listed(packing))
-    return tuple(row._replace(reason=VALUE, budget=0) if is_weak and row.reason == BUDGET else row for row in rows)
+    shown = (row._replace(reason=VALUE, budget=0) if is_weak and row.reason == BUDGET else row for row in rows)
+    twins = islice(_twins(packing), MOST_OMISSIONS)
+    return (*shown, *(omission_of(packing, section, twin, 0) for section, twin in twins))
+
+
+def _twins(packing: Packing) -> Iterator[tuple[Section, Candidate]]:
+    for section, groups in packing.groups.items():
+        yield from ((section, twin) for group in groups.values() for _, twin in group.twins)
 
 
 class _PlaceRow(NamedTuple):
@@ -210,7 +217,7 @@ def omission_of(packing: Packing, section: Section, candidate: Candidate, budget
         source=candidate.kind.value,
         title=chunk.title,
         relevance=candidate.hit.relevance,
-        reason=packing.rejected[section][candidate],
+        reason=packing.rejected[section].get(candidate, TWIN),
         budget=budget,
         path=location.path if location is not None else "",
         start=own[0][0] if own else 0,

@@ -23,15 +23,14 @@ from itertools import count
 from typing import NamedTuple
 
 from satchel.answer.candidates import Candidate, Step
-from satchel.answer.sections import Group, Pick, Section, priority
-from satchel.answer.twins import ends_of, key_of, may_be_twins
+from satchel.answer.sections import Group, Pick, Section, ends_of, key_of, may_be_twins, priority
 from satchel.tokens import TokenCounter
 from satchel.types import Format
 
 BUDGET, LIMIT, VALUE = "budget", "limit", "value"
 """Reasons for not showing a candidate: no room, its kind has all its items, or it is not worth its tokens."""
 
-TWIN = "twin"
+TWIN = "duplicate"
 """Reason for not trying a candidate: a shown one has the same text, and lists it as another origin."""
 
 REFILLS = 2
@@ -76,7 +75,7 @@ class Inputs(NamedTuple):
     chunk gets more than `chunk_share` of that share or `chunk_tokens`, whichever is more. Without `shows_lines` a file
     costs only its places. `is_strict` leaves out candidates worth less by `clearly_less` once a better one was left out
     for lack of room. Without `merges_twins` equal texts are shown twice. Each line of a file costs `line_tokens` beside
-    its text.
+    its text, and is not cut into less than `least_cut` tokens.
     """
 
     sections: Sequence[Section]
@@ -92,6 +91,7 @@ class Inputs(NamedTuple):
     is_strict: bool = True
     merges_twins: bool = True
     line_tokens: int = 0
+    least_cut: int = LEAST_CUT
     clearly_less: float = CLEARLY_LESS
 
     def range_of(self, section: Section) -> float:
@@ -331,7 +331,7 @@ class Packing:
         # quarters.
         estimated = (room - frame) * min(scales, default=1.0)
         is_file = candidate.group in section.lines
-        if candidate.shrink is None or (is_file and self._log and room - frame < LEAST_CUT):
+        if candidate.shrink is None or (is_file and self._log and room - frame < self.inputs.least_cut):
             return None
         for step in candidate.shrink(estimated):
             tokens = self._cost(section, candidate, step, room)

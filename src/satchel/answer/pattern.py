@@ -139,9 +139,13 @@ def _defines(line: str, hit: Any, name: str) -> bool:
 
 
 def packed(
-    found: Iterable[_Group | Failure], terms: AbstractSet[str], counter: TokenCounter, max_tokens: int
+    found: Iterable[_Group | Failure],
+    terms: AbstractSet[str],
+    counter: TokenCounter,
+    max_tokens: int,
+    most_lines: int = MOST_LINES,
 ) -> Matches:
-    """Return the matches, best first, as text of at most `max_tokens`."""
+    """Return the matches, best first, as text of at most `max_tokens`, with `most_lines` of each definition."""
     every = list(found)
     groups = [one for one in every if isinstance(one, _Group)]
     failures = tuple(one for one in every if isinstance(one, Failure))
@@ -153,12 +157,12 @@ def packed(
     if not matches:
         return Matches("", 0, (), 0, 0, failures)
     least, most = 0, len(groups)  # the most groups that fit, found by halving: the text is counted whole
-    text, shown = _written(groups[:0], matches, files)
+    text, shown = _written(groups[:0], matches, files, most_lines)
     if counter.count(text) > max_tokens:
         return Matches("", 0, matches, 0, len(files), failures)
     while least < most:
         middle = (least + most + 1) // 2
-        candidate = _written(groups[:middle], matches, files)
+        candidate = _written(groups[:middle], matches, files, most_lines)
         if counter.count(candidate[0]) <= max_tokens:
             least, (text, shown) = middle, candidate
         else:
@@ -166,7 +170,9 @@ def packed(
     return Matches(text, counter.count(text), matches, shown, len(files), failures)
 
 
-def _written(groups: Sequence[_Group], matches: Sequence[Match], files: Counter[str]) -> tuple[str, int]:
+def _written(
+    groups: Sequence[_Group], matches: Sequence[Match], files: Counter[str], most_lines: int
+) -> tuple[str, int]:
     """Return the text with these groups, and how many matches it shows."""
     rows: list[str] = []
     shown: Counter[str] = Counter()
@@ -177,7 +183,7 @@ def _written(groups: Sequence[_Group], matches: Sequence[Match], files: Counter[
             before = group.path
         name = f" {plain_name(group.name)}" if group.name else ""
         rows.append(f"@@{group.span[0]}-{group.span[1]}{name}")
-        first = sorted(group.matches, key=lambda one: (not one.is_definition, one.line))[:MOST_LINES]
+        first = sorted(group.matches, key=lambda one: (not one.is_definition, one.line))[:most_lines]
         rows += [f"{one.line}\t{_shortened(one.text)}" for one in sorted(first, key=lambda one: one.line)]
         if len(group.matches) > len(first):
             rows.append(f"… {len(group.matches) - len(first)} more here")

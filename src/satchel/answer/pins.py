@@ -17,10 +17,13 @@ from satchel.answer.sections import Section
 from satchel.answer.source_lines import FileLines, Lines, Unreadable
 from satchel.errors import UsageError
 from satchel.safety.sanitize import clean_field
+from satchel.sources.roles import is_secondary
 from satchel.store.protocol import Store
 from satchel.system import files
 from satchel.types import CONTEXT_TYPES, Chunk, Detail, Failure, Hit, Kind, Location, Role, ScoredSpan, Signal
 
+Place = tuple[str, FileLines, Store]
+_KINDS = (Kind.CODE, Kind.DOC, Kind.NOTE)
 _PLACE = re.compile(r"(.+?)(?::(\d+)(?:-(\d+))?)?", re.DOTALL)
 
 
@@ -59,27 +62,26 @@ def parse_pin(text: str) -> Pin:
 
 _UNPINNED: Mapping[str, str] = {
     files.SkipReason.VANISHED: "there is no such file",
-    files.SkipReason.SPECIAL_FILE: "it is a folder or a special file: name a file in it",
+    files.SkipReason.SPECIAL_FILE: "it is a special file, or a folder without indexed files",
 }
 
 
-def find_pins(
-    pins: Iterable[Pin], places: Sequence[tuple[str, FileLines, Store]]
-) -> tuple[list[Pinned], list[Failure]]:
+def find_pins(pins: Iterable[Pin], places: Sequence[Place]) -> tuple[list[Pinned], list[Failure]]:
     """Return the candidate of each pin, in order; a pin that cannot be read is a named failure.
 
-    `places` are the workspaces, each with its name before paths (`web/`), its lines and its index.
+    `places` are the workspaces, each with its name before paths (`web/`), its lines and its index. A folder stands for
+    its indexed files.
     """
     pinned: list[Pinned] = []
     failures: list[Failure] = []
-    for pin in dict.fromkeys(pins):
-        prefix, files_of, store = next((one for one in places if pin.path.startswith(one[0])), places[0])
+    for pin in dict.fromkeys(file for one in pins for file in _files_of(one, *_place_of(one, places))):
+        prefix, files_of, store = _place_of(pin, places)
         path = pin.path.removeprefix(prefix)
         shown = files_of.read(path)
         if isinstance(shown, Unreadable):
             failures.append(_failure(pin, _UNPINNED.get(shown.reason, shown.reason)))
             continue
-        kinds = [kind for kind in (Kind.CODE, Kind.DOC, Kind.NOTE) if store.document(kind, path) is not None]
+        kinds = [kind for kind in _KINDS if store.document(kind, path) is not None]
         if not kinds:
             failures.append(_failure(pin, "it is not in the index, as ignored, hidden and excluded files are not"))
             continue
@@ -92,6 +94,19 @@ def find_pins(
         lines = replace(shown, path=pin.path) if prefix else shown
         pinned.append(Pinned(kind, _candidate(pin.path, kind, start, end, shown), lines))
     return pinned, failures
+
+
+def _place_of(pin: Pin, places: Sequence[Place]) -> Place:
+    return next((one for one in places if pin.path.startswith(one[0])), places[0])
+
+
+def _files_of(pin: Pin, prefix: str, _: FileLines, store: Store) -> Iterable[Pin]:
+    """Return the pin, or one for each indexed file of its folder: production first, then by path."""
+    path = pin.path.removeprefix(prefix)
+    folder = f"{path.rstrip('/')}/" if path.strip("./") else ""
+    inside = [key for kind in _KINDS for key in store.iterate_keys(kind) if key.startswith(folder)]
+    ordered = sorted(inside, key=lambda key: (is_secondary(key), key)) if not pin.start else []
+    return [Pin(f"{prefix}{key}") for key in ordered if not key.endswith("/")] or [pin]
 
 
 def _failure(pin: Pin, reason: str) -> Failure:

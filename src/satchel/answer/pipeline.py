@@ -13,11 +13,11 @@ from satchel.answer.inputs import sections_of
 from satchel.answer.items import counted_items
 from satchel.answer.pins import find_pins, with_pins
 from satchel.answer.plans import written_names
-from satchel.answer.render.frame import call_site_lines
+from satchel.answer.render.call_sites import call_site_lines
 from satchel.answer.request import AssembleRequest
 from satchel.answer.search import Searched, Workbench, search
 from satchel.answer.sections import Section
-from satchel.answer.write import LEAST_NAMED, Filling, Fitted, context_of, fit
+from satchel.answer.write import LEAST_NAMED, WEAK, Filling, Fitted, context_of, fit
 from satchel.search.filters import unavailable
 from satchel.tokens import counter
 from satchel.types import Context, Failure, Kind
@@ -40,7 +40,7 @@ def assemble(request: AssembleRequest, bench: Workbench) -> Context:
         "vectors": searched.vector_counts,
         "callers": [row for prefix, impact in searched.impacts for row in impact.listing(prefix)],
         "strength": round(searched.strength, 4),
-        "weak": filling.policy.is_weak,
+        "weak": filling.policy.is_weak or fitted.stopped == WEAK,
         "missing_terms": list(filling.policy.not_found),
     }
     return context_of(filling._replace(failures=(*filling.failures, *uncounted)), fitted, meta)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import cached_property, partial
+from datetime import datetime
+from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -54,9 +56,9 @@ HARMLESS_SETTINGS = frozenset({"index_workers", "index_lock_wait_s"})
 ONE_TREE = "a change is one of a single work tree: name one workspace, or leave out diff and staged"
 
 
-def check_question(question: object) -> None:
-    """Raise UsageError for a question without a word, and for one that is not a text."""
-    if not checked_text("the question", question).strip():
+def check_question(question: object, *, has_pins: bool = False) -> None:
+    """Raise UsageError for a question without a word and without pins, and for one that is not a text."""
+    if not checked_text("the question", question).strip() and not has_pins:
         raise UsageError("the question is empty: say what you look for, as in 'where are retries handled?'")
 
 
@@ -111,33 +113,41 @@ class AnswerService:
         every = [in_workspace(hit, f"{name}/" if name else "") for name, root in roots.items() for hit in hits(root)]
         return best_each({hit.chunk.id: hit for hit in every}.values(), limit)
 
-    def search_pattern(self, pattern: str, question: str, options: Mapping[str, Any]) -> Matches:
+    def search_pattern(self, pattern: str, question: str, options: Mapping[str, Any], where: str = "") -> Matches:
         """As `Satchel.search_pattern`; `options` are those of a request."""
         from satchel.answer.inputs import is_path_wanted
-        from satchel.answer.pattern import expression, groups_of, packed  # here, because few searches have a pattern
+        from satchel.answer.pattern import MOST_LINES, expression, groups_of, packed  # few searches have a pattern
+        from satchel.sources.notes import is_note
+        from satchel.sources.tasks import TaskFilter
 
-        found = expression(pattern)
         request = make_request(sanitize.text(question, self._root.settings.redact_allow), self._root.settings, options)
+        today = datetime.fromtimestamp(request.now or time.time()).astimezone().date()
+        found: Any = TaskFilter(where, today) if where else expression(pattern)
         roots = self._root.siblings(request.workspaces) or {"": self._root}
         terms = frozenset(term.term for term in analyse(request.query).terms)
 
         def groups(root: OpenRoot, prefix: str) -> list[Any]:
             root.refresh()
-            wanted = partial(is_path_wanted, request)
+
+            def wanted(path: str) -> bool:
+                return is_path_wanted(request, path) and (not where or is_note(path))
+
             return root.read(lambda store: list(groups_of(wanted, found, store, root.lines, prefix)))
 
         every = [one for name, root in roots.items() for one in groups(root, f"{name}/" if name else "")]
-        return packed(every, terms, counter(request.tokenizer), request.max_tokens)
+        most_lines = 20 if where else MOST_LINES  # a task is worth its line
+        return packed(every, terms, counter(request.tokenizer), request.max_tokens, most_lines)
 
     def request(self, question: str, **options: Any) -> AssembleRequest:
         """Return a checked request from the settings and these options, named as in `assemble`.
 
-        With a `change` the question may be empty: then the change itself is the question.
+        With a `change` the question may be empty: then the change itself is the question. With `include` it may be
+        empty, too: then the answer is what is included.
         """
         change = options.get("change")
         if change is not None and isinstance(question, str) and not question.strip():
             question = _question_of(change)
-        check_question(question)
+        check_question(question, has_pins=bool(options.get("include")))
         settings = self._root.settings
         request = make_request(sanitize.text(question, settings.redact_allow), settings, options)
         if not self._root.siblings(request.workspaces):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from satchel.answer.fill_policy import FILL, ITEM_SHARE, LEAST_SHORT, VALUE_RANGE, FillPolicy
 from satchel.answer.items import build_items, linked, shortened
 from satchel.answer.omissions import left_out, listed, omission_of, omissions, places
-from satchel.answer.packing import BUDGET, FRAMES, LIMIT, REFILLS, SMALLEST_PIECE, VALUE, Inputs, Packing
+from satchel.answer.packing import BUDGET, FRAMES, LEAST_CUT, LIMIT, REFILLS, SMALLEST_PIECE, VALUE, Inputs, Packing
 from satchel.answer.plans import Plan
 from satchel.answer.render import RenderRequest, Stop, render, render_with_usage
 from satchel.answer.render.frame import (
@@ -149,6 +149,7 @@ class Filling(NamedTuple):
             shows_lines=request.show_code,
             is_strict=policy.is_strict,
             line_tokens=NUMBER_TOKENS if request.places else 0,
+            least_cut=2 * SMALLEST_PIECE if request.fill else LEAST_CUT,
         )
 
 

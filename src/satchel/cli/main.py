@@ -37,10 +37,7 @@ def main() -> int:
 
 
 def hook_event(arguments: list[str]) -> list[str] | None:
-    """Return the arguments of `hook` for an event, None for any other command line and for help.
-
-    A host reads exit code 2 as a refusal, so an event is answered before loading any code that may end with it.
-    """
+    """Return the arguments of `hook` for an event, answered before code is loaded that may end with 2, a refusal."""
     before, arguments = _split(arguments)
     if arguments[:1] != ["hook"] or HELP.intersection(arguments) or PEOPLE.intersection(arguments[1:]):
         return None
@@ -57,10 +54,7 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _resident_code(arguments: list[str]) -> int | None:
-    """Return the exit code of a command that a resident process answered, None if none did.
-
-    Help comes faster without one, and `-` reads a question from standard input, which only this process has.
-    """
+    """Return the exit code of a command that a resident process answered; None if none did, or for help and `-`."""
     if not RESIDENT.intersection(_split(arguments)[1][:1]) or {*HELP, "-"}.intersection(arguments):
         return None
     from satchel.system import resident

@@ -7,6 +7,7 @@ itself, byte for byte; where that is not certain the connection is closed, and t
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import socket
@@ -32,12 +33,6 @@ from satchel.system.threads import Threads
 if TYPE_CHECKING:
     from satchel.engine import Satchel
 
-THREADS = 8
-"""Requests that are answered at once; one that waits too long for its turn is answered by its own process."""
-
-WAITING = 64
-"""Connections that may wait to be accepted."""
-
 MOST_BYTES = 32_000_000
 """Size limit of a request: twice that of an event."""
 
@@ -47,17 +42,15 @@ class UnfitRequestError(Exception):
 
 
 class Resident:
-    """Listens for other processes of a root while the block runs. `open_engine` is called once, on first use.
-
-    The first process of a root listens; another one takes its place when it ends.
-    """
+    """Listens for other processes of a root, or waits until the one that does ends. `open_engine` is called once."""
 
     def __init__(self, open_engine: Callable[[], Satchel], path: str = ".", root: Path | None = None) -> None:
         self._open, self._path, self._root = open_engine, path, root
         self._engine: Satchel | None = None
         self._hook_engine: Satchel | None = None
         self._guard = threading.Lock()
-        self._threads = Threads(THREADS)
+        # Requests that are answered at once; one that waits too long for its turn is answered by its own process
+        self._threads = Threads(8)
         self._ending = threading.Event()
         self._listener = threading.Thread(target=self._run, name="satchel-resident", daemon=True)
         self._address = ""
@@ -114,7 +107,13 @@ class Resident:
     def _accept(self, door: socket.socket) -> None:
         self._address = door.getsockname()
         while not self._ending.is_set():
-            connection, _ = door.accept()
+            try:
+                connection, _ = door.accept()
+            except OSError as error:  # too many open files, for one; the end closes the door
+                if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ECONNABORTED):
+                    raise
+                self._ending.wait(0.2)
+                continue
             self._threads.submit(self._answer, connection)
 
     def _answer(self, connection: socket.socket) -> None:
@@ -240,7 +239,7 @@ def _bound(path: Path) -> socket.socket | None:
     try:
         door.bind(os.fspath(path))
         path.chmod(0o600)
-        door.listen(WAITING)
+        door.listen(64)  # connections that may wait to be accepted
     except OSError:
         door.close()
         raise

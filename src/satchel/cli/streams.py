@@ -95,10 +95,7 @@ def flush(answer: bytes = b"") -> None:
 
 
 def abandon() -> int:
-    """Redirect standard output to nowhere, so that buffered text cannot fail at the end of the process. Returns 0.
-
-    A reader that closes the pipe early is not an error.
-    """
+    """Redirect standard output to nowhere, because a reader that closes the pipe early is not an error. Returns 0."""
     with contextlib.suppress(OSError, ValueError, AttributeError, io.UnsupportedOperation):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -225,3 +222,26 @@ def age_text(seconds: float) -> str:
             number = int(seconds // length)
             return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
     return "a moment"
+
+
+def lines_of_pipe(path: str, silence_seconds: float = 10.0) -> Iterator[bytes]:
+    """Yield the lines of a named pipe. Raises UsageError after so long without any: nobody may write to it."""
+    import select
+
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    rest, is_ended = b"", False
+    try:
+        waiting = select.poll()
+        waiting.register(descriptor, select.POLLIN)
+        while not is_ended:
+            ready = waiting.poll(silence_seconds * 1_000)
+            if not ready:
+                raise UsageError(f"{path} is a pipe that nobody writes to: give a file, or - for standard input")
+            chunk = os.read(descriptor, 1 << 16)
+            is_ended = not chunk
+            *lines, rest = (rest + chunk).split(b"\n")
+            yield from lines
+        if rest:
+            yield rest
+    finally:
+        os.close(descriptor)

@@ -37,8 +37,6 @@ MAX_BYTES = 50_000_000
 FOLDER = "clients"
 """Folder of receipts below the state folder."""
 
-_DIGEST_BYTES = 16
-
 
 def read(path: Path) -> bytes | None:
     """Return the bytes of the file, None if there is none. Raises ClientFileError for anything but a regular file."""
@@ -71,10 +69,7 @@ def text_of(path: Path, raw: bytes) -> str:
 
 
 def write(path: Path, before: bytes | None, after: bytes) -> None:
-    """Put the file in place as a whole. Raises ClientFileError where it changed since `before` or may not be written.
-
-    The folder has to exist.
-    """
+    """Put the file in place as a whole; its folder exists. Raises ClientFileError if it changed since `before`."""
     target = _target(path)
     mode = None
     if before is not None:
@@ -89,10 +84,7 @@ def write(path: Path, before: bytes | None, after: bytes) -> None:
 
 
 def remove(path: Path, before: bytes) -> None:
-    """Delete the file, and its folder if that is one for settings (`.cursor`) and is then empty.
-
-    Raises ClientFileError where the file changed since `before` or may not be deleted.
-    """
+    """Delete the file, and an empty folder of settings. Raises ClientFileError if it changed since `before`."""
     check_unchanged(path, before)
     try:
         _target(path).unlink()
@@ -125,6 +117,16 @@ def _target(path: Path) -> Path:
         raise ClientFileError(f"{path} cannot be written: {error}") from error
 
 
+def check_inside(target: ClientFile) -> None:
+    """Raise ClientFileError for a file of a project that is really elsewhere: a link of the repository leads there."""
+    real = _target(target.file)
+    if target.inside is not None and not real.is_relative_to(target.inside.resolve()):
+        raise ClientFileError(
+            f"{target.file} is a link to {real}, outside of the project; nothing was written. "
+            "Replace the link by a file, or set satchel up for yourself with --scope user"
+        )
+
+
 def _new_mode() -> int:
     mask = os.umask(0)
     os.umask(mask)
@@ -133,10 +135,7 @@ def _new_mode() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The values that set-up wrote into a file, without its other contents, which may be secret.
-
-    `wrote` are the values by their path; `is_new` says that there was no file before.
-    """
+    """The values that set-up wrote into a file, by their path. `is_new` says that there was no file before."""
 
     wrote: tuple[tuple[tuple[str, ...], Any], ...] = ()
     is_new: bool = False
@@ -177,7 +176,7 @@ def files_set_up(state: Path) -> list[Path]:
 
 def _receipt_file(target: ClientFile, state: Path) -> Path:
     identity = b"\0".join((os.fsencode(target.file.absolute()), target.name.encode("utf-8", "surrogatepass")))
-    return state / FOLDER / f"{blake2b(identity, digest_size=_DIGEST_BYTES).hexdigest()}.json"
+    return state / FOLDER / f"{blake2b(identity, digest_size=16).hexdigest()}.json"
 
 
 def is_set_up(client: str, places: ClientPlaces) -> bool:
@@ -247,6 +246,7 @@ class FileChange(NamedTuple):
 
 def planned(target: ClientFile, state: Path, *, force: bool) -> FileChange:
     """Plan the set-up in one file. Raises ClientFileError, also for an entry of our name that set-up did not write."""
+    check_inside(target)
     raw = read(target.file)
     text = "" if raw is None else text_of(target.file, raw)
     receipt = load_receipt(target, state)
@@ -318,6 +318,7 @@ def removals(targets: Iterable[ClientFile], state: Path, *, force: bool) -> list
     contents: dict[str, bytes | None] = {}
     changes = []
     for target in targets:
+        check_inside(target)
         place = os.path.realpath(target.file)
         raw = contents[place] if place in contents else read(target.file)
         changes.append(_removal(target, raw, state, force=force))
@@ -390,6 +391,7 @@ def apply(changes: Sequence[FileChange], state: Path) -> None:
             if change.action == "absent":  # a removal that was killed before its end
                 forget_receipt(target, state)
             continue
+        check_inside(target)
         check_unchanged(target.file, change.before)
         if change.after is not None:
             make_folders(target.file)

@@ -7,20 +7,21 @@ start satchel without any, and treat the usage error as a refusal of the prompt.
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from satchel.errors import UsageError
 
 PROGRAM = "satchel"
-
-UVX = ("uvx", "--from", "satchel[mcp]", PROGRAM)
-"""The command without an installation: uv fetches satchel at the first start."""
 
 _UVX_FOLDERS = frozenset({"archive-v0", "builds-v0", "environments-v2"})
 """Folders of uv's cache that hold environments for one run: a path into them is gone after the next clean-up."""
@@ -81,7 +82,7 @@ def parse_command(text: str) -> Launch:
     except ValueError as error:
         raise UsageError(f"--command {text!r} cannot be split into words: {error}") from None
     if not words:
-        raise UsageError("--command is empty: write it as in 'uvx --from satchel[mcp] satchel'")
+        raise UsageError("--command is empty: write it as in 'uvx --from path/to/satchel[mcp] satchel'")
     return Launch(tuple(words), _missing_program(words))
 
 
@@ -99,19 +100,33 @@ def find_launch(
     that runs, `prefix` its environment.
     """
     if _UVX_FOLDERS & set(Path(prefix or sys.prefix).parts):
-        return Launch(UVX, _missing_program(UVX, environ))
+        words = ("uvx", "--from", f"{_origin()}[mcp]", PROGRAM)
+        return Launch(words, (*((_OWN_PATH,) if is_shared else ()), *_missing_program(words, environ)))
     script = Path(started_as if started_as is not None else sys.argv[0]).absolute()
+    notes = (_OWN_PATH,) if is_shared else ()
     if script.stem != PROGRAM or not script.is_file():
-        return Launch((sys.executable, "-m", PROGRAM), (_OWN_PATH,) if is_shared else ())
+        return Launch((sys.executable, "-m", PROGRAM), notes)
     on_path = shutil.which(PROGRAM, path=environ.get("PATH", os.defpath))
-    is_same = on_path is not None and Path(on_path).resolve() == script.resolve()
-    if is_shared and is_same:
-        return Launch((PROGRAM,), ())
-    path = str(Path(on_path).absolute()) if is_same and on_path is not None else str(script)
-    return Launch((path,), (_OWN_PATH,) if is_shared else ())
+    if on_path is None or Path(on_path).resolve() != script.resolve():
+        return Launch((str(script),), notes)
+    return Launch((PROGRAM if is_shared else str(Path(on_path).absolute()),))
 
 
 _OWN_PATH = "the file is shared, but the command is a path of this machine: --command names one that works for all"
+
+
+def _origin() -> str:
+    """Return the folder or address that this package was installed from. Raises UsageError if it is not recorded.
+
+    uv makes an environment for one run, which is gone later. The bare name of the package is never written: under that
+    name a registry may have the package of somebody else.
+    """
+    record = distribution(PROGRAM).read_text("direct_url.json")
+    if record is None:
+        raise UsageError("satchel runs in an environment that uvx removes, and where it came from is not recorded: "
+                         "give --command, or install it with `uv tool install`")  # fmt: skip
+    url = str(json.loads(record)["url"])
+    return url2pathname(urlsplit(url).path) if url.startswith("file:") else url
 
 
 def _missing_program(words: Sequence[str], environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
@@ -141,12 +156,16 @@ class Want(NamedTuple):
 
 
 class ClientFile(NamedTuple):
-    """One file and its required values. `name` distinguishes entries for several folders in the same file."""
+    """One file and its required values. `name` distinguishes entries for several folders in the same file.
+
+    A file of a project is `inside` its root: a link of the repository must not lead set-up elsewhere.
+    """
 
     file: Path
     name: str
     wants: tuple[Want, ...]
     is_toml: bool = False
+    inside: Path | None = None
 
 
 class ClientPlaces(NamedTuple):
@@ -218,7 +237,9 @@ def targets(
     files = [_SERVERS[client](scope, places, launch.words)]
     if with_hooks:
         files.append(_HOOKS[client](scope, places, launch.words))
-    return tuple(files)
+    root = places.root
+    is_inside = [scope != "user" and one.file.is_relative_to(root) for one in files]
+    return tuple(one._replace(inside=root) if inside else one for one, inside in zip(files, is_inside, strict=True))
 
 
 def all_targets(client: str, scope: str, places: ClientPlaces) -> tuple[ClientFile, ...]:

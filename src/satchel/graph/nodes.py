@@ -21,18 +21,18 @@ from typing import Any, NamedTuple
 from satchel.answer.candidates import CHARACTERS_PER_TOKEN, SHRINK_SHARES, Candidate, Step
 from satchel.answer.source_lines import FileLines, Lines, Unreadable
 from satchel.graph.request import Direction, GraphRequest, Lens
-from satchel.graph.walk import GraphWalk, Reached
+from satchel.graph.walk import GraphWalk, Reached, WalkEdge
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import handle
 from satchel.search.chunks import REVISION, chunk_of, identity_of, in_workspace
 from satchel.search.rank_records import HALF_LIFE_SECONDS
 from satchel.search.resolve.code import Code
-from satchel.sources.notes import value_text
+from satchel.sources.notes import folded, value_text, without_suffix
 from satchel.sources.roles import file_role, is_inline_test
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
-from satchel.types import Chunk, Detail, Failure, Freshness, Hit, Kind, Role, Signal
+from satchel.types import Chunk, Detail, EdgeType, Failure, Freshness, Hit, Kind, Role, Signal
 
 MOST_VALUES = 8
 """Values shown of one field; the others are only counted."""
@@ -136,19 +136,20 @@ def field_lines(fields: Mapping[str, FieldValue]) -> list[str]:
     ]
 
 
-def without_fields(text: str, *, is_first: bool) -> str:
-    """Return the text of a chunk of a vault's file without front matter and without lines that are only a field."""
+def without_fields(text: str, fields: Mapping[str, FieldValue], *, is_first: bool) -> str:
+    """Return the text of a chunk of a vault's file without front matter and lines that are only a field of `fields`."""
     from satchel.sources.vault import front_matter, is_only_field, look_through
 
     lines = text.split("\n")
     begin = front_matter(lines).lines if is_first else 0
     if begin == 0 and "::" not in text:
         return text
-    # Fields are shown with the file, and cut: what would not be there in full stays in the text.
-    known = look_through(lines, begin).fields if is_first and "::" in text else ()
-    fields = {field.row for field in known if len(lines[field.row]) <= VALUE_CHARACTERS}
-    fields = {row for row in fields if is_only_field(lines[row])}
-    return "\n".join(line for row, line in enumerate(lines) if row >= begin and row not in fields).strip("\n")
+    shown = {(name, one) for name, value in fields.items() for one in ([value] if isinstance(value, str) else value)}
+    found = look_through(lines, begin).fields if is_first and "::" in text else ()
+    # Of many fields and values, and of a long one, only some are shown beside the text: the others stay in it.
+    kept = {one.row for one in found if not all((one.name, value) in shown for value in one.values)}
+    gone = {one.row for one in found if is_only_field(lines[one.row])} - kept
+    return "\n".join(line for row, line in enumerate(lines) if row >= begin and row not in gone).strip("\n")
 
 
 class Rated(NamedTuple):
@@ -298,10 +299,28 @@ class Nodes:
                 "name": self.name(step.target),
                 "type": step.move.type.value,
                 "direction": step.move.direction.value,
-                **({"line": step.line} if step.line else {}),
+                **({"line": line} if (line := step.line or self._link_line(step)) else {}),
             }
             for step in rated.walk.path(rated.row)
         ]
+
+    def _link_line(self, step: WalkEdge) -> int:
+        """Return the line of a link between two notes of a vault; 0 for any other relation."""
+        ends = (step.source, step.target) if step.move.direction is Direction.OUT else (step.target, step.source)
+        holder, linked = map(self._code.document_of, ends)
+        if step.move.type not in (EdgeType.REFERENCE, EdgeType.FIELD) or holder.kind is not Kind.NOTE:
+            return 0
+        from satchel.sources.vault import stored_links  # here, because code has none of them
+
+        names = {folded(one) for one in (linked.title, *linked.fields.get("aliases", ()), _bare(linked.key))}
+        part = self._code.part(ends[0])
+        lines = (
+            link.line
+            for link in stored_links(holder.fields)
+            if holder.rows[link.part] == part.row
+            and {folded(_bare(link.target.partition("#")[0])), folded(link.target)} & names
+        )
+        return next(lines, 0)
 
     def place(self, rated: Rated) -> str:
         """Return the place of a node of code, `src/client.py:12`, at the call that led to it; else empty."""
@@ -331,7 +350,9 @@ class Nodes:
         if has_file:
             text = "\n".join(text.split("\n")[part.start - 1 : part.end])
         if document.kind is Kind.NOTE and has_file:
-            text = without_fields(text, is_first=part.row == document.first_chunk)
+            is_first = part.row == document.first_chunk
+            fields = shown_fields(document.fields, self._request.lens.include_fields, self._allow) if is_first else {}
+            text = without_fields(text, fields, is_first=is_first)
         return sanitize.text(text, self._allow).strip("\n")
 
     def _is_stale(self, document: Document) -> bool:
@@ -357,6 +378,11 @@ class Nodes:
             # A shortened node has at least so many tokens of text: less says no more than its name in the overflow.
             if 50 * CHARACTERS_PER_TOKEN <= characters < len(body):
                 yield Step(Detail.SPAN, text=f"{_beginning(body, characters)}\n{note}")
+
+
+def _bare(path: str) -> str:
+    """Return the name of a note without its folder and suffix."""
+    return without_suffix(path.strip().rpartition("/")[2])
 
 
 def _beginning(body: str, characters: int) -> str:

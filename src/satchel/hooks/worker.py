@@ -34,10 +34,7 @@ HANDLERS: Mapping[Event, Callable[[EventContext], Answer]] = {
 
 
 def work(arguments: Sequence[str], deadline: float, raw: bytes | None = None) -> tuple[str, bytes]:
-    """Answer the event `raw`, or that on standard input. Returns a line for standard error, and the text for the host.
-
-    `arguments` are the event, and options of the command line. Errors are logged, not raised.
-    """
+    """Answer the event `raw`, or that on standard input: a line for standard error and the text for the host."""
     began = time.monotonic()
     word, root = _words(arguments)
     kind = hosts.event_of(word)

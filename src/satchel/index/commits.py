@@ -31,8 +31,8 @@ MOST_HIDDEN = 50_000
 """Hidden commits kept until HEAD comes back; each takes 1 KB on disk."""
 
 PATIENCE_SECONDS, RETRY_SECONDS = 5.0, 1_800.0
-"""A history that failed after more seconds than the first is not tried again at the same HEAD for the second: every
-question would wait for it."""
+"""A history that failed after more seconds than the first is not tried again for the second, also after a new commit:
+every question would wait for it."""
 
 
 def update_history(
@@ -43,10 +43,7 @@ def update_history(
     advance: Callable[[int], None],
     should_stop: Callable[[], bool],
 ) -> list[Failure]:
-    """Bring the commits of the store in line with HEAD, inside a transaction of the store. Returns notes on failures.
-
-    After a stop or a failure of git, the commits read so far are kept; the next run reads the rest.
-    """
+    """Bring the commits in line with HEAD in a transaction, as far as git gives them. Returns notes on failures."""
     stored = store.keys(Kind.COMMIT)
     if plan.repository is None:
         _clear(writer, stored)
@@ -76,7 +73,7 @@ def update_history(
     except GitError as error:
         notes.append(git_failure(error))
         if (now := time.time()) - began > PATIENCE_SECONDS:
-            writer.set_meta("history_failed", json.dumps([plan.state, now + RETRY_SECONDS, str(error)]))
+            writer.set_meta("history_failed", json.dumps([plan.form, now + RETRY_SECONDS, str(error)]))
     if log.is_visible_known:
         report.commits_hidden = _hide(writer, stored.difference(log.visible))
     writer.set_meta("renames_by_commit", json.dumps(renames))

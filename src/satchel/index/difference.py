@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from itertools import filterfalse
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,13 +76,9 @@ def compare(store: Store, tree: TreeWalk, version: str, *, vault: bool = False) 
     skipped = store.skipped_stamps()
     is_marked = store.meta("reading_version") == version
     is_rebuild = bool(stored or skipped) and not is_marked
-    read: list[FileEntry] = []
-    for entry in tree.entries:
-        row = stored.get(entry.path)
-        before = row[1].times if row is not None else skipped.get(entry.path)
-        if is_rebuild or before != entry.times:
-            read.append(entry)
-    present = {entry.path for entry in tree.entries}
+    times = {**skipped, **{path: stamp.times for path, (_, stamp) in stored.items()}}
+    read = [entry for entry in tree.entries if is_rebuild or times.get(entry.path) != entry.times]
+    is_present = {entry.path for entry in tree.entries}.__contains__
     return Difference(
         version=version,
         is_marked=is_marked,
@@ -89,9 +86,9 @@ def compare(store: Store, tree: TreeWalk, version: str, *, vault: bool = False) 
         read=read,
         unchanged=len(tree.entries) - len(read),
         stored=stored,
-        gone=[path for path in stored if path not in present],
+        gone=[*filterfalse(is_present, stored)],
         skipped=frozenset(skipped),
-        unskipped=[path for path in skipped if path not in present],
+        unskipped=[*filterfalse(is_present, skipped)],
     )
 
 
@@ -102,10 +99,7 @@ def changed_files(store: Store, root: Path, options: WalkOptions) -> list[tuple[
 
 
 class HistoryPlan(NamedTuple):
-    """The work to do on the history. Without `repository` and `head` there is none, and stored commits are removed.
-
-    `is_stale` says that stored commits have to be read again, too. `notes` are shown with every answer.
-    """
+    """The work on the history, none without `repository` and `head`. `is_stale`: stored commits are read again, too."""
 
     options: BuildOptions
     is_due: bool
@@ -144,7 +138,7 @@ def plan_history(store: Store, root: Path, options: BuildOptions) -> HistoryPlan
         notes.append(unknown_files(int(unknown)))
     plan = HistoryPlan(options, is_due=False, repository=repository, head=head, notes=tuple(notes))
     failed, until, reason = json.loads(store.meta("history_failed") or '["", 0, ""]')
-    if failed == plan.state and time.time() < until:
+    if failed == plan.form and time.time() < until:
         return plan._replace(notes=(*notes, git_failure(GitError(reason))))
     is_stale = bool(form) and form != plan.form
     return plan._replace(is_stale=is_stale, is_due=is_stale or noted != plan.state)

@@ -44,16 +44,11 @@ NOTES_AT_ONCE = 1_000
 PUBLISH_NOTES = 20_000
 """Notes published at once: about two seconds of work, the longest time that Ctrl-C waits."""
 
-_DIGEST_BYTES = 16
-
 
 def build_export(
     store: Store, path: Path, options: BuildOptions, progress: Progress, should_stop: Callable[[], bool]
 ) -> IndexReport:
-    """Update the store from the export at `path`. The caller holds the index lock.
-
-    Raises NoIndexError for a file that cannot be read, and UsageError for one that is not an export.
-    """
+    """Update the store from an export, under the index lock. Raises NoIndexError and UsageError."""
     started = time.monotonic()
     state = _state(path, options)  # before the file is read
     stored = {key: stamp.content_hash for key, stamp in store.stamps(Kind.NOTE).items()}
@@ -146,7 +141,7 @@ class _Run:
         fresh = []
         for note, removed in _fit(notes, reading.allow):
             digest = blake2b(repr(_identity(note)).encode("utf-8", "surrogatepass"), key=reading.key,
-                             digest_size=_DIGEST_BYTES).hexdigest()  # fmt: skip
+                             digest_size=16).hexdigest()  # fmt: skip
             if self._stored.get(note.key) != digest:
                 fresh.append((note, digest, removed))
         extractions = extract_records([note.body for note, _, _ in fresh], NOTE_LANGUAGE)
@@ -195,10 +190,7 @@ def _identity(note: Note) -> tuple[Any, ...]:
 
 
 def _fit(notes: Sequence[Note], allow: Sequence[str]) -> Iterable[tuple[Note, dict[str, int]]]:
-    """Return the notes without hidden characters and secrets, and the number of those in each.
-
-    All notes are checked together first, because few lots have any.
-    """
+    """Return the notes without hidden characters and secrets, of which few have any, and the number in each."""
     joined = "\n".join(text for note in notes for text in _texts(note))
     if sanitize.text(joined, allow) == joined:
         return [(note, {}) for note in notes]
@@ -248,10 +240,7 @@ class _File:
 
 
 def relink(store: Store, writer: Writer, broken_links: str) -> None:
-    """Update folders and relations from the notes of the store.
-
-    Broken links, and front matter that cannot be read, are listed under the key `broken_links`.
-    """
+    """Update folders and relations from the notes; faults of links and front matter go to `broken_links`."""
     files = _files(store)
     _update_folders(store, writer, files)
     broken: list[tuple[str, str]] = []

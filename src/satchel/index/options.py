@@ -95,10 +95,10 @@ class VectorReport(NamedTuple):
     failure: Failure | None = None
 
 
-OUTLINE_VERSION = "3"
+OUTLINE_VERSION = "4"
 """Change it when the same text has another outline: the readers themselves are not imported for an unchanged index."""
 
-NOTES_VERSION = 1
+NOTES_VERSION = 3
 """Increase it when the same export or vault has other notes."""
 
 READING_VERSION = f"{EXTRACTION_VERSION}/{CLEANING_VERSION}/{REDACTION_VERSION}/{OUTLINE_VERSION}"

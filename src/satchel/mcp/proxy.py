@@ -73,10 +73,7 @@ class Notes:
 
 def run_proxy(command: Sequence[str], globs: Sequence[str], contexts: ProxyContexts, is_ending: threading.Event,
               pipes: ProxyPipes | None = None) -> int:  # fmt: skip
-    """Relay until one side ends; returns the server's exit code, or 128 plus the number of the signal that ended us.
-
-    Raises UsageError if the command cannot be run. Signals are handled only in the main thread.
-    """
+    """Relay until one side ends; returns the server's exit code, or 128 plus a signal. Raises UsageError."""
     sides = pipes or ProxyPipes()
     notes = Notes(sides.notes)
     output = Output(sides.client_out)

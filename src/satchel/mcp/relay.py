@@ -1,7 +1,4 @@
-"""Relays JSON-RPC lines between client and server; results of chosen tools wait briefly for their context.
-
-Adding the context changes no other byte of a result.
-"""
+"""Relays JSON-RPC lines; results of chosen tools wait briefly for their context, which changes no other byte."""
 
 from __future__ import annotations
 
@@ -146,10 +143,7 @@ Say = Callable[[str], None]
 
 @dataclass(slots=True, eq=False)
 class _WaitingResult:
-    """A line that waits for its context. The first release decides what is written.
-
-    `is_done`: its context was assembled or failed, which may be long after the line was written.
-    """
+    """A line that waits for its context, written by the first release; `is_done` once that was assembled or failed."""
 
     line: bytes
     guard: threading.Lock = field(default_factory=threading.Lock)
@@ -232,10 +226,7 @@ class Relay:
         return any(fnmatchcase(tool, glob) for glob in self._globs)
 
     def _hold(self, request: Request, line: bytes) -> None:
-        """Let a line wait for its context, at most until the deadline.
-
-        While a late context is still being assembled, no line waits behind it.
-        """
+        """Let a line wait for its context until the deadline, but never behind a late one."""
         with self._guard:
             is_stuck = bool(self._late_ones)
         if is_stuck:

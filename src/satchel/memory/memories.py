@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from satchel.errors import UsageError
 from satchel.memory.model import ExchangeRecord, FoundMemory, Memory, Remark, Remembered
@@ -38,6 +38,18 @@ if TYPE_CHECKING:
     from satchel.store.writer import Writer
 
 
+class NewMemory(TypedDict, total=False):
+    """The arguments of a new memory besides its text; `prepared` has their defaults."""
+
+    category: str
+    importance: float
+    tags: Iterable[str]
+    provenance: str
+    origin: str
+    everywhere: bool
+    visibility: str
+
+
 class Memories(Records[Memory]):
     """The memories of one root and those that belong everywhere. Every method reads the store anew.
 
@@ -52,7 +64,19 @@ class Memories(Records[Memory]):
         self._embedder = embedder
 
     @telemetry.traced(telemetry.CREATE_MEMORY)
-    def add(
+    def add(self, content: str, **options: Unpack[NewMemory]) -> Remembered:
+        """Add a memory to this repository, or `everywhere`, and report near-duplicates.
+
+        `importance` is 0 to 1. `origin` names the source, by default the provenance.
+        """
+        memory = self.prepared(content, **options)
+        similar = self.similar_to(memory.content)
+        with self._store.write() as writer:
+            writer.put([document_of(memory)])
+            empty_old(self._store, writer, memory.created)
+        return Remembered(memory, similar)
+
+    def prepared(
         self,
         content: str,
         *,
@@ -63,14 +87,11 @@ class Memories(Records[Memory]):
         origin: str = "",
         everywhere: bool = False,
         visibility: str = Visibility.PRIVATE,
-    ) -> Remembered:
-        """Add a memory to this repository, or `everywhere`, and report near-duplicates.
-
-        `importance` is 0 to 1. `origin` names the source, by default the provenance.
-        """
+    ) -> Memory:
+        """Return a memory as `add` stores it, checked."""
         notebook = self._notebook
         moment = notebook.now()
-        memory = Memory(
+        return Memory(
             id=notebook.new_id("mem", moment),
             importance=checked_importance(importance),
             tags=checked_tags(tags, notebook),
@@ -83,11 +104,6 @@ class Memories(Records[Memory]):
                 Memory, content=content, category=category, provenance=provenance, visibility=visibility
             ),
         )
-        similar = self.similar_to(memory.content)
-        with self._store.write() as writer:
-            writer.put([document_of(memory)])
-            empty_old(self._store, writer, moment)
-        return Remembered(memory, similar)
 
     def similar_to(self, content: str) -> tuple[FoundMemory, ...]:
         """Return the near-duplicates of a text, most similar first; the score is the similarity, 0 to 1."""

@@ -117,6 +117,18 @@ class Chosen(NamedTuple):
         return [record.id for record in chosen]
 
 
+class Waiting(NamedTuple):
+    """A candidate that waits. `created` is the time of its proposal; `quote` is what it rests on."""
+
+    id: str
+    kind: str
+    text: str
+    quote: str
+    source: str
+    created: float
+    fields: Mapping[str, Any]
+
+
 class FoundMemory(NamedTuple):
     """A memory with its `score` from 0 to 1: its relevance to a question, or its similarity to another memory."""
 

@@ -314,6 +314,19 @@ def import_transcript(
     return ImportReport(done.added, done.updated, done.unchanged, problems, passed_over)
 
 
+def exchanges_of(paths: Sequence[Path], notebook: Notebook, root: Path) -> list[Exchange]:
+    """Return the exchanges of transcripts, of folders only those in `root`. Raises UsageError where there are none."""
+    found: list[Exchange] = []
+    for path in transcript_files(paths):
+        try:
+            raw = files.read_bytes(path.parent, path.name, limit=TRANSCRIPT_BYTES).raw
+        except files.Skipped as skipped:
+            raise UsageError(f"{path} cannot be read: {skipped}") from skipped
+        transcript = read_transcript(io.BytesIO(raw), path.stem, clean=notebook.safe, line_bytes=8_000_000)
+        found += [one for one in transcript.exchanges if path in paths or _is_below(one.folder, root)]
+    return found
+
+
 def import_transcripts(paths: Sequence[Path], notebook: Notebook, root: Path) -> ImportReport:
     """Import transcripts from files, and from all files below folders, one transaction per file.
 

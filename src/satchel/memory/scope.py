@@ -79,7 +79,7 @@ class Notebook(NamedTuple):
 
     def now(self) -> float:
         """Return seconds since the epoch, rounded to the precision of a date in JSON."""
-        return round(self.clock(), MILLISECONDS)
+        return min(round(self.clock(), MILLISECONDS), 253_402_300_799.0)  # the last second that a date can have
 
     def new_id(self, prefix: str, moment: float) -> str:
         """Return an id such as `mem_20260501_103000_3fa9c2`: kind of record, second (UTC), random digits."""

@@ -11,6 +11,7 @@ from satchel.errors import UsageError
 from satchel.memory.model import Chosen, Memory
 from satchel.memory.scope import EVERYWHERE, Notebook
 from satchel.memory.trash import chosen_from, chosen_of, linked, purge, supported, take_out, trash_of
+from satchel.system import hook_log, telemetry
 from satchel.system.state_files import locked
 from satchel.types import Failure, Kind, never
 from satchel.vocabulary import checked_names
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from satchel.memory.journal import Journal
     from satchel.memory.memories import Conversations, Memories
     from satchel.memory.model import ImportReport
+    from satchel.memory.review import Review
     from satchel.memory.values import Values
     from satchel.open_root import OpenRoot
     from satchel.sources.conversations import Exchange
@@ -64,6 +66,30 @@ class MemoryService:
 
         return Values(self.notebook, self._root.embedder)
 
+    @property
+    def review(self) -> Review:
+        """The candidates from transcripts: `waiting`, `propose`, `accept`, `reject`."""
+        from satchel.memory.review import Review
+
+        return Review(self.notebook, self.memories)
+
+    def learn(self, exchanges: Sequence[Exchange]) -> tuple[int, list[Failure]]:
+        """Propose what exchanges have that is worth remembering, or store it where `memory.capture` is `accept`.
+
+        Returns how many candidates are new, and notes of a model that failed. Nothing happens where it is `off`.
+        """
+        settings = self._root.settings
+        if settings.memory_capture == "off" or not exchanges:
+            return 0, []
+        from satchel.memory.candidates import proposed, suggested
+
+        by_model, failures = suggested(exchanges, settings, self._root.environ)
+        review = self.review
+        news = review.propose([*proposed(exchanges), *by_model])
+        if news and settings.memory_capture == "accept":
+            review.accept([one.id for one in news])
+        return len(news), failures
+
     def find(self, identities: Sequence[str], *, trash: bool = False) -> Chosen:
         """Return the experiences, values and memories with these ids, and the older memories that they replaced.
 
@@ -102,6 +128,7 @@ class MemoryService:
     def forget(self, chosen: Chosen, *, for_good: bool = False) -> Chosen:
         """Put records into the trash, or remove them `for_good`; returns what was removed."""
         store = self._root.memory_store
+        store.make_room()
         gone = trash_of(store)
         if memories := [memory.id for memory in chosen.memories if memory.id not in gone]:
             self.memories.forget(memories)
@@ -114,6 +141,10 @@ class MemoryService:
             self.experiences.forget(experiences)
         if for_good:
             purge(store, chosen.ids)
+        try:
+            hook_log.scrub(self._root.places.state)
+        except OSError as error:
+            telemetry.warning("the hook log keeps the titles of what was injected", reason=str(error))
         return chosen._replace(is_forgotten=True)
 
     def trash(self) -> Chosen:
@@ -215,6 +246,14 @@ class MemoryService:
         from satchel.memory.portable import import_transcripts
 
         return import_transcripts([Path(path).expanduser() for path in paths], self.notebook, self._root.places.root)
+
+    def learn_from(self, paths: Iterable[str | os.PathLike[str]]) -> tuple[int, list[Failure]]:
+        """As `learn`, from transcripts of Claude Code or Codex. Raises UsageError for a path without transcripts."""
+        from satchel.memory.portable import exchanges_of
+
+        return self.learn(
+            exchanges_of([Path(path).expanduser() for path in paths], self.notebook, self._root.places.root)
+        )
 
     def remember_exchanges(self, exchanges: Iterable[Exchange], *, origin: str) -> ImportReport:
         """Store turns or exchanges of conversations, each once. `origin` names their source."""

@@ -19,7 +19,7 @@ from satchel.operations.operation import Answered, Operation, OperationCall, Par
 from satchel.safety import sanitize
 from satchel.search.filters import SearchStrategy
 from satchel.tokens import TOKENIZERS
-from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, Format, View
+from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, SEARCHED_TYPES, Format, View
 from satchel.vocabulary import (
     ACTIVE,
     FILTER_KINDS,
@@ -52,7 +52,7 @@ NOW = Parameter("now", Shape.MOMENT, "The time to answer for: a date, or seconds
 REFRESH = Parameter("refresh", Shape.SWITCH, "Bring the index up to date first.", default=True)
 SHOW_HANDLES = Parameter("show_handles", Shape.SWITCH, "List the handles of what is shown in part.", default=False,
                          flags=("--handles",))  # fmt: skip
-TYPES = Parameter("types", Shape.TEXTS, "Only these types.", choices=tuple(CONTEXT_TYPES), aliases=("context_types",))
+TYPES = Parameter("types", Shape.TEXTS, "Only these types.", choices=SEARCHED_TYPES, aliases=("context_types",))
 SESSION = text("session", "Your session id: text that it already received is named, not repeated.")
 QUESTION = text("question", "A task, an issue text, an error or a stack trace.", aliases=("query",))
 MIN_SCORE = Parameter("min_score", Shape.NUMBER, "Lowest probability that an item is needed.", least=0, most=1)
@@ -94,7 +94,7 @@ _CHANGE = (
 )
 _REQUEST = (
     Parameter("types", Shape.TEXTS, "Only these types.",
-              choices=(*CONTEXT_TYPES, *ENTITY_TYPES), aliases=("context_types", "include_types")),
+              choices=(*SEARCHED_TYPES, *ENTITY_TYPES), aliases=("context_types", "include_types")),
     MAX_TOKENS,
     LIMIT,
     NAMES,
@@ -108,7 +108,7 @@ _REQUEST = (
               flags=("--sources",)),
     Parameter("show_code", Shape.SWITCH, "Show the lines, not only where they are.", default=True,
               aliases=("include_code_content",), flags=("--code",)),
-    Parameter("include", Shape.TEXTS, "PATH or PATH:a-b to show whatever its relevance.", flags=("--include",)),
+    Parameter("include", Shape.TEXTS, "PATH, PATH:a-b or FOLDER to show whatever its relevance.", flags=("--include",)),
     EXCLUDE,
     PATHS,
     PURPOSE,
@@ -157,7 +157,7 @@ def _context_query(call: OperationCall) -> Answered:
     since = arguments.get("diff") or (HEAD if staged else None)
     is_asked = bool(question.strip()) or since is None
     options = call.chosen([one.name for one in _REQUEST]) | entity_options(arguments.get("types", ()))
-    is_packed = since is not None or options.get("fill") or "view" in options
+    is_packed = not (since is None and question.strip()) or options.keys() & {"fill", "view"}
     options.setdefault("purpose", READ if is_packed else FIND)
     request = engine.request(question if is_asked else UNASKED, **options)
     notes = call.refreshed(call.workspaces)
@@ -171,10 +171,10 @@ def _context_query(call: OperationCall) -> Answered:
 
 def _search(call: OperationCall) -> Answered:
     engine, arguments = call.engine, call.arguments
-    if "pattern" in arguments:
+    if "pattern" in arguments or "where" in arguments:
         return _search_pattern(call)
     if "question" not in arguments:
-        raise UsageError("there is nothing to search for: give a question or a pattern")
+        raise UsageError("there is nothing to search for: give a question, a pattern or a condition")
     # Default number of hits of each type, which fits on a screen.
     types, question, limit = arguments.get("types", []), arguments["question"], arguments.get("limit", 10)
     filters = call.chosen([one.name for one in FILTERS])
@@ -190,13 +190,17 @@ def _search(call: OperationCall) -> Answered:
 
 
 def _search_pattern(call: OperationCall) -> Answered:
-    options = call.chosen(("max_tokens", "workspace", "paths", "exclude", "tokenizer"))
+    options = call.chosen(("max_tokens", "workspace", "paths", "exclude", "tokenizer", "now"))
     notes = call.refreshed(call.workspaces)
-    question, pattern = call.arguments.get("question", ""), call.arguments["pattern"]
-    found = call.engine.search_pattern(pattern, question, **options)
-    asked = sanitize.value({"query": question, "pattern": pattern}, call.engine.settings.redact_allow)
+    question = call.arguments.get("question", "")
+    chosen = {name: call.arguments[name] for name in ("pattern", "where") if name in call.arguments}
+    if len(chosen) > 1:
+        raise UsageError("pattern and where are two searches: give one of them", "where")
+    found = call.engine.search_pattern(question=question, **chosen, **options)
+    asked = sanitize.value({"query": question, **chosen}, call.engine.settings.redact_allow)
     envelope = {**asked, **json.pattern_envelope(found, notes, call.engine.store.revision)}
-    why = "no line matches the pattern" if not found.matches else "the budget is too small to show a match"
+    nothing = "no line matches the pattern" if "pattern" in chosen else "no task meets the condition"
+    why = nothing if not found.matches else "the budget is too small to show a match"
     return Answered(found.text, envelope, () if found.shown else (why,))
 
 
@@ -260,6 +264,7 @@ SEARCH = Operation(
     (
         text("question", "What to search for.", aliases=("query",)),
         text("pattern", "RE2: all matching lines."),
+        text("where", "Tasks in notes: due < today and priority >= high."),
         MAX_TOKENS,
         PATHS,
         EXCLUDE,

@@ -103,15 +103,12 @@ def object_schema(parameters: Sequence[Parameter]) -> dict[str, Any]:
 
 
 def checked_arguments(operation: str, parameters: Sequence[Parameter], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments under the names of the parameters; None counts as not sent.
-
-    Raises UsageError for an unknown or missing argument, one with two names, and a wrong type.
-    """
+    """Return the arguments under the names of the parameters; None is not sent. Raises UsageError for unfit ones."""
     spellings = {name: one for one in parameters for name in (one.name, *one.aliases)}
     arguments: dict[str, Any] = {}
     for name, value in values.items():
         if name not in spellings:
-            raise UsageError(_unknown(operation, str(name), list(spellings), [one.name for one in parameters]))
+            raise UsageError(_unknown(operation, str(name), list(spellings), parameters))
         if value is None:
             continue
         parameter = spellings[name]
@@ -124,12 +121,12 @@ def checked_arguments(operation: str, parameters: Sequence[Parameter], values: M
     return arguments
 
 
-def _unknown(operation: str, name: str, spellings: Sequence[str], names: Sequence[str]) -> str:
+def _unknown(operation: str, name: str, spellings: Sequence[str], parameters: Sequence[Parameter]) -> str:
     from difflib import get_close_matches  # here, because only errors need it
 
     near = get_close_matches(name.lower(), spellings, n=1)
     suggestion = f" (did you mean {near[0]}?)" if near else ""
-    choice = f"choose from {', '.join(names)}" if names else "it has none"
+    choice = f"choose from {', '.join(one.name for one in parameters)}" if parameters else "it has none"
     return f"{operation} has no argument {clean_field(name, SHOWN_CHARACTERS)!r}{suggestion}: {choice}"
 
 
@@ -309,10 +306,7 @@ class Operation(NamedTuple):
         return checked_arguments(self.name, self.parameters, arguments)
 
     def run(self, engine: Satchel, arguments: Mapping[str, Any], caller: Caller | None = None) -> Answered:
-        """Return the answer of this engine.
-
-        Raises UsageError for invalid arguments, StoppedError if cancelled, and the errors of the engine.
-        """
+        """Return the answer of this engine. Raises UsageError, StoppedError, and the errors of the engine."""
         return self.answer(OperationCall(engine, self.checked(arguments), caller or Caller()))
 
 

@@ -1,13 +1,11 @@
-"""The text behind a handle, from the same revision: the live file if it still matches, else git, else the index.
-
-If no copy of that revision is left, nothing is shown, and a note says so. A chunk id is expanded like a handle.
-"""
+"""The text behind a handle, from the same revision: the live file, else git, else the index, else a note."""
 
 from __future__ import annotations
 
 import math
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -74,8 +72,8 @@ def check_handles(handles: Sequence[str]) -> list[str]:
             continue
         if len(handle) != HANDLE_CHARACTERS or not handle.isalnum() or not handle.isascii():
             raise UsageError(
-                f"{clean_field(handle)!r} is no handle: they have {HANDLE_CHARACTERS} letters and digits: `a2b3c4d5`. "
-                "Lines of a file are a place: `src/app.py:10-20`"
+                f"{clean_field(handle)!r} is not a handle: it has {HANDLE_CHARACTERS} letters and digits, as in "
+                "`a2b3c4d5`. Lines of a file are a place: `src/app.py:10-20`"
             )
     return unique
 
@@ -266,7 +264,7 @@ def _packed(
         items=tuple(items),
         usage=Usage(max_tokens, counter.count(text), counter.name, counter.exact),
         overflow=tuple(overflow),
-        sources_used={kind: sum(i.source == kind for i in items) for kind in dict.fromkeys(i.source for i in items)},
+        sources_used=dict(Counter(item.source for item in items)),
         failures=failures,
     )
 
@@ -371,10 +369,7 @@ def place_handle(text: str, root: OpenRoot) -> HandleTarget:
 
 
 def chunk_handle(identity: str, root: OpenRoot) -> HandleTarget | None:
-    """Return a handle for a chunk by its id, None for an id that no store has.
-
-    Only indexed and remembered chunks have an id, so none leads to a file that is left out or outside the root.
-    """
+    """Return a handle for an indexed or remembered chunk by its id, None for any other id."""
     name, _, key = identity.partition(":")
     if name not in set(Kind) or not key:
         return None

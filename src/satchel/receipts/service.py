@@ -86,10 +86,7 @@ class ReceiptService:
         return SessionFile(self._root.places.state / SESSIONS, self._root.places.index.name, session)
 
     def forget_session(self, session: str) -> bool:
-        """Forget what a session has received, because its host cleared or compacted its context.
-
-        Returns whether there was anything to forget. Raises UsageError for an impossible id.
-        """
+        """Forget what a session has received, because its host cleared it; returns whether there was anything."""
         checked = check_session(session)
         return bool(checked) and self.session_file(checked).forget()
 
@@ -136,10 +133,7 @@ class ReceiptService:
         return with_account(context, account, [*failures, *self._note_shown(session, account, context.items)])
 
     def document(self, identity: str, **options: Any) -> Context:
-        """Return the full text of a chunk by its id: a file, a part of one, or a record. Options as in `expand`.
-
-        Raises UsageError for an id that no store here has.
-        """
+        """Return the full text of a chunk by its id; options as in `expand`. Raises UsageError for an unknown id."""
         from satchel.receipts.expand import chunk_handle
 
         row = chunk_handle(identity, self._root)

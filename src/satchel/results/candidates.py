@@ -8,7 +8,7 @@ experience; `sha`, `author`, `message` of a commit), there or in its `metadata`,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -61,6 +61,7 @@ from satchel.types import (
     Kind,
     Location,
     Outline,
+    Part,
     Range,
     Role,
     ScoredSpan,
@@ -72,7 +73,7 @@ RANK_STEP = 10.0
 """Distance of two ranks in log value: more than the effect of any difference in size, so that the order is kept."""
 
 SHORTENED_SHARE = 0.5
-"""Largest share of the budget for one shortened entity, so that there is room for a second."""
+"""Largest share of the budget for one shortened entity, so that there is room for a second; more if that is small."""
 
 _GROUP_KINDS = {"code": Kind.CODE, "documentation": Kind.DOC, "conversation": Kind.CONVERSATION, "other": Kind.NOTE}
 _ROLES = {"function": Role.FUNCTION, "method": Role.METHOD, "class": Role.CLASS, "section": Role.SECTION}
@@ -96,6 +97,11 @@ class EntityCandidates:
         """Return one section with the candidates and these files, in one order over all types."""
         every = tuple(sorted([*self.candidates, *whole_files], key=lambda candidate: -candidate.value))
         return Section(Kind.CODE, 1.0, every, self.lines, max(len(every), 1), follow=self._imports if imports else None)
+
+    def most_tokens(self, size: float, room: float, request: AssembleRequest) -> float:
+        """Return the tokens for a shortened entity of this size in this room: half, or what the others leave of it."""
+        others = sum(one.size for one in (*self.candidates, *self.whole_files)) - size
+        return min(max(request.max_tokens * SHORTENED_SHARE, request.max_tokens - others), room)
 
     def _imports(self, candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
         outline = self.outlines.get(candidate.group)
@@ -132,7 +138,7 @@ def _candidate(
             place = locate(entity, lines.lines, outline)
             if isinstance(place, EntityPlace):
                 supplied.lines[path] = lines
-                return _located(entity, rank, lines, place, request)
+                return _located(entity, rank, lines, place, request, supplied)
             reason = f"{entity.path} {place}"
     if not entity.content.strip() and not entity.summary.strip():
         note = Failure(SOURCE, f"{entity.label} is left out: {reason}", "give its content or correct lines")
@@ -140,7 +146,7 @@ def _candidate(
         return None
     if reason:
         supplied.notes.append(Failure(SOURCE, f"{entity.label}: {reason}", "the content is shown of the result"))
-    return _record(entity, rank, request, is_stale=bool(reason))
+    return _record(entity, rank, request, supplied, is_stale=bool(reason))
 
 
 def _kind(entity: Entity, language: str | None = None) -> Kind:
@@ -152,7 +158,14 @@ def _kind(entity: Entity, language: str | None = None) -> Kind:
     return _GROUP_KINDS[group or "other"]
 
 
-def _located(entity: Entity, rank: int, lines: Lines, place: EntityPlace, request: AssembleRequest) -> Candidate:
+def _located(
+    entity: Entity,
+    rank: int,
+    lines: Lines,
+    place: EntityPlace,
+    request: AssembleRequest,
+    supplied: EntityCandidates,
+) -> Candidate:
     language = language_of(lines.path) or ""
     location = Location(lines.path, place.start, place.end, lines.content_hash)
     hit = _hit(entity, rank, _kind(entity, language), location, place, language)
@@ -163,12 +176,12 @@ def _located(entity: Entity, rank: int, lines: Lines, place: EntityPlace, reques
     steps = [Step(Detail.FULL, (around,))]
     if around != whole:
         steps.append(Step(Detail.FULL, (whole,)))
-    most = min(size / 2, request.max_tokens * SHORTENED_SHARE)
 
     def shrink(room: float) -> list[Step]:
         signature = signature_range(hit.chunk, lines)
         first = Step(Detail.LINE, ((whole[0], whole[0]),))
         last_resort = first if signature is None else Step(Detail.SIGNATURE, (signature,))
+        most = supplied.most_tokens(size, room, request)
         forms = shortened_steps(_shortener(request), lines, language, whole, most)
         beginnings = _beginnings(lines, whole, room) if request.strategy == LADDER else []
         return [*forms, *beginnings, last_resort]
@@ -177,10 +190,7 @@ def _located(entity: Entity, rank: int, lines: Lines, place: EntityPlace, reques
 
 
 def _beginnings(lines: Lines, whole: Range, room: float) -> list[Step]:
-    """Return the first lines that fit, for a definition from which no whole statement can be left out.
-
-    An example is a function of one statement below a long doc comment.
-    """
+    """Return the first lines that fit of a definition without parts, such as one statement below a long doc comment."""
     lasts = []
     for share in SHRINK_SHARES:
         last = whole[0]
@@ -195,7 +205,9 @@ def _shortener(request: AssembleRequest) -> TruncationStrategy:
     return strategy(request.strategy) or SIGNATURE_FIRST
 
 
-def _record(entity: Entity, rank: int, request: AssembleRequest, *, is_stale: bool) -> Candidate:
+def _record(
+    entity: Entity, rank: int, request: AssembleRequest, supplied: EntityCandidates, *, is_stale: bool
+) -> Candidate:
     place = EntityPlace(0, 0, Freshness.STALE if is_stale else None)
     hit = _hit(entity, rank, _kind(entity), None, place, language_of(entity.path) or "" if entity.path else "")
     body = (entity.content if entity.content.strip() else entity.summary).strip("\n")
@@ -206,7 +218,7 @@ def _record(entity: Entity, rank: int, request: AssembleRequest, *, is_stale: bo
 
     def shrink(room: float) -> list[Step]:
         if language:
-            steps = _shortened_texts(body, language, min(size / 2, request.max_tokens * SHORTENED_SHARE), request)
+            steps = _shortened_texts(body, language, supplied.most_tokens(size, room, request), request)
         else:
             rooms = (max(room * share - (NOTE_TOKENS if note else 0), 0) for share in SHRINK_SHARES)
             passages = (excerpt(body, frozenset(), tokens * CHARACTERS_PER_TOKEN) for tokens in rooms)
@@ -227,11 +239,10 @@ def _shortened_texts(body: str, language: str, most: float, request: AssembleReq
 
 
 def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, place: EntityPlace, language: str) -> Hit:
-    part = place.part
-    title = entity.qualified_name or (part.name if part is not None and part.name else entity.name)
+    part = place.part or Part(Role.TEXT, "", 0, 0)
+    title = entity.qualified_name or part.name or entity.name
     if location is not None and entity.type in WHOLE_FILES:
         title = location.path
-    role = _ROLES.get(entity.type, part.role if part is not None else Role.TEXT)
     if location is None and place.freshness is Freshness.STALE:
         title = f"{title} (as given, not as in {entity.path})"
     is_shown_anyway = location is None and not entity.content.strip()  # as the text of the record
@@ -242,16 +253,19 @@ def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, place
         "type": entity.type or kind.value,
         "language": language,
         "name": entity.name,
-        "summary": part.summary if part is not None else "",
-        **({"given_qualified_name": entity.given_name} if entity.given_name else {}),
-        **({"given_summary": summary} if summary else {}),
-        **({"freshness": place.freshness} if place.freshness is not None else {}),
-        **({"sources": list(entity.sources)} if entity.sources else {}),
-        **({"twins": list(entity.twins)} if entity.twins else {}),
+        "summary": part.summary,
     }
-    signature = part.signature if part is not None else ""
+    given = {
+        "given_qualified_name": entity.given_name,
+        "given_summary": summary,
+        "freshness": place.freshness,
+        "sources": list(entity.sources),
+        "twins": list(entity.twins),
+    }
+    fields |= {name: value for name, value in given.items() if value}
+    role = _ROLES.get(entity.type, part.role)
     origin = GIVEN_ORIGIN if location is None else ""
-    chunk = Chunk(entity.id, kind, title, "", location, role, signature, fields=fields, origin=origin)
+    chunk = Chunk(entity.id, kind, title, "", location, role, part.signature, fields=fields, origin=origin)
     span = ScoredSpan(place.start, place.end, -RANK_STEP * rank)
     return Hit(
         chunk, entity.score, span.value, (span,), (Signal("given", entity.score, 1.0), *entity.signals), 1 / (1 + rank)
@@ -307,10 +321,7 @@ def searched_context(
     files: FileLines,
     failures: Sequence[Failure] = (),
 ) -> Context:
-    """Return the context of results by section, best first in each; problems become notes.
-
-    In a plan that shows each record once, a record of several sections is in the first of them.
-    """
+    """Return the context of results by section, best first; where records are unique, each in its first section."""
     sections, notes = [], [*failures]
     seen: set[str] = set()
     for planned, results in rows:
@@ -337,6 +348,7 @@ def _entities(
     """Return the results of a kind as entities of that kind, best first, with its fields."""
     named = [(_identity(kind, result, number), result) for number, result in enumerate(results, 1)]
     read, notes = read_results([_renamed(kind, identity, result) for identity, result in named], allow)
+    notes += _date_notes(named) if kind in _FIELDS else ()
     defined = {identity: _defined(kind, result, allow) for identity, result in named}
     moment = now or start_of_day()
     entities = [_adjusted(kind, replace(entity, fields=defined.get(entity.id, {})), moment) for entity in read]
@@ -366,6 +378,20 @@ def seconds(moment: object) -> float:
     with suppress(UsageError):
         return parse_moment(moment)
     return 0.0
+
+
+def _moment(result: object) -> object:
+    """Return the time of a result as written, None if it has none."""
+    return next((value for name in _TIMES if (value := value_of(result, name)) is not None), None)
+
+
+def _date_notes(named: Iterable[tuple[str, object]]) -> Iterator[Failure]:
+    """Yield a note for each result whose time is not one."""
+    for identity, result in named:
+        written = _moment(result)
+        if written and not seconds(written):
+            shown = sanitize.line(repr(written), 60)
+            yield Failure("", f"{identity}: {shown} is not a date", "it is shown without a date")
 
 
 def _identity(kind: Kind, result: object, number: int) -> str:
@@ -399,10 +425,9 @@ def _defined(kind: Kind, result: object, allow: Sequence[str]) -> dict[str, Any]
     fields = {name: value for name in _FIELDS.get(kind, ()) if (value := value_of(result, name)) is not None}
     if kind is Kind.COMMIT:
         fields["files"] = list(value_of(result, "files_changed", "files") or ())
-    if kind in _FIELDS:
-        fields["timestamp"] = seconds(
-            next((one for name in _TIMES if (one := value_of(result, name)) is not None), None)
-        )
+    fields.pop("timestamp", None)
+    if moment := seconds(_moment(result)) if kind in _FIELDS else 0.0:
+        fields["timestamp"] = moment
     cleaned: dict[str, Any] = sanitize.value({name: _plain(value) for name, value in fields.items()}, allow)
     return cleaned
 

@@ -78,10 +78,7 @@ class Entity:
 
 
 def read_results(results: Iterable[object], allow: Sequence[str] = ()) -> tuple[list[Entity], list[Failure]]:
-    """Return the distinct entities of the results, best score first (ties in the order of the results), and notes.
-
-    `allow` are regular expressions of texts that look like secrets but are not.
-    """
+    """Return distinct entities, best score first, and notes. `allow` are expressions of texts that are not secrets."""
     notes: list[Failure] = []
     distinct: dict[tuple[object, ...], Entity] = {}
     for number, result in enumerate(results, 1):

@@ -26,7 +26,7 @@ from satchel.safety.secret_rules import ASSIGNED, GATES, Extent, SecretRule, sha
 from satchel.system import files
 from satchel.types import Chunk, Failure, Hit
 
-REDACTION_VERSION = 3
+REDACTION_VERSION = 4
 """Grows whenever the same text would be redacted differently, so that a store can be compared with it."""
 
 Find = tuple[int, int, str]
@@ -268,7 +268,8 @@ def clean_field(text: str, limit: int = FIELD_LIMIT) -> str:
 
 MOST_NAME_SPACES = 2
 NAME_CHARACTERS = 40
-"""A text with more spaces than a name has, or one of a paragraph, is cut to these characters where it is a name."""
+"""A text that could be a sentence is cut to these characters where it is a name: one with more blanks of any script
+than a name has, or a long one in a script that needs none."""
 
 _NOT_PLAIN = re.compile(r"[^\w .,/@+'()&#-]+")
 
@@ -278,10 +279,18 @@ def plain_name(text: str) -> str:
 
     A heading, an author or a title that is a sentence loses its punctuation and all after `NAME_CHARACTERS`.
     """
-    if text.count(" ") <= MOST_NAME_SPACES and len(text) <= FIELD_LIMIT:
+    blanks = sum(mark.isspace() for mark in text)
+    longest = FIELD_LIMIT if text.isascii() else 2 * NAME_CHARACTERS
+    if blanks <= MOST_NAME_SPACES and len(text) <= longest and all(map(_fits, re.split(r"[/.:#>]+", text))):
         return text
     plain = " ".join(_NOT_PLAIN.sub(" ", text).split()) or "…"
     return plain if len(plain) <= NAME_CHARACTERS else f"{plain[: NAME_CHARACTERS - 1].rstrip()}…"
+
+
+def _fits(part: str) -> bool:
+    """Return whether a part of a path or qualified name is short, or words joined as in a long identifier."""
+    is_joined = part.isascii() and not any(mark.isspace() for mark in part)
+    return len(part) <= NAME_CHARACTERS or (is_joined and len(re.split(r"[\W_]+", part)) <= 16)
 
 
 MOST_NOTES = 20

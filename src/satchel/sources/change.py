@@ -125,9 +125,6 @@ def resolve(repository: Repository, revision: str) -> str:
 MOST_FILES = 200
 """Maximum files of a change that are read: a larger change has callers everywhere."""
 
-MOST_COMPARED_LINES = 4_000
-"""Maximum differing lines that are compared; beyond it the file counts as changed throughout (quadratic time)."""
-
 LINK = "120000"
 
 _GONE = frozenset({files.SkipReason.VANISHED, files.SkipReason.SYMLINK, files.SkipReason.SPECIAL_FILE})
@@ -389,7 +386,8 @@ def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
     old_middle, new_middle = old[first : len(old) - last], new[first : len(new) - last]
     if not old_middle and not new_middle:
         return []
-    if max(len(old_middle), len(new_middle)) > MOST_COMPARED_LINES or not old_middle or not new_middle:
+    # Maximum differing lines that are compared; beyond it the file counts as changed throughout (quadratic time)
+    if max(len(old_middle), len(new_middle)) > 4_000 or not old_middle or not new_middle:
         return [("replace", first, first + len(old_middle), first, first + len(new_middle))]
     from difflib import SequenceMatcher  # here, because only an edited file needs it
 

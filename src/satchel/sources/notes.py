@@ -14,9 +14,13 @@ SUFFIXES = (".md", ".markdown")
 """Files of a vault with one of these endings are notes."""
 
 
+CANVAS = ".canvas"
+"""Suffix of a board of notes: JSON with nodes and edges."""
+
+
 def is_note(path: str) -> bool:
     """Return whether a file of a vault is a note."""
-    return path.lower().endswith(SUFFIXES)
+    return path.lower().endswith((*SUFFIXES, CANVAS))
 
 
 Link = tuple[EdgeType, str]
@@ -56,7 +60,7 @@ def field_lines(fields: Mapping[str, Sequence[Any]]) -> list[str]:
 
 _ATTACHMENT_SUFFIXES = frozenset(
     {
-        ".3gp", ".avif", ".base", ".bmp", ".canvas", ".css", ".csv", ".docx", ".excalidraw", ".flac", ".gif", ".html",
+        ".3gp", ".avif", ".base", ".bmp", ".css", ".csv", ".docx", ".excalidraw", ".flac", ".gif", ".html",
         ".jpeg", ".jpg", ".js", ".json", ".m4a", ".mkv", ".mov", ".mp3", ".mp4", ".ogg", ".ogv", ".pdf", ".png",
         ".pptx", ".py", ".svg", ".txt", ".wav", ".webm", ".webp", ".xlsx", ".zip",
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from satchel.text import pattern
+from satchel.text import pattern, word_lists
 
 _ROLES = {
     "benchmark": "bench benches benchmark benchmarks",
@@ -91,38 +91,11 @@ class Peripheral(StrEnum):
     TEST_DATA = "test data"
 
 
-_MANIFESTS = """
-    package.json jsr.json deno.json deno.jsonc bower.json lerna.json composer.json manifest.in pyproject.toml setup.cfg
-    setup.py cargo.toml go.mod go.work pom.xml build.gradle build.gradle.kts settings.gradle settings.gradle.kts
-    gradle.properties gemfile rakefile podfile pipfile environment.yml environment.yaml mix.exs rebar.config
-    pubspec.yaml package.swift vcpkg.json conanfile.txt conanfile.py import_map.json directory.build.props
-    directory.packages.props packages.config nuget.config pixi.toml flake.nix shard.yml
-"""
-_LOCKS = """
-    package-lock.json npm-shrinkwrap.json pnpm-lock.yaml bun.lock bun.lockb go.sum go.work.sum cargo.lock gemfile.lock
-    composer.lock packages.lock.json podfile.lock mix.lock pubspec.lock package.resolved gradle.lockfile sha256sum.txt
-"""
-_CONFIGURATION = """
-    .editorconfig .gitignore .gitattributes .gitmodules .dockerignore .npmignore .npmrc .nvmrc .mailmap .ignore
-    .pre-commit-config.yaml .readthedocs.yml .readthedocs.yaml readthedocs.yml .travis.yml appveyor.yml .appveyor.yml
-    azure-pipelines.yml .gitlab-ci.yml jenkinsfile .cirrus.yml cirrus.yml bitbucket-pipelines.yml .drone.yml
-    codecov.yml .codecov.yml .coveragerc tox.ini noxfile.py pytest.ini mypy.ini .flake8 .pylintrc pylintrc .ruff.toml
-    ruff.toml .isort.cfg .style.yapf .bandit .yamllint .yamllint.yml .yamllint.yaml .markdownlint.json
-    .markdownlint.yaml .markdownlint.yml .codespellrc rustfmt.toml .rustfmt.toml clippy.toml deny.toml cross.toml
-    .golangci.yml .golangci.yaml .clang-format .clang-tidy .rubocop.yml .htmlhintrc .jshintrc .jscsrc .babelrc
-    .browserslistrc .nycrc biome.json biome.jsonc jsconfig.json turbo.json nx.json renovate.json .renovaterc
-    dependabot.yml dependabot.yaml labeler.yml netlify.toml vercel.json .tool-versions pyrightconfig.json
-    checkstyle.xml spotbugs-exclude.xml lefthook.yml karma.conf.js typedoc.json api-extractor.json cspell.json
-    .swcrc .zed .bazelrc
-"""
+_NAMES = word_lists("file_names.txt")
 _BY_NAME = {
     name: role
-    for role, names in (
-        (Peripheral.MANIFEST, _MANIFESTS),
-        (Peripheral.LOCK, _LOCKS),
-        (Peripheral.CONFIGURATION, _CONFIGURATION),
-    )
-    for name in names.split()
+    for role in (Peripheral.MANIFEST, Peripheral.LOCK, Peripheral.CONFIGURATION)
+    for name in _NAMES[role.value]
 }
 
 _BY_PATTERN = (
@@ -182,14 +155,7 @@ _NOTES_FOLDERS = frozenset({
 })  # fmt: skip
 """Folders of release notes; only prose in them counts: a package may well be called `changes`."""
 
-_LANGUAGES = """
-    af am ar:arabic az be bg:bulgarian bn:bengali ca:catalan cn:chinese cs:czech da:danish de:german el:greek
-    es:spanish et fa:persian fi:finnish fr:french gl gu he:hebrew hi:hindi hr:croatian hu:hungarian hy id:indonesian
-    it:italian ja:japanese jp:japanese ka kk km kn ko:korean kr:korean lt lv mk ml mn mr ms my nb ne nl:dutch
-    no:norwegian pa pl:polish pt:portuguese ro:romanian ru:russian si sk:slovak sl sq sr:serbian sv:swedish sw
-    ta:tamil te th:thai tr:turkish uk:ukrainian ur uz vi:vietnamese zh:chinese
-"""
-_LANGUAGE_NAMES = {code: name for code, _, name in (row.partition(":") for row in _LANGUAGES.split())}
+_LANGUAGE_NAMES = {code: name for code, _, name in (row.partition(":") for row in _NAMES["languages"])}
 _CODE = rf"({'|'.join(_LANGUAGE_NAMES)})(?:[-_](?:[a-z]{{2,4}}|\d{{3}}))?"
 _LANGUAGE = pattern(_CODE)
 _SUFFIXED = pattern(rf"(?:readme|contributing|changelog|[\w-]+)[._-]((?:{_CODE}))\.\w+")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from satchel.sources.docs import PATH_SEPARATOR, line_count
+from satchel.sources.notes import CANVAS
 from satchel.types import EdgeType, Outline, Part, Role
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 MOST_CHARACTERS = 64_000
 """Maximum characters of front matter; a written one has a thousand."""
-
-MOST_DEPTH = 8
 
 _FENCE = "---"
 _ENDS = frozenset({"---", "..."})
@@ -91,7 +90,7 @@ def _load(text: str) -> Any:
         loader.dispose()
 
 
-def _plain(value: Any, depth: int = MOST_DEPTH) -> Any:
+def _plain(value: Any, depth: int = 8) -> Any:
     """Return a value of YAML as one of JSON: a date is `2026-05-01`; a value nested too deep is text."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -142,6 +141,11 @@ class FoundField(NamedTuple):
     name: str
     text: str
     links: tuple[FoundLink, ...] = ()
+
+    @property
+    def values(self) -> list[str]:
+        """The text, or the names of the links."""
+        return [self.text] if self.text else [link.shown or link.target for link in self.links]
 
 
 @dataclass(slots=True)
@@ -272,12 +276,13 @@ _ALIAS_KEYS = frozenset({"alias", "aliases"})
 
 
 class RawLink(NamedTuple):
-    """A link as written, from one part of a file (counted from 0). `is_path` as in `FoundLink`."""
+    """A link as written, from one part of a file (counted from 0). `is_path` as in `FoundLink`, `line` from 1."""
 
     part: int
     type: EdgeType
     target: str
     is_path: bool
+    line: int = 0
 
 
 @dataclass(slots=True)
@@ -299,7 +304,7 @@ class Facts:
 
     def dump(self) -> str:
         """Return the facts as JSON, for another process."""
-        rows = [[link.part, link.type, link.target, link.is_path] for link in self.links]
+        rows = [[*link] for link in self.links]
         return json.dumps(
             [self.title, self.tags, self.inherited, self.aliases, self.fields, rows, self.blocks, self.problem]
         )
@@ -317,17 +322,67 @@ def stored_fields(data: str) -> tuple[str, tuple[str, ...], dict[str, Any]]:
 
 def stored_links(fields: Mapping[str, Any]) -> list[RawLink]:
     """Return the links of a document, from its fields."""
-    return [RawLink(part, EdgeType(kind), target, is_path) for part, kind, target, is_path in fields.get("links", ())]
+    return [RawLink(part, EdgeType(kind), *rest) for part, kind, *rest in fields.get("links", ())]
 
 
 def read_note(path: str, text: str) -> tuple[Outline, Facts]:
     """Return the parts and the facts of a file. `text` is clean and has plain line feeds."""
     lines = text.split("\n")
+    if path.lower().endswith(CANVAS):
+        return _read_canvas(path, lines)
     matter = front_matter(lines)
     contents = look_through(lines, matter.lines)
     title, sections = _title(path, lines, matter, contents.headings)
     parts = _parts(lines, sections)
     return Outline("markdown", parts), _facts(title, matter, contents, parts)
+
+
+def _read_canvas(path: str, lines: Sequence[str]) -> tuple[Outline, Facts]:
+    """Return a part for each node that begins on a line of its own, with links to what its card shows or its arrow."""
+    facts = Facts(path.rpartition("/")[2].rpartition(".")[0])
+    try:
+        cards, arrows = _board("\n".join(lines))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        facts.problem = f"canvas: {type(error).__name__}: {error}"
+        return Outline("markdown", _parts(lines, ())), facts
+    rows = {identity: _row_of(lines, identity) for identity in cards}
+    named_rows = {row: _card_name(cards[identity]) for identity, row in rows.items() if row}
+    parts = _parts(lines, [FoundHeading(row, 1, name) for row, name in sorted(named_rows.items())])
+    facts.links += _card_links(cards, arrows, rows, [part.start for part in parts])
+    return Outline("markdown", parts), facts
+
+
+def _card_links(
+    cards: Mapping[str, Any], arrows: Sequence[tuple[str, str]], rows: Mapping[str, int], starts: Sequence[int]
+) -> Iterator[RawLink]:
+    links = [(one, target) for one, card in cards.items() for target in _card_targets(card)]
+    links += [(start, f"#{_card_name(cards[end])}") for start, end in arrows if {start, end} <= cards.keys()]
+    for identity, target in links:
+        line = rows[identity] + 1
+        yield RawLink(bisect_right(starts, line) - 1, EdgeType.REFERENCE, target, is_path=False, line=line)
+
+
+def _board(text: str) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    board = json.loads(text)
+    arrows = [(str(arrow["fromNode"]), str(arrow["toNode"])) for arrow in board.get("edges", ())]
+    return {str(card["id"]): card for card in board["nodes"]}, arrows
+
+
+def _card_targets(card: Mapping[str, Any]) -> list[str]:
+    files = [card["file"]] if isinstance(card.get("file"), str) else []
+    return files + [link.target for link in wikilinks(str(card.get("text", "")))]
+
+
+def _card_name(card: Mapping[str, Any]) -> str:
+    """Return the first words of a card, or what it shows."""
+    written = next((str(card[name]) for name in ("text", "label", "file", "url") if card.get(name)), "")
+    return next((line.strip("# ")[:80] for line in written.splitlines() if line.strip("# ")), NAMELESS)
+
+
+def _row_of(lines: Sequence[str], identity: str) -> int:
+    """Return the row of a node (from 0), 0 if it does not begin its line."""
+    mark = re.compile(rf'\s*\{{\s*"id"\s*:\s*{re.escape(json.dumps(identity))}')
+    return next((row for row, line in enumerate(lines) if mark.match(line)), 0)
 
 
 def _title(
@@ -381,7 +436,13 @@ def _facts(title: str, matter: FrontMatter, contents: Contents, parts: Sequence[
         values = facts.fields.setdefault(one.name, [])
         values += [one.text] if one.text else [_reference(link) for link in one.links]
     facts.links += [
-        RawLink(part_at(link.row), EdgeType.FIELD if link.in_field else EdgeType.REFERENCE, link.target, link.is_path)
+        RawLink(
+            part_at(link.row),
+            EdgeType.FIELD if link.in_field else EdgeType.REFERENCE,
+            link.target,
+            link.is_path,
+            link.row + 1,
+        )
         for link in contents.links
     ]
     own += [tag.strip("/") for tag in contents.tags]
@@ -398,7 +459,7 @@ def _add_value(facts: Facts, key: str, value: Any) -> None:
     for one in _listed(value):
         text = json.dumps(one, ensure_ascii=False) if isinstance(one, Mapping | list) else _scalar(one)
         links = wikilinks(text)
-        facts.links += [RawLink(0, EdgeType.FIELD, link.target, is_path=False) for link in links]
+        facts.links += [RawLink(0, EdgeType.FIELD, link.target, is_path=False, line=1) for link in links]
         is_link = len(links) == 1 and text.strip() == f"[[{text.strip()[2:-2]}]]"
         if text:
             facts.fields.setdefault(key, []).append(_reference(links[0]) if is_link else text)

@@ -54,6 +54,9 @@ class DatabaseStore(Store):
     def name(self) -> str:
         """Where the store is, for messages."""
 
+    def make_room(self) -> None:
+        """Free the room that was kept for removing something from a full disk, if the disk is full."""
+
     @property
     @abstractmethod
     def is_replaced(self) -> bool:
@@ -94,10 +97,7 @@ class DatabaseStore(Store):
 
     @abstractmethod
     def settle(self) -> None:
-        """Open the store again if it was removed or replaced since; put it aside if it is damaged and disposable.
-
-        Must not be called while other threads write to the store.
-        """
+        """Open the store again if it was replaced or is damaged and disposable. No thread may write meanwhile."""
 
     def _damaged(self, error: Exception) -> DamagedStoreError:
         self.damage = f"{type(error).__name__}: {error}"

@@ -183,10 +183,7 @@ class DefinitionRow(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A visible chunk for a walk over relations: its names, tags and age.
-
-    `is_first` marks the first chunk of its document, which represents the whole document.
-    """
+    """A visible chunk for a walk: names, tags, age. One that `is_first` represents its whole document."""
 
     row: int
     document: int

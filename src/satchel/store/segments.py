@@ -22,6 +22,7 @@ import struct
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
 
@@ -139,12 +140,8 @@ def build_segment(documents: Sequence[SegmentDocument]) -> tuple[Columns, Iterat
     numbering = _Numbering(np.array(numbers, dtype=np.int64), np.array(number_base, dtype=np.int64))
     span_counts = _integers(extraction.span_count for extraction in extractions)
     part_counts = _integers(len(extraction.parts) for extraction in extractions)
-    posted = [
-        numbering.joined([extraction.body for extraction in extractions], _before(span_counts)),
-        numbering.joined([extraction.names for extraction in extractions], _before(part_counts)),
-        numbering.joined([extraction.signatures for extraction in extractions], _before(part_counts)),
-        paths,
-    ]
+    counted = (("body", span_counts), ("names", part_counts), ("signatures", part_counts))
+    posted = [numbering.joined([*map(attrgetter(name), extractions)], _before(counts)) for name, counts in counted]
     table = _span_table(extractions)
     table[0] += np.repeat(_before(part_counts), span_counts)
     first_chunks = _integers(entry.first_chunk for entry in documents)
@@ -152,17 +149,14 @@ def build_segment(documents: Sequence[SegmentDocument]) -> tuple[Columns, Iterat
         *table,
         np.arange(part_counts.sum()) + np.repeat(first_chunks - _before(part_counts), part_counts),
         np.repeat(np.arange(len(documents)), part_counts),
-        _integers(entry.document_id for entry in documents),
+        _integers(map(attrgetter("document_id"), documents)),
         _integers(entry.document.secondary for entry in documents),
     ]
-    return Columns(*arrays), encode_postings(list(vocabulary), posted)
+    return Columns(*arrays), encode_postings(list(vocabulary), [*posted, paths])
 
 
 class _Numbering(NamedTuple):
-    """The number in the segment of every term of every document; `base` is the index of a document's first term.
-
-    One array for all documents: small arrays would be slow for thousands of commits of twenty words each.
-    """
+    """The number of every term of every document in one array; `base` is the index of a document's first term."""
 
     numbers: IntArray
     base: IntArray
@@ -214,10 +208,7 @@ def _path_postings(
 def encode_postings(
     vocabulary: Sequence[str], posted: Sequence[tuple[IntArray, IntArray, IntArray]]
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield (term, blob) of each term with postings, in the order of the terms.
-
-    `posted` has (terms, units, counts) of each field, units ascending by term.
-    """
+    """Yield (term, blob) in the order of terms from (terms, units, counts) of each field, ascending."""
     blobs = [_encode_field(len(vocabulary), *field) for field in posted]
     for number in sorted(set().union(*blobs), key=vocabulary.__getitem__):
         yield vocabulary[number], _sealed(b"".join([field.get(number, _ABSENT) for field in blobs]))
@@ -248,10 +239,7 @@ def _encode_field(term_count: int, terms: IntArray, units: IntArray, counts: Int
 
 
 def decode_postings(blob: bytes) -> list[tuple[IntArray, IntArray] | None]:
-    """Return (units, counts) for each of `FIELDS`, None where the term does not occur in the field.
-
-    Raises DamagedWordsError.
-    """
+    """Return (units, counts) for each of `FIELDS`, None without the term. Raises DamagedWordsError."""
     content = _checked(blob)
     fields: list[tuple[IntArray, IntArray] | None] = []
     offset = 0
@@ -328,10 +316,7 @@ _EMPTY: Field = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
 class Segment(NamedTuple):
-    """One stored segment: its columns and the positions of its dead documents.
-
-    No other segment of the store has or had the same id and `seal`.
-    """
+    """One stored segment, alone with its id and `seal`: its columns and the positions of its dead documents."""
 
     id: int
     columns: Columns
@@ -418,10 +403,7 @@ class Lexicon:
     def fetched(
         self, name: Hashable, keys: Iterable[Key], fetch: Callable[[list[Key]], Mapping[Key, Value]]
     ) -> dict[Key, Value]:
-        """Return values of this revision by key, in the order of the keys; each key is fetched once.
-
-        Keys that `fetch` does not return are left out.
-        """
+        """Return values of this revision by key, in their order, each fetched once; missing ones are left out."""
         return _through(self._read, name, list(keys), fetch)
 
     def stored(

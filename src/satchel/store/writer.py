@@ -41,9 +41,6 @@ INHERITED = (
 _FIELD_LEVEL = (0, 1, 1, 2)
 _RANGE = "term > ? AND term <= ?"
 
-RANGE_TERMS = 1_000
-"""Terms of one segment that are merged at once: together 10 to 50 ms of work, and some megabytes."""
-
 
 class _Stopped(Exception):  # noqa: N818 - not a fault: another run merges
     """The caller stops while segments are merged."""
@@ -55,10 +52,7 @@ def merge_segments(
     should_stop: Callable[[], bool],
     gone_share: float = 0.5,
 ) -> None:
-    """Merge the segments of each kind where that is due, in the caller's transaction.
-
-    A kind whose merge is stopped midway stays as it was.
-    """
+    """Merge the segments of each kind where due, in the caller's transaction; a stopped merge changes nothing."""
     for (kind,) in rows(connection, "SELECT DISTINCT kind FROM segments ORDER BY kind"):
         chosen = _due(connection, kind, gone_share)
         if not chosen or should_stop():
@@ -136,10 +130,7 @@ def _next_segment(connection: WriteConnection) -> int:
 def _living(
     connection: WriteConnection, segment: int, columns: Columns, bases: tuple[int, int, int]
 ) -> tuple[Columns, tuple[IntArray, IntArray, IntArray], tuple[int, int, int]]:
-    """Return the columns without deleted documents; hidden ones stay.
-
-    Also the new number of every old span, chunk and document (-1 if deleted), and the next free numbers.
-    """
+    """Return the columns without deleted documents, new numbers of old spans, chunks, documents (-1), and the next."""
     alive = rows(connection, "SELECT position FROM documents WHERE segment = ?", (segment,))
     document_kept = np.zeros(len(columns.document_id), dtype=bool)
     document_kept[[row[0] for row in alive]] = True
@@ -167,10 +158,7 @@ def _merge_postings(
     target: int,
     should_stop: Callable[[], bool],
 ) -> None:
-    """Renumber the postings of these segments, one range of terms after the other.
-
-    Memory use is that of one range, and the database pages of deleted rows are reused at once.
-    """
+    """Renumber the postings of segments by ranges of terms, in the memory and pages of one range."""
     segments = sorted(renumber)
     flat = [np.concatenate([renumber[segment][level] for segment in segments]) for level in range(3)]
     sizes = [[len(renumber[segment][level]) for segment in segments] for level in range(3)]
@@ -208,7 +196,8 @@ def _merge_postings(
 def _range_end(connection: WriteConnection, segments: Sequence[int], after: str) -> str | None:
     """Return the last term of the next range, None if it reaches the end."""
     step = "SELECT term FROM postings WHERE segment = ? AND term > ? ORDER BY term LIMIT 1 OFFSET ?"
-    terms = [row[0] for segment in segments for row in rows(connection, step, (segment, after, RANGE_TERMS))]
+    # Terms of one segment that are merged at once: together 10 to 50 ms of work, and some megabytes
+    terms = [row[0] for segment in segments for row in rows(connection, step, (segment, after, 1_000))]
     return min(terms, default=None)
 
 
@@ -359,10 +348,7 @@ class Writer:
         )
 
     def forget_stamps(self, *, keeps_vectors: bool = False) -> None:
-        """Make a copy of another root's index the start of an own one: every file has to be read, and none is skipped.
-
-        Vectors and the other root's notes on itself go. From here on deleted rows are overwritten.
-        """
+        """Make a copy of another root's index the start of an own one: all is read again, its notes and vectors go."""
         connection = self._connection
         connection.execute("PRAGMA secure_delete = 1")
         connection.execute("UPDATE documents SET changed_ns = 0 WHERE origin = 'file'")

@@ -315,10 +315,7 @@ _SAMPLE = pattern(r"(?:^|[._-])(?:example|sample|template|tmpl|dist|defaults?|sc
 
 
 def is_secret_file(path: str) -> bool:
-    """Return whether a file is by its path a file for secrets; such a file is never read.
-
-    Samples (`.env.example`) and public keys (`id_rsa.pub`) are not.
-    """
+    """Return whether a file is by its path for secrets, and never read. Samples and public keys are not."""
     steps = path.lower().rsplit("/", 2)[-2:]
     name = steps[-1]
     if steps[0] in _SECRET_FOLDERS and len(steps) == 2:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -30,8 +30,9 @@ from satchel.system.files import Skipped, escape_name, read_bytes
 if TYPE_CHECKING:
     import subprocess
 
-SILENCE_LIMIT = 30.0
-"""Maximum seconds without output before git is killed. The first commit of a million arrives in under 2 s."""
+SILENCE_LIMIT, SECOND_SILENCE_LIMIT = 10.0, 0.5
+"""Maximum seconds without output before git is killed, and the same for a repository whose git was silent before: it is
+not waited for twice. The first commit of a million arrives in under 2 s."""
 
 TOTAL_LIMIT = 600.0
 """Maximum seconds of one git command, talking or not. The history of a million commits is listed in one minute."""
@@ -44,14 +45,10 @@ MEMORY_LIMIT = 2 << 30
 parts, so that large ones need no more."""
 
 _LOOK_SECONDS = 0.1  # between two checks of `should_stop`
-_CHUNK = 1 << 16  # bytes; the size of a pipe, so one read empties it
-_SMALL = 1 << 20  # bytes; HEAD, gitdir and commondir hold one path or id, and 1 MB of config is 20,000 lines
-_PACKED_REFS_LIMIT = 1 << 28  # bytes; 250 MB are over three million refs
-_SHALLOW_LIMIT = 1 << 26  # bytes; 41 for each cut-off commit
-_SYMBOLIC_DEPTH = 5  # the limit of git itself for refs that point to refs
-_STDERR_LIMIT = 2_000  # bytes of the standard error of git that are read for a message
-_MOST_EXAMINED = 20_000  # entries of `.git` that are looked at before git runs; a fresh clone has about a hundred
+_MOST_EXAMINED = 200_000  # entries of `.git` looked at before git runs, in 0.2 s; a fresh clone has about a hundred
 _NOT_OPENED = frozenset({"hooks", "logs", "modules", "worktrees", "lfs", "annex"})  # folders that no command here reads
+_CONFIGS = ("config", "config.worktree")
+_patience: dict[Path, float] = {}  # of repositories whose git was silent
 _OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 # The only commands that satchel runs, each with arguments that override the configuration:
@@ -108,10 +105,7 @@ class Repository(NamedTuple):
 
 
 def find_repository(path: Path) -> Repository | None:
-    """Return the repository whose work tree contains `path`, or None. Starts no process.
-
-    Only `.git` entries count: a bare repository inside a tree, or a folder that imitates one, is ignored.
-    """
+    """Return the repository whose work tree contains `path`, by its `.git` entry, or None. Starts no process."""
     try:
         start = path.resolve()
     except (OSError, RuntimeError):  # a loop of links, or a current folder that was deleted
@@ -149,7 +143,8 @@ def repository_at(folder: Path) -> Repository | None:
     )
 
 
-_CONFIG_PATH = re.compile(r'^[ \t]*(worktree|path)[ \t]*=[ \t]*"?([^"\n]+?)"?[ \t]*$', re.MULTILINE | re.IGNORECASE)
+_WORK_TREE = re.compile(r'^[ \t]*worktree[ \t]*=[ \t]*"?([^"\n]+?)"?[ \t]*$', re.MULTILINE | re.IGNORECASE)
+_INCLUDE = re.compile(r"\[\s*include", re.IGNORECASE)
 
 
 def _is_own(folder: Path, git_dir: Path, common_dir: Path) -> bool:
@@ -165,8 +160,8 @@ def _is_own(folder: Path, git_dir: Path, common_dir: Path) -> bool:
         return is_linked and pointer is not None and _same(git_dir / pointer.rstrip("\r\n"), entry)
     if git_dir == entry and not entry.is_symlink():
         return True
-    configs = "\n".join(_small_text(git_dir, name) or "" for name in ("config", "config.worktree"))
-    return any(_same(git_dir / path, folder) for name, path in _CONFIG_PATH.findall(configs) if name != "path")
+    configs = "\n".join(_small_text(git_dir, name) or "" for name in _CONFIGS)
+    return any(_same(git_dir / path, folder) for path in _WORK_TREE.findall(configs))
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -177,10 +172,7 @@ def _same(one: Path, other: Path) -> bool:
 
 @lru_cache(maxsize=64)
 def _obstacle(repository: Repository, _minute: int) -> str:
-    """Return why git must not open the files of a repository: a pipe blocks it, a link leads to foreign objects.
-
-    The answer is kept for a minute, because looking takes as long as a short git command.
-    """
+    """Return why git must not open the files of a repository (pipes, links to foreign objects), kept for a minute."""
     own = [repository.common_dir.resolve(), repository.git_dir.resolve()]
     pending = own[:]
     examined = 0
@@ -192,23 +184,27 @@ def _obstacle(repository: Repository, _minute: int) -> str:
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     pending.append(Path(entry.path))
-                elif not entry.is_file(follow_symlinks=False):
-                    target = Path(entry.path).resolve()
-                    if entry.is_symlink() and target.exists() and not any(map(target.is_relative_to, own)):
-                        return f"{entry.name} in .git is a link to another place"
-                    if _blocks(target):
-                        return f"{entry.name} in .git is a pipe or a device"
-    config = _small_text(repository.common_dir, "config") or ""
-    if any(_blocks(repository.common_dir, path) for _, path in _CONFIG_PATH.findall(config)):
-        return "its configuration includes a pipe or a device"
-    return ""
+                elif not entry.is_file(follow_symlinks=False) and (reason := _unfit_entry(entry, own)):
+                    return reason
+    if examined >= _MOST_EXAMINED:
+        return f".git has more than {_MOST_EXAMINED:,} files; `git gc` packs them"
+    return next(filter(None, (_unfit_config(folder, name) for folder in own for name in _CONFIGS)), "")
 
 
-def _blocks(folder: Path, path: str = "") -> bool:
-    with suppress(OSError, ValueError, RuntimeError):  # RuntimeError: `~` of nobody
-        mode = (folder / Path(path).expanduser()).stat().st_mode
-        return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
-    return False
+def _unfit_entry(entry: os.DirEntry[str], own: Sequence[Path]) -> str:
+    target = Path(entry.path).resolve()
+    if entry.is_symlink() and target.exists() and not any(map(target.is_relative_to, own)):
+        return f"{entry.name} in .git is a link to another place"
+    is_blocking = target.is_fifo() or target.is_char_device() or target.is_block_device()
+    return f"{entry.name} in .git is a pipe or a device" if is_blocking else ""
+
+
+def _unfit_config(folder: Path, name: str) -> str:
+    text = _small_text(folder, name)
+    if text is None:
+        return f"{name} in .git cannot be examined" if _mode(folder / name) else ""
+    # What is included may be anything, a pipe as well, and git has more spellings of it than a check.
+    return f"{name} in .git includes other files, which are not read" if _INCLUDE.search(text) else ""
 
 
 def other_work_trees(repository: Repository) -> list[Path]:
@@ -225,7 +221,7 @@ def other_work_trees(repository: Repository) -> list[Path]:
 def shallow_boundary(repository: Repository) -> frozenset[str]:
     """Return the commits at which a shallow history was cut: without parents, their changes are unknown."""
     try:
-        file = read_bytes(repository.common_dir, "shallow", limit=_SHALLOW_LIMIT)
+        file = read_bytes(repository.common_dir, "shallow", limit=1 << 26)  # bytes; 41 for each cut-off commit
     except Skipped:
         return frozenset()
     return frozenset(file.raw.decode("ascii", "replace").split())
@@ -240,7 +236,7 @@ def head(repository: Repository) -> str | None:
     if repository.refusal:
         raise GitError(repository.refusal)
     name = "HEAD"
-    for _ in range(_SYMBOLIC_DEPTH):
+    for _ in range(5):  # the limit of git itself for refs that point to refs
         text = _loose_ref(repository, name)
         if text is None:
             packed = _packed_ref(repository, name)
@@ -298,7 +294,7 @@ def stream(
     import subprocess
     from tempfile import TemporaryFile
 
-    command = _command(repository, arguments)
+    command, timeout = _command(repository, arguments), min(timeout, _patience.get(repository.git_dir, timeout))
     with TemporaryFile() as complaints, TemporaryFile() as standard_input:
         standard_input.write(feed)
         standard_input.seek(0)
@@ -323,8 +319,9 @@ def stream(
 
         def chunks(output: IO[bytes]) -> Iterator[bytes]:
             nonlocal at_end
-            while chunk := _read(output, timeout, arguments[0], should_stop):
-                yield chunk
+            with _noted_silence(repository):
+                while chunk := _read(output, timeout, arguments[0], should_stop):
+                    yield chunk
             at_end = chunk is not None
 
         try:
@@ -338,6 +335,15 @@ def stream(
             _end(process)
         if at_end and process.returncode != 0:
             raise GitError(_complaint(arguments[0], process.returncode, complaints))
+
+
+@contextmanager
+def _noted_silence(repository: Repository) -> Iterator[None]:
+    try:
+        yield
+    except GitError:
+        _patience[repository.git_dir] = SECOND_SILENCE_LIMIT
+        raise
 
 
 def _watched(chunks: Iterator[bytes], name: str, should_stop: Callable[[], bool] | None) -> Iterator[bytes]:
@@ -381,10 +387,7 @@ def _environment() -> dict[str, str]:
 
 
 def _read(output: IO[bytes], timeout: float, name: str, should_stop: Callable[[], bool] | None) -> bytes | None:
-    """Return the next piece of output, empty at the end, None after a stop.
-
-    Raises GitError after `timeout` seconds of silence (not on Windows, where a silent git is not stopped either).
-    """
+    """Return the next output, empty at the end, None after a stop. Raises GitError after a silence of `timeout`."""
     if os.name == "posix":
         import select
 
@@ -396,7 +399,7 @@ def _read(output: IO[bytes], timeout: float, name: str, should_stop: Callable[[]
                 return None
             if monotonic() >= deadline:
                 raise _silent(name, timeout)
-    return os.read(output.fileno(), _CHUNK)
+    return os.read(output.fileno(), 1 << 16)  # bytes; the size of a pipe, so one read empties it
 
 
 def _limit_memory(process: int) -> None:
@@ -427,7 +430,8 @@ def _silent(name: str, timeout: float) -> GitError:
 
 def _complaint(name: str, code: int, complaints: IO[bytes]) -> str:
     complaints.seek(0)
-    lines = complaints.read(_STDERR_LIMIT).decode("utf-8", "replace").strip().splitlines()
+    # bytes of the standard error of git that are read for a message
+    lines = complaints.read(2_000).decode("utf-8", "replace").strip().splitlines()
     fatal = [line for line in lines if line.startswith(("fatal: ", "error: "))]
     message = escape_name((fatal or lines or ["no message"])[0].strip())
     return f"git {name} ended with exit code {code}: {message}"
@@ -471,7 +475,8 @@ def _is_partial(common_dir: Path) -> bool:
 def _small_text(folder: Path, name: str) -> str | None:
     """Return a file of the repository as text, or None. Pipes, links and huge files are not read."""
     try:
-        return os.fsdecode(read_bytes(folder, name, limit=_SMALL).raw)
+        # bytes; HEAD, gitdir and commondir hold one path or id, and 1 MB of config is 20,000 lines
+        return os.fsdecode(read_bytes(folder, name, limit=1 << 20).raw)
     except Skipped:
         return None
 
@@ -487,7 +492,8 @@ def _loose_ref(repository: Repository, name: str) -> str | None:
 
 def _packed_ref(repository: Repository, name: str) -> str | None:
     try:
-        file = read_bytes(repository.common_dir, "packed-refs", limit=_PACKED_REFS_LIMIT)
+        # bytes; 250 MB are over three million refs
+        file = read_bytes(repository.common_dir, "packed-refs", limit=1 << 28)
     except Skipped:
         return None
     line = re.search(rb"^([0-9a-f]{40}(?:[0-9a-f]{24})?) " + re.escape(os.fsencode(name)) + rb"$", file.raw, re.M)

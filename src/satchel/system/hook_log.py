@@ -1,6 +1,6 @@
 """The log of the editor hooks: one line of JSON per event, in a file of the state folder that stays small.
 
-An entry has the time, event, host, outcome, reason and cost, and the ids and titles of injected items, not their text.
+An entry has the time, event, host, outcome, reason and cost, and the ids of injected items, neither title nor text.
 The command line, the page and the doctor read it.
 """
 
@@ -76,6 +76,19 @@ def record_event(
     except (OSError, SatchelError) as error:
         return f"the hook log cannot be written: {error}"
     return ""
+
+
+def scrub(state: Path) -> None:
+    """Remove the titles that earlier versions logged: that of a forgotten memory may be its text. Raises OSError."""
+    path = log_file(state)
+    if b'"title":' not in (state_files.read(path) or b""):
+        return
+    with state_files.locked(path.parent):
+        rows = entries(state)
+        for item in (item for entry in rows for item in entry.get("items", ())):
+            item.pop("title", None)
+        lines = [json.dumps(entry, ensure_ascii=True, separators=(",", ":")) + "\n" for entry in rows]
+        state_files.replace(path, "".join(lines).encode("ascii"))
 
 
 def entries(state: Path, most: int | None = None) -> list[dict[str, Any]]:

@@ -40,7 +40,7 @@ _MATTERING = frozenset({
 })  # fmt: skip
 """Variables, beside `SATCHEL_*`, that decide about an answer: both processes must have the same values."""
 
-_CHUNK = 65_536
+_LONGEST_ANSWER = 64 << 20  # bytes of an answer; the largest context has a tenth
 
 
 def identity() -> list[bytes]:
@@ -67,10 +67,7 @@ def socket_name(root: str) -> str:
 
 
 def address(start: str) -> str:
-    """Return the socket of the nearest folder above or at `start` that has one, empty if there is none.
-
-    Only a folder of sockets that nobody else can enter is used. The resident checks whether the root is really its own.
-    """
+    """Return the socket of the nearest folder at or above `start`, below a private folder; empty if there is none."""
     folder = socket_folder()
     try:
         status = os.stat(folder)  # noqa: PTH116
@@ -113,6 +110,8 @@ def parts_of(frame: bytes) -> list[bytes]:
     start = 0
     while start < len(body):
         end = body.index(b"\n", start)
+        if not body[start:end].isdigit():  # a negative size would never end
+            return []
         start = end + 1 + int(body[start:end])
         parts.append(body[end + 1 : start])
     return parts if start == len(body) else []
@@ -133,9 +132,9 @@ def ask(place: str, kind: bytes, words: Sequence[str], event: bytes, deadline: f
         received, chunk = b"", peer.recv(1)
         if chunk != ACCEPTED:
             return []
-        while chunk:
-            peer.settimeout(max(deadline - time.monotonic(), 0.001))
-            chunk = peer.recv(_CHUNK)
+        while chunk and len(received) < _LONGEST_ANSWER and (rest := deadline - time.monotonic()) > 0:
+            peer.settimeout(rest)
+            chunk = peer.recv(65_536)
             received += chunk
         return parts_of(received)
     except (OSError, ValueError):

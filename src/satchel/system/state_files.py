@@ -43,10 +43,7 @@ def make_folder(folder: Path) -> None:
 
 
 def read(path: Path, limit: int | None = None) -> bytes | None:
-    """Return the contents of a file, or None if it does not exist. Never follows a link or waits for a pipe.
-
-    Raises UnusableFileError for a file of more than `limit` bytes, and for anything but a regular file.
-    """
+    """Return the contents of a regular file, None if missing. Raises UnusableFileError for more than `limit` bytes."""
     try:
         descriptor = os.open(path, os.O_RDONLY | NO_LINK | getattr(os, "O_NONBLOCK", 0))
     except FileNotFoundError:
@@ -88,10 +85,7 @@ def append(
 
 
 def replace(path: Path, raw: bytes, *, mode: int = 0o600, durable: bool = False) -> None:
-    """Replace a file atomically: readers see the old contents or the new ones, also after a crash.
-
-    With `durable` the new contents are on the disk before they replace the old ones.
-    """
+    """Replace a file atomically, also in a crash; a `durable` one is on the disk before it replaces the old one."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}")
     unfinished.unlink(missing_ok=True)
     _prune_unfinished(path)

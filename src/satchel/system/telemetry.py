@@ -108,10 +108,7 @@ def traced(operation: str) -> Callable[[Callable[Arguments, Result]], Callable[A
 
 @contextmanager
 def retrieval(source: str, *, content: bool, limit: int | None = None) -> Iterator[Callable[[Context], None]]:
-    """Open a span around one answer from `source`, and yield the function that adds the answer to the span.
-
-    With `content` the span also gets the question and the ids and scores of the items.
-    """
+    """Open a span around one answer, and yield what describes it there, with its question if `content`."""
     attributes = {DATA_SOURCE: source} if limit is None else {DATA_SOURCE: source, TOP_K: limit}
     with span(RETRIEVAL, source, attributes) as current:
         yield lambda context: _describe(current, context, content=content)

@@ -1,7 +1,4 @@
-"""The situation of one call of a tool, its context within a deadline, and the summary of the context in the result.
-
-Errors of the assembler do not fail the call.
-"""
+"""The situation and context of one call of a tool, and its summary in the result. No error fails the call."""
 
 from __future__ import annotations
 
@@ -103,10 +100,7 @@ def _relative(path: str, root: Path | None) -> str:
 
 
 def context_used(context: object) -> dict[str, Any]:
-    """Return the contents of a context as plain JSON values: its items, their tokens, and what went wrong.
-
-    Of another object than a `Context`, from a foreign assembler, the summary has only the type.
-    """
+    """Return items, tokens and failures of a context as plain JSON; of an object from elsewhere only its type."""
     if not isinstance(context, Context):
         return {"items": [], "tokens": 0, "limit": 0, "warnings": [], "type": type(context).__name__}
     return {
@@ -118,10 +112,7 @@ def context_used(context: object) -> dict[str, Any]:
 
 
 def with_used(result: object, used: Mapping[str, Any]) -> object:
-    """Return a mapping with `_meta.contextUsed`, as a copy; any other result as it is.
-
-    A mapping whose `_meta` has that key already or is not a mapping, or that cannot be copied, does not change.
-    """
+    """Return a copy of a mapping with `_meta.contextUsed`; another result, or one that has it already, as it is."""
     if not isinstance(result, Mapping):
         return result
     try:

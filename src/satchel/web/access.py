@@ -44,17 +44,12 @@ SECRET_BYTES = 32
 BEARER = "bearer "
 
 USERS_NAME = "users.json"
-USERS_BYTES = 4_000_000
-"""Size limit of the file of hashed tokens: some ten thousand users."""
 
 _USER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
 
 def load_token(state: Path, environ: Mapping[str, str]) -> str:
-    """Return the token of the environment, else of the state folder (mode 0600), where it is created if missing.
-
-    Raises ConfigError for a token in the environment that is too short or not allowed in a header.
-    """
+    """Return the token of the environment, else of the state folder, created if missing. Raises ConfigError."""
     token = environ.get(TOKEN_VARIABLE, "")
     if not token:
         return base64.urlsafe_b64encode(load_key(state / TOKEN_FOLDER, {})).rstrip(b"=").decode("ascii")
@@ -105,7 +100,8 @@ class UserTokens:
     def _rows(self) -> Mapping[str, tuple[str, Rights]]:
         stamp = files.stamp(self._folder, USERS_NAME)
         if stamp != self._read[0]:
-            raw = files.read_bytes(self._folder, USERS_NAME, limit=USERS_BYTES).raw if stamp is not None else b"{}"
+            # Size limit of the file of hashed tokens: some ten thousand users
+            raw = files.read_bytes(self._folder, USERS_NAME, limit=4_000_000).raw if stamp is not None else b"{}"
             try:
                 rows = {digest: (name, Rights(rights)) for digest, (name, rights) in json.loads(raw).items()}
             except (ValueError, TypeError, AttributeError) as error:
@@ -126,10 +122,7 @@ def _digest(token: str) -> str:
 
 
 class Access:
-    """The token, the ticket of the link and the session that it opens. `users` have tokens of their own.
-
-    `unused` counts the uses of the ticket that are left, 1 at first; processes that get a copy of this share it.
-    """
+    """The token, those of `users`, the ticket of the link and its session. Processes may share the count `unused`."""
 
     def __init__(
         self,
@@ -156,10 +149,7 @@ class Access:
         return self._users.rights(token) if self._users is not None else None
 
     def is_session(self, cookies: str) -> bool:
-        """Return whether a `Cookie` header has the session that the ticket opened.
-
-        Other servers of this machine put cookies with odd names beside ours, so the header is only split.
-        """
+        """Return whether a `Cookie` header, which is only split, has the session that the ticket opened."""
         pairs = (part.strip().partition("=") for part in cookies.split(";"))
         values = [value for name, _, value in pairs if name == self.cookie]
         return any(secrets.compare_digest(value.encode(), self._session.encode()) for value in values)

@@ -22,7 +22,7 @@ from satchel.safety import sanitize
 from satchel.system import hook_log, telemetry
 from satchel.system.threads import in_thread
 from satchel.tokens import TOKENIZERS
-from satchel.types import CONTEXT_TYPES, Format, ShouldStop, View
+from satchel.types import SEARCHED_TYPES, Format, ShouldStop, View
 from satchel.vocabulary import (
     PURPOSES,
     Axis,
@@ -108,10 +108,7 @@ async def files(request: Request) -> Response:
 
 
 async def options(request: Request) -> Response:
-    """Return the choices and default values for the controls of a page.
-
-    `folder` is the root, for links that open an editor; empty for another machine, which does not have the files.
-    """
+    """Return choices and defaults for a page; `folder` is the root for links to an editor on this machine."""
     shared: ServerState = request.app.state.served
     is_here = request.client is not None and request.client.host in THIS_MACHINE
     folder = shared.engine.places.root.as_posix() if is_here else ""
@@ -138,7 +135,7 @@ def offered(engine: Satchel) -> dict[str, Any]:
         "version": __version__,
         "root": engine.places.root.name,
         "operations": list(OPERATIONS),
-        "kinds": list(CONTEXT_TYPES),
+        "kinds": list(SEARCHED_TYPES),
         "formats": list(Format),
         "graph_formats": [Format.MARKDOWN, Format.JSON],
         "views": list(View),
@@ -162,10 +159,7 @@ def offered(engine: Satchel) -> dict[str, Any]:
 
 
 def from_query(operation: Operation, query: QueryParams) -> dict[str, Any]:
-    """Return the arguments in an address, with the types of the parameters; empty ones are ignored.
-
-    A list repeats its name. Raises UsageError if another argument is repeated; the operation checks names and values.
-    """
+    """Return the arguments in an address by the types of the parameters. Raises UsageError for a repeated one."""
     parameters = {name: one for one in operation.parameters for name in (one.name, *one.aliases)}
     arguments: dict[str, Any] = {}
     for name in dict.fromkeys(query):
@@ -217,10 +211,7 @@ async def performed(
     arguments: Callable[[], Mapping[str, Any]],
     more: Callable[[], Mapping[str, Any]] = dict,
 ) -> Response:
-    """Return the answer of an operation; `more` is added to its envelope.
-
-    Parsing the arguments and writing the answer run in a thread too, because both may be large.
-    """
+    """Return the answer of an operation with `more`; large bodies are parsed and written in the thread."""
     shared: ServerState = request.app.state.served
 
     def work(should_stop: ShouldStop) -> bytes:

@@ -30,7 +30,7 @@ from itertools import groupby, pairwise, takewhile
 from operator import itemgetter
 from typing import NamedTuple
 
-from satchel.safety.sanitize import MOST_NAME_SPACES, plain_name
+from satchel.safety.sanitize import plain_name
 from satchel.sources import experiences
 from satchel.text import pattern
 from satchel.types import CONTEXT_TYPES, ContextItem, Detail, Kind, Piece, Trust, View
@@ -74,7 +74,7 @@ def quote(text: str) -> str:
 
 def quoted_path(path: str) -> str:
     """Return a path on one line, as a JSON string also where it could be read as a sentence."""
-    return quoted(path) if path.count(" ") > MOST_NAME_SPACES else quote(path)
+    return quote(path) if plain_name(path) == path else quoted(path)
 
 
 def quoted(text: str) -> str:
@@ -266,10 +266,12 @@ def record_body(item: ContextItem) -> str:
 
 
 def _day(timestamp: object) -> str:
-    """Return the day (UTC) of a time in seconds or of an ISO text, empty if there is none."""
+    """Return the day (UTC) of a time in seconds or of an ISO text, empty if there is none or it is 0."""
     if isinstance(timestamp, str):
         return timestamp[:_DAY]
-    return f"{datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d}" if isinstance(timestamp, int | float) else ""
+    return (
+        f"{datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d}" if timestamp and isinstance(timestamp, int | float) else ""
+    )
 
 
 WHOLE_FILE = "file"

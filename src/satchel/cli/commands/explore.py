@@ -14,8 +14,7 @@ import click
 
 from satchel.cli import streams
 from satchel.cli.options import Invocation, command, operation_command
-from satchel.cli.progress import watch
-from satchel.cli.session import NOTHING_FOUND, Interrupt, ask, asking, label_styles, opened, report
+from satchel.cli.session import NOTHING_FOUND, Interrupt, ask, asking, label_styles, opened, report, watch
 from satchel.cli.streams import age_text, counts_text, day, size_text
 from satchel.cli.tables import Column, plain_lines
 from satchel.errors import NoIndexError, UsageError
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from satchel.index.options import VectorReport
     from satchel.index.status import IndexFreshness, Status
     from satchel.search.changes import Author, FileChurn, FileHistory
-
-_HASH_SHOWN = 7
 
 
 @operation_command(HISTORY, "history", shows="the rows", positional={"path": "[PATH]"})
@@ -63,10 +60,7 @@ def below_root(path: str, root: Path) -> str:
 
 def history_lines(history: FileHistory) -> list[str]:
     """`1a2b3c4  2024-05-01  Ada  Wait between attempts`, newest first; then what else there is to know."""
-    lines = [
-        f"{change.sha[:_HASH_SHOWN]}  {day(change.time)}  {change.author}  {change.subject}"
-        for change in history.changes
-    ]
+    lines = [f"{change.sha[:7]}  {day(change.time)}  {change.author}  {change.subject}" for change in history.changes]
     if history.total > len(lines):
         lines.append(f"{history.total - len(lines):,} more: raise --limit to see them")
     if history.former:
@@ -182,8 +176,6 @@ def _counts(counts: Mapping[Any, int]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in ordered if count)
 
 
-FAILED = 1
-
 COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
@@ -196,11 +188,10 @@ def doctor_command(invocation: Invocation, *, fix: bool) -> int:
     """
     from satchel.doctor import examine
 
-    repairs = [check for check in examine(Path(), invocation.root) if check.repair is not None] if fix else []
-    for check in repairs:
-        assert check.repair is not None
-        check.repair()
-        streams.say(f"repaired {check.name}: {check.message}", color=invocation.color)
+    for check in examine(Path(), invocation.root) if fix else ():
+        if check.repair is not None:
+            check.repair()
+            streams.say(f"repaired {check.name}: {check.message}", color=invocation.color)
     checks = []
     for check in chain(examine(Path(), invocation.root), [client_check(invocation)]):
         checks.append(check)
@@ -208,7 +199,7 @@ def doctor_command(invocation: Invocation, *, fix: bool) -> int:
             streams.write_line(check_text(check, colored=streams.wants_color(sys.stdout, invocation.color)))
     if invocation.as_json:
         streams.write_json({"checks": [CHECK.data(check) for check in checks]})
-    return FAILED if any(check.outcome == "fail" for check in checks) else 0
+    return int(any(check.outcome == "fail" for check in checks))
 
 
 def client_check(invocation: Invocation) -> Check:

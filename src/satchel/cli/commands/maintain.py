@@ -13,8 +13,7 @@ import click
 
 from satchel.cli import streams
 from satchel.cli.options import Invocation, command, group
-from satchel.cli.progress import watch
-from satchel.cli.session import PARTLY_DONE, Interrupt, opened, report
+from satchel.cli.session import PARTLY_DONE, Interrupt, opened, report, watch
 from satchel.cli.streams import STANDARD_INPUT, counts_text, size_text
 from satchel.codec import many, record
 from satchel.errors import UsageError
@@ -46,16 +45,16 @@ def index_command(invocation: Invocation, path: str, *, vectors: bool, publish: 
         commit = satchel.team.begin_publishing(interrupt.requested) if publish else ""
         with watch(quiet=quiet, color=invocation.color) as progress:
             done = satchel.index(progress=progress, should_stop=interrupt.requested)
-            wants_vectors = vectors and not interrupt.requested()
-            filled = satchel.embed(progress=progress, should_stop=interrupt.requested) if wants_vectors else None
+            filled = None
+            if vectors and not interrupt.requested():
+                filled = satchel.embed(progress=progress, should_stop=interrupt.requested)
         if invocation.as_json:
             streams.write_json({**REPORT.data(done), "vectors": vector_data(filled)})
         elif not quiet:
             streams.say(summary(done) + vector_summary(filled) + (f"; published {commit[:12]}" if commit else ""))
-        if not quiet:
-            failures = (filled.failure,) if filled is not None and filled.failure is not None else ()
-            for failure in (*done.notes, *failures):
-                streams.failure(failure, color=invocation.color)
+        failures = [*done.notes, filled.failure if filled is not None else None]
+        for failure in filter(None, () if quiet else failures):
+            streams.failure(failure, color=invocation.color)
     return interrupt.exit_code or (PARTLY_DONE if done.errors else 0)
 
 
@@ -206,6 +205,8 @@ def _imported(satchel: Satchel, source: str, options: Mapping[str, Any]) -> Impo
         return satchel.import_memory(sys.stdin.buffer, **options)
     if Path(source).is_char_device() or Path(source).is_block_device():
         raise UsageError(f"{source} is a device: give a file, or - for standard input")
+    if Path(source).is_fifo():
+        return satchel.import_memory(streams.lines_of_pipe(source), **options)
     with Path(source).open("rb") as file:
         return satchel.import_memory(file, **options)
 

@@ -13,12 +13,11 @@ import click
 from satchel.cli import streams
 from satchel.cli.options import HELP_OPTIONS, Command, Invocation, command, group, operation_command
 from satchel.cli.session import Interrupt, ask, opened, report, show
-from satchel.operations.json import (
-    MEMORY,
-    memory_text,
-)
+from satchel.errors import UsageError
+from satchel.operations.json import MEMORY, memory_text
 from satchel.operations.operation import Answered, Parameter
 from satchel.operations.remember import (
+    ACCEPT,
     CORRECT,
     EXPERIENCE,
     EXPERIENCE_ACTIONS,
@@ -27,9 +26,11 @@ from satchel.operations.remember import (
     MEMORY_ACTIONS,
     NEEDED,
     NOTE,
+    REJECT,
     REMEMBER,
     RESOLVE,
     RESTORE,
+    REVIEW,
     SHARE,
     SHOW,
     START,
@@ -141,6 +142,38 @@ def share(invocation: Invocation, arguments: dict[str, Any]) -> None:
     removes it for later questions.
     """
     show(invocation, ask(invocation, REMEMBER, {**arguments, "action": SHARE}))
+
+
+@operation_command(
+    REMEMBER,
+    "review",
+    memory_command,
+    shows="the candidates, or what became of them",
+    only=("ids", "text", "category", "limit"),
+    positional={"ids": "[ID]..."},
+)
+@click.option("--accept", is_flag=True, help="Remember these.")
+@click.option("--reject", is_flag=True, help="Never propose these again.")
+@click.option("--all", "every", is_flag=True, help="All that wait.")
+@click.option("--from", "paths", multiple=True, metavar="PATH", help="First propose from these transcripts or folders.")
+def review(
+    invocation: Invocation, arguments: dict[str, Any], *, accept: bool, reject: bool, every: bool, paths: Sequence[str]
+) -> None:
+    """List what conversations had that is worth remembering, accept it (--text corrects it) or reject it.
+
+    Candidates come from conversations that end (`memory.capture`), by rules and by the model of `memory.endpoint`, each
+    with what it rests on. None counts before it is accepted.
+    """
+    if accept and reject:
+        raise UsageError("--accept and --reject exclude each other: choose one")
+    with opened(invocation) as satchel:
+        count, failures = satchel.memory.learn_from(paths) if paths else (0, [])
+        if every:
+            arguments["ids"] = [one.id for one in satchel.memory.review.waiting()]
+    for note in [f"{count} new"] * bool(paths) + [failure.message for failure in failures]:
+        streams.note(note, color=invocation.color)
+    verdicts = {name: {"verdict": name} for name, is_it in ((ACCEPT, accept), (REJECT, reject)) if is_it}
+    show(invocation, ask(invocation, REMEMBER, {**arguments, **next(iter(verdicts.values()), {}), "action": REVIEW}))
 
 
 @command("show", memory_command, shows="the memory")

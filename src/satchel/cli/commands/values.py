@@ -10,8 +10,7 @@ import click
 from satchel.cli import streams
 from satchel.cli.commands.remember import forget_named
 from satchel.cli.options import Invocation, command, group, operation_command
-from satchel.cli.progress import watch
-from satchel.cli.session import Interrupt, ask, opened, report, show
+from satchel.cli.session import Interrupt, ask, opened, report, show, watch
 from satchel.codec import many
 from satchel.operations.json import CORRECTED, GROUPING, MEMBER, VALIDATION, line, minute, safe
 from satchel.operations.remember import PROPOSALS, REMEMBER, STORE, VALUES

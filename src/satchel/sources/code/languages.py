@@ -29,6 +29,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from satchel.text import pattern
@@ -38,24 +39,40 @@ if TYPE_CHECKING:
     from tree_sitter import Language, Query
 
 
-_WHEELS: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "bash": ("tree_sitter_bash", "language", ("bash",)),
-    "c": ("tree_sitter_c", "language", ("c",)),
-    "cpp": ("tree_sitter_cpp", "language", ("c", "cpp")),
-    "csharp": ("tree_sitter_c_sharp", "language", ("csharp",)),
-    "go": ("tree_sitter_go", "language", ("go",)),
-    "java": ("tree_sitter_java", "language", ("java",)),
-    "javascript": ("tree_sitter_javascript", "language", ("ecmascript", "javascript", "jsx")),
-    "php": ("tree_sitter_php", "language_php", ("php",)),
-    "python": ("tree_sitter_python", "language", ("python",)),
-    "ruby": ("tree_sitter_ruby", "language", ("ruby",)),
-    "rust": ("tree_sitter_rust", "language", ("rust",)),
-    "tsx": ("tree_sitter_typescript", "language_tsx", ("ecmascript", "typescript", "jsx")),
-    "typescript": ("tree_sitter_typescript", "language_typescript", ("ecmascript", "typescript")),
-}
+def _table() -> dict[str, dict[str, str]]:
+    """Return the values of each language in `languages.txt`, which begins with its format, by their keys."""
+    table: dict[str, dict[str, str]] = {}
+    heading, values = "", dict[str, str]()
+    for line in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            heading = line.strip("[]")
+        elif line.startswith("  "):
+            key, _, value = line.strip().partition(" ")
+            values[key] = value
+        elif line and not line.startswith("#"):
+            values = table[line] = {"heading": heading}
+    return table
 
-GRAMMARS = frozenset(_WHEELS)
+
+_LANGUAGES = _table()
+_TEXTS = frozenset(name for name, values in _LANGUAGES.items() if values["heading"] == "text")
+
+LANGUAGES = frozenset(_LANGUAGES) - _TEXTS
+"""Programming languages that files are recognised by."""
+
+GRAMMARS = frozenset(name for name, values in _LANGUAGES.items() if "grammar" in values)
 """The languages that have a grammar."""
+
+SAMPLES = {name: _LANGUAGES[name]["sample"].replace("\\n", "\n") for name in GRAMMARS}
+"""A text that defines `probe`, by language."""
+
+
+def _words(key: str) -> dict[str, list[str]]:
+    return {name: values[key].split() for name, values in _LANGUAGES.items() if key in values}
+
+
+def _by_word(key: str) -> dict[str, str]:
+    return {word: name for name, words in _words(key).items() for word in words}
 
 
 class Mark(IntEnum):
@@ -109,7 +126,7 @@ def grammar(language: str) -> Grammar:
 
     from tree_sitter import Language, Query
 
-    module, function, names = _WHEELS[language]
+    module, function, *names = _LANGUAGES[language]["grammar"].split()
     loaded = Language(getattr(import_module(module), function)())
     folder = files(__package__) / "queries"
     source = "\n".join((folder / f"{name}.scm").read_text(encoding="utf-8") for name in names)
@@ -124,157 +141,7 @@ def grammar(language: str) -> Grammar:
     return Grammar(loaded, query, marks, conditions)
 
 
-_CODE: dict[str, str] = {
-    "ada": "adb ads ada",
-    "assembly": "asm s",
-    "astro": "astro",
-    "awk": "awk",
-    "bash": "sh bash zsh ksh bats ebuild",
-    "batch": "bat cmd",
-    "bazel": "bzl bazel star",
-    "c": "c",
-    "clojure": "clj cljs cljc edn",
-    "cmake": "cmake",
-    "coffeescript": "coffee",
-    "common-lisp": "lisp lsp cl",
-    "cpp": "cc cpp cxx c++ hh hpp hxx h++ ipp inl tpp txx cu cuh ino",
-    "crystal": "cr",
-    "csharp": "cs csx cake",
-    "css": "css scss sass less styl pcss",
-    "cython": "pyx pxd pxi",
-    "d": "d di",
-    "dart": "dart",
-    "elixir": "ex exs heex",
-    "elm": "elm",
-    "erlang": "erl hrl",
-    "fish": "fish",
-    "fortran": "f f77 f90 f95 f03 f08 for",
-    "fsharp": "fs fsi fsx",
-    "glsl": "glsl vert frag geom comp hlsl wgsl metal",
-    "go": "go",
-    "graphql": "graphql gql",
-    "groovy": "groovy gradle gvy",
-    "haskell": "hs lhs",
-    "html": "html htm xhtml jinja jinja2 j2 ejs hbs mustache erb haml slim twig cshtml razor liquid njk",
-    "java": "java",
-    "javascript": "js jsx mjs cjs es6",
-    "jq": "jq",
-    "julia": "jl",
-    "kotlin": "kt kts",
-    "lua": "lua luau rockspec",
-    "make": "mk mak make",
-    "nim": "nim nims",
-    "nix": "nix",
-    "objective-c": "m mm",
-    "ocaml": "ml mli mll mly",
-    "pascal": "pas pp dpr lpr",
-    "perl": "pl pm t",
-    "php": "php php3 php4 php5 php7 phtml",
-    "powershell": "ps1 psm1 psd1",
-    "prolog": "pro prolog",
-    "proto": "proto",
-    "puppet": "epp",
-    "python": "py pyi pyw",
-    "r": "r rmd",
-    "racket": "rkt",
-    "ruby": "rb rake gemspec ru podspec jbuilder builder",
-    "rust": "rs",
-    "scala": "scala sc sbt",
-    "scheme": "scm ss",
-    "solidity": "sol",
-    "sql": "sql psql ddl",
-    "svelte": "svelte",
-    "swift": "swift",
-    "tcl": "tcl",
-    "terraform": "tf tfvars hcl",
-    "thrift": "thrift",
-    "tsx": "tsx",
-    "typescript": "ts mts cts",
-    "vb": "vb vbs bas",
-    "verilog": "v sv svh vh",
-    "vhdl": "vhd vhdl",
-    "vim": "vim",
-    "vue": "vue",
-    "zig": "zig zon",
-}
-
-_TEXT: dict[str, str] = {
-    "asciidoc": "adoc asciidoc asc",
-    "config": "conf cnf",
-    "csv": "csv tsv psv",
-    "diff": "diff patch",
-    "dotenv": "env",
-    "ini": "ini cfg properties editorconfig desktop service socket timer gitconfig",
-    "json": "json jsonc json5 jsonl ndjson geojson webmanifest code-workspace har avsc map lock",
-    "markdown": "md markdown mdx mkd mkdn mdc qmd",
-    "notebook": "ipynb",
-    "org": "org",
-    "po": "po pot",
-    "rst": "rst rest",
-    "tex": "tex sty cls bib",
-    "text": "txt text log list lst in inc out snap golden expected",
-    "toml": "toml",
-    "xml": "xml xsd xsl xslt svg plist csproj vbproj fsproj props targets resx wsdl pom xaml rss nuspec ui",
-    "yaml": "yaml yml",
-}
-
-_NAMES: dict[str, str] = {
-    "bash": "bashrc bash_profile zshrc zprofile profile pkgbuild apkbuild configure",
-    "bazel": "build workspace",
-    "cmake": "cmakelists.txt",
-    "dockerfile": "dockerfile containerfile",
-    "earthfile": "earthfile",
-    "groovy": "jenkinsfile",
-    "ini": "gitattributes gitconfig gitmodules npmrc pylintrc flake8 coveragerc",
-    "json": "babelrc eslintrc prettierrc composer.lock pipfile.lock flake.lock",
-    "just": "justfile",
-    "make": "makefile gnumakefile bsdmakefile makefile.am makefile.in kbuild",
-    "markdown": "readme changelog contributing",
-    "procfile": "procfile",
-    "python": "sconstruct sconscript wscript",
-    "requirements": "requirements.txt constraints.txt",
-    "ruby": "gemfile rakefile vagrantfile podfile fastfile brewfile guardfile capfile",
-    "starlark": "tiltfile",
-    "text": "license licence copying copyright notice authors contributors maintainers codeowners news todo install "
-    "history changes thanks version patents unlicense",
-    "toml": "cargo.lock poetry.lock uv.lock pipfile pdm.lock",
-    "vim": "vimrc",
-    "yaml": "clang-format clang-tidy yarn.lock",
-}
-
-_INTERPRETERS: dict[str, str] = {
-    "awk": "awk gawk mawk",
-    "bash": "sh bash dash zsh ksh ash",
-    "fish": "fish",
-    "groovy": "groovy",
-    "javascript": "node nodejs bun",
-    "jq": "jq gojq",
-    "julia": "julia",
-    "lua": "lua luajit",
-    "make": "make",
-    "perl": "perl",
-    "php": "php",
-    "powershell": "pwsh",
-    "python": "python pypy",
-    "r": "rscript",
-    "ruby": "ruby jruby",
-    "tcl": "tclsh wish",
-    "typescript": "deno ts-node tsx",
-}
-
-_TEXT_LANGUAGES = frozenset(_TEXT) | {"requirements", "procfile"}
-
-LANGUAGES = frozenset(_CODE) | frozenset(_NAMES) - _TEXT_LANGUAGES
-"""Programming languages that files are recognised by."""
-
-
-def _by_word(table: dict[str, str]) -> dict[str, str]:
-    return {word: language for language, words in table.items() for word in words.split()}
-
-
-_BY_EXTENSION = _by_word(_CODE) | _by_word(_TEXT)
-_BY_NAME = _by_word(_NAMES)
-_BY_INTERPRETER = _by_word(_INTERPRETERS)
+_BY_EXTENSION, _BY_NAME, _BY_INTERPRETER = map(_by_word, ("files", "names", "interpreters"))
 
 _SHEBANG = pattern(r"#![ \t]*(?:\S*/)?([^/\s]+)(?:[ \t]+(?:-\S+[ \t]+)*(?:\w+=\S*[ \t]+)*(\S+))?")
 _CPLUSPLUS = pattern(
@@ -333,33 +200,11 @@ def kind_of(path: str, language: str | None) -> Kind:
     If `language` is None, it is derived from `path`.
     """
     language = language or language_of(path)
-    return Kind.DOC if language is None or language in _TEXT_LANGUAGES else Kind.CODE
+    return Kind.DOC if language is None or language in _TEXTS else Kind.CODE
 
 
-_HASH = (
-    "awk bazel cmake coffeescript config crystal dockerfile dotenv elixir fish graphql ini jq julia just make nim nix "
-    "perl po powershell procfile puppet r requirements starlark tcl terraform toml yaml"
-)
-_SLASHES = (
-    "asciidoc cython css d dart fsharp glsl groovy kotlin objective-c pascal proto scala solidity swift thrift "
-    "verilog vue svelte zig"
-)
-_DASHES = "ada elm haskell lua sql vhdl"
-_SEMICOLONS = "assembly clojure common-lisp racket scheme"
-
-_MARKS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(_HASH.split(), ("#",)),
-    **dict.fromkeys(_SLASHES.split(), ("//", "/*", "*/", "* ")),
-    **dict.fromkeys(_DASHES.split(), ("--",)),
-    **dict.fromkeys(_SEMICOLONS.split(), (";",)),
-    "batch": ("rem ", "REM ", "::"),
-    "cython": ("#",),
-    "erlang": ("%",),
-    "fortran": ("!",),
-    "ini": ("#", ";"),
-    "tex": ("%",),
-    "vim": ('"',),
-}
+_MARKS = {name: tuple(mark.replace("_", " ") for mark in marks) for name, marks in _words("comment").items()}
+_REMARKS = {name: [marks[0].strip()] for name, marks in _MARKS.items()} | _words("remark")
 
 
 def line_mark(language: str) -> str:
@@ -382,21 +227,7 @@ def comment_lines(lines: Sequence[str], language: str) -> tuple[tuple[int, int],
     return tuple((first, last) for first, last in ranges)
 
 
-_SLASH_LANGUAGES = frozenset(
-    ["c", "cpp", "csharp", "go", "java", "javascript", "php", "rust", "tsx", "typescript", "json"]
-)
-"""JSON has no comments, but its dialects have this mark, and readers recognise it."""
-
-_HASH_LANGUAGES = frozenset(["bash", "python", "ruby"])
-_BLOCKS = {"css": ("/*", "*/"), "ocaml": ("(*", "*)"), "coq": ("(*", "*)")} | dict.fromkeys(
-    ["markdown", "html", "xml", "vue", "svelte", "astro"], ("<!--", "-->")
-)
-
-
 def comment(language: str, remark: str) -> str:
     """Return the remark (one line) as a comment; in square brackets if the language has none."""
-    if language in _BLOCKS:
-        opening, closing = _BLOCKS[language]
-        return f"{opening} {remark} {closing}"
-    mark = "//" if language in _SLASH_LANGUAGES else "#" if language in _HASH_LANGUAGES else line_mark(language)
-    return f"{mark} {remark}" if mark else f"[{remark}]"
+    opening, *closing = _REMARKS.get(language, [""])
+    return " ".join([opening, remark, *closing]) if opening else f"[{remark}]"

@@ -14,8 +14,7 @@ from psycopg import OperationalError
 
 from satchel.store.database import DatabaseStore, StoreSnapshot
 from satchel.store.postgres import nearest
-from satchel.store.postgres.connection import Server, ServerConnection, literal
-from satchel.store.postgres.schema import TABLES
+from satchel.store.postgres.connection import TABLES, Server, ServerConnection, literal
 from satchel.store.protocol import SET_ASIDE, Derived
 from satchel.store.records import Row
 from satchel.store.segments import DamagedWordsError
@@ -150,10 +149,7 @@ class PostgresStore(DatabaseStore):
 
     @contextmanager
     def snapshot(self) -> Iterator[StoreSnapshot]:
-        """The store as it is published now, until the block ends: later writes are not visible.
-
-        After the server was lost, another one of the address goes on if it has the same revision.
-        """
+        """The store as published now, until the block ends, on another server of that revision if the first is lost."""
         begin = (
             f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {self._choice()}; "
             "SELECT coalesce((SELECT value FROM meta WHERE key = 'revision'), '0')"
@@ -232,10 +228,7 @@ class PostgresStore(DatabaseStore):
             return nearest.build(connection)
 
     def _choice(self) -> str:
-        """Return the statement that chooses the root for this transaction, 0 where there is none of this name.
-
-        Of a shared one it chooses both.
-        """
+        """Return the statement that chooses the root, or both of a shared one, for this transaction; 0 for none."""
         found = f"SELECT id FROM satchel.roots WHERE name = {literal(self._root)} AND owner = "
         own, team = (f"coalesce(({found}{owner}), 0)::text" for owner in ("current_user", "''"))
         chosen = {"satchel.root": team}

@@ -19,12 +19,16 @@ from satchel.store.segments import DamagedWordsError
 from satchel.store.sqlite.connection import (
     BUSY_TIMEOUT_MS,
     CHECKED_RECORDS,
+    FULL_DISK,
     STEPS,
     broken_records,
     identity,
+    keep_reserve,
     obstacle,
     open_connection,
     put_aside,
+    remove_copies,
+    reserve_of,
     rotate_backups,
 )
 from satchel.system import telemetry
@@ -153,10 +157,7 @@ class SqliteStore(DatabaseStore):
             raise self._damaged(error) from error
 
     def replace_by(self, path: Path) -> None:
-        """Replace all contents by the published ones of another store file of this schema, in one transaction.
-
-        Raises LockedError when either file is locked, StoreError for a file that cannot be copied.
-        """
+        """Replace all contents by those of another store file in one transaction. Raises LockedError and StoreError."""
         try:
             source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
             try:
@@ -206,8 +207,7 @@ class SqliteStore(DatabaseStore):
         except apsw.BusyError as error:
             raise LockedError(f"another process is writing to {self.path}: try again when it is done") from error
         except _WRITE_FAILURES as error:
-            reason = obstacle(self.path) or error
-            raise StoreError(f"cannot write to {self.path}: {reason}; nothing was changed") from error
+            raise self._unwritable(error, "nothing was changed") from error
         try:
             writer = Writer(connection)
             yield writer
@@ -218,8 +218,7 @@ class SqliteStore(DatabaseStore):
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             if isinstance(error, _WRITE_FAILURES):
-                reason = obstacle(self.path) or error
-                raise StoreError(f"cannot write to {self.path}: {reason}; nothing of this step was kept") from error
+                raise self._unwritable(error, "nothing of this step was kept") from error
             # ConstraintError: an index lost a row of its table. Words are read here too, to merge them.
             if isinstance(error, (*_DAMAGE, apsw.ConstraintError, DamagedWordsError)):
                 raise self._damaged(error) from error
@@ -228,6 +227,15 @@ class SqliteStore(DatabaseStore):
             self._back_up(connection, anew=True)
         if self.on_write is not None:
             self.on_write()
+
+    def _unwritable(self, error: Exception, effect: str) -> StoreError:
+        return StoreError(f"cannot write to {self.path}: {obstacle(self.path) or error}; {effect}")
+
+    def make_room(self) -> None:
+        """As in `DatabaseStore`; the room comes back with the next write that finds enough."""
+        if self._durable and self.obstacle == FULL_DISK and reserve_of(self.path).exists():
+            reserve_of(self.path).unlink()
+            self.close()  # a connection that was opened without room can only read
 
     @property
     def obstacle(self) -> str:
@@ -242,15 +250,14 @@ class SqliteStore(DatabaseStore):
             raise self._damaged(error) from error
 
     def _back_up(self, connection: apsw.Connection, *, anew: bool = False) -> None:
-        """Keep copies of a durable store; without room for one the write goes on, with a warning in the log.
-
-        With `anew` the file is written anew, too, so that neither it nor its copies contain removed texts.
-        """
+        """Keep copies of a durable store if there is room; `anew` removes deleted texts from it and its copies."""
         try:
             if anew:
+                remove_copies(self.path)  # first: on a full disk nothing else succeeds
                 connection.execute("VACUUM")
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             rotate_backups(connection, self.path, anew=anew)
+            keep_reserve(self.path)
         except (apsw.Error, OSError) as error:
             telemetry.warning("no backup", path=str(self.path), reason=str(error))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
+import shutil
 import time
 import zlib
 from pathlib import Path
@@ -66,10 +68,7 @@ STEPS = (
 
 
 def migrate(connection: apsw.Connection) -> None:
-    """Bring a store file to the newest schema, each step in a transaction of its own.
-
-    Raises StoreError for a file that a newer satchel wrote; nothing is changed then.
-    """
+    """Bring a store file to the newest schema, step by step. Raises StoreError, unchanged, for a newer one."""
     version = connection.pragma("user_version")
     if version < 0:
         raise DamagedStoreError(f"{connection.filename} says that it has schema {version}")
@@ -108,7 +107,6 @@ BACKUP_SECONDS = 86_400
 CHECKED_RECORDS = 20_000
 """Newest records of a durable store that are checked when it is opened: 5 microseconds each."""
 
-_PAGE_CACHE_KIB = 16_384
 _FILE_MODE = 0o600
 _JOURNALS = ("-wal", "-shm")
 OPENING_ATTEMPTS = 25
@@ -116,6 +114,7 @@ OPENING_ATTEMPTS = 25
 
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 _OWN_TABLES = frozenset(("meta", "documents", "segments", "postings"))
+_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 
 
 def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT_MS) -> apsw.Connection:
@@ -150,14 +149,33 @@ def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT
     raise AssertionError("the last attempt returns or raises")
 
 
+FULL_DISK = "the disk is full"
+_RESERVE_BYTES = 2 << 20  # what forgetting a record needs at most: its pages once more in the journal
+
+
+def reserve_of(path: Path) -> Path:
+    """Return the file beside a durable store that only takes room, so that a record can be removed on a full disk."""
+    return path.with_name(f"{path.stem}.reserve")
+
+
+def keep_reserve(path: Path) -> None:
+    """Take the room for removing something later, if there is enough; zeros might take none."""
+    reserve = reserve_of(path)
+    if not reserve.exists() and shutil.disk_usage(path.parent).free > 8 * _RESERVE_BYTES:
+        replace(reserve, os.urandom(_RESERVE_BYTES))
+
+
 def obstacle(path: Path) -> str:
     """Return why a store file cannot be written, empty if nothing is in the way."""
     folder = next(place for place in (path.parent, *path.parents) if place.exists())
-    status = os.statvfs(folder)
-    if status.f_flag & os.ST_RDONLY:
-        return "its file system is read-only"
-    if not status.f_bavail or not status.f_favail:
-        return "the disk is full"
+    if hasattr(os, "statvfs"):  # not on Windows
+        status = os.statvfs(folder)
+        if status.f_flag & os.ST_RDONLY:
+            return "its file system is read-only"
+        if not status.f_favail:
+            return FULL_DISK
+    if not shutil.disk_usage(folder).free:
+        return FULL_DISK
     is_allowed = os.access(folder, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
     return "" if is_allowed else "you may not write there"
 
@@ -191,7 +209,7 @@ def _opened(path: Path, *, durable: bool, timeout_ms: int) -> apsw.Connection:
     connection = apsw.Connection(str(path))
     try:
         connection.set_busy_timeout(timeout_ms)
-        connection.execute(f"PRAGMA cache_size=-{_PAGE_CACHE_KIB}")
+        connection.execute("PRAGMA cache_size=-16384")
         _check_owner(connection, path)
         connection.pragma("journal_mode", "wal")
         connection.pragma("synchronous", "full" if durable else "normal")
@@ -199,6 +217,8 @@ def _opened(path: Path, *, durable: bool, timeout_ms: int) -> apsw.Connection:
             connection.pragma("secure_delete", 1)
             _back_up(connection, path)
         migrate(connection)
+        if lost := _missing_tables(connection):
+            raise DamagedStoreError(f"{path} is damaged: it lacks {lost}")
         path.chmod(path.stat().st_mode & _FILE_MODE)  # a file that its owner made read-only stays so
     except BaseException:
         connection.close()
@@ -241,10 +261,7 @@ def _schema_copies(path: Path) -> list[Path]:
 
 
 def rotate_backups(connection: apsw.Connection, path: Path, *, anew: bool = False) -> None:
-    """Copy a sound store with records, unless its newest copy is young; with `anew` it replaces all copies.
-
-    Raises an error of SQLite or the system.
-    """
+    """Copy a sound store with records, unless its newest copy is young; `anew` replaces all copies. May raise."""
     with locked(path.parent):
         _rotate(connection, path, anew=anew)
 
@@ -254,12 +271,17 @@ def _rotate(connection: apsw.Connection, path: Path, *, anew: bool) -> None:
     is_young = copies and now - copies[-1].stat().st_mtime < BACKUP_SECONDS
     if (is_young and not anew) or broken_records(connection):
         return
-    for old in (*copies, *_schema_copies(path)) if anew else ():
-        old.unlink(missing_ok=True)
     if rows(connection, "SELECT 1 FROM documents LIMIT 1"):
         _copy(connection, path, path.with_name(f"{path.stem}.backup-{int(now):010}{path.suffix}"))
     for old in backups(path)[:-MOST_BACKUPS]:
         old.unlink(missing_ok=True)
+
+
+def remove_copies(path: Path) -> None:
+    """Delete all copies of a durable store: they contain what is now removed for good."""
+    with locked(path.parent):
+        for old in (*backups(path), *_schema_copies(path)):
+            old.unlink(missing_ok=True)
 
 
 def restore_backup(path: Path) -> tuple[Path, Path]:
@@ -304,10 +326,18 @@ def broken_records(connection: apsw.Connection, most: int = -1) -> dict[int, tup
 
 def _check_owner(connection: apsw.Connection, path: Path) -> None:
     """Raise DamagedStoreError unless the file is empty or a store of satchel. Changes nothing."""
-    tables = {row[0] for row in rows(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")}
+    tables = {row[0] for row in rows(connection, _TABLES)}
     # A first run that was killed before its first transaction leaves an empty file.
     if tables and not tables >= _OWN_TABLES:
         raise DamagedStoreError(f"{path} is not a store of satchel: it has other tables")
+
+
+def _missing_tables(connection: apsw.Connection) -> str:
+    """Return the names of the tables that a store of its schema lacks, empty if it has all."""
+    expected = set(re.findall(r"CREATE TABLE (\w+)", STEPS[0]))
+    if connection.pragma("user_version") != len(STEPS):
+        expected = expected - {"chunks"} | {"bundles"}  # as in the names of schema 2
+    return ", ".join(sorted(expected - {row[0] for row in rows(connection, _TABLES)}))
 
 
 def put_aside(path: Path) -> Path:
@@ -343,10 +373,7 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 
 def damage(path: Path) -> list[str]:
-    """Return the faults of an existing store file, empty if it is sound. Migrates nothing.
-
-    Raises LockedError when another process keeps the file locked.
-    """
+    """Return the faults of an existing store file without migrating it. Raises LockedError."""
     try:
         # What a killed process began is undone by reading, for which SQLite has to write.
         connection = _read_only(path, BUSY_TIMEOUT_MS) or apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
@@ -355,10 +382,14 @@ def damage(path: Path) -> list[str]:
             faults = [str(row[0]) for row in rows(connection, "PRAGMA quick_check(10)") if row[0] != "ok"]
             version = int(connection.pragma("user_version"))
             is_new = version == 0 and not rows(connection, "SELECT 1 FROM sqlite_master LIMIT 1")
-            if version == len(STEPS):
+            if version == len(STEPS) and not _missing_tables(connection):
                 faults += [f"{kind} {key} cannot be read" for kind, key in broken_records(connection).values()]
             elif not is_new and not 0 < version < len(STEPS):
                 faults.append(f"schema {version}, though this satchel has {len(STEPS)}")
+            if (lost := _missing_tables(connection)) and not is_new:
+                faults.insert(0, f"it lacks {lost}" if version == len(STEPS) else f"schema {version} has other tables")
+            if is_new and (copies := backups(path)):
+                faults.append(f"it is empty, though {copies[-1].name} is not")
         finally:
             connection.close()
     except apsw.BusyError as error:
@@ -369,10 +400,7 @@ def damage(path: Path) -> list[str]:
 
 
 def open_cache(path: Path, version: int, schema: str) -> apsw.Connection | None:
-    """Open or create a cache file, None if it cannot be used.
-
-    A damaged one, or one of another version, is replaced by an empty one (`schema`).
-    """
+    """Open or create a cache file, anew if it is damaged or has another `schema`; None if it cannot be used."""
     for _ in range(2):
         try:
             return _open_cache(path, version, schema)

@@ -16,6 +16,13 @@
   (init_declarator declarator: (_) @declarator)
 ])) @constants
 
+; A pure virtual function.
+(field_declaration declarator: [
+  (function_declarator declarator: (field_identifier) @constant)
+  (pointer_declarator declarator: (function_declarator declarator: (field_identifier) @constant))
+  (reference_declarator (function_declarator declarator: (field_identifier) @constant))
+] default_value: (_))
+
 (base_class_clause [
   (type_identifier) @inherit
   (template_type name: (_) @inherit)
