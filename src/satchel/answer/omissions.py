@@ -12,7 +12,7 @@ from satchel.answer.fill_policy import VALUE_RANGE
 from satchel.answer.items import rest_of
 from satchel.answer.packing import BUDGET, FRAMES, TWIN, VALUE, Packing
 from satchel.answer.render.labels import quote
-from satchel.answer.sections import MOST_OMISSIONS, Section, priority, subtract
+from satchel.answer.sections import MOST_OMISSIONS, Section, priority
 from satchel.answer.source_lines import COMMENT, Lines, without_blank_ends
 from satchel.answer.truncation import matches
 from satchel.safety.sanitize import clean_field, plain_name
@@ -111,16 +111,20 @@ def places(
     paths = [*dict.fromkeys(one.path for one in found)]
     made += sorted(found, key=lambda one: paths.index(one.path))
     written = [one.row(before) for before, one in zip([None, *made], made, strict=False)]
-    listed: dict[str, dict[str, str]] = {}
-    for omissions, _ in best[len(found) :]:
-        one = _named_place(omissions)
-        name = plain_name(one.name.rpartition(".")[2]) or "lines"
-        names = listed.setdefault(one.path, {})
-        names[name] = f"{names[name]},{one.ranges}" if name in names else one.ranges
-    for path, names in listed.items():
-        written.append(f"- {quote(path)}: {', '.join(f'{name} ({ranges})' for name, ranges in names.items())}")
+    written += _by_file([_named_place(omissions) for omissions, _ in best[len(found) :]])
     handled = [omissions[0] for omissions, _ in best[: len(found)]]
     return tuple(written[:most]), tuple(handled)
+
+
+def _by_file(found: Sequence[_PlaceRow]) -> Iterator[str]:
+    """Yield a line for each file: `- src/a.py: read (10-24,40-52), write (61-70)`."""
+    for path in dict.fromkeys(one.path for one in found):
+        ranges: dict[str, list[str]] = {}
+        for one in found:
+            if one.path == path:
+                ranges.setdefault(plain_name(one.name.rpartition(".")[2]) or "lines", []).append(one.ranges)
+        entries = [f"{name} ({','.join(own)})" for name, own in ranges.items()]
+        yield f"- {quote(path)}: {', '.join(entries)}"
 
 
 def _unshown(packing: Packing, hops: Sequence[Hop], most: int) -> list[tuple[list[Omission], Lines]]:
@@ -133,21 +137,24 @@ def _unshown(packing: Packing, hops: Sequence[Hop], most: int) -> list[tuple[lis
     best: dict[str, tuple[list[Omission], Lines]] = {}
     for section, candidate in waiting:
         chunk, lines = candidate.chunk, section.lines.get(candidate.group)
-        if lines is None or candidate.value < least or not candidate.steps or candidate.leader is not None:
-            continue
-        if (chunk.id in begun and not is_long_function(chunk)) or (chunk.id not in best and len(best) == most):
+        is_known = chunk.id in best or len(best) < most
+        if lines is None or not is_known or not _is_place(candidate, least, is_begun=chunk.id in begun):
             continue
         one = omission_of(packing, section, candidate, 0)
         one = one if chunk.id in begun else _whole(one, candidate, lines)
-        span = [(one.start, one.end)]
-        if subtract(span, shown.get(candidate.group, ())) != span or any(
-            hop.path == one.path and one.start <= hop.line <= one.end for hop in hops
-        ):
+        taken = [*shown.get(candidate.group, ()), *((hop.line, hop.line) for hop in hops if hop.path == one.path)]
+        if any(start <= one.end and one.start <= end for start, end in taken):
             continue
         passages, _ = best.setdefault(chunk.id, ([], lines))
         if len(passages) < PASSAGES and one not in passages:
             passages.append(one)
     return list(best.values())
+
+
+def _is_place(candidate: Candidate, least: float, *, is_begun: bool) -> bool:
+    """Return whether a candidate may be named: worth it, and not begun, unless passages of a long function are left."""
+    has_lines = candidate.leader is None and candidate.value >= least and bool(candidate.steps)
+    return has_lines and (not is_begun or is_long_function(candidate.chunk))
 
 
 def _whole(one: Omission, candidate: Candidate, lines: Lines) -> Omission:
