@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 WHOLE_ITEM_TOKENS = {READ: 400, FIND: 400, EDIT: 1200}
 """A function up to this size is shown in full, by purpose: editing wants full functions."""
 
-MOST_PLACES = 8
+MOST_PLACES = 5
 """Places that an answer names beside what it shows, for a reader with tools."""
 
 MOST_NAMES, LONGEST_NAME = 30, 100
