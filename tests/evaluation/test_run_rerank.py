@@ -9,7 +9,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.cli.application import run
-from satchel.evaluation.report import gains
+from satchel.evaluation.report import report_data
 from satchel.evaluation.run import evaluate
 from tests.evaluation.conftest import History
 from tests.guidance.judge_server import JudgeServer, judge_server
@@ -34,19 +34,16 @@ def test_fixes_are_asked_with_the_reranker_and_without_it(
         report = json.loads(capsys.readouterr().out)
         _check(history, server, report)
         assert run(["eval", "-n", str(LIMIT)]) == 0
-        assert "changed places, with rerank.endpoint minus without: " in capsys.readouterr().out
+        assert "against rerank.endpoint=: " in capsys.readouterr().out
         assert len(server.requests) == LIMIT, "answers are kept"
 
 
 def _check(history: History, server: JudgeServer, report: dict[str, Any]) -> None:
     assert [request["path"] for request in server.requests] == ["/v1/rerank"] * LIMIT
     assert server.keys == ["Bearer abc"] * LIMIT
-    assert set(report["gain_of_rerank"]) == {"file@4000", "span@4000"}
     with Satchel.open(history.root) as satchel:
-        asked, plain = (evaluate(satchel, limit=LIMIT, without_model=without) for without in (False, True))
-    assert (asked.asked, plain.asked) == (0, 0)
+        asked, plain = (evaluate(satchel, limit=LIMIT, changed=one) for one in ({}, {"rerank.endpoint": ""}))
+    assert (asked.asked, plain.asked) == (0, 0), "answers are kept"
+    assert report["against"]["measures"] == report_data(plain)["measures"]
     assert plain.answers[0].rank == 1
-    (files, _) = gains(asked, plain)
-    shares = [one.file_share - other.file_share for one, other in zip(asked.answers, plain.answers, strict=True)]
-    assert files.value.mean == pytest.approx(sum(shares) / LIMIT)
     assert [answer.rank for answer in asked.answers] != [1] * LIMIT

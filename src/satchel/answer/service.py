@@ -54,6 +54,9 @@ HARMLESS_SETTINGS = frozenset({"index_workers", "index_lock_wait_s"})
 """Settings of the index that change its speed but not its content."""
 
 
+REVIEWED = {Kind.COMMIT: 0.1, Kind.DOC: 0.08}
+"""Shares of the budget of a change for the commits that wrote its lines and the documents that name it."""
+
 ONE_TREE = "a change is one of a single work tree: name one workspace, or leave out diff and staged"
 
 
@@ -220,7 +223,9 @@ class AnswerService:
                 f"nothing changed in the {change.target} {since}{unseen}: name another revision, or ask a question"
             )
         query = request.query if is_asked else _question_of(change)
-        return replace(request, query=query, change=change), change_notes(change)
+        shares = {kind: int(request.max_tokens * share) for kind, share in REVIEWED.items()}
+        reserves = {**shares, **request.reserves}
+        return replace(request, query=query, change=change, reserves=reserves), change_notes(change)
 
     def change(self, revision: str = "HEAD", *, staged: bool = False) -> Change:
         """Return what differs between a revision and the work tree, or with `staged` the staging area; for `assemble`.

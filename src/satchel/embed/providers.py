@@ -275,10 +275,7 @@ def embedded_kinds(settings: Settings, *, is_local: bool) -> tuple[Kind, ...]:
 
 
 class ModelOptions(NamedTuple):
-    """The endpoint and the model. `url` is the base, as in `http://localhost:11434/v1`; `key` may be empty.
-
-    `setting` is the name of the setting with the address.
-    """
+    """The base address, as in `http://localhost:11434/v1`, its `setting`, the key (may be empty) and the model."""
 
     url: str
     model: str

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from html import escape
+from operator import attrgetter
 from typing import Any
 
 from satchel import __version__
@@ -47,7 +48,9 @@ def measures(answers: Sequence[FixAnswer], max_tokens: int) -> list[Measure]:
         return []
     meanings = {rank: f"fixes with a changed file among the first {rank}" for rank in RANKS}
     meanings[1] = "fixes whose first file is a changed one"
-    rows = [(f"hit@{rank}", meanings[rank], [0 < answer.rank <= rank for answer in answers]) for rank in RANKS]
+    rows = [(f"hit@{most}", meanings[most], _within(answers, "rank", most)) for most in RANKS]
+    rows.append(("bm25 hit@5", "the same by BM25 over whole files", _within(answers, "bm25_rank", 5)))
+    rows.append(("grep hit@5", "the same by grep for the rarest word", _within(answers, "grep_rank", 5)))
     files = [answer.file_share for answer in answers]
     spans = [answer.span_share for answer in answers]
     return [
@@ -58,25 +61,20 @@ def measures(answers: Sequence[FixAnswer], max_tokens: int) -> list[Measure]:
     ]
 
 
-def gains(outcome: EvaluationResult, plain: EvaluationResult) -> list[Measure]:
-    """Return what the reranker adds to the shares of both runs, fix by fix."""
-    before = {answer.sha: answer for answer in plain.answers}
-    pairs = [(answer, before[answer.sha]) for answer in outcome.answers if answer.sha in before]
-    files = [answer.file_share - without.file_share for answer, without in pairs]
-    spans = [answer.span_share - without.span_share for answer, without in pairs]
-    return [
-        Measure(f"file@{outcome.max_tokens}", "changed files, with rerank.endpoint minus without", estimate(files)),
-        Measure(f"span@{outcome.max_tokens}", "changed places, with rerank.endpoint minus without", estimate(spans)),
-    ]
+def _within(answers: Sequence[FixAnswer], name: str, most: int) -> list[bool]:
+    return [0 < rank <= most for rank in map(attrgetter(name), answers)]
 
 
-def report_data(outcome: EvaluationResult, plain: EvaluationResult | None = None) -> dict[str, Any]:
-    """Return everything as plain JSON values; the messages are cleaned, and the lines of the fixes only counted.
+def moved(before: Sequence[FixAnswer], after: Sequence[FixAnswer]) -> tuple[int, int]:
+    """Return how many questions show more of their right files in the second run, and how many fewer."""
+    shares = {answer.sha: answer.file_share for answer in before}
+    changes = [answer.file_share - shares.get(answer.sha, answer.file_share) for answer in after]
+    return sum(change > 0 for change in changes), sum(change < 0 for change in changes)
 
-    `plain` is the run without the reranker of the settings, where there is one.
-    """
-    rows = {row.name: asdict(row.value) for row in gains(outcome, plain)} if plain is not None else None
-    return ({} if rows is None else {"gain_of_rerank": rows}) | {
+
+def report_data(outcome: EvaluationResult) -> dict[str, Any]:
+    """Return everything as plain JSON values; the messages are cleaned, and the lines of the fixes only counted."""
+    return {
         "usable": len(outcome.answers),
         "commits": outcome.mined.commits,
         "left_out": dict(outcome.mined.left_out.most_common()),
@@ -104,6 +102,9 @@ def _fix_data(fix: Fix, answer: FixAnswer) -> dict[str, Any]:
         "rank": answer.rank or None,
         "file_share": round(answer.file_share, 4),
         "span_share": round(answer.span_share, 4),
+        "bm25_rank": answer.bm25_rank or None,
+        "grep_rank": answer.grep_rank or None,
+        "needed": answer.needed,
     }
 
 
