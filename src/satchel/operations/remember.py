@@ -27,7 +27,7 @@ from satchel.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from satchel.memory.model import Chosen, Experience
+    from satchel.memory.model import Chosen, Experience, Memory
 
 Row = TypeVar("Row")
 
@@ -118,12 +118,19 @@ def _stored(call: OperationCall) -> Answered:
     alike = [
         f"{match.memory.id} says nearly the same ({match.score:.2f}): forget one of the two" for match in stored.similar
     ]
-    opposed = [
+    return Answered(
+        stored.memory.id, json.STORED.data(stored), (*alike, *_opposed(call, stored.memory, stored.contradicts)), stored
+    )
+
+
+def _opposed(call: OperationCall, memory: Memory, older: Sequence[Memory]) -> list[str]:
+    """Return a note for each older memory that a new one contradicts, with how to link the two."""
+    return [
         f"it contradicts {one.id} ({json.minute(one.begins)}: {json.line(one.content)}): if it replaces that, "
-        + call.caller.spelling.supersede.format(old=one.id, new=stored.memory.id)
-        for one in stored.contradicts
+        + call.caller.spelling.supersede.format(old=one.id, new=memory.id)
+        for one in older
+        if one.id != memory.id
     ]
-    return Answered(stored.memory.id, json.STORED.data(stored), (*alike, *opposed), stored)
 
 
 def _shared(call: OperationCall) -> Answered:
@@ -187,8 +194,10 @@ def _reviewed(call: OperationCall) -> Answered:
         gone = review.reject(ids)
         return Answered(json.candidates_text(gone), json.CANDIDATES.data(gone), (f"rejected {len(gone)}",), gone)
     chosen = review.accept(ids, **call.chosen(("text", "category")))
-    stored = (f"remembered {len(chosen.ids)}",)
-    return Answered(json.chosen_text(chosen), json.FORGOTTEN.data(chosen), stored, chosen)
+    memories = call.engine.memories
+    opposed = [note for one in chosen.memories for note in _opposed(call, one, memories.contradicted(one.content))]
+    notes = (f"remembered {len(chosen.ids)}", *opposed)
+    return Answered(json.chosen_text(chosen), json.FORGOTTEN.data(chosen), notes, chosen)
 
 
 def _trash(call: OperationCall) -> Answered:
@@ -334,7 +343,7 @@ REMEMBER = Operation(
         _TAGS,
         Parameter("everywhere", Shape.SWITCH, "store: for every repository, not only this one.", default=False),
         text("supersedes", "store: id of the memory, or value, that this text, or the memory of this id, replaces."),
-        Parameter("ids", Shape.TEXTS, "Ids of any of these."),
+        Parameter("ids", Shape.TEXTS, "Their ids."),
         text("verdict", "review: what becomes of `ids`; without it the candidates are listed.", (ACCEPT, REJECT)),
         _VISIBILITY,
         _QUESTION,
