@@ -168,7 +168,7 @@ FILTER_KINDS: Mapping[str, frozenset[Kind]] = {
     "strategy": frozenset({Kind.EXPERIENCE, Kind.VALUE}),
     "outcome": frozenset({Kind.EXPERIENCE}),
     "axis": frozenset({Kind.EXPERIENCE, Kind.VALUE}),
-    "author": frozenset({Kind.COMMIT}),
+    "author": frozenset({Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE}),
     "since": _RECORDS,
     "until": _RECORDS,
     "tags": _RECORDS,

@@ -148,6 +148,7 @@ class Memories(Records[Memory]):
         tag: str | None = None,
         provenance: str | None = None,
         origin: str | None = None,
+        author: str | None = None,
         since: Moment | None = None,
         superseded: bool = False,
         limit: int | None = None,
@@ -159,7 +160,9 @@ class Memories(Records[Memory]):
             for memory in self._visible(hidden=superseded)
             if memory.workspace in sight and (tag is None or tag in memory.tags)
         )
-        return self._listed(memories, since, limit, category=category, provenance=provenance, origin=origin)
+        return self._listed(
+            memories, since, limit, category=category, provenance=provenance, origin=origin, author=author
+        )
 
     def containing(self, question: str) -> list[Memory]:
         """Return the memories whose text, tags or category contain every telling word of a question, newest first.

@@ -39,7 +39,7 @@ ACCEPT, REJECT = "accept", "reject"
 START, UPDATE, NOTE, RESOLVE, CORRECT, SHOW = "start", "update", "note", "resolve", "correct", "show"
 
 _OF_SEARCH = ("category", "min_importance", "tags", "since", "until")
-_OF_LIST = ("category", "provenance", "origin", "since", "superseded")
+_OF_LIST = ("category", "provenance", "origin", "author", "since", "superseded")
 _OF_NEW = ("category", "importance", "tags", "origin", "everywhere", "visibility")
 _LISTED = ("domain", "strategy", "outcome", "tier", "since", "limit", "session")
 _STARTED = ("domain", "strategy", "goal", "hypothesis", "action_taken", "prediction")
@@ -51,8 +51,8 @@ MEMORY_ACTIONS: Mapping[str, tuple[str, ...]] = {
     SHARE: ("ids",),
     FORGET: ("ids", "origin", "question", "limit", "confirm", "for_good"),
     RESTORE: ("ids",),
-    LIST: ("question", "category", "min_importance", "tags", "provenance", "origin", "since", "until", "superseded",
-           "forgotten", "limit"),
+    LIST: ("question", "category", "min_importance", "tags", "provenance", "origin", "author", "since", "until",
+           "superseded", "forgotten", "limit"),
     REVIEW: ("ids", "verdict", "text", "category", "limit"),
 }  # fmt: skip
 EXPERIENCE_ACTIONS: Mapping[str, tuple[str, ...]] = {
@@ -216,7 +216,7 @@ _NO_MEMORY = "nothing that is remembered here matches"
 
 
 def _matches(call: OperationCall, question: str) -> Answered:
-    unwanted = [name for name in ("provenance", "origin", "superseded") if name in call.arguments]
+    unwanted = [name for name in ("provenance", "origin", "author", "superseded") if name in call.arguments]
     if unwanted:
         raise UsageError(f"{unwanted[0]} says nothing to a question: leave one of the two out", unwanted[0])
     limit = call.arguments.get("limit", 10)  # default number of matches of a question
@@ -298,6 +298,7 @@ _TAGS = Parameter("tags", Shape.TEXTS, "Words to find it by.", flags=("--tag",))
 _PROVENANCE = text("provenance", "Who says it (agent).", choices(Provenance))
 _ORIGIN = text("origin", "Source of the memories, to list or forget them together.")
 _MEMORY_LISTING = (
+    text("author", "list: only those that this person or agent wrote."),
     Parameter("min_importance", Shape.NUMBER, "Lowest importance.", least=0, most=1),
     Parameter("since", Shape.MOMENT, "Only newer ones."),
     Parameter("until", Shape.MOMENT, "Only older ones."),
