@@ -175,6 +175,9 @@ FILTER_KINDS: Mapping[str, frozenset[Kind]] = {
 }
 """Filter of a search -> the kinds that it applies to. It does not restrict any other kind."""
 
+PINNED_TAG = "pinned"
+"""The tag of memories that every brief shows first."""
+
 DEFAULT_IMPORTANCE = 0.5
 """The importance of a memory without one, 0 to 1."""
 

@@ -46,3 +46,16 @@ def test_the_session_of_the_host_is_that_of_its_commands(satchel: Satchel, monke
     monkeypatch.delenv("CLAUDE_CODE_SESSION_ID")
     assert satchel("experience", "start", *STARTED, "--json").json["session_id"] == "default"
     assert "has an active experience" in satchel("experience", "start", *STARTED).err
+
+
+def test_a_pinned_memory_is_first_in_the_brief_until_it_is_unpinned(satchel: Satchel) -> None:
+    for number in range(12):
+        satchel("remember", f"An important rule of this place, number {number}", "--importance", "1")
+    identity = satchel("remember", "Never push to main", "--importance", "0.1").out.strip()
+    assert satchel("memory", "pin", identity).code == 0
+    assert "## Pinned\n" in satchel("brief").out
+    assert "Never push to main" in satchel("brief", "--max-tokens", "200").out
+    assert satchel("memory", "list", "--tag", "pinned", "--json").json["memories"][0]["id"] == identity
+    satchel("memory", "unpin", identity)
+    assert "Pinned" not in satchel("brief").out
+    assert satchel("memory", "pin", "mem_missing").code == 2

@@ -23,6 +23,7 @@ from satchel.types import Kind, never
 from satchel.vocabulary import (
     DEFAULT_IMPORTANCE,
     MOST_TAGS,
+    PINNED_TAG,
     TAG_CHARACTERS,
     MemoryCategory,
     Moment,
@@ -190,6 +191,19 @@ class Memories(Records[Memory]):
             put_memories(self._store, writer, [replace(memory, supersedes="") for memory in newer], gone=ids)
             discard(self._store, writer, gone, self._notebook.now())
         return gone
+
+    def pin(self, identities: Sequence[str], *, is_pinned: bool = True) -> list[Memory]:
+        """Let every brief show memories first, or no longer; returns them. Raises UsageError for an unknown id."""
+        moment = self._notebook.now()
+        with self._store.write() as writer:
+            chosen = [self.get(identity) for identity in checked_names("ids", identities)]
+            tags = [[tag for tag in memory.tags if tag != PINNED_TAG] for memory in chosen]
+            pinned = [
+                replace(memory, tags=(*kept, *([PINNED_TAG] if is_pinned else [])), updated=moment)
+                for memory, kept in zip(chosen, tags, strict=True)
+            ]
+            put_memories(self._store, writer, pinned)
+        return pinned
 
     def share(self, identities: Sequence[str]) -> list[Memory]:
         """Let the team find memories from now on, with the older ones that they replaced; returns all of them.

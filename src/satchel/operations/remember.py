@@ -35,6 +35,7 @@ DEFAULT_ROWS = 20
 """Default number of rows of a list."""
 
 STORE, FORGET, RESTORE, LIST, SHARE, REVIEW = "store", "forget", "restore", "list", "share", "review"
+PIN, UNPIN = "pin", "unpin"
 ACCEPT, REJECT = "accept", "reject"
 START, UPDATE, NOTE, RESOLVE, CORRECT, SHOW = "start", "update", "note", "resolve", "correct", "show"
 
@@ -49,6 +50,8 @@ MEMORY_ACTIONS: Mapping[str, tuple[str, ...]] = {
     STORE: ("text", "category", "importance", "tags", "provenance", "origin", "everywhere", "visibility",
             "supersedes"),
     SHARE: ("ids",),
+    PIN: ("ids",),
+    UNPIN: ("ids",),
     FORGET: ("ids", "origin", "question", "limit", "confirm", "for_good"),
     RESTORE: ("ids",),
     LIST: ("question", "category", "min_importance", "tags", "provenance", "origin", "author", "since", "until",
@@ -88,7 +91,9 @@ def _remember(call: OperationCall) -> Answered:
     action = _check_action(call.arguments, MEMORY_ACTIONS)
     answered = {
         STORE: _stored,
-        SHARE: _shared,
+        SHARE: _marked,
+        PIN: _marked,
+        UNPIN: _marked,
         FORGET: _forgotten,
         RESTORE: _restored,
         LIST: _memories,
@@ -121,10 +126,13 @@ def _stored(call: OperationCall) -> Answered:
     return Answered(stored.memory.id, json.STORED.data(stored), tuple(alike), stored)
 
 
-def _shared(call: OperationCall) -> Answered:
+def _marked(call: OperationCall) -> Answered:
+    """Share, pin or unpin memories."""
+    action, memories = call.arguments["action"], call.engine.memories
     if "ids" not in call.arguments:
-        raise UsageError("say what to share: ids")
-    rows = call.engine.memories.share(call.arguments["ids"])
+        raise UsageError(f"say what to {action}: ids")
+    ids = call.arguments["ids"]
+    rows = memories.share(ids) if action == SHARE else memories.pin(ids, is_pinned=action == PIN)
     return Answered("\n".join(map(memory_line, rows)), json.MEMORIES.data(rows))
 
 
