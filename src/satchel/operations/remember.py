@@ -35,11 +35,12 @@ DEFAULT_ROWS = 20
 """Default number of rows of a list."""
 
 STORE, FORGET, RESTORE, LIST, SHARE, REVIEW = "store", "forget", "restore", "list", "share", "review"
+PIN, UNPIN = "pin", "unpin"
 ACCEPT, REJECT = "accept", "reject"
 START, UPDATE, NOTE, RESOLVE, CORRECT, SHOW = "start", "update", "note", "resolve", "correct", "show"
 
 _OF_SEARCH = ("category", "min_importance", "tags", "since", "until", "as_of")
-_OF_LIST = ("category", "provenance", "origin", "since", "superseded", "as_of")
+_OF_LIST = ("category", "provenance", "origin", "author", "since", "superseded", "as_of")
 _OF_NEW = ("category", "importance", "tags", "origin", "everywhere", "visibility", "since", "until")
 _LISTED = ("domain", "strategy", "outcome", "tier", "since", "limit", "session")
 _STARTED = ("domain", "strategy", "goal", "hypothesis", "action_taken", "prediction")
@@ -49,10 +50,12 @@ MEMORY_ACTIONS: Mapping[str, tuple[str, ...]] = {
     STORE: ("text", "category", "importance", "tags", "provenance", "origin", "everywhere", "visibility",
             "supersedes", "since", "until"),
     SHARE: ("ids",),
+    PIN: ("ids",),
+    UNPIN: ("ids",),
     FORGET: ("ids", "origin", "question", "limit", "confirm", "for_good"),
     RESTORE: ("ids",),
-    LIST: ("question", "category", "min_importance", "tags", "provenance", "origin", "since", "until", "superseded",
-           "forgotten", "as_of", "limit"),
+    LIST: ("question", "category", "min_importance", "tags", "provenance", "origin", "author", "since", "until",
+           "superseded", "forgotten", "as_of", "limit"),
     REVIEW: ("ids", "verdict", "text", "category", "limit"),
 }  # fmt: skip
 EXPERIENCE_ACTIONS: Mapping[str, tuple[str, ...]] = {
@@ -88,7 +91,9 @@ def _remember(call: OperationCall) -> Answered:
     action = _check_action(call.arguments, MEMORY_ACTIONS)
     answered = {
         STORE: _stored,
-        SHARE: _shared,
+        SHARE: _marked,
+        PIN: _marked,
+        UNPIN: _marked,
         FORGET: _forgotten,
         RESTORE: _restored,
         LIST: _memories,
@@ -133,10 +138,13 @@ def _opposed(call: OperationCall, memory: Memory, older: Sequence[Memory]) -> li
     ]
 
 
-def _shared(call: OperationCall) -> Answered:
+def _marked(call: OperationCall) -> Answered:
+    """Share, pin or unpin memories."""
+    action, memories = call.arguments["action"], call.engine.memories
     if "ids" not in call.arguments:
-        raise UsageError("say what to share: ids")
-    rows = call.engine.memories.share(call.arguments["ids"])
+        raise UsageError(f"say what to {action}: ids")
+    ids = call.arguments["ids"]
+    rows = memories.share(ids) if action == SHARE else memories.pin(ids, is_pinned=action == PIN)
     return Answered("\n".join(map(memory_line, rows)), json.MEMORIES.data(rows))
 
 
@@ -230,7 +238,7 @@ _NO_MEMORY = "nothing that is remembered here matches"
 
 
 def _matches(call: OperationCall, question: str) -> Answered:
-    unwanted = [name for name in ("provenance", "origin", "superseded") if name in call.arguments]
+    unwanted = [name for name in ("provenance", "origin", "author", "superseded") if name in call.arguments]
     if unwanted:
         raise UsageError(f"{unwanted[0]} says nothing to a question: leave one of the two out", unwanted[0])
     limit = call.arguments.get("limit", 10)  # default number of matches of a question
@@ -312,6 +320,7 @@ _TAGS = Parameter("tags", Shape.TEXTS, "Words to find it by.", flags=("--tag",))
 _PROVENANCE = text("provenance", "Who says it (agent).", choices(Provenance))
 _ORIGIN = text("origin", "Source of the memories, to list or forget them together.")
 _MEMORY_LISTING = (
+    text("author", "list: only those that this person or agent wrote."),
     Parameter("min_importance", Shape.NUMBER, "Lowest importance.", least=0, most=1),
     Parameter("since", Shape.MOMENT, "Only newer ones; store: true from then on."),
     Parameter("until", Shape.MOMENT, "Only older ones; store: true until then."),
