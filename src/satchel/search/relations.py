@@ -17,7 +17,7 @@ from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entity, S
 from satchel.search.resolve.modules import folder_of, group_of, importers
 from satchel.search.resolve.names import Names, is_telling
 from satchel.search.resolve.structural import implemented, implementers
-from satchel.search.resolve.syntax import binding_of, calls_base, owner_of, statement_of
+from satchel.search.resolve.syntax import above, binding_of, calls_base, owner_of, statement_of
 from satchel.sources.roles import is_inline_test, is_secondary
 from satchel.store.protocol import Store
 from satchel.store.records import Document
@@ -279,6 +279,8 @@ class Relations:
     def _is_another(self, file: SourceFile, offset: int, target: CodeDefinition) -> bool:
         """Return whether a name in a text is no call, or one of another definition here."""
         node = file.node_at(offset)
+        if node is not None and any(outer.type == "ERROR" for outer in above(node)):
+            return False
         if node is None or "comment" in node.type or "string" in node.type or binding_of(node) is not None:
             return node is not None
         meant = [one for one in self.names.meaning(file, node) if isinstance(one, CodeDefinition)]
