@@ -32,7 +32,7 @@ def test_the_conversation_is_remembered_behind_the_session_s_back_and_found_agai
     path = transcript(host, f"why is the order sent twice with {secret}?")
     answer, output = host.told("claude-code/before-compaction", transcript_path=str(path))
     assert (answer.outcome, output) == (hook_log.SAVED, {})
-    assert host.started == [["capture", str(host.root), str(path)]]
+    assert host.started == [["capture", "learn", str(host.root), str(path)]]
     for _ in range(2):
         assert background.run(host.started[0]) == 0
     with host.engine() as engine:
@@ -62,7 +62,7 @@ def test_a_compaction_told_twice_is_saved_once(host: Host, monkeypatch: pytest.M
 def test_the_setting_says_when_a_conversation_is_kept(host: Host, capture: str, event: str, outcome: str) -> None:
     config = host.home / "config" / "satchel.toml"
     config.parent.mkdir(parents=True)
-    config.write_text(f'[hooks]\ncapture = "{capture}"\n')
+    config.write_text(f'[hooks]\ncapture = "{capture}"\n[memory]\ncapture = "off"\n')
     assert host.tell(f"claude-code/{event}", transcript_path=str(transcript(host))).outcome == outcome
     assert host.tell(f"claude-code/{event}", transcript_path=str(transcript(host))).outcome == "nothing"
 
@@ -76,3 +76,25 @@ def test_where_no_transcript_can_be_read_what_was_asked_is_kept_all_the_same(hos
 def test_a_transcript_that_is_not_there_is_said_to_be_missing(host: Host) -> None:
     answer = host.tell("claude-code/before-compaction", transcript_path="/nonexistent/transcript.jsonl")
     assert "not there" in answer.reason
+
+
+@pytest.mark.parametrize("name", ["claude-code", "codex"])
+def test_a_session_that_ends_leaves_candidates_to_review(host: Host, name: str) -> None:
+    path = transcript(host, "From now on always use pnpm, never npm.")
+    if name == "codex":
+        said = [{"type": "input_text", "text": "From now on always use pnpm, never npm."}]
+        rows: list[dict[str, object]] = [
+            {"type": "session_meta", "payload": {"id": "s", "cwd": str(host.root)}},
+            {"type": "response_item", "payload": {"type": "message", "role": "user", "content": said}},
+        ]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    folder = host.root.parent / (".codex/sessions" if name == "codex" else "projects")
+    folder.mkdir(parents=True)
+    path = path.rename(folder / "rollout.jsonl")
+    answer = host.tell("claude-code/session-end", transcript_path=str(path))
+    assert answer.reason == "what is worth remembering, to be reviewed"
+    assert background.run(host.started[0]) == 0
+    with host.engine() as engine:
+        assert [one.text for one in engine.memory.review.waiting()] == ["Always use pnpm, never npm."]
+        assert engine.conversations.listed() == []
+        assert engine.memories.listed() == []

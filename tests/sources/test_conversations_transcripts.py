@@ -198,3 +198,41 @@ def test_no_line_whatever_it_holds_stops_the_reading(rows: list[tuple[str, Any, 
         )
     )
     read(*({"type": kind, "message": content} for kind, content, _ in rows))
+
+
+def rollout(kind: str, **payload: Any) -> dict[str, Any]:
+    """A line as Codex writes it."""
+    return {"type": "response_item", "timestamp": "2026-05-01T10:30:00Z", "payload": {"type": kind, **payload}}
+
+
+def test_a_rollout_of_codex_is_read_as_a_transcript() -> None:
+    about = {"id": "c1", "cwd": "/home/ada/shop", "git": {"branch": "main"}}
+    context = [{"type": "input_text", "text": "<environment_context>zsh</environment_context>"}]
+    shell = json.dumps({"command": ["bash", "-lc", "pytest -q"]})
+    transcript = read(
+        {"type": "session_meta", "payload": about},
+        rollout("message", role="user", content=context),
+        rollout("message", role="user", content=[{"type": "input_text", "text": "Fix the cart."}]),
+        rollout("reasoning", summary=[]),
+        rollout("function_call", name="shell", arguments=shell, call_id="t1"),
+        rollout(
+            "function_call_output",
+            call_id="t1",
+            output=json.dumps({"output": "1 failed", "metadata": {"exit_code": 1}}),
+        ),
+        rollout("custom_tool_call", name="apply_patch", input="*** Begin Patch", call_id="t2"),
+        rollout("custom_tool_call_output", call_id="t2", output="Exit code: 0\nOutput:\nSuccess"),
+        rollout("local_shell_call", action={"command": ["pytest", "-q"]}, call_id="t3"),
+        rollout("function_call_output", call_id="t3", output="Exit code: 2\nOutput:\nno"),
+        rollout("message", role="assistant", content=[{"type": "output_text", "text": "Done."}]),
+        {"type": "event_msg", "payload": {"type": "token_count"}},
+    )
+    (exchange,) = transcript.exchanges
+    assert (exchange.session, exchange.folder, exchange.branch) == ("c1", "/home/ada/shop", "main")
+    assert (exchange.said, exchange.replies) == ("Fix the cart.", ("Done.",))
+    assert [(one.tool, one.argument, one.failed) for one in exchange.actions] == [
+        ("shell", "pytest -q", True),
+        ("apply_patch", "*** Begin Patch", False),
+        ("shell", "pytest -q", True),
+    ]
+    assert transcript.broken == ()

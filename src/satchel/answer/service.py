@@ -38,6 +38,7 @@ from satchel.vocabulary import Moment, checked_text, workspace_names
 if TYPE_CHECKING:
     from satchel.answer.guesses import Guesses
     from satchel.answer.pattern import Matches
+    from satchel.answer.rerank import Reranking
     from satchel.receipts.session import Account
     from satchel.sources.change import Change
     from satchel.store.protocol import Store
@@ -184,6 +185,13 @@ class AnswerService:
         root = self._root
         return Guesses(root.settings, root.environ, root.places.state, root.key)
 
+    @cached_property
+    def _reranking(self) -> Reranking:
+        from satchel.answer.rerank import Reranking  # here, because few have a model that reranks
+
+        root = self._root
+        return Reranking(root.settings, root.environ, root.places.state, root.key)
+
     def _assembled(self, request: AssembleRequest, notes: Sequence[Failure], account: Account | None) -> Context:
         """Return the answer, with a mark of the settings that shaped it; with guessed names where a model guesses."""
         if self._root.settings.names_endpoint:
@@ -191,7 +199,10 @@ class AnswerService:
             notes = (*notes, *unguessed)
         for attempt in attempts(self._root, request.workspaces):
             with attempt as states:
-                context = assemble(request, bench_of(states, notes, account))
+                bench = bench_of(states, notes, account)
+                if self._root.settings.rerank_endpoint:
+                    bench = bench._replace(reranking=self._reranking)
+                context = assemble(request, bench)
         return replace(context, meta={**context.meta, "settings": settings_mark(self._root.settings)})
 
     def about_change(

@@ -47,10 +47,7 @@ class WalkEdge(NamedTuple):
 
 
 def related(relations: Relations, places: Mapping[int, Place], moves: Sequence[Move]) -> list[WalkEdge]:
-    """Return every step from these chunks that the moves allow, each chunk's best moves first; targets may be hidden.
-
-    A chunk is never related to itself. Of several calls the first counts.
-    """
+    """Return every step to other chunks that the moves allow, best moves first, the first of several calls."""
     by_type = {(move.type, move.direction): move for move in moves}
     store = relations.code.store
     edges = [
@@ -156,10 +153,7 @@ def _names(
 
 
 def _imports(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:
-    """Yield imports between files, each represented by its first chunk.
-
-    The importers of a file are related to the file, not to every function in it.
-    """
+    """Yield imports between files, each by its first chunk: importers concern a file, not each of its functions."""
     code = [place for place in places.values() if place.kind is Kind.CODE]
     if code and (EdgeType.IMPORTS, Direction.OUT) in moves:
         for source, target in import_targets(store, code):
@@ -328,10 +322,7 @@ better and an answer costs a third more."""
 def _with_mentions(
     store: Store, steps: list[WalkEdge], notes: Sequence[int], lens: Lens, relevance: Relevance
 ) -> list[WalkEdge]:
-    """Return the steps with those to notes that share a name and are not related otherwise, by source.
-
-    Of each source the few that share the rarest names and are most relevant count.
-    """
+    """Return the steps with, by source, those to the few notes that share the rarest names and are most relevant."""
     move = next((one for one in lens.moves if one.type is EdgeType.MENTION), None)
     if move is None or not notes:
         return steps
@@ -352,10 +343,7 @@ def _with_mentions(
 def _sampled(
     store: Store, steps: Sequence[WalkEdge], relevance: Relevance, most: int, hubs: dict[int, tuple[int, int]]
 ) -> list[WalkEdge]:
-    """Return the steps from each node to its most relevant `most` neighbours, production code before tests.
-
-    Nodes with more neighbours are added to `hubs` with both counts.
-    """
+    """Return the steps to each node's best `most` neighbours, tests last; nodes with more get both counts in `hubs`."""
     kept: list[WalkEdge] = []
     for source, group in groupby(steps, key=lambda step: step.source):
         own = list(group)

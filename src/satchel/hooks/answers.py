@@ -56,9 +56,6 @@ _LINES = re.compile(r"(?:#L?\d+(?:-L?\d+)?|:\d+(?:-\d+)?)$")
 PROMPT_CHARACTERS = 20_000
 """Characters at the beginning of a prompt that are searched for: pasted logs repeat themselves."""
 
-KEPT_CHARACTERS = 200
-"""Length of the first line of a prompt that is kept for after a compaction."""
-
 PROMPT_TOKENS = 800
 """Tokens of context with a prompt: two or three places to begin with; an agent that wants more asks for it."""
 
@@ -67,9 +64,6 @@ DUPLICATE_SECONDS = 10.0
 
 STALE_SECONDS = 30.0
 """Age from which an index is updated; shown text is compared with its file anyway."""
-
-FEWEST_WORDS = 3
-"""Significant words that a prompt without names of code needs; a question needs one less."""
 
 INSIGNIFICANT = STOP_WORDS | GREETINGS | CHATTER
 """Words that are not significant in a prompt, even if they occur in code."""
@@ -94,7 +88,8 @@ def at_prompt(hook: EventContext) -> Answer:
     if _COMMAND.match(prompt):
         return nothing("the prompt is a command of the host")
     if hook.session is not None:
-        hook.session.note_prompt(hook.safe_line(prompt, KEPT_CHARACTERS))
+        # Length of the first line of a prompt that is kept for after a compaction
+        hook.session.note_prompt(hook.safe_line(prompt, 200))
     if not hook.event.injects:
         return nothing("the host takes no context with a prompt")
     if not asks_something(prompt):
@@ -112,7 +107,8 @@ def asks_something(prompt: str) -> bool:
     """Return whether a prompt names something in code, or has enough words to search for."""
     if _NAMED.search(prompt) or mentioned(prompt):
         return True
-    return telling_words(prompt) >= FEWEST_WORDS - bool(_QUESTION.search(prompt))
+    # Significant words that a prompt without names of code needs; a question needs one less
+    return telling_words(prompt) >= 3 - bool(_QUESTION.search(prompt))
 
 
 def telling_words(prompt: str) -> int:
@@ -291,11 +287,12 @@ def _brief(hook: EventContext, before: str, tokens: int, notice: str) -> Answer:
     context = hook.engine.unrecorded(request)
     brief = context.text if context.items else ""
     text = "\n\n".join(filter(None, (before, active, brief)))
+    to_review = hook.engine.memory.review.notice()
     if not text:
-        return nothing("nothing is remembered here yet", notice)
+        return nothing("nothing is remembered here yet", notice or to_review)
     contexts = (context,) if brief else ()
     parts = ("what was before" if before else "", "the active experience" if active else "",
-             counted(len(context.items)) if brief else "")  # fmt: skip
+             counted(len(context.items)) if brief else "", to_review)  # fmt: skip
     shown = ", ".join(filter(None, parts))
     notice = notice or f"satchel: {shown} (satchel hook log shows them)"
     return Answer(
@@ -307,28 +304,30 @@ def before_compaction(hook: EventContext) -> Answer:
     """Store the conversation. Prompts and changes are stored at every event, and shown after the compaction."""
     if not hook.claim("save", DUPLICATE_SECONDS):
         return nothing("the conversation was saved a moment ago")
-    return _captured(hook, is_wanted=hook.settings.hooks_capture != NEVER)
+    return _captured(hook, is_kept=hook.settings.hooks_capture != NEVER)
 
 
 def at_end(hook: EventContext) -> Answer:
     """Store the conversation if the settings demand it at the end of every session."""
     if not hook.claim("end", DUPLICATE_SECONDS):
         return nothing("the end of the session was told a moment ago")
-    return _captured(hook, is_wanted=hook.settings.hooks_capture == ALWAYS)
+    return _captured(hook, is_kept=hook.settings.hooks_capture == ALWAYS)
 
 
-def _captured(hook: EventContext, *, is_wanted: bool) -> Answer:
-    """Import the transcript in the background: it may have megabytes, and each line is redacted."""
-    if not is_wanted:
-        return nothing(f"hooks.capture is {hook.settings.hooks_capture}")
+def _captured(hook: EventContext, *, is_kept: bool) -> Answer:
+    """Import the transcript in the background, and learn from it: it may have megabytes, and each line is redacted."""
+    tasks = [background.CAPTURE] * is_kept + [background.LEARN] * (hook.settings.memory_capture != "off")
+    if not tasks:
+        return nothing(f"hooks.capture is {hook.settings.hooks_capture}, memory.capture off")
     event = hook.event
-    if event.host != hosts.CLAUDE_CODE.name or not event.transcript:
+    if event.host not in (hosts.CLAUDE_CODE.name, hosts.CODEX.name) or not event.transcript:
         return Answer(hook_log.SAVED, "what was asked and changed; the host names no transcript that can be read")
     path = Path(event.transcript).expanduser()
     if not path.is_file():
         return nothing("the transcript is not there")
-    background.capture(hook.places.root, str(path.absolute()), hook.folders.state)
-    return Answer(hook_log.SAVED, "the conversation")
+    background.capture(tasks, hook.places.root, str(path.absolute()), hook.folders.state)
+    shown = {background.CAPTURE: "the conversation", background.LEARN: "what is worth remembering, to be reviewed"}
+    return Answer(hook_log.SAVED, " and ".join(shown[task] for task in tasks))
 
 
 USUAL_WORDS = Path(__file__).with_name("usual_words.txt")
@@ -343,7 +342,6 @@ relevance alone it was .91 and .21."""
 RARE = 0.001
 """Share of a word that no other project uses, so that one occurrence here is not infinitely telling."""
 
-SHORTEST = 3
 _LIMIT = 0.001
 
 
@@ -364,12 +362,10 @@ def peculiarity(prompt: str, engine: Satchel) -> float:
 
 
 def _peculiarity(prompt: str, store: Any) -> float:
-    terms = sorted({
-        # Characters of a prompt that name its subject: a long issue has words of every project.
-        terms_of(word)[0] for word in words(prompt[:300])
-        if len(word) >= SHORTEST and word.lower() not in STOP_WORDS
-    })  # fmt: skip
-    lexicons = [store.lexicon(kind) for kind in store.kinds() if kind is not Kind.COMMIT]
+    # Characters of a prompt that name its subject: a long issue has words of every project.
+    named = (word for word in words(prompt[:300]) if len(word) >= 3 and word.lower() not in STOP_WORDS)
+    terms = sorted({terms_of(word)[0] for word in named})
+    lexicons = [store.lexicon(kind) for kind in {*store.kinds()} - {Kind.COMMIT}]
     pieces = sum(lexicon.chunk_count for lexicon in lexicons)
     if not pieces:
         return 0.0

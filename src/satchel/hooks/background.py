@@ -11,10 +11,14 @@ import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from satchel.system import hook_log, state_files
 
-REFRESH, CAPTURE = "refresh", "capture"
+if TYPE_CHECKING:
+    from satchel.engine import Satchel
+
+REFRESH, CAPTURE, LEARN = "refresh", "capture", "learn"
 
 NICENESS = 10
 """Priority below that of the session."""
@@ -53,9 +57,9 @@ def refresh(root: Path, state: Path, name: str) -> bool:
     return True
 
 
-def capture(root: Path, transcript: str, state: Path) -> None:
-    """Import a transcript in the background."""
-    start([CAPTURE, os.fspath(root), transcript], state)
+def capture(tasks: Sequence[str], root: Path, transcript: str, state: Path) -> None:
+    """Import a transcript in the background, or learn from it, or both."""
+    start([*tasks, os.fspath(root), transcript], state)
 
 
 def _mark(state: Path, name: str) -> Path:
@@ -67,17 +71,27 @@ def _alone(mark: Path) -> AbstractContextManager[bool]:
     return state_files.locked(mark.with_name(f"{mark.name}.lock"), 0.0)
 
 
+def _read(satchel: Satchel, tasks: Sequence[str], transcripts: Sequence[str]) -> int:
+    """Import transcripts, or learn from them, or both."""
+    if CAPTURE in tasks:
+        satchel.memory.import_transcripts(transcripts)
+    _, failures = satchel.memory.learn_from(transcripts) if LEARN in tasks else (0, ())
+    for failure in failures:
+        hook_log.record_event("background learn", hook_log.FAILED, failure.message, 0.0)
+    return 0
+
+
 def run(words: Sequence[str]) -> int:
-    """Do the work of one background process: `refresh ROOT`, or `capture ROOT TRANSCRIPT`."""
+    """Do the work of one background process: `refresh ROOT`, or `[capture] [learn] ROOT TRANSCRIPT`."""
     from satchel.engine import Satchel
 
     if hasattr(os, "nice"):
         os.nice(NICENESS)
-    task, root, *rest = words
+    tasks = [word for word in words[:2] if word in (REFRESH, CAPTURE, LEARN)]
+    root, *rest = words[len(tasks) :]
     with Satchel.open(root, root=root, settings={"embed.provider": "off"}) as satchel:
-        if task == CAPTURE:
-            satchel.memory.import_transcripts(rest)
-            return 0
+        if tasks != [REFRESH]:
+            return _read(satchel, tasks, rest)
         mark = _mark(satchel.places.state, satchel.places.index.name)
         for _ in range(20):  # limit of the updates of one process: each follows a change during the one before
             with _alone(mark) as is_alone:

@@ -43,7 +43,8 @@ IDENTITY_CHARACTERS = 100
 _FIELD_CHARACTERS = 200
 _STORED: Mapping[Kind, str] = {
     Kind.MEMORY: """
-        category importance provenance created_at supersedes superseded_by workspace visibility author
+        category importance provenance created_at supersedes superseded_by valid_from valid_to
+        workspace visibility author
     """,
     Kind.EXPERIENCE: """
         domain strategy goal hypothesis action prediction history iteration_count notes outcome_status outcome_result
@@ -221,7 +222,7 @@ class Records(Generic[Kept]):
             document = store.document(kind, key)
             if document is not None:
                 return self._shown(document, store.text(document.id))
-            near = near_ids(key, {*store.keys(kind), *others})
+            near = near_ids(key, {*store.iterate_keys(kind), *others})
         raise UsageError(f"there is no {kind} {self._notebook.safe_field(key, IDENTITY_CHARACTERS)!r}: {near}")
 
     def _holds(self, identity: str) -> bool:

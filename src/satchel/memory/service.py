@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from satchel.memory.journal import Journal
     from satchel.memory.memories import Conversations, Memories
     from satchel.memory.model import ImportReport
+    from satchel.memory.review import Review
     from satchel.memory.values import Values
     from satchel.open_root import OpenRoot
     from satchel.sources.conversations import Exchange
@@ -64,6 +65,30 @@ class MemoryService:
         from satchel.memory.values import Values
 
         return Values(self.notebook, self._root.embedder)
+
+    @property
+    def review(self) -> Review:
+        """The candidates from transcripts: `waiting`, `propose`, `accept`, `reject`."""
+        from satchel.memory.review import Review
+
+        return Review(self.notebook, self.memories)
+
+    def learn(self, exchanges: Sequence[Exchange]) -> tuple[int, list[Failure]]:
+        """Propose what exchanges have that is worth remembering, or store it where `memory.capture` is `accept`.
+
+        Returns how many candidates are new, and notes of a model that failed. Nothing happens where it is `off`.
+        """
+        settings = self._root.settings
+        if settings.memory_capture == "off" or not exchanges:
+            return 0, []
+        from satchel.memory.candidates import proposed, suggested
+
+        by_model, failures = suggested(exchanges, settings, self._root.environ)
+        review = self.review
+        news = review.propose([*proposed(exchanges), *by_model])
+        if news and settings.memory_capture == "accept":
+            review.accept([one.id for one in news])
+        return len(news), failures
 
     def find(self, identities: Sequence[str], *, trash: bool = False) -> Chosen:
         """Return the experiences, values and memories with these ids, and the older memories that they replaced.
@@ -202,11 +227,24 @@ class MemoryService:
 
         return export_lines(self._root.memory_store)
 
-    def import_memory(self, lines: Iterable[bytes], *, form: str, here: bool, everywhere: bool) -> ImportReport:
+    def export_memories(self, form: str) -> str:
+        """Return the memories that this root sees as the text of a file of another program, mem0 or csv."""
+        from satchel.memory.foreign import write_foreign
+        from satchel.memory.model import record_data
+
+        return write_foreign(form, map(record_data, self.memories.listed()))
+
+    def import_memory(
+        self, lines: Iterable[bytes], *, form: str, here: bool, everywhere: bool, columns: Mapping[str, str]
+    ) -> ImportReport:
         """As `Satchel.import_memory`."""
-        from satchel.memory.portable import CLAUDE_CODE, import_lines, import_transcript
+        from satchel.memory.foreign import FOREIGN, FileOptions
+        from satchel.memory.portable import CLAUDE_CODE, import_foreign, import_lines, import_transcript
 
         notebook = self.notebook
+        if form in FOREIGN:
+            options = FileOptions("" if everywhere else self._root.places.root.name, columns)
+            return import_foreign(lines, notebook, form, options, everywhere=everywhere)
         if form == CLAUDE_CODE:
             return import_transcript(lines, notebook._replace(workspace=EVERYWHERE) if everywhere else notebook)
         workspace = EVERYWHERE if everywhere else notebook.workspace if here else None
@@ -221,6 +259,14 @@ class MemoryService:
         from satchel.memory.portable import import_transcripts
 
         return import_transcripts([Path(path).expanduser() for path in paths], self.notebook, self._root.places.root)
+
+    def learn_from(self, paths: Iterable[str | os.PathLike[str]]) -> tuple[int, list[Failure]]:
+        """As `learn`, from transcripts of Claude Code or Codex. Raises UsageError for a path without transcripts."""
+        from satchel.memory.portable import exchanges_of
+
+        return self.learn(
+            exchanges_of([Path(path).expanduser() for path in paths], self.notebook, self._root.places.root)
+        )
 
     def remember_exchanges(self, exchanges: Iterable[Exchange], *, origin: str) -> ImportReport:
         """Store turns or exchanges of conversations, each once. `origin` names their source."""

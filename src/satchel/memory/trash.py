@@ -86,8 +86,9 @@ def trash_of(store: Store, workspaces: Iterable[str] | None = None) -> dict[str,
 
 
 def move_discarded(store: Store, writer: Writer, others: Iterable[str], workspace: str) -> None:
-    """Give the records of some workspaces in the trash to another one."""
-    for key, entry in _entries(store).items():
+    """Give the records of some workspaces in the trash, and those to be reviewed, to another one."""
+    waiting = {key: json.loads(value) for key, value in store.metas("candidate:").items()}
+    for key, entry in {**_entries(store), **waiting}.items():
         if entry["workspace"] in others:
             writer.set_meta(key, json.dumps({**entry, "workspace": workspace}, ensure_ascii=False))
 

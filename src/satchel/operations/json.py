@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from satchel.answer.request import AssembleRequest
     from satchel.graph.request import GraphRequest
     from satchel.index.options import VectorReport
-    from satchel.memory.model import Chosen, Remark, Value
+    from satchel.memory.model import Chosen, Remark, Value, Waiting
 
 
 def one_of(*records: Field) -> Json:
@@ -135,7 +135,10 @@ MEMORY = _kept(Memory)
 MEMORIES = record(memories=many(MEMORY).of(_itself))
 MATCH = Field(MEMORY.schema, lambda match: {**MEMORY.data(match.memory), "score": _rounded(match.score)})
 MATCHES = record(memories=many(MATCH).of(_itself))
-STORED = record(memory=MEMORY, similar=many(MATCH))
+STORED = record(
+    memory=MEMORY, similar=many(MATCH),
+    contradicts=replace(many(MEMORY), is_optional=True).of(lambda stored: stored.contradicts or None),
+)  # fmt: skip
 EXPERIENCE = _kept(Experience, status=TEXT)
 EXPERIENCES = record(experiences=many(EXPERIENCE), orphans=TEXTS)
 VALUE = record(
@@ -151,6 +154,11 @@ FORGOTTEN = record(
     experiences=replace(many(EXPERIENCE), is_optional=True).of(lambda chosen: chosen.experiences or None),
     values=replace(many(VALUE), is_optional=True).of(lambda chosen: chosen.values or None),
 )  # fmt: skip
+CANDIDATES = record(
+    candidates=many(
+        record(id=TEXT, kind=TEXT, text=SAFE, quote=SAFE, source=SAFE, created=Field(TEXT.schema, minute))
+    ).of(_itself)
+)
 VALIDATION = record(
     is_inside=SWITCH, candidate_distance=ROUNDED.of("distance"), mean=ROUNDED, std=ROUNDED.of("deviation"),
     threshold=ROUNDED, similarity=ROUNDED,
@@ -243,15 +251,12 @@ def vector_state(vectors: VectorReport, embedder: str | None) -> Json:
     return {"embedder": embedder, "kinds": kinds, "failure": problem}
 
 
-LINE_CHARACTERS = 100
-"""Characters of a text on a line of a list."""
-
 NO_GUIDE = "nothing guides this: there is no context.yaml and no instruction file that applies, and nothing was asked"
 
 
 def line(text: str) -> str:
     """Return a stored text on one line of a list."""
-    return clean_field(safe(text), LINE_CHARACTERS)
+    return clean_field(safe(text), 100)  # characters of a text on a line of a list
 
 
 def hit_line(hit: Hit) -> str:
@@ -267,7 +272,7 @@ def hit_line(hit: Hit) -> str:
 
 def memory_line(memory: Memory, score: str = "") -> str:
     """`mem_...  0.83  decision 0.9  Retries back off exponentially`."""
-    mark = "  (replaced)" if memory.superseded_by else ""
+    mark = "  (replaced)" if memory.superseded_by else f"  (until {memory.valid_to[:10]})" if memory.valid_to else ""
     cells = (memory.id, score, f"{memory.category} {memory.importance:g}", line(memory.content))
     return "  ".join(filter(None, cells)) + mark + shared_mark(memory)
 
@@ -297,6 +302,15 @@ def chosen_text(chosen: Chosen) -> str:
     lines = (*map(memory_line, chosen.memories), *map(remark_line, chosen.conversations))
     mark = "forgotten: " if chosen.is_forgotten else ""
     return "\n".join(mark + shown for shown in (*lines, *map(experience_line, chosen.experiences), *values))
+
+
+def candidates_text(rows: Sequence[Waiting]) -> str:
+    """`cand_...  preference  Always use pnpm`, and below it the quote where it says more."""
+    lines = []
+    for one in rows:
+        quote = f'\n    said: "{line(one.quote)}"' if one.quote not in one.text else ""
+        lines.append(f"{one.id}  {one.kind}  {line(one.text)}{quote}")
+    return "\n".join(lines)
 
 
 def remark_line(remark: Remark) -> str:
@@ -365,6 +379,8 @@ def no_answer(context: Context, spelling: Spelling) -> tuple[str, ...]:
     """Return why the answer to a question has no items."""
     if context.items:
         return ()
+    if not context.query.strip():
+        return no_items(context, "nothing of what is included can be shown", spelling)
     if asks_nothing(context.query):
         return ("nothing to look for: the question has only everyday words; name a thing or a behaviour",)
     if str(context.meta.get("revision")).split("+")[0] == "0" and not context.overflow:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel.codec import many
@@ -31,27 +32,28 @@ if TYPE_CHECKING:
 Row = TypeVar("Row")
 
 DEFAULT_ROWS = 20
-DEFAULT_MATCHES = 10
-"""Default number of rows of a list, and of matches of a question."""
+"""Default number of rows of a list."""
 
-STORE, FORGET, RESTORE, LIST, SHARE = "store", "forget", "restore", "list", "share"
+STORE, FORGET, RESTORE, LIST, SHARE, REVIEW = "store", "forget", "restore", "list", "share", "review"
+ACCEPT, REJECT = "accept", "reject"
 START, UPDATE, NOTE, RESOLVE, CORRECT, SHOW = "start", "update", "note", "resolve", "correct", "show"
 
-_OF_SEARCH = ("category", "min_importance", "tags", "since", "until")
-_OF_LIST = ("category", "provenance", "origin", "since", "superseded")
-_OF_NEW = ("category", "importance", "tags", "origin", "everywhere", "visibility")
+_OF_SEARCH = ("category", "min_importance", "tags", "since", "until", "as_of")
+_OF_LIST = ("category", "provenance", "origin", "since", "superseded", "as_of")
+_OF_NEW = ("category", "importance", "tags", "origin", "everywhere", "visibility", "since", "until")
 _LISTED = ("domain", "strategy", "outcome", "tier", "since", "limit", "session")
 _STARTED = ("domain", "strategy", "goal", "hypothesis", "action_taken", "prediction")
 _RESOLVED = ("status", "result", "surprise", "root_cause", "root_cause_description", "lesson", "takeaway")
 
 MEMORY_ACTIONS: Mapping[str, tuple[str, ...]] = {
     STORE: ("text", "category", "importance", "tags", "provenance", "origin", "everywhere", "visibility",
-            "supersedes"),
+            "supersedes", "since", "until"),
     SHARE: ("ids",),
     FORGET: ("ids", "origin", "question", "limit", "confirm", "for_good"),
     RESTORE: ("ids",),
     LIST: ("question", "category", "min_importance", "tags", "provenance", "origin", "since", "until", "superseded",
-           "forgotten", "limit"),
+           "forgotten", "as_of", "limit"),
+    REVIEW: ("ids", "verdict", "text", "category", "limit"),
 }  # fmt: skip
 EXPERIENCE_ACTIONS: Mapping[str, tuple[str, ...]] = {
     START: (*_STARTED, "visibility", "session"),
@@ -84,7 +86,14 @@ def _check_action(arguments: Mapping[str, Any], actions: Mapping[str, Sequence[s
 
 def _remember(call: OperationCall) -> Answered:
     action = _check_action(call.arguments, MEMORY_ACTIONS)
-    answered = {STORE: _stored, SHARE: _shared, FORGET: _forgotten, RESTORE: _restored, LIST: _memories}[action](call)
+    answered = {
+        STORE: _stored,
+        SHARE: _shared,
+        FORGET: _forgotten,
+        RESTORE: _restored,
+        LIST: _memories,
+        REVIEW: _reviewed,
+    }[action](call)
     unread = tuple(f"{note.message} ({note.hint})" for note in call.engine.memory.notes)
     unread += tuple(call.engine.memory.lost()) if action == LIST else ()
     return answered._replace(notes=(*answered.notes, *unread)) if unread else answered
@@ -109,7 +118,12 @@ def _stored(call: OperationCall) -> Answered:
     alike = [
         f"{match.memory.id} says nearly the same ({match.score:.2f}): forget one of the two" for match in stored.similar
     ]
-    return Answered(stored.memory.id, json.STORED.data(stored), tuple(alike), stored)
+    opposed = [
+        f"it contradicts {one.id} ({json.minute(one.begins)}: {json.line(one.content)}): if it replaces that, "
+        + call.caller.spelling.supersede.format(old=one.id, new=stored.memory.id)
+        for one in stored.contradicts
+    ]
+    return Answered(stored.memory.id, json.STORED.data(stored), (*alike, *opposed), stored)
 
 
 def _shared(call: OperationCall) -> Answered:
@@ -123,7 +137,7 @@ def _forgotten(call: OperationCall) -> Answered:
     """Forget records by id; by origin or question only list them, until the caller confirms."""
     arguments, memory = call.arguments, call.engine.memory
     for_good = arguments.get("for_good", False)
-    if sum(name in arguments for name in ("ids", "origin", "question")) != 1:
+    if len({"ids", "origin", "question"} & arguments.keys()) != 1:
         raise UsageError("say what to forget: ids, origin or question, one of them", "origin", "question")
     is_agreed = "ids" in arguments or arguments.get("confirm", False)
     if "ids" in arguments:
@@ -157,6 +171,26 @@ def _restored(call: OperationCall) -> Answered:
     return Answered(json.chosen_text(chosen), json.FORGOTTEN.data(chosen), (f"restored {len(chosen.ids)}",), chosen.ids)
 
 
+def _reviewed(call: OperationCall) -> Answered:
+    """List the candidates that wait, or accept or reject some of them."""
+    arguments, review = call.arguments, call.engine.memory.review
+    verdict = arguments.get("verdict")
+    if verdict is None:
+        rows, left = _first(review.waiting(), arguments.get("limit", DEFAULT_ROWS), call.caller.spelling)
+        unwanted = [name for name in ("ids", "text", "category") if name in arguments]
+        if unwanted:
+            raise UsageError(f"{unwanted[0]} needs a verdict: accept or reject", "verdict")
+        nothing = () if rows else ("no candidate waits: they come from conversations that end",)
+        return Answered(json.candidates_text(rows), json.CANDIDATES.data(rows), (*nothing, *left), rows)
+    ids = arguments.get("ids", [])
+    if verdict == REJECT:
+        gone = review.reject(ids)
+        return Answered(json.candidates_text(gone), json.CANDIDATES.data(gone), (f"rejected {len(gone)}",), gone)
+    chosen = review.accept(ids, **call.chosen(("text", "category")))
+    stored = (f"remembered {len(chosen.ids)}",)
+    return Answered(json.chosen_text(chosen), json.FORGOTTEN.data(chosen), stored, chosen)
+
+
 def _trash(call: OperationCall) -> Answered:
     unwanted = [name for name in call.arguments if name not in ("action", "forgotten", "limit")]
     if unwanted:
@@ -171,15 +205,8 @@ def _memories(call: OperationCall) -> Answered:
     arguments, memories = call.arguments, call.engine.memories
     if arguments.get("forgotten", False):
         return _trash(call)
-    nothing = "nothing that is remembered here matches"
     if "question" in arguments:
-        unwanted = [name for name in ("provenance", "origin", "superseded") if name in arguments]
-        if unwanted:
-            raise UsageError(f"{unwanted[0]} says nothing to a question: leave one of the two out", unwanted[0])
-        limit = arguments.get("limit", DEFAULT_MATCHES)
-        matches = memories.search(arguments["question"], limit=limit, **call.chosen(_OF_SEARCH))
-        lines = [memory_line(row.memory, f"{row.score:.2f}") for row in matches]
-        return Answered("\n".join(lines), json.MATCHES.data(matches), () if matches else (nothing,))
+        return _matches(call, arguments["question"])
     limit, tags = arguments.get("limit", DEFAULT_ROWS), arguments.get("tags", [])
     least, until = arguments.get("min_importance", 0.0), arguments.get("until")
     every = [
@@ -187,7 +214,20 @@ def _memories(call: OperationCall) -> Answered:
         if set(tags) <= set(row.tags) and row.importance >= least and (until is None or row.created < until)
     ]  # fmt: skip
     rows, left = _first(every, limit, call.caller.spelling)
-    return Answered("\n".join(map(memory_line, rows)), json.MEMORIES.data(rows), left if rows else (nothing,))
+    return Answered("\n".join(map(memory_line, rows)), json.MEMORIES.data(rows), left if rows else (_NO_MEMORY,))
+
+
+_NO_MEMORY = "nothing that is remembered here matches"
+
+
+def _matches(call: OperationCall, question: str) -> Answered:
+    unwanted = [name for name in ("provenance", "origin", "superseded") if name in call.arguments]
+    if unwanted:
+        raise UsageError(f"{unwanted[0]} says nothing to a question: leave one of the two out", unwanted[0])
+    limit = call.arguments.get("limit", 10)  # default number of matches of a question
+    matches = call.engine.memories.search(question, limit=limit, **call.chosen(_OF_SEARCH))
+    lines = [memory_line(row.memory, f"{row.score:.2f}") for row in matches]
+    return Answered("\n".join(lines), json.MATCHES.data(matches), () if matches else (_NO_MEMORY,))
 
 
 def _first(rows: list[Row], limit: int, spelling: Spelling) -> tuple[list[Row], tuple[str, ...]]:
@@ -201,8 +241,7 @@ def _first(rows: list[Row], limit: int, spelling: Spelling) -> tuple[list[Row], 
 def _experience(call: OperationCall) -> Answered:
     arguments, journal = call.arguments, call.engine.experiences
     action = _check_action(arguments, EXPERIENCE_ACTIONS)
-    missing = [name for name in NEEDED.get(action, ()) if name not in arguments]
-    if missing:
+    if missing := [*filterfalse(arguments.__contains__, NEEDED.get(action, ()))]:
         raise UsageError(f"{action} needs {', '.join(missing)}")
     # The field of an experience is named `action`, which is the name of the command here.
     values = {"action" if name == "action_taken" else name: arguments[name] for name in arguments if name != "action"}
@@ -214,11 +253,11 @@ def _experience(call: OperationCall) -> Answered:
     if action == START:
         started = journal.start(**values)
         return _changed(started.experience, _orphans(started.orphans, call.caller.spelling))
-    if action == NOTE:
-        return _changed(journal.note(values.pop("note"), **values))
-    if action == CORRECT:
-        return _changed(journal.correct(values.pop("id"), **values))
-    return _changed(journal.update(**values) if action == UPDATE else journal.resolve(**values))
+    changes: Mapping[str, Callable[..., Experience]] = {
+        UPDATE: journal.update, NOTE: journal.note, CORRECT: journal.correct, RESOLVE: journal.resolve,
+    }  # fmt: skip
+    first = {NOTE: "note", CORRECT: "id"}.get(action)
+    return _changed(changes[action](*([values.pop(first)] if first else ()), **values))
 
 
 def _changed(experience: Experience, notes: tuple[str, ...] = ()) -> Answered:
@@ -265,8 +304,9 @@ _PROVENANCE = text("provenance", "Who says it (agent).", choices(Provenance))
 _ORIGIN = text("origin", "Source of the memories, to list or forget them together.")
 _MEMORY_LISTING = (
     Parameter("min_importance", Shape.NUMBER, "Lowest importance.", least=0, most=1),
-    Parameter("since", Shape.MOMENT, "Only newer ones."),
-    Parameter("until", Shape.MOMENT, "Only older ones."),
+    Parameter("since", Shape.MOMENT, "Only newer ones; store: true from then on."),
+    Parameter("until", Shape.MOMENT, "Only older ones; store: true until then."),
+    Parameter("as_of", Shape.MOMENT, "What was true then, also if it was replaced since."),
     Parameter("superseded", Shape.SWITCH, "Include replaced ones.", default=False),
     Parameter("limit", Shape.COUNT, "Most rows.", least=1, flags=("-n", "--limit")),
 )
@@ -287,14 +327,15 @@ REMEMBER = Operation(
     "Remember a fact, decision, preference or error; forget, restore or list memories.",
     (
         # To share is for a person to decide: no list offers it to agents.
-        text("action", "What to do.", (STORE, FORGET, RESTORE, LIST), is_required=True),
-        text("text", "store: one fact, in a sentence or a few."),
+        text("action", "What to do.", (STORE, FORGET, RESTORE, LIST, REVIEW), is_required=True),
+        text("text", "One fact, in a sentence or a few."),
         _CATEGORY,
         Parameter("importance", Shape.NUMBER, "How important it is (0.5).", least=0, most=1),
         _TAGS,
         Parameter("everywhere", Shape.SWITCH, "store: for every repository, not only this one.", default=False),
-        text("supersedes", "store: id of the memory, or value, that this replaces."),
-        Parameter("ids", Shape.TEXTS, "forget, restore: ids of any of these."),
+        text("supersedes", "store: id of the memory, or value, that this text, or the memory of this id, replaces."),
+        Parameter("ids", Shape.TEXTS, "Ids of any of these."),
+        text("verdict", "review: what becomes of `ids`; without it the candidates are listed.", (ACCEPT, REJECT)),
         _VISIBILITY,
         _QUESTION,
         _ORIGIN,
@@ -306,7 +347,7 @@ REMEMBER = Operation(
         *_MEMORY_LISTING,
     ),
     _remember,
-    json.one_of(json.STORED, json.CORRECTED, json.FORGOTTEN, json.MEMORIES),
+    json.one_of(json.STORED, json.CORRECTED, json.FORGOTTEN, json.MEMORIES, json.CANDIDATES),
     "Never store a secret. What you tried and how it ended "
     "belongs to `experience`.",
     leading=("action", "text", "category", "ids", "question"),

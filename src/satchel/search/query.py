@@ -112,15 +112,13 @@ _ZONE_WEIGHTS = {Zone.TITLE: TITLE_WEIGHT, Zone.PROSE: PROSE_WEIGHT, Zone.CODE: 
 class QueryTerm(NamedTuple):
     """A search term and its weight over all zones.
 
-    `title_weight` and `prose_weight` are its weights in these zones alone (0 if it is not there). `line` is the number
-    of the first line with it, from 0. A `guessed` term is only among the likely names.
+    `title_weight` is its weight in the title alone (0 if it is not there). A `guessed` term is only among the likely
+    names.
     """
 
     term: str
     weight: float
     title_weight: float
-    prose_weight: float = 0.0
-    line: int = 0
     guessed: bool = False
 
 
@@ -144,6 +142,8 @@ class Query:
     trace: Trace = NO_TRACE
     asks_for_tests: bool = False
     zones: tuple[tuple[Zone, str], ...] = field(default=(), repr=False)
+    is_broad: bool = False
+    """Whether it asks for all about its subject, as in "lessons about encoding"; its other words do not count."""
 
 
 _RUN = pattern(rf"(\S{{{LONGEST_RUN}}})(?=\S)")
@@ -174,11 +174,34 @@ _TEST_REQUEST = pattern(
 )
 
 
+_FILLER = (
+    r"(?:\s+(?:(?:of|that|what|was|we|i|you|wir|ich|know|known|is|have|learned|tried|wissen|weiß|remembered)|"
+    r"experiences?|lessons?|memories|facts))"
+)
+_ABOUT = r"\s+(?:about|on|of|with|from|regarding|concerning|über|zu|mit|aus)\s+"
+_BROAD = pattern(
+    r"^(?:please |tell me |show me |list |give me |summari[sz]e |the |an? )*(?:"
+    rf"(?:everything|anything|lessons?|experiences?|memories|facts|timeline|alles|lehren|erfahrungen){_FILLER}*{_ABOUT}|"
+    rf"(?:all|summary|overview){_FILLER}+{_ABOUT}|"
+    rf"what (?:do|did|have|has|is) (?:i |we |you )?(?:know|learn|learned|known|remembered|try|tried)(?:{_ABOUT}| to )|"
+    r"was (?:wissen|weiß|haben) (?:wir|ich) (?:gelernt )?über )(?P<subject>.+?)(?: wissen| gelernt)?[?.!]*$",
+    re.IGNORECASE,
+)
+
+
+def subject_of(question: str) -> str:
+    """Return what a broad question is about, empty for any other question."""
+    line = " ".join(question[:400].split())
+    match = _BROAD.match(line) if len(line) <= 200 else None  # characters of a question that only names a theme
+    return match["subject"] if match is not None else ""
+
+
 def analyse(text: str) -> Query:
-    """Split a question into zones, weigh its terms, and collect its mentions."""
+    """Split a question into zones, weigh its terms, and collect its mentions. A broad one counts by its subject."""
     # A longer question is cut: the important part is at its start, and a pasted log must not cost seconds.
     text = text[:60_000]
-    lines = without_wrappers(_RUN.sub(r"\1 ", _COMMENT.sub(" ", text)).split("\n"))
+    subject = subject_of(text)
+    lines = without_wrappers(_RUN.sub(r"\1 ", _COMMENT.sub(" ", subject or text)).split("\n"))
     trace = read_trace(lines)
     zones = [] if words.asks_nothing(text) else list(_zones(lines, trace.error))
     symbols: dict[tuple[str, str], Mention] = {}
@@ -200,6 +223,7 @@ def analyse(text: str) -> Query:
         trace=trace,
         asks_for_tests=bool(_TEST_REQUEST.search(title)),
         zones=tuple(zones),
+        is_broad=bool(subject),
     )
 
 
@@ -252,19 +276,14 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = NAMES_WEIGHT
     mass: dict[str, float] = {}
     asked: set[str] = set()
     title: Counter[str] = Counter()
-    prose: Counter[str] = Counter()
-    first: dict[str, int] = {}
-    for number, ((zone, line), share) in enumerate(zip(zones, _shares(zones), strict=True)):
+    for (zone, line), share in zip(zones, _shares(zones), strict=True):
         meaningful = [word for word in words.words(line) if words.is_meaningful(word)]
         for term, count in words.count_terms(meaningful).items():
             mass[term] = mass.get(term, 0.0) + weights[zone] * share * count
-            first.setdefault(term, number)
             if zone is not Zone.NAMES:
                 asked.add(term)
             if zone is Zone.TITLE:
                 title[term] += count
-            elif zone is Zone.PROSE:
-                prose[term] += count
     for term in mass:
         if len(term) <= LONGEST_SHORT_TERM and term.isascii():
             mass[term] *= SHORT_TERM_FACTOR
@@ -273,8 +292,6 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = NAMES_WEIGHT
             term,
             math.log2(1 + amount),
             math.log2(1 + TITLE_WEIGHT * title[term]),
-            math.log2(1 + PROSE_WEIGHT * prose[term]),
-            first[term],
             guessed=term not in asked,
         )
         for term, amount in mass.items()

@@ -129,9 +129,6 @@ MOST_FILES = 200
 MOST_TRACED, MOST_TRACED_COMMITS = 8, 25
 """Changed files whose lines are followed into the history, and commits to each that are looked at."""
 
-MOST_COMPARED_LINES = 4_000
-"""Maximum differing lines that are compared; beyond it the file counts as changed throughout (quadratic time)."""
-
 LINK = "120000"
 
 _GONE = frozenset({files.SkipReason.VANISHED, files.SkipReason.SYMLINK, files.SkipReason.SPECIAL_FILE})
@@ -228,10 +225,7 @@ def change_from(data: Mapping[str, Any]) -> Change:
 
 
 def read_change(repository: Repository, options: ChangeOptions, revision: str, *, staged: bool) -> Change:
-    """Return the change since a revision, in the work tree or with `staged` in the staging area.
-
-    Raises UsageError for a revision that does not exist, GitError where git fails.
-    """
+    """Return the change since a revision, in the work tree or `staged`. Raises UsageError and GitError."""
     if ".." in revision:
         raise UsageError(f"{clean_field(revision)!r} is a range: give one revision, and its difference to now is taken")
     base, old = _base(repository, revision)
@@ -425,7 +419,8 @@ def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
     old_middle, new_middle = old[first : len(old) - last], new[first : len(new) - last]
     if not old_middle and not new_middle:
         return []
-    if max(len(old_middle), len(new_middle)) > MOST_COMPARED_LINES or not old_middle or not new_middle:
+    # Maximum differing lines that are compared; beyond it the file counts as changed throughout (quadratic time)
+    if max(len(old_middle), len(new_middle)) > 4_000 or not old_middle or not new_middle:
         return [("replace", first, first + len(old_middle), first, first + len(new_middle))]
     from difflib import SequenceMatcher  # here, because only an edited file needs it
 

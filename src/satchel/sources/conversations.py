@@ -128,7 +128,6 @@ def searched_terms(time: float, branch: str, *, asks: bool) -> dict[str, int]:
     return terms | {ASKS: 1} if asks else terms
 
 
-ARGUMENT_CHARACTERS = 200
 RESULT_CHARACTERS = 300
 FAILURE_CHARACTERS = 1_000
 """Maximum characters of the argument and result of a tool call; a failure is longer, as it is searched for later."""
@@ -146,7 +145,6 @@ _TELLING_ARGUMENTS = ("command", "file_path", "path", "pattern", "query", "url",
 """The most informative arguments of a tool, in this order."""
 
 _SAFE_SESSION = re.compile(r"[^\w.-]+", re.ASCII)
-_SESSION_CHARACTERS = 64
 _NO_TIME = 0.0
 Line = Mapping[str, Any]
 
@@ -201,11 +199,18 @@ class _Reading:
         self._chain: dict[str, str] = {}
         self._open: dict[str, _Open] = {}
         self._done: list[Exchange] = []
+        self._about: Mapping[str, Any] = {}
         self.passed_over: Counter[str] = Counter()
 
     def take(self, line: Line) -> None:
-        """Process one line."""
+        """Process one line, of Claude Code or of a rollout of Codex."""
         kind = _text(line.get("type")) or "without type"
+        if payload := _object(line.get("payload")):
+            if kind == "session_meta":
+                branch = _object(payload.get("git")).get("branch")
+                self._about = {"sessionId": payload.get("id"), "cwd": payload.get("cwd"), "gitBranch": branch}
+            line = {**self._about, **codex_line(line, payload)}
+            kind = _text(line.get("type"))
         message = line.get("message")
         if kind not in {"user", "assistant"} or not isinstance(message, Mapping):
             self.passed_over[kind] += 1
@@ -288,7 +293,7 @@ class _Reading:
                 running.replies.append(self._clean(_text(block.get("text"))))
             elif block.get("type") == "tool_use":
                 running.places[_text(block.get("id"))] = len(running.actions)
-                argument = shortened(self._clean(_argument(block.get("input"))), ARGUMENT_CHARACTERS)
+                argument = shortened(self._clean(_argument(block.get("input"))), 200)
                 running.actions.append(Action(_text(block.get("name")) or "tool", argument))
 
     def _result(self, session: str, block: Line) -> None:
@@ -303,13 +308,62 @@ class _Reading:
         running.actions[place] = replace(running.actions[place], result=kept, failed=failed)
 
 
+def codex_line(line: Line, payload: Line) -> Line:
+    """Return a line of a rollout of Codex as Claude Code writes it; one without a turn has no message."""
+    kind = _text(payload.get("type"))
+    content = next((read(payload) for end, read in _CODEX if kind.endswith(end)), [])
+    if not content:
+        return {"type": f"{_text(line.get('type'))} {kind}".strip()}
+    is_said = payload.get("role") == "user" or kind.endswith("_output")
+    is_meta = _text(content[0].get("text")).lstrip().startswith(_CODEX_META)
+    return {"type": "user" if is_said else "assistant", "timestamp": line.get("timestamp"), "isMeta": is_meta,
+            "message": {"content": content}}  # fmt: skip
+
+
+def _codex_message(payload: Line) -> list[Line]:
+    is_said = payload.get("role") in {"user", "assistant"}
+    return [{**block, "type": "text"} for block in _blocks(payload.get("content"))] if is_said else []
+
+
+def _codex_call(payload: Line) -> list[Line]:
+    written = payload.get("arguments") or payload.get("input") or payload.get("action")
+    command = _object(written).get("command") or _object(written).get("cmd") or written
+    if isinstance(command, list):
+        command = " ".join(map(str, command[-1:] if command[:1] in (["bash"], ["sh"], ["zsh"]) else command))
+    use = {"type": "tool_use", "id": payload.get("call_id"), "name": payload.get("name") or "shell"}
+    return [{**use, "input": {"command": _text(command)}}]
+
+
+def _codex_result(payload: Line) -> list[Line]:
+    given = _object(payload.get("output"))
+    text = _text(given.get("output")) or _text(payload.get("output"))
+    failed = bool(_object(given.get("metadata")).get("exit_code") or _EXIT.search(text))
+    return [{"type": "tool_result", "tool_use_id": payload.get("call_id"), "is_error": failed, "content": text}]
+
+
+_CODEX = (("_call_output", _codex_result), ("_call", _codex_call), ("message", _codex_message))
+_EXIT = re.compile(r"(?:Exit code|exited with code):? [1-9]")
+_CODEX_META = ("<environment_context>", "<user_instructions>", "<INSTRUCTIONS>", "# AGENTS.md instructions")
+"""Beginnings of texts that Codex writes itself with the role of the user."""
+
+
+def _object(value: object) -> Line:
+    """Return an object that may be written as JSON; empty for anything else."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return {}
+    return value if isinstance(value, Mapping) else {}
+
+
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
 def _safe(name: str) -> str:
     """Return a name that can be part of a key."""
-    return _SAFE_SESSION.sub("_", name)[:_SESSION_CHARACTERS] or "_"
+    return _SAFE_SESSION.sub("_", name)[:64] or "_"
 
 
 def _blocks(content: object) -> list[Line]:

@@ -215,7 +215,15 @@ def _memory_name(item: ContextItem) -> str:
     category, importance = item.metadata.get("category"), item.metadata.get("importance")
     if not category:
         return ""
-    return f"Category: {category}" + (f", Importance: {importance:g}" if isinstance(importance, int | float) else "")
+    since, until = item.metadata.get("valid_from"), item.metadata.get("valid_to")
+    parts = (
+        f"Category: {category}",
+        f"Importance: {importance:g}" if isinstance(importance, int | float) else "",
+        f"since {_day(since)}" if since else _day(item.metadata.get("timestamp")),
+        f"until {_day(until)}" if until else "",
+        f"replaced by the newer {plain_name(str(newer))}" if (newer := item.metadata.get("replaced_by")) else "",
+    )
+    return ", ".join(filter(None, parts))
 
 
 def _value_name(item: ContextItem) -> str:
@@ -266,10 +274,12 @@ def record_body(item: ContextItem) -> str:
 
 
 def _day(timestamp: object) -> str:
-    """Return the day (UTC) of a time in seconds or of an ISO text, empty if there is none."""
+    """Return the day (UTC) of a time in seconds or of an ISO text, empty if there is none or it is 0."""
     if isinstance(timestamp, str):
         return timestamp[:_DAY]
-    return f"{datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d}" if isinstance(timestamp, int | float) else ""
+    return (
+        f"{datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d}" if timestamp and isinstance(timestamp, int | float) else ""
+    )
 
 
 WHOLE_FILE = "file"

@@ -13,12 +13,11 @@ import click
 from satchel.cli import streams
 from satchel.cli.options import HELP_OPTIONS, Command, Invocation, command, group, operation_command
 from satchel.cli.session import Interrupt, ask, opened, report, show
-from satchel.operations.json import (
-    MEMORY,
-    memory_text,
-)
+from satchel.errors import UsageError
+from satchel.operations.json import MEMORY, memory_text
 from satchel.operations.operation import Answered, Parameter
 from satchel.operations.remember import (
+    ACCEPT,
     CORRECT,
     EXPERIENCE,
     EXPERIENCE_ACTIONS,
@@ -27,9 +26,11 @@ from satchel.operations.remember import (
     MEMORY_ACTIONS,
     NEEDED,
     NOTE,
+    REJECT,
     REMEMBER,
     RESOLVE,
     RESTORE,
+    REVIEW,
     SHARE,
     SHOW,
     START,
@@ -59,23 +60,28 @@ def _adding(name: str, parent: click.Group | None = None) -> Callable[[Any], Com
     )  # fmt: skip
 
 
+_SUPERSEDE = click.option("--supersede", is_flag=True, help="Replace the newest memory that it contradicts.")
+
+
 @_adding("remember")
-def remember_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
+@_SUPERSEDE
+def remember_command(invocation: Invocation, arguments: dict[str, Any], *, supersede: bool) -> None:
     """Remember something, as `satchel memory add` does.
 
     TEXT is one thing in a sentence or a few; `-` reads it from standard input.
     """
-    _store(invocation, {"provenance": str(Provenance.USER), **arguments})
+    _store(invocation, {"provenance": str(Provenance.USER), **arguments}, supersede=supersede)
 
 
 @_adding("add", memory_command)
-def add(invocation: Invocation, arguments: dict[str, Any]) -> None:
+@_SUPERSEDE
+def add(invocation: Invocation, arguments: dict[str, Any], *, supersede: bool) -> None:
     """Remember something.
 
     TEXT is one thing in a sentence or a few; `-` reads it from standard input. What already says nearly the same is
-    named, and both are kept.
+    named, and so is what it contradicts; all are kept.
     """
-    _store(invocation, {"provenance": str(Provenance.USER), **arguments})
+    _store(invocation, {"provenance": str(Provenance.USER), **arguments}, supersede=supersede)
 
 
 @operation_command(
@@ -95,13 +101,21 @@ def supersede(invocation: Invocation, arguments: dict[str, Any]) -> None:
     _store(invocation, arguments)
 
 
-def _store(invocation: Invocation, arguments: Mapping[str, Any]) -> None:
+def _store(invocation: Invocation, arguments: Mapping[str, Any], *, supersede: bool = False) -> None:
     answered = ask(invocation, REMEMBER, {**arguments, "action": STORE})
+    opposed = answered.subject.contradicts if arguments.get("supersedes") is None else ()
+    if opposed and supersede:
+        link = {"action": STORE, "supersedes": opposed[0].id, "text": answered.text}
+        answered = ask(invocation, REMEMBER, link)
     report(invocation, answered.envelope, [answered.text])
     similar = () if invocation.as_json else answered.subject.similar
     for match in similar:
         streams.note(f"{match.memory.id} says nearly the same ({match.score:.2f}): "
                      f"{clean_field(match.memory.content, 100)}", color=invocation.color)  # fmt: skip
+    for old in () if invocation.as_json or supersede else opposed:
+        streams.note(f"it contradicts {old.id}: {clean_field(old.content, 100)}", color=invocation.color)
+        streams.say(f"if it replaces that: satchel memory supersede {old.id} {answered.text}", color=invocation.color,
+                    dim=True)  # fmt: skip
     if similar:
         forget_it = f"satchel memory forget {similar[0].memory.id}"
         streams.say(f"to keep only the new one: {forget_it}", color=invocation.color, dim=True)
@@ -112,7 +126,7 @@ def _store(invocation: Invocation, arguments: Mapping[str, Any]) -> None:
     "search",
     memory_command,
     shows="the memories with their relevance",
-    only=("question", "category", "min_importance", "tags", "since", "until", "limit"),
+    only=("question", "category", "min_importance", "tags", "since", "until", "as_of", "limit"),
     positional={"question": "QUESTION|-"},
 )
 def search(invocation: Invocation, arguments: dict[str, Any]) -> None:
@@ -141,6 +155,38 @@ def share(invocation: Invocation, arguments: dict[str, Any]) -> None:
     removes it for later questions.
     """
     show(invocation, ask(invocation, REMEMBER, {**arguments, "action": SHARE}))
+
+
+@operation_command(
+    REMEMBER,
+    "review",
+    memory_command,
+    shows="the candidates, or what became of them",
+    only=("ids", "text", "category", "limit"),
+    positional={"ids": "[ID]..."},
+)
+@click.option("--accept", is_flag=True, help="Remember these.")
+@click.option("--reject", is_flag=True, help="Never propose these again.")
+@click.option("--all", "every", is_flag=True, help="All that wait.")
+@click.option("--from", "paths", multiple=True, metavar="PATH", help="First propose from these transcripts or folders.")
+def review(
+    invocation: Invocation, arguments: dict[str, Any], *, accept: bool, reject: bool, every: bool, paths: Sequence[str]
+) -> None:
+    """List what conversations had that is worth remembering, accept it (--text corrects it) or reject it.
+
+    Candidates come from conversations that end (`memory.capture`), by rules and by the model of `memory.endpoint`, each
+    with what it rests on. None counts before it is accepted.
+    """
+    if accept and reject:
+        raise UsageError("--accept and --reject exclude each other: choose one")
+    with opened(invocation) as satchel:
+        count, failures = satchel.memory.learn_from(paths) if paths else (0, [])
+        if every:
+            arguments["ids"] = [one.id for one in satchel.memory.review.waiting()]
+    for note in [f"{count} new"] * bool(paths) + [failure.message for failure in failures]:
+        streams.note(note, color=invocation.color)
+    verdicts = {name: {"verdict": name} for name, is_it in ((ACCEPT, accept), (REJECT, reject)) if is_it}
+    show(invocation, ask(invocation, REMEMBER, {**arguments, **next(iter(verdicts.values()), {}), "action": REVIEW}))
 
 
 @command("show", memory_command, shows="the memory")

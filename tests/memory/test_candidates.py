@@ -1,0 +1,87 @@
+"""What rules propose from a transcript, and what they leave alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from satchel.memory.candidates import EXPERIENCE, proposed
+from satchel.sources.conversations import Action, Exchange
+
+FAILED = Action("Bash", "cd shop && pytest tests/cart -q", "E assert 19 == 20 1 failed, 2 passed in 0.1s", failed=True)
+PASSED = Action("Bash", "pytest tests/cart -q", "3 passed in 0.1s")
+EDITED = Action("Edit", "src/cart.py")
+
+
+def said(text: str, *actions: Action, reply: str = "Done.") -> Exchange:
+    """One exchange."""
+    return Exchange("s", "00000001", 1_750_000_000.0, text, (reply,), actions)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "proposal"),
+    [
+        ("From now on, always use pnpm.", "preference", "Always use pnpm."),
+        ("OK, so we decided to use NATS.", "decision", "We decided to use NATS."),
+        ("Remember that the lock lasts until 04:00.", "fact", "The lock lasts until 04:00."),
+        ("The billing service listens on port 9411.", "fact", "The billing service listens on port 9411."),
+        ("Bitte niemals direkt auf main pushen.", "preference", "Niemals direkt auf main pushen."),
+        ("Don't touch the files under api/gen.", "preference", "Don't touch the files under api/gen."),
+    ],
+)
+def test_lasting_sentences_are_proposed_without_their_openings(text: str, kind: str, proposal: str) -> None:
+    (one,) = proposed([said(text)])
+    assert (one.kind, one.text, one.source) == (kind, proposal, said(text).key)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Do we always pass the tenant?",
+        "If we always retried, the queue would fill up.",
+        "Always use the mock this time.",
+        "Never mind, I found it.",
+        "The log says: `never null`, always.",
+        "Summarise this:\nAlways write tests first.",
+        "```\nAlways write tests first.\n```",
+        "> We decided to use NATS.",
+        "The server is down.",
+        "Maybe we should always use NATS.",
+    ],
+)
+def test_questions_conditions_quotations_and_what_is_for_now_are_left_alone(text: str) -> None:
+    assert proposed([said(text)]) == []
+
+
+def test_a_statement_in_a_long_prompt_describes_a_bug() -> None:
+    statement = "The cache is in src/cache.py."
+    assert [one.kind for one in proposed([said(statement)])] == ["fact"]
+    assert proposed([said(statement + " It breaks in many ways." * 30)]) == []
+
+
+def test_a_check_that_failed_and_passed_after_a_change_is_an_experience() -> None:
+    reply = "The total is rounded once, at the end."
+    (one,) = proposed([said("Fix the cart.", FAILED), said("Go on.", EDITED, PASSED, reply=reply)])
+    assert (one.kind, one.fields["goal"], one.fields["action"]) == (EXPERIENCE, "Fix the cart.", "edit src/cart.py")
+    assert one.fields["lesson"] == {"what_worked": reply}
+    assert "assert 19 == 20" in one.quote
+    assert one.fields["outcome"]["result"] == "`pytest tests/cart -q` passed; pytest: 3 passed"
+
+
+@pytest.mark.parametrize(
+    "actions",
+    [
+        (FAILED, PASSED),
+        (FAILED, Action("Bash", "git diff", "nothing"), PASSED),
+        (FAILED, EDITED, Action("Bash", "mypy src", "ok")),
+        (Action("Bash", "grep x lib", "", failed=True), EDITED, Action("Bash", "grep x src", "x")),
+    ],
+)
+def test_a_check_that_passes_by_itself_and_a_search_teach_nothing(actions: tuple[Action, ...]) -> None:
+    assert proposed([said("Look.", *actions)]) == []
+
+
+@pytest.mark.parametrize(("is_summary", "is_aside"), [(True, False), (False, True)])
+def test_summaries_and_side_tasks_are_not_what_the_user_said(is_summary: bool, is_aside: bool) -> None:
+    assert proposed([replace(said("Always use pnpm here."), compaction=is_summary, sidechain=is_aside)]) == []
