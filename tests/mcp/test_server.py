@@ -28,7 +28,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "e482a2c583053013400ce7bc0ff81677e4924cd8e50d2744559f80b86a6ee067"
+TOOLS_HASH = "647c6a359e484506c56e569be30130067859aecbff877979fe9815a38aa18ef7"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 2_000
