@@ -28,7 +28,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "142500aec41b32c22e2213effc97100a64cbc649d37f4d2c7e66433282e1c913"
+TOOLS_HASH = "e3d258feef0f37b125b11006df25bd583d91731f52937d37a3de081b69af4b6c"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 2_000

@@ -106,10 +106,7 @@ FieldValue = str | list[str]
 
 
 def shown_fields(stored: Mapping[str, Any], always: Sequence[str], allow: Sequence[str]) -> dict[str, FieldValue]:
-    """Return the fields of a note by name, those in `always` first; a reference is shown as the name of its target.
-
-    One value is a text, several are a list.
-    """
+    """Return the fields of a note by name, those in `always` first: a text or a list, references by their names."""
     preferred = frozenset(name.lower() for name in always)
     note_fields = stored.get("fields")
     if not isinstance(note_fields, Mapping):

@@ -243,10 +243,7 @@ class Instructions:
             raise files.Skipped(files.SkipReason.OUTSIDE_ROOT) from None
 
     def _named(self, text: str, path: str, *, is_importing: bool) -> str:
-        """Return the file whose path, or whose import, is the only text; empty for any other text.
-
-        Raises Skipped if the path leads nowhere. An import that leads nowhere is noted with the other imports.
-        """
+        """Return the file whose path or import is the only text, else an empty text. Raises Skipped for a lost path."""
         name = text.strip()
         is_import = is_importing and name.startswith("@")
         name = name[1:] if is_import else name
@@ -338,10 +335,7 @@ def unfenced(text: str, first: int) -> Iterator[tuple[int, str, bool]]:
 
 
 def front_matter(text: str) -> tuple[dict[str, list[str]], str, int]:
-    """Return the fields between the dashes at the top, the text below them, and its first line.
-
-    It is not parsed as YAML: people write `globs: *.ts`, which YAML reads as an alias.
-    """
+    """Return the fields between dashes, not parsed as YAML (`globs: *.ts` is no alias), the text below and its line."""
     front = _FRONT.match(text)
     if front is None:
         return {}, text, 1

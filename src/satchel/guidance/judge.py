@@ -239,10 +239,7 @@ class ModelJudge:
         return f"model:{self._options.model}@1"
 
     def judge(self, conditions: Sequence[str], situation: Situation) -> Sequence[Opinion]:
-        """Return one opinion for each condition, undecided if the answer is missing or unclear.
-
-        Raises JudgeError, without a request for a while after the endpoint could not be reached.
-        """
+        """Return an opinion for each condition, undecided if unclear. Raises JudgeError, for a while without asking."""
         if len(conditions) > MOST_CONDITIONS:
             raise JudgeError(f"there are {len(conditions)} conditions: at most {MOST_CONDITIONS} are sent")
         answers = parse_answers(self._ask(conditions, situation))
@@ -272,10 +269,7 @@ def parse_answer(text: str) -> bool:
 
 
 def parse_answers(text: str) -> dict[int, bool]:
-    """Return the answers by number (from 1). Unclear lines and numbers answered twice are omitted.
-
-    The answer has a line for each condition, as in `**1**: **true**`, or is JSON: a list, or a mapping of numbers.
-    """
+    """Return the clear answers by number (from 1), from lines as in `**1**: **true**` or from JSON."""
     written = _JSON.search(text)
     with suppress(ValueError, RecursionError):
         return dict(_json_answers(json.loads(written[0]))) if written is not None else _line_answers(text)
@@ -325,10 +319,7 @@ def model_judge(settings: Settings, environ: Mapping[str, str]) -> ModelJudge | 
 
 
 class VerdictFiles:
-    """Verdicts by judge, situation and condition, in the user's state folder: one small file for each situation.
-
-    A file maps keyed hashes of conditions to true or false, and contains no texts. A damaged file counts as none.
-    """
+    """Verdicts by judge, situation and keyed hash of a condition: a small file without texts for each situation."""
 
     def __init__(self, state_folder: Path, key: bytes) -> None:
         self._folder, self._key = state_folder / "verdicts", key

@@ -40,10 +40,7 @@ _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
 def resolved(reference: str, folder: str) -> str:
-    """Return the path below the root that `reference` names in `folder` ("" is the root), as in `base/auth`.
-
-    Raises UnsafePathError for a path outside: absolute, with a drive, or with more `..` than there are folders.
-    """
+    """Return the path below the root that `reference` names in `folder`. Raises UnsafePathError outside of the root."""
     reference = reference.strip().replace("\\", "/")
     if reference.startswith(("/", "~")) or re.match(r"[A-Za-z]:", reference) or "\0" in reference:
         raise UnsafePathError(f"{reference!r} leads outside the root: write it relative to a folder of the workspace")

@@ -71,10 +71,7 @@ def is_minified(text: str) -> bool:
 
 
 def is_saved_answer(text: str) -> bool:
-    """Return whether a text is a saved answer of satchel, which would answer the same question for ever.
-
-    It begins like our formats, with a title line or an opening bracket, and then the notice.
-    """
+    """Return whether a text begins like a saved answer, which would answer the same question for ever."""
     start = text[:5_000]  # notice columns
     if start.startswith("{"):
         return DATA_NOTICE in start

@@ -274,6 +274,31 @@ def run(
     return b"".join(parts)
 
 
+def _started(
+    repository: Repository, arguments: tuple[str, ...], source: IO[bytes], complaints: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    """Start git. Raises GitError."""
+    import subprocess
+
+    try:
+        process = subprocess.Popen(
+            _command(repository, arguments),
+            stdin=source,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            # Not a folder of the repository: a PATH with an empty step would find its programs there.
+            cwd=repository.git_dir.anchor,
+            env=_environment(),
+            # Its own process group, so that children of git die with it.
+            process_group=0 if os.name == "posix" else None,
+            bufsize=0,
+        )
+    except OSError as error:
+        raise GitError(f"git cannot be started ({error.strerror}); is it installed and on PATH?") from error
+    _limit_memory(process.pid)
+    return process
+
+
 @contextmanager
 def stream(
     repository: Repository,
@@ -294,26 +319,11 @@ def stream(
     import subprocess
     from tempfile import TemporaryFile
 
-    command, timeout = _command(repository, arguments), min(timeout, _patience.get(repository.git_dir, timeout))
+    timeout = min(timeout, _patience.get(repository.git_dir, timeout))
     with TemporaryFile() as complaints, TemporaryFile() as standard_input:
         standard_input.write(feed)
         standard_input.seek(0)
-        try:
-            process = subprocess.Popen(
-                command,
-                stdin=standard_input if feed else subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=complaints,
-                # Not a folder of the repository: a PATH with an empty step would find its programs there.
-                cwd=repository.git_dir.anchor,
-                env=_environment(),
-                # Its own process group, so that children of git die with it.
-                process_group=0 if os.name == "posix" else None,
-                bufsize=0,
-            )
-        except OSError as error:
-            raise GitError(f"git cannot be started ({error.strerror}); is it installed and on PATH?") from error
-        _limit_memory(process.pid)
+        process = _started(repository, arguments, standard_input, complaints)
         assert process.stdout is not None
         at_end = False
 
