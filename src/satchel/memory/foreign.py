@@ -152,7 +152,7 @@ def _mem0(raw: bytes, _: FileOptions) -> Foreign:
 
 
 def _graphiti(raw: bytes, _: FileOptions) -> Foreign:
-    """Read the facts (edges) of a graph and the summaries of its entities. Facts keep the time in which they were true."""
+    """Read the facts (edges) of a graph, with the time in which they were true, and the summaries of its entities."""
     data = _json(raw)
     episodes = len(_mappings(data, "episodes")) if isinstance(data, Mapping) else 0
     passed_over = {"episodes, whose facts are there": episodes} if episodes else {}
