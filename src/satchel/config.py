@@ -117,16 +117,7 @@ def load_settings(
     and an unknown key among the overrides. Every other error becomes a note.
     """
     collected = _Collected()
-    own = user_file(folders or Folders.from_environment(environ))
-    table = dict(_user_table(own))
-    lenses = table.pop(LENSES_TABLE, {})
-    if not isinstance(lenses, dict):
-        raise ConfigError(f"{own}: {LENSES_TABLE} is {lenses!r}, but must be a table of lenses, as in [lenses.review]")
-    for key, value in _flat(table):
-        if key in SETTINGS:
-            collected.set(SETTINGS[key], value, str(own))
-        else:
-            collected.note(f"{own}: unknown setting {key}", _suggestion(key))
+    lenses = collected.read_user(user_file(folders or Folders.from_environment(environ)))
     if root is not None:
         collected.read_project(root)
     collected.read_environment(environ)
@@ -159,6 +150,19 @@ class _Collected:
 
     def note(self, message: str, hint: str = "") -> None:
         self.notes.append(Failure("config", message, hint))
+
+    def read_user(self, path: Path) -> Mapping[str, Any]:
+        """Set the values in the file of the user, and return its table of lenses. Raises ConfigError."""
+        table = dict(_user_table(path))
+        lenses = table.pop(LENSES_TABLE, {})
+        if not isinstance(lenses, dict):
+            raise ConfigError(f"{path}: {LENSES_TABLE} is {lenses!r}, but must be a table, as in [lenses.review]")
+        for key, value in _flat(table):
+            if key in SETTINGS:
+                self.set(SETTINGS[key], value, str(path))
+            else:
+                self.note(f"{path}: unknown setting {key}", _suggestion(key))
+        return lenses
 
     def read_project(self, root: Path) -> None:
         """Set the values that a repository may set, with notes about ignored ones."""

@@ -350,13 +350,15 @@ class OpenRoot:
         except (LockedError, StoreError, OSError) as error:
             if not is_published or self.store.damage:
                 raise
-            reason = self.store.obstacle or "writing failed"
-            if isinstance(error, LockedError):
-                reason = "another process is bringing the index up to date"  # the same bytes whoever it is
-            elif isinstance(error, ReadOnlyStoreError | UnreachableStoreError):
-                reason = str(error)
-            return [Failure("index", reason, "the answer comes from the index as it was before")]
+            return [Failure("index", self._why_unwritten(error), "the answer comes from the index as it was before")]
         return list(report.notes)
+
+    def _why_unwritten(self, error: Exception) -> str:
+        if isinstance(error, LockedError):
+            return "another process is bringing the index up to date"  # the same bytes whoever it is
+        if isinstance(error, ReadOnlyStoreError | UnreachableStoreError):
+            return str(error)
+        return self.store.obstacle or "writing failed"
 
     def _look(self, should_stop: ShouldStop) -> tuple[bool, bool, TreeState | None]:
         """Return whether there is a sound index, whether it is up to date, and the tree (None for an export)."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 from satchel.tokens import TOKENIZERS
-from satchel.types import CONTEXT_TYPES, Format, Kind
+from satchel.types import CONTEXT_TYPES, SEARCHED_TYPES, Format, Kind
 
 Value = TypeVar("Value")
 
@@ -265,11 +265,17 @@ class Settings:
         choices=("auto", "minilm", "endpoint", "off"),
     )  # fmt: skip
     embed_kinds: tuple[str, ...] = setting(
-        "embed.kinds", tuple(kind.plural for kind in CONTEXT_TYPES.values() if kind not in {Kind.CODE, Kind.COMMIT}),
+        "embed.kinds", tuple(name for name in SEARCHED_TYPES if CONTEXT_TYPES[name] not in {Kind.CODE, Kind.COMMIT}),
         "context types whose documents get vectors",
-        "vectors find what people write where words miss; on commits they added nothing that was measured, nor on "
-        "code, which is never compared by them",
-        choices=tuple(name for name, kind in CONTEXT_TYPES.items() if kind is not Kind.CODE),
+        "vectors find what people write where words miss; on commits they added nothing that was measured; code has "
+        "them where the model runs here, and is sent to an endpoint only if it is named here",
+        choices=SEARCHED_TYPES,
+    )  # fmt: skip
+    embed_code_chunks: int = setting(
+        "embed.code_chunks", 10_000,
+        "most definitions of code that get vectors, the most useful first; tests get none, 0: no code",
+        "a minute of one core; they serve questions in other words than those of the code",
+        least=0, most=1_000_000,
     )  # fmt: skip
     embed_endpoint: str = setting(
         "embed.endpoint", "",
@@ -323,6 +329,21 @@ class Settings:
         "seconds to wait for the model that judges before words decide",
         "a context is wanted before the work goes on; a small model answers in one",
         least=0.1, most=600.0,
+    )  # fmt: skip
+    rerank_endpoint: str = setting(
+        "rerank.endpoint", "",
+        "address up to `/v1` of a reranker (Jina, Cohere, vLLM, llama.cpp, TEI) for the best 60 candidates in code",
+        "empty: nothing is sent; the texts of the candidates are, so it is never from a repository",
+    )  # fmt: skip
+    rerank_model: str = setting(
+        "rerank.model", "",
+        "name of the model that reranks",
+        "every server names its own",
+    )  # fmt: skip
+    rerank_key_variable: str = setting(
+        "rerank.key_variable", "",
+        "name of the environment variable with the key of that endpoint",
+        "a key in a settings file would be copied and committed; local servers need none",
     )  # fmt: skip
     names_endpoint: str = setting(
         "names.endpoint", "",
@@ -402,6 +423,11 @@ class Settings:
         "when a conversation is remembered: when the host shortens it, at the end of each one too, or never",
         "what is about to be lost is worth keeping; the rest the host keeps by itself",
         choices=("never", "compaction", "always"),
+    )  # fmt: skip
+    memory_author: str = setting(
+        "memory.author", "",
+        "who writes memories into a file: a person or an agent; on a server it is the user of the database",
+        "one person needs no name; give each agent its own (`SATCHEL_MEMORY_AUTHOR`), which is its session, too",
     )  # fmt: skip
     memory_capture: str = setting(
         "memory.capture", "suggest",

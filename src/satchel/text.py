@@ -41,8 +41,10 @@ def word_lists(name: str) -> dict[str, list[str]]:
     return lists
 
 
-STOP_WORDS, GREETINGS, CHATTER = map(frozenset, word_lists("english.txt").values())
-"""Query words without meaning, words of greetings and replies, and others that ask for nothing in a prompt."""
+ENGLISH = word_lists("english.txt")
+"""Lists of English words, by the heading in their file, which says what each drives."""
+
+STOP_WORDS, GREETINGS, CHATTER = (frozenset(ENGLISH[heading]) for heading in ("stop words", "greetings", "chatter"))
 
 
 @cache

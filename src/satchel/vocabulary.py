@@ -138,6 +138,17 @@ class ImportFormat(StrEnum):
     SATCHEL = "satchel"
     CALM_GHAP = "calm-ghap"
     CLAUDE_CODE = "claude-code"
+    MEM0 = "mem0"
+    GRAPHITI = "graphiti"
+    LETTA = "letta"
+    CLAUDE_MEM = "claude-mem"
+    CHATGPT = "chatgpt"
+    CURSOR = "cursor"
+    CSV = "csv"
+
+
+COLUMNS = ("content", "category", "importance", "tags", "author", "created_at", "updated_at", "id")
+"""Fields of a memory that a column of a CSV file can give."""
 
 
 DAY_SECONDS = 86_400
@@ -157,12 +168,15 @@ FILTER_KINDS: Mapping[str, frozenset[Kind]] = {
     "strategy": frozenset({Kind.EXPERIENCE, Kind.VALUE}),
     "outcome": frozenset({Kind.EXPERIENCE}),
     "axis": frozenset({Kind.EXPERIENCE, Kind.VALUE}),
-    "author": frozenset({Kind.COMMIT}),
+    "author": frozenset({Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE}),
     "since": _RECORDS,
     "until": _RECORDS,
     "tags": _RECORDS,
 }
 """Filter of a search -> the kinds that it applies to. It does not restrict any other kind."""
+
+PINNED_TAG = "pinned"
+"""The tag of memories that every brief shows first."""
 
 DEFAULT_IMPORTANCE = 0.5
 """The importance of a memory without one, 0 to 1."""

@@ -27,7 +27,7 @@ from satchel.search.filters import (
 )
 from satchel.search.query import subject_of
 from satchel.settings import DEFAULT_WEIGHTS, Settings
-from satchel.types import CONTEXT_TYPES, Format, Kind, Role, View
+from satchel.types import CONTEXT_TYPES, SEARCHED_TYPES, Format, Kind, Role, View
 from satchel.vocabulary import (
     DAY_SECONDS,
     EDIT,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 WHOLE_ITEM_TOKENS = {READ: 400, FIND: 400, EDIT: 1200}
 """A function up to this size is shown in full, by purpose: editing wants full functions."""
 
-MOST_PLACES = 8
+MOST_PLACES = 5
 """Places that an answer names beside what it shows, for a reader with tools."""
 
 MOST_NAMES, LONGEST_NAME = 30, 100
@@ -70,7 +70,7 @@ def parse_kinds(types: Iterable[str] | None) -> tuple[Kind, ...]:
     names = [name.strip() for name in listed if name.strip()]
     for name in names:
         if name not in CONTEXT_TYPES:
-            raise InvalidContextTypeError(f"unknown context type {name!r}: choose from {', '.join(CONTEXT_TYPES)}")
+            raise InvalidContextTypeError(f"unknown context type {name!r}: choose from {', '.join(SEARCHED_TYPES)}")
     return tuple(kind for name, kind in CONTEXT_TYPES.items() if name in names)
 
 
@@ -308,7 +308,7 @@ class AssembleRequest:
             name="include",
             setting="context_include",
             adds=True,
-            dump=lambda pins: [str(pin) for pin in pins],
+            dump=lambda pins: [sanitize.text(str(pin)) for pin in pins],
             load=_parse_pins,
         ),
     )

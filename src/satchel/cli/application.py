@@ -86,7 +86,8 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "explore": ("history", "status", "doctor", "eval"),
     "connect": ("setup", "remove", "mcp", "proxy", "hook"),
     "serve": ("serve",),
-    "maintain": ("index", "clean", "export", "import", "workspace", "store", "config", "completion"),
+    "transfer": ("export", "import"),
+    "maintain": ("index", "clean", "workspace", "store", "config", "completion"),
 }  # fmt: skip
 """Module -> its commands."""
 
@@ -189,9 +190,9 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         return streams.abandon()
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        return _report(f"{place}{error.strerror or error}", "OSError", 1, invocation)
-    return code if isinstance(code, int) else 0
+        parts = (str(error.filename or ""), error.strerror or str(error))
+        return _report(": ".join(filter(None, parts)), "OSError", 1, invocation)
+    return int(code or 0)
 
 
 def wants_json(arguments: Sequence[str]) -> bool:

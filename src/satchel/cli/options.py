@@ -209,14 +209,13 @@ def operation_command(
     def decorate(function: Run) -> Command:
         def run(invocation: Invocation, **values: Any) -> int | None:
             texts = {one.name for one in offered if places.get(one.name, "").rstrip("]").endswith("|-")}
-            option_values = {one.name: values.pop(one.name) for one in offered}
-            taken = {
-                one.name: read_question(option_values[one.name], color=invocation.color)
-                if one.name in texts
-                else _value(one, option_values[one.name], is_listed=not flags.get(one.name, one.flags))
-                for one in offered
-                if option_values[one.name] not in (None, ())
-            }
+            taken: dict[str, Any] = {}
+            for one in offered:
+                value = values.pop(one.name)
+                if one.name in texts and value != ():
+                    taken[one.name] = read_question(value, color=invocation.color)
+                elif value not in (None, ()):
+                    taken[one.name] = _value(one, value, is_listed=not flags.get(one.name, one.flags))
             return function(invocation, taken, **values)
 
         run.__doc__ = function.__doc__
@@ -241,16 +240,16 @@ def _option(parameter: Parameter, flags: Sequence[str], *, is_needed: bool) -> c
         spelled = [f"{flag}/--no-{flag[2:]}" for flag in written] if is_pair else written
         shown = f"{help_text[:-1]} (the default)." if parameter.default is True else help_text
         return click.Option([*spelled, parameter.name], is_flag=True, default=None, help=shown)
-    is_chosen = bool(parameter.choices) and parameter.name in CHECKED_BY_PARSER
-    kind = click.Choice(parameter.choices) if is_chosen else _TYPES.get(shape, str)
-    metavar = _METAVARS.get(shape, "TEXT,..." if shape is Shape.TEXTS and not flags else "TEXT")
-    bare: dict[str, Any] = {} if parameter.bare is None else {"is_flag": False, "flag_value": parameter.bare}
-    return click.Option(
-        [*written, parameter.name], type=kind, required=is_needed, help=help_text,
-        shell_complete=completing(parameter.choices) if parameter.choices and not is_chosen else None,
-        metavar=None if is_chosen else f"[{metavar}]" if bare else metavar,
-        multiple=shape in (Shape.TEXTS, Shape.COUNTS), **bare,
-    )  # fmt: skip
+    values: dict[str, Any] = {"type": _TYPES.get(shape, str)}
+    if parameter.name in CHECKED_BY_PARSER:
+        values["type"] = click.Choice(parameter.choices)
+    else:
+        values["shell_complete"] = completing(parameter.choices) if parameter.choices else None
+        values["metavar"] = _METAVARS.get(shape, "TEXT,..." if shape is Shape.TEXTS and not flags else "TEXT")
+    if parameter.bare is not None:
+        values |= {"is_flag": False, "flag_value": parameter.bare, "metavar": f"[{values['metavar']}]"}
+    is_repeated = shape in (Shape.TEXTS, Shape.COUNTS)
+    return click.Option([*written, parameter.name], required=is_needed, help=help_text, multiple=is_repeated, **values)
 
 
 def completing(names: Iterable[str]) -> Completion:

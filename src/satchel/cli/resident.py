@@ -33,12 +33,6 @@ from satchel.system.threads import Threads
 if TYPE_CHECKING:
     from satchel.engine import Satchel
 
-THREADS = 8
-"""Requests that are answered at once; one that waits too long for its turn is answered by its own process."""
-
-WAITING = 64
-"""Connections that may wait to be accepted."""
-
 MOST_BYTES = 32_000_000
 """Size limit of a request: twice that of an event."""
 
@@ -55,7 +49,8 @@ class Resident:
         self._engine: Satchel | None = None
         self._hook_engine: Satchel | None = None
         self._guard = threading.Lock()
-        self._threads = Threads(THREADS)
+        # Requests that are answered at once; one that waits too long for its turn is answered by its own process
+        self._threads = Threads(8)
         self._ending = threading.Event()
         self._listener = threading.Thread(target=self._run, name="satchel-resident", daemon=True)
         self._address = ""
@@ -244,7 +239,7 @@ def _bound(path: Path) -> socket.socket | None:
     try:
         door.bind(os.fspath(path))
         path.chmod(0o600)
-        door.listen(WAITING)
+        door.listen(64)  # connections that may wait to be accepted
     except OSError:
         door.close()
         raise

@@ -325,17 +325,20 @@ def show(invocation: Invocation, answered: Answered, *, strict: bool = False) ->
     elif "usage" in envelope:
         streams.write_text(painted(text, context_styles, invocation.color))
     elif text:
-        lines = painted(text, hit_styles, invocation.color)
-        streams.write(lines if lines.endswith("\n") else f"{lines}\n")
+        streams.write_line(painted(text, hit_styles, invocation.color).removesuffix("\n"))
     for note in answered.notes:
         streams.note(note, color=invocation.color)
     if not invocation.as_json and not (is_counted and text):
         for row in envelope.get("failures", ()):
             streams.failure(Failure(**row), color=invocation.color)
-    if not strict:
-        return 0
+    return _strict_code(envelope) if strict else 0
+
+
+def _strict_code(envelope: Mapping[str, Any]) -> int:
+    if envelope["failures"]:
+        return PARTLY_DONE
     is_something = envelope["items"] or envelope.get("shown_before") or envelope["meta"].get("reached")
-    return PARTLY_DONE if envelope["failures"] else 0 if is_something else NOTHING_FOUND
+    return 0 if is_something else NOTHING_FOUND
 
 
 Styles = Callable[[str], Iterable[tuple[str, Mapping[str, Any]]]]

@@ -10,8 +10,6 @@ from satchel.cli import streams
 from satchel.safety.sanitize import clean_field
 from satchel.types import Context, ContextItem, Omission, Signal
 
-OMISSIONS_SHOWN = 12
-
 TITLE_CHARACTERS = 72
 
 REASONS: Mapping[str, str] = {
@@ -85,7 +83,7 @@ def explain(context: Context, *, color: str = "") -> None:
     if context.items:
         show(ITEM_COLUMNS, item_rows(context.items), title="What is in", color=color)
     if context.overflow:
-        shown = sorted(context.overflow, key=lambda omission: (omission.budget, omission.id))[:OMISSIONS_SHOWN]
+        shown = sorted(context.overflow, key=lambda omission: (omission.budget, omission.id))[:12]
         hidden = len(context.overflow) - len(shown)
         title = "What stayed out, and the budget that would admit it" + (f" ({hidden} more)" if hidden else "")
         show(OMISSION_COLUMNS, omission_rows(shown), title=title, color=color)

@@ -37,8 +37,6 @@ MAX_BYTES = 50_000_000
 FOLDER = "clients"
 """Folder of receipts below the state folder."""
 
-_DIGEST_BYTES = 16
-
 
 def read(path: Path) -> bytes | None:
     """Return the bytes of the file, None if there is none. Raises ClientFileError for anything but a regular file."""
@@ -178,7 +176,7 @@ def files_set_up(state: Path) -> list[Path]:
 
 def _receipt_file(target: ClientFile, state: Path) -> Path:
     identity = b"\0".join((os.fsencode(target.file.absolute()), target.name.encode("utf-8", "surrogatepass")))
-    return state / FOLDER / f"{blake2b(identity, digest_size=_DIGEST_BYTES).hexdigest()}.json"
+    return state / FOLDER / f"{blake2b(identity, digest_size=16).hexdigest()}.json"
 
 
 def is_set_up(client: str, places: ClientPlaces) -> bool:

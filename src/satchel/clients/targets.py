@@ -103,14 +103,13 @@ def find_launch(
         words = ("uvx", "--from", f"{_origin()}[mcp]", PROGRAM)
         return Launch(words, (*((_OWN_PATH,) if is_shared else ()), *_missing_program(words, environ)))
     script = Path(started_as if started_as is not None else sys.argv[0]).absolute()
+    notes = (_OWN_PATH,) if is_shared else ()
     if script.stem != PROGRAM or not script.is_file():
-        return Launch((sys.executable, "-m", PROGRAM), (_OWN_PATH,) if is_shared else ())
+        return Launch((sys.executable, "-m", PROGRAM), notes)
     on_path = shutil.which(PROGRAM, path=environ.get("PATH", os.defpath))
-    is_same = on_path is not None and Path(on_path).resolve() == script.resolve()
-    if is_shared and is_same:
-        return Launch((PROGRAM,), ())
-    path = str(Path(on_path).absolute()) if is_same and on_path is not None else str(script)
-    return Launch((path,), (_OWN_PATH,) if is_shared else ())
+    if on_path is None or Path(on_path).resolve() != script.resolve():
+        return Launch((str(script),), notes)
+    return Launch((PROGRAM if is_shared else str(Path(on_path).absolute()),))
 
 
 _OWN_PATH = "the file is shared, but the command is a path of this machine: --command names one that works for all"

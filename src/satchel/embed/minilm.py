@@ -247,10 +247,7 @@ def _session(path: Path) -> Any:
 
 
 def built(cache: Path, weights: str = "") -> Path:
-    """Return the folder with the built model; the first call builds it in 1 to 2 s. Safe for several processes.
-
-    Raises EmbeddingError without the published weights.
-    """
+    """Return the folder with the model, built by the first call in 1 to 2 s, also of several. Raises EmbeddingError."""
     target = built_folder(cache)
     if (target / MODEL_FILE).is_file():
         return target

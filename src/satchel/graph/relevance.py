@@ -76,10 +76,7 @@ class Relevance:
         return self._joined(rows, occurrences @ shares)
 
     def together(self, rows: Sequence[int], pairs: Sequence[tuple[int, int]]) -> FloatArray:
-        """Return the relevance of these chunks, with the words that each covers together with a neighbour.
-
-        `pairs` are related chunks, both among the rows.
-        """
+        """Return the relevance of these chunks, with the words that each of the related `pairs` covers together."""
         occurrences, shares = self._said(rows)
         own: FloatArray = occurrences @ shares
         if not pairs or not self.has_words:

@@ -56,10 +56,7 @@ NODE_KINDS = (Kind.NOTE, Kind.CODE, Kind.DOC, Kind.COMMIT)
 
 
 def named_node(store: Store, query: str) -> int | None:
-    """Return the row of the node that a query names: an id (`note:abc`), or a bare key (`abc`) that one kind has.
-
-    None for everything else, which is a topic.
-    """
+    """Return the row of the node that a query names by an id or a bare key of one kind, None for a topic."""
     kind, colon, rest = query.partition(":")
     row = _row(store, Kind(kind), rest) if colon and kind in map(str, NODE_KINDS) else None
     matches = [row] if row is not None else [_row(store, kind, query) for kind in NODE_KINDS]

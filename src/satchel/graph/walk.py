@@ -47,10 +47,7 @@ class WalkEdge(NamedTuple):
 
 
 def related(relations: Relations, places: Mapping[int, Place], moves: Sequence[Move]) -> list[WalkEdge]:
-    """Return every step from these chunks that the moves allow, each chunk's best moves first; targets may be hidden.
-
-    A chunk is never related to itself. Of several calls the first counts.
-    """
+    """Return every step to other chunks that the moves allow, best moves first, the first of several calls."""
     by_type = {(move.type, move.direction): move for move in moves}
     store = relations.code.store
     edges = [
@@ -156,10 +153,7 @@ def _names(
 
 
 def _imports(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:
-    """Yield imports between files, each represented by its first chunk.
-
-    The importers of a file are related to the file, not to every function in it.
-    """
+    """Yield imports between files, each by its first chunk: importers concern a file, not each of its functions."""
     code = [place for place in places.values() if place.kind is Kind.CODE]
     if code and (EdgeType.IMPORTS, Direction.OUT) in moves:
         for source, target in import_targets(store, code):
@@ -301,9 +295,23 @@ def walk(
             edge_factor = before.edge_factor * _factor(best[row])
             reached[row] = Reached(kept_places[row], distance, before.source_factor, edge_factor, best[row])
         pairs += [(step.source, step.target) for step in steps if step.target in kept_places]
+    if any((move.type, move.direction) == (EdgeType.CALLS, Direction.IN) for move in lens.moves):
+        warnings += _unresolved(relations, [source.row for source in sources if source.walked], places)
     every = {**matched, **reached}
     together = tuple(dict.fromkeys(pair for pair in pairs if pair[0] in every and pair[1] in every))
     return GraphWalk(every, together, (*_hub_notes(hubs, relations.code), *warnings), timed_out)
+
+
+def _unresolved(relations: Relations, rows: Sequence[int], places: Mapping[int, Place]) -> Iterator[str]:
+    """Yield a note for each of the first definitions that are called by text in more lines than the walk follows."""
+    for row in [row for row in rows if row in places and places[row].kind is Kind.CODE][:3]:
+        target = relations.definition(row)
+        lines = relations.unresolved(target, relations.callers(target).sites) if target is not None else {}
+        count = sum(map(len, lines.values()))
+        if target is not None and count:
+            shown = "; ".join(f"{path}:{numbers[0]}" for path, numbers in [*lines.items()][:5])
+            calls = f"{count} more call{'s' if count > 1 else ''} of `{target.name}`"
+            yield f"{target.qualified}: {calls} by text could not be told: {shown}"
 
 
 MOST_MENTIONS = 5
@@ -314,10 +322,7 @@ better and an answer costs a third more."""
 def _with_mentions(
     store: Store, steps: list[WalkEdge], notes: Sequence[int], lens: Lens, relevance: Relevance
 ) -> list[WalkEdge]:
-    """Return the steps with those to notes that share a name and are not related otherwise, by source.
-
-    Of each source the few that share the rarest names and are most relevant count.
-    """
+    """Return the steps with, by source, those to the few notes that share the rarest names and are most relevant."""
     move = next((one for one in lens.moves if one.type is EdgeType.MENTION), None)
     if move is None or not notes:
         return steps
@@ -338,10 +343,7 @@ def _with_mentions(
 def _sampled(
     store: Store, steps: Sequence[WalkEdge], relevance: Relevance, most: int, hubs: dict[int, tuple[int, int]]
 ) -> list[WalkEdge]:
-    """Return the steps from each node to its most relevant `most` neighbours, production code before tests.
-
-    Nodes with more neighbours are added to `hubs` with both counts.
-    """
+    """Return the steps to each node's best `most` neighbours, tests last; nodes with more get both counts in `hubs`."""
     kept: list[WalkEdge] = []
     for source, group in groupby(steps, key=lambda step: step.source):
         own = list(group)

@@ -40,10 +40,7 @@ _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
 def resolved(reference: str, folder: str) -> str:
-    """Return the path below the root that `reference` names in `folder` ("" is the root), as in `base/auth`.
-
-    Raises UnsafePathError for a path outside: absolute, with a drive, or with more `..` than there are folders.
-    """
+    """Return the path below the root that `reference` names in `folder`. Raises UnsafePathError outside of the root."""
     reference = reference.strip().replace("\\", "/")
     if reference.startswith(("/", "~")) or re.match(r"[A-Za-z]:", reference) or "\0" in reference:
         raise UnsafePathError(f"{reference!r} leads outside the root: write it relative to a folder of the workspace")
@@ -227,7 +224,8 @@ def make_situation(situation: Mapping[str, Any] | Situation | None = None, allow
     names = [row.name for row in fields(Situation)]
     for name in values:
         if name not in names:
-            raise UsageError(f"a situation has no {name!r}: choose from {', '.join(names)}")
+            public = (one for one in (*names, "context") if one != "is_call")
+            raise UsageError(f"a situation has no {name!r}: choose from {', '.join(public)}")
     params = _parameters(values.get("params", {}), allow)
     files = [str(params[name]) for name in _FILE_PARAMETERS if isinstance(params.get(name), str)]
     texts = {name: _text(name, values.get(name, ""), allow) for name in ("task", "intent", "error")}

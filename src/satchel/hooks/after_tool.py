@@ -15,8 +15,6 @@ EDITING = frozenset({
 })  # fmt: skip
 """Tools of hosts that change files, in lower case."""
 
-COMMAND_CHARACTERS = 120
-
 SIGNATURE_LINES = 12
 """Number of significant lines that identify a failure."""
 
@@ -64,9 +62,7 @@ def answer(hook: EventContext) -> Answer:
     if not is_check(event.command):
         return nothing("the command tests and builds nothing")
     has_failed = event.failed or shows_failure(event.output)
-    if hook.session is not None:
-        command = hook.safe_line(event.command, COMMAND_CHARACTERS)
-        hook.session.note_failure(command if has_failed else "")
+    hook.note_failure(event.command if has_failed else "")
     if not has_failed:
         return nothing("the command succeeded")
     if not event.injects:
@@ -95,8 +91,7 @@ def _packed(hook: EventContext, tokens: int, *, is_first: bool) -> Answer:
     answers = []
     if is_first:
         active = hook.active
-        domain = active.domain if active is not None else Domain.DEBUGGING
-        strategy = active.strategy if active is not None else None
+        domain, strategy = (active.domain, active.strategy) if active is not None else (Domain.DEBUGGING, None)
         # Share of the budget for a premortem at the first failure of a session. The failure itself gets the rest.
         share = max(int(tokens * 0.35), 1)
         premortem = engine.premortem_request(domain, strategy, **hook.options(max_tokens=share))
@@ -106,10 +101,9 @@ def _packed(hook: EventContext, tokens: int, *, is_first: bool) -> Answer:
     brief = engine.brief_request(output, **hook.options(max_tokens=rest, exclude=told))
     answers.append((brief, engine.unrecorded(brief)))
     shown = [(request, context) for request, context in answers if context.items]
-    if not shown and any(context.shown_before for _, context in answers):
-        return nothing("the session has what is known about it")
     if not shown:
-        return nothing("nothing like it is known")
+        has_it = any(context.shown_before for _, context in answers)
+        return nothing("the session has what is known about it" if has_it else "nothing like it is known")
     notice = f"satchel: {counted(sum(len(context.items) for _, context in shown))} about this failure"
     return injected(hook, "after a failure", shown, notice)
 

@@ -56,9 +56,6 @@ _LINES = re.compile(r"(?:#L?\d+(?:-L?\d+)?|:\d+(?:-\d+)?)$")
 PROMPT_CHARACTERS = 20_000
 """Characters at the beginning of a prompt that are searched for: pasted logs repeat themselves."""
 
-KEPT_CHARACTERS = 200
-"""Length of the first line of a prompt that is kept for after a compaction."""
-
 PROMPT_TOKENS = 800
 """Tokens of context with a prompt: two or three places to begin with; an agent that wants more asks for it."""
 
@@ -67,9 +64,6 @@ DUPLICATE_SECONDS = 10.0
 
 STALE_SECONDS = 30.0
 """Age from which an index is updated; shown text is compared with its file anyway."""
-
-FEWEST_WORDS = 3
-"""Significant words that a prompt without names of code needs; a question needs one less."""
 
 INSIGNIFICANT = STOP_WORDS | GREETINGS | CHATTER
 """Words that are not significant in a prompt, even if they occur in code."""
@@ -94,7 +88,8 @@ def at_prompt(hook: EventContext) -> Answer:
     if _COMMAND.match(prompt):
         return nothing("the prompt is a command of the host")
     if hook.session is not None:
-        hook.session.note_prompt(hook.safe_line(prompt, KEPT_CHARACTERS))
+        # Length of the first line of a prompt that is kept for after a compaction
+        hook.session.note_prompt(hook.safe_line(prompt, 200))
     if not hook.event.injects:
         return nothing("the host takes no context with a prompt")
     if not asks_something(prompt):
@@ -112,7 +107,8 @@ def asks_something(prompt: str) -> bool:
     """Return whether a prompt names something in code, or has enough words to search for."""
     if _NAMED.search(prompt) or mentioned(prompt):
         return True
-    return telling_words(prompt) >= FEWEST_WORDS - bool(_QUESTION.search(prompt))
+    # Significant words that a prompt without names of code needs; a question needs one less
+    return telling_words(prompt) >= 3 - bool(_QUESTION.search(prompt))
 
 
 def telling_words(prompt: str) -> int:
@@ -346,7 +342,6 @@ relevance alone it was .91 and .21."""
 RARE = 0.001
 """Share of a word that no other project uses, so that one occurrence here is not infinitely telling."""
 
-SHORTEST = 3
 _LIMIT = 0.001
 
 
@@ -367,12 +362,10 @@ def peculiarity(prompt: str, engine: Satchel) -> float:
 
 
 def _peculiarity(prompt: str, store: Any) -> float:
-    terms = sorted({
-        # Characters of a prompt that name its subject: a long issue has words of every project.
-        terms_of(word)[0] for word in words(prompt[:300])
-        if len(word) >= SHORTEST and word.lower() not in STOP_WORDS
-    })  # fmt: skip
-    lexicons = [store.lexicon(kind) for kind in store.kinds() if kind is not Kind.COMMIT]
+    # Characters of a prompt that name its subject: a long issue has words of every project.
+    named = (word for word in words(prompt[:300]) if len(word) >= 3 and word.lower() not in STOP_WORDS)
+    terms = sorted({terms_of(word)[0] for word in named})
+    lexicons = [store.lexicon(kind) for kind in {*store.kinds()} - {Kind.COMMIT}]
     pieces = sum(lexicon.chunk_count for lexicon in lexicons)
     if not pieces:
         return 0.0

@@ -130,15 +130,11 @@ class SessionState:
 def _usable(value: object) -> State:
     """Return a complete state, whatever the file contained."""
     fields = value if isinstance(value, dict) else {}
-    claims, prompts, files = fields.get("claims"), fields.get("prompts"), fields.get("files")
+    claims = fields["claims"] if isinstance(fields.get("claims"), dict) else {}
     return {
-        "claims": {
-            name: float(at)
-            for name, at in (claims.items() if isinstance(claims, dict) else ())
-            if isinstance(at, int | float)
-        },
-        "prompts": [row for row in prompts if isinstance(row, str)] if isinstance(prompts, list) else [],
-        "files": [row for row in files if isinstance(row, str)] if isinstance(files, list) else [],
+        "claims": {name: float(at) for name, at in claims.items() if isinstance(at, int | float)},
+        "prompts": hosts.texts(fields, "prompts"),
+        "files": hosts.texts(fields, "files"),
         "failure": str(fields.get("failure") or ""),
     }
 
@@ -155,8 +151,6 @@ MOST_CHARACTERS = 9_000
 """Length limit of an answer: hosts cut or drop more than 10,000 characters."""
 
 SHRINK = 0.7
-MOST_TRIES = 5
-"""Factor of the budget when an answer is too long in characters, and the number of tries."""
 
 INDEX_NAME = "index.db"
 
@@ -291,6 +285,11 @@ class EventContext:
         """Update the index in another process; returns whether one was started."""
         return background.refresh(self.places.root, self.folders.state, self.places.index.name)
 
+    def note_failure(self, command: str) -> None:
+        """Set the last failed command of the session; empty after a success."""
+        if self.session is not None:
+            self.session.note_failure(self.safe_line(command, 120))
+
     def claim(self, what: str, seconds: float | None = None) -> bool:
         """Return true once per session (or once in so many seconds); always for a session without a name."""
         return self.session is None or self.session.claim(what, seconds)
@@ -312,7 +311,7 @@ class EventContext:
 
     def packed(self, pack: Callable[[int], Answer], tokens: int) -> Answer:
         """Pack with this budget, or with smaller ones until the answer has at most `MOST_CHARACTERS`."""
-        for _ in range(MOST_TRIES):
+        for _ in range(5):  # tries, each with a smaller budget
             answer = pack(tokens)
             if len(written(self.event, answer)) <= MOST_CHARACTERS:
                 self._process.check_wanted()

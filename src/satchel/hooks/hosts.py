@@ -139,14 +139,14 @@ def read(payload: Mapping[str, Any], event: Event) -> HookEvent:
     response_fields = ("tool_response", "tool_result", "tool_output", "result_json", "output")
     response = next((sent[field] for field in response_fields if sent.get(field)), None)
     error = _first_text(sent, "error", "error_message")
-    failed = has_failed(sent) if "exit_code" in sent else has_failed(response)
+    failed = True if name.endswith("Failure") or error else has_failed(sent if "exit_code" in sent else response)
     command, files = _tool_call(sent, is_codex=host is CODEX)
     return HookEvent(
         kind=event,
         host=host.name,
         name=name,
         session=_session_of(_first_text(sent, *host.session_fields)),
-        folder=_first_text(sent, "cwd", "workspace", "project_dir") or next(iter(_texts(sent, "workspace_roots")), ""),
+        folder=_first_text(sent, "cwd", "workspace", "project_dir") or "".join(texts(sent, "workspace_roots")[:1]),
         transcript=_first_text(sent, "transcript_path"),
         prompt=_first_text(sent, "prompt", "user_prompt", "user_message"),
         attached=_attachments(sent),
@@ -155,7 +155,7 @@ def read(payload: Mapping[str, Any], event: Event) -> HookEvent:
         command=command,
         files=files,
         output="\n".join(filter(None, (error, output_of(response)))),
-        failed=True if name.endswith("Failure") or error else failed,
+        failed=failed,
         injects=name in host.injecting,
     )
 
@@ -183,7 +183,7 @@ def _host_of(sent: Mapping[str, Any]) -> Host:
 def _tool_call(sent: Mapping[str, Any], *, is_codex: bool) -> tuple[str, tuple[str, ...]]:
     """Return the shell command and the files of a tool call; the files of a patch are those that its text names."""
     call = _mapping(sent.get("tool_input"))
-    command = _first_text(sent, "command") or _first_text(call, "command", "cmd") or " ".join(_texts(call, "command"))
+    command = _first_text(sent, "command") or _first_text(call, "command", "cmd") or " ".join(texts(call, "command"))
     files = _first_path(sent, "file_path") or _first_path(call, "file_path", "notebook_path", "path")
     patch = command or _first_text(sent, "tool_input")
     if is_codex and not files and "*** Begin Patch" in patch:
@@ -243,7 +243,8 @@ def _first_path(payload: Mapping[str, Any], *fields: str) -> tuple[str, ...]:
     return ()
 
 
-def _texts(payload: Mapping[str, Any], field: str) -> list[str]:
+def texts(payload: Mapping[str, Any], field: str) -> list[str]:
+    """Return the texts of a field that is a list; none for anything else."""
     rows = payload.get(field)
     return [row for row in rows if isinstance(row, str)] if isinstance(rows, list) else []
 

@@ -35,7 +35,6 @@ SWITCH = "SATCHEL_HOOKS"
 
 _OFF = frozenset({"0", "false", "no", "off"})
 _UNKNOWN_START = 0.05  # seconds that the interpreter took to get here, where the system does not say
-_CHUNK = 65_536
 
 RESIDENT_SECONDS = 0.8
 """Time from the start of the process until a resident process must have answered; a worker needs the rest."""
@@ -182,7 +181,7 @@ def _collected(source: int, deadline: float) -> bytes:
     received = b""
     while (rest := deadline - time.monotonic()) > 0:
         if select.select([source], [], [], rest)[0]:
-            chunk = os.read(source, _CHUNK)
+            chunk = os.read(source, 65_536)
             if not chunk:
                 break
             received += chunk

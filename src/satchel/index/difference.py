@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from itertools import filterfalse
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,13 +76,9 @@ def compare(store: Store, tree: TreeWalk, version: str, *, vault: bool = False) 
     skipped = store.skipped_stamps()
     is_marked = store.meta("reading_version") == version
     is_rebuild = bool(stored or skipped) and not is_marked
-    read: list[FileEntry] = []
-    for entry in tree.entries:
-        row = stored.get(entry.path)
-        before = row[1].times if row is not None else skipped.get(entry.path)
-        if is_rebuild or before != entry.times:
-            read.append(entry)
-    present = {entry.path for entry in tree.entries}
+    times = {**skipped, **{path: stamp.times for path, (_, stamp) in stored.items()}}
+    read = [entry for entry in tree.entries if is_rebuild or times.get(entry.path) != entry.times]
+    is_present = {entry.path for entry in tree.entries}.__contains__
     return Difference(
         version=version,
         is_marked=is_marked,
@@ -89,9 +86,9 @@ def compare(store: Store, tree: TreeWalk, version: str, *, vault: bool = False) 
         read=read,
         unchanged=len(tree.entries) - len(read),
         stored=stored,
-        gone=[path for path in stored if path not in present],
+        gone=[*filterfalse(is_present, stored)],
         skipped=frozenset(skipped),
-        unskipped=[path for path in skipped if path not in present],
+        unskipped=[*filterfalse(is_present, skipped)],
     )
 
 

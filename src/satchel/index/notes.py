@@ -44,8 +44,6 @@ NOTES_AT_ONCE = 1_000
 PUBLISH_NOTES = 20_000
 """Notes published at once: about two seconds of work, the longest time that Ctrl-C waits."""
 
-_DIGEST_BYTES = 16
-
 
 def build_export(
     store: Store, path: Path, options: BuildOptions, progress: Progress, should_stop: Callable[[], bool]
@@ -143,7 +141,7 @@ class _Run:
         fresh = []
         for note, removed in _fit(notes, reading.allow):
             digest = blake2b(repr(_identity(note)).encode("utf-8", "surrogatepass"), key=reading.key,
-                             digest_size=_DIGEST_BYTES).hexdigest()  # fmt: skip
+                             digest_size=16).hexdigest()  # fmt: skip
             if self._stored.get(note.key) != digest:
                 fresh.append((note, digest, removed))
         extractions = extract_records([note.body for note, _, _ in fresh], NOTE_LANGUAGE)

@@ -66,6 +66,18 @@ class Status:
     broken_examples: tuple[tuple[str, str], ...] = ()
 
 
+def _freshness(store: Store, root: Path, tree: TreeWalk, checked: float | None, head: str) -> IndexFreshness:
+    """Return the differences of files and heads between the tree and the store."""
+    stamps = known_files(store) if root.is_dir() else {}
+    stored = {path: stamp.times for path, (_, stamp) in stamps.items()} | dict(store.skipped_stamps())
+    present = {entry.path: entry.times for entry in tree.entries}
+    old = stored.keys() & present.keys()
+    changed = sum(stored[path] != present[path] for path in old) + _changed_export(store, root)
+    noted = store.meta("history")
+    indexed = str(json.loads(noted)[0]) if noted else ""
+    return IndexFreshness(checked, len(present) - len(old), changed, len(stored) - len(old), head, indexed)
+
+
 def look(
     store: Store,
     root: Path,
@@ -76,20 +88,8 @@ def look(
 ) -> Status:
     """Return the state of the index in the folder `index`. `sizes` are bytes of the stores."""
     tree = TreeWalk((), {}, {}) if root.is_file() else walk(root, options, should_stop=should_stop)
-    stamps = known_files(store) if root.is_dir() else {}
-    stored = {path: stamp.times for path, (_, stamp) in stamps.items()} | dict(store.skipped_stamps())
-    present = {entry.path: entry.times for entry in tree.entries}
     head, failures = _head(root)
-    noted = store.meta("history")
-    freshness = IndexFreshness(
-        checked=last_run(index / "index.lock"),
-        new=sum(path not in stored for path in present),
-        changed=sum(path in stored and stored[path] != stamp for path, stamp in present.items())
-        + _changed_export(store, root),
-        gone=sum(path not in present for path in stored),
-        head=head,
-        indexed_head=str(json.loads(noted)[0]) if noted else "",
-    )
+    freshness = _freshness(store, root, tree, last_run(index / "index.lock"), head)
     skipped = Counter(tree.skipped) + Counter(store.skipped_reasons())
     broken = json.loads(store.meta(BROKEN_LINKS) or "{}")
     return Status(

@@ -145,22 +145,27 @@ def _publish_some(writer: Writer, task: Task, readings: Iterator[list[Reading]])
 
 def _write(writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[Reading]) -> None:
     """Write a batch: new files, files with only another time, and files that can no longer be indexed."""
-    difference, report = task.difference, task.report
-    fresh = {reading.path for reading in new}
+    difference = task.difference
     skipped = [reading for reading in batch if reading.skipped]
     stored = difference.stored
+    replaced = [(stored[r.path][0], r) for r in batch if r.path in stored and not r.unchanged]
     for kind in FILE_KINDS:
         # Skipped now, or of another kind now: `put` replaces within one kind only.
-        replaced = [r for r in batch if r.path in stored and not r.unchanged]
-        leaving = [r.path for r in replaced if stored[r.path][0] is kind and r.kind != kind]
-        writer.remove(kind, leaving)
+        writer.remove(kind, [r.path for before, r in replaced if before is kind and r.kind != kind])
     writer.unskip([reading.path for reading in batch if reading.path in difference.skipped])
     writer.skip([_skipped_file(reading, task) for reading in skipped if not reading.failed])
     writer.restamp([_stamp(r, stored[r.path][1]) for r in batch if r.unchanged])
-    writer.put([new_document(reading) for reading in new])
+    writer.put(list(map(new_document, new)))
+    _count(task, new, skipped)
+
+
+def _count(task: Task, new: Sequence[Reading], skipped: Sequence[Reading]) -> None:
+    """Add what was written of a batch to the report of the run."""
+    report, stored = task.report, task.difference.stored
+    known = sum(reading.path in stored for reading in new)
     report.removed += sum(reading.path in stored for reading in skipped)
-    report.added += sum(path not in stored for path in fresh)
-    report.changed += sum(path in stored for path in fresh)
+    report.added += len(new) - known
+    report.changed += known
     report.redacted += sum(reading.redacted for reading in new)
     report.cleaned += sum(reading.cleaned for reading in new)
     failed = [reading for reading in skipped if reading.failed]
@@ -228,9 +233,5 @@ def _fields(reading: Reading, extraction: Extraction) -> dict[str, Any]:
         for one, part in owned
         if not (part.role in _INNER and part.start < one.start <= part.end)
     ]
-    removed = {"redacted": reading.redacted, "cleaned": reading.cleaned}
-    return (
-        ({"lossy": True} if reading.lossy else {})
-        | ({"imports": imports} if imports else {})
-        | {name: count for name, count in removed.items() if count}
-    )
+    facts = {"lossy": reading.lossy, "imports": imports, "redacted": reading.redacted, "cleaned": reading.cleaned}
+    return {name: value for name, value in facts.items() if value}

@@ -34,10 +34,9 @@ EXAMPLES = 10
 RULE_BYTES = 4_000_000
 """A larger file of rules is not read, and a note says so."""
 
-_STOP_EVERY = 1_000  # entries between two checks for a stop; they take about 10 ms
 _CACHE_TAG = b"Signature: 8a477f597d28d172789f06886806bc55"  # bford.info/cachedir
 _BARE_REPOSITORY = frozenset(("HEAD", "objects", "refs"))
-_VENDOR_MARKS = frozenset(("modules.txt", "autoload.php"))  # of Go and of PHP; other `vendor` folders may have own code
+_VENDOR_MARKS = frozenset(("pyvenv.cfg", "modules.txt", "autoload.php"))  # the last two in folders named `vendor`
 _RULE_FILES = (".satchelignore", ".ignore", ".gitignore")  # strongest first
 _GITIGNORE = _RULE_FILES.index(".gitignore")
 # Listing through a descriptor makes sure that a folder is listed, not a link that took its place.
@@ -194,23 +193,25 @@ class _Walker:
         folder = self._with_own_rules(folder, names)
         inner: list[_Folder] = []
         for number, entry in enumerate(entries, 1):
-            if number % _STOP_EVERY == 1 and self._should_stop():
+            # entries between two checks for a stop; they take about 10 ms
+            if number % 1_000 == 1 and self._should_stop():
                 self._stopped = True
                 return
-            name, path = entry.name, folder.prefix + entry.name
-            if name == ".git":
-                continue
-            try:
-                reason = self._reason_for_entry(entry)
-                if reason is None and entry.is_dir(follow_symlinks=False):
-                    reason = self._add_folder(folder, name, path, inner)
-                elif reason is None:
-                    reason = self._add_file(folder, entry, path)
-            except OSError as error:
-                reason = _reason_of(error)
+            reason = self._add(folder, entry, inner) if entry.name != ".git" else None
             if reason is not None:
-                self._skip(reason, path)
+                self._skip(reason, folder.prefix + entry.name)
         self._pending.extend(reversed(inner))
+
+    def _add(self, folder: _Folder, entry: os.DirEntry[str], inner: list[_Folder]) -> SkipReason | None:
+        """Add a file, or a folder to `inner`, or return why it is skipped."""
+        name, path = entry.name, folder.prefix + entry.name
+        try:
+            if (reason := self._reason_for_entry(entry)) is not None:
+                return reason
+            is_folder = entry.is_dir(follow_symlinks=False)
+            return self._add_folder(folder, name, path, inner) if is_folder else self._add_file(folder, entry, path)
+        except OSError as error:
+            return _reason_of(error)
 
     def _reason_for_entry(self, entry: os.DirEntry[str]) -> SkipReason | None:
         """Return why an entry is skipped for its type, whatever its name. Raises OSError."""
@@ -256,18 +257,15 @@ class _Walker:
 
     def _reason_for_rules(self, folder: _Folder, name: str, path: str, *, is_folder: bool) -> SkipReason | None:
         """Return why the files of rules or the rules for names skip an entry."""
-        verdict: bool | None = None
-        for layer in folder.layers:
-            verdict = layer.rules.match(name, path, is_folder=is_folder)
-            if verdict:
-                return SkipReason.IGNORED
-            if verdict is False:
-                # A name that `.gitignore` re-includes is no longer ignored, but still hidden.
-                verdict = False if layer.strength < _GITIGNORE else None
-                break
+        matches = ((layer, layer.rules.match(name, path, is_folder=is_folder)) for layer in folder.layers)
+        layer, is_ignored = next((row for row in matches if row[1] is not None), (None, None))
+        if is_ignored:
+            return SkipReason.IGNORED
         if not is_folder and is_secret_file(path):
             return SkipReason.SECRET_FILE
-        if verdict is None and not self._options.hidden and is_hidden(name, is_folder=is_folder):
+        # A name that `.gitignore` re-includes is no longer ignored, but still hidden.
+        is_visible = self._options.hidden or (layer is not None and layer.strength < _GITIGNORE)
+        if not is_visible and is_hidden(name, is_folder=is_folder):
             return SkipReason.HIDDEN
         return SkipReason.EXCLUDED if self._is_named(self._exclude, name, path, is_folder=is_folder) else None
 
@@ -277,21 +275,16 @@ class _Walker:
 
     def _reason_for_contents(self, folder: _Folder, names: set[str]) -> SkipReason | None:
         """Return why the content of a folder skips it: another repository, or the output of a tool."""
-        if ".git" in names:
-            repository = git.repository_at(self._root / folder.prefix)
-            if repository is not None:
-                outer = self._repository
-                is_submodule = outer is not None and repository.git_dir.is_relative_to(outer.common_dir / "modules")
-                return SkipReason.SUBMODULE if is_submodule else SkipReason.NESTED_REPOSITORY
+        repository = git.repository_at(self._root / folder.prefix) if ".git" in names else None
+        if repository is not None:
+            outer = self._repository
+            is_submodule = outer is not None and repository.git_dir.is_relative_to(outer.common_dir / "modules")
+            return SkipReason.SUBMODULE if is_submodule else SkipReason.NESTED_REPOSITORY
         if names.issuperset(_BARE_REPOSITORY):
             return SkipReason.NESTED_REPOSITORY
-        if "pyvenv.cfg" in names:
-            return SkipReason.VENDORED
-        if folder.prefix.endswith("vendor/") and not names.isdisjoint(_VENDOR_MARKS):
-            return SkipReason.VENDORED
-        if "CACHEDIR.TAG" in names and self._starts_with(folder.prefix + "CACHEDIR.TAG", _CACHE_TAG):
-            return SkipReason.VENDORED
-        return None
+        marks = _VENDOR_MARKS if folder.prefix.endswith("vendor/") else {"pyvenv.cfg"}
+        is_cache = "CACHEDIR.TAG" in names and self._starts_with(folder.prefix + "CACHEDIR.TAG", _CACHE_TAG)
+        return SkipReason.VENDORED if is_cache or not names.isdisjoint(marks) else None
 
     def _starts_with(self, path: str, signature: bytes) -> bool:
         try:

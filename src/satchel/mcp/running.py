@@ -16,9 +16,6 @@ from satchel.system.threads import Calls
 if TYPE_CHECKING:
     from satchel.engine import Satchel
 
-THREADS = 8
-"""Calls that run at once: more would only share the same interpreter and use more memory."""
-
 Report = Callable[[float, str], Awaitable[None]]
 """Tells a client about progress: steps so far, and what is done."""
 
@@ -31,7 +28,8 @@ class EngineRunner:
         self._deadline = deadline
         self._engine: Satchel | None = None
         self._guard = threading.Lock()
-        self.calls = Calls(THREADS)
+        # Calls that run at once: more would only share the same interpreter and use more memory
+        self.calls = Calls(8)
 
     def engine(self) -> Satchel:
         """Return the engine. Raises what opening it raises."""

@@ -147,18 +147,7 @@ class Conversation:
                 "connection is serving the 2026-07-28 protocol; the initialize handshake is not accepted",
                 supported | ({"requested": asked} if isinstance(asked, str) else {}),
             )
-        meta = params.get("_meta")
-        if not isinstance(meta, Mapping):
-            keys = f"{VERSION!r} and {CAPABILITIES!r}"
-            raise ProtocolError(
-                INVALID_PARAMS, f"params._meta must be an object carrying the required {keys} envelope keys"
-            )
-        if missing := [key for key in (VERSION, CAPABILITIES) if key not in meta]:
-            raise ProtocolError(
-                INVALID_PARAMS, f"params._meta is missing the required envelope key(s): {', '.join(missing)}"
-            )
-        if not isinstance(meta[VERSION], str):
-            raise ProtocolError(INVALID_PARAMS, "the protocol-version envelope value must be a string")
+        meta = _envelope(params)
         if meta[VERSION] not in ENVELOPE_VERSIONS:
             raise ProtocolError(
                 UNSUPPORTED_VERSION, "Unsupported protocol version", supported | {"requested": meta[VERSION]}
@@ -174,6 +163,22 @@ class Conversation:
             result = await self._handlers.answer(method, params, report)
         hint = dict(zip(("ttlMs", "cacheScope"), CACHE_HINTS.get(method, ()), strict=False))
         return {**_sorted({**result, **hint, "resultType": "complete"}), "_meta": {SERVER: SERVER_INFO}}
+
+
+def _envelope(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the envelope of a request. Raises ProtocolError for one that is not complete."""
+    meta = params.get("_meta")
+    if not isinstance(meta, Mapping):
+        keys = f"{VERSION!r} and {CAPABILITIES!r}"
+        raise ProtocolError(
+            INVALID_PARAMS, f"params._meta must be an object carrying the required {keys} envelope keys"
+        )
+    if missing := [key for key in (VERSION, CAPABILITIES) if key not in meta]:
+        message = f"params._meta is missing the required envelope key(s): {', '.join(missing)}"
+        raise ProtocolError(INVALID_PARAMS, message)
+    if not isinstance(meta[VERSION], str):
+        raise ProtocolError(INVALID_PARAMS, "the protocol-version envelope value must be a string")
+    return meta
 
 
 def _sorted(values: Mapping[str, Any]) -> Result:
@@ -237,7 +242,7 @@ class LineServer:
         """Begin to answer a request, or answer an invalid line with an error."""
         if line is not None and not line.strip():
             return
-        message, refused = (None, _TOO_LONG) if line is None else parsed(line)
+        message, refused = parsed(line)
         if refused is not None:
             await self._send(refused)
         elif message is not None and "method" in message:
@@ -312,8 +317,10 @@ def _run(work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop) -> No
     future.result()
 
 
-def parsed(line: bytes) -> tuple[Result | None, Result | None]:
-    """Return the message in a line, or the error that answers it."""
+def parsed(line: bytes | None) -> tuple[Result | None, Result | None]:
+    """Return the message in a line (None for one that is too long), or the error that answers it."""
+    if line is None:
+        return None, _TOO_LONG
     try:
         value = json.loads(line.decode())
         if b"\\ud" in line.lower():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel.errors import UsageError
 from satchel.memory.model import Chosen, Memory
-from satchel.memory.scope import EVERYWHERE, Notebook
+from satchel.memory.scope import DEFAULT_SESSION, EVERYWHERE, Notebook
 from satchel.memory.trash import chosen_from, chosen_of, linked, purge, supported, take_out, trash_of
 from satchel.system import hook_log, telemetry
 from satchel.system.state_files import locked
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from satchel.sources.conversations import Exchange
 
 
+SESSION_VARIABLES = ("SATCHEL_SESSION", "CLAUDE_CODE_SESSION_ID")
+"""Environment variables with the session of whoever calls, the first that is set."""
+
+
 class MemoryService:
     """Memories, experiences, values and conversations of one opened root."""
 
@@ -35,8 +39,9 @@ class MemoryService:
     @property
     def notebook(self) -> Notebook:
         """The memory file of this root, for writing records of other kinds."""
-        root = self._root
-        return Notebook(root.memory_store, root.workspace, root.settings.redact_allow)
+        root, name = self._root, self._root.settings.memory_author
+        session = next(filter(None, (*map(root.environ.get, SESSION_VARIABLES), name)), DEFAULT_SESSION)
+        return Notebook(root.memory_store, root.workspace, root.settings.redact_allow, name=name, session=session)
 
     @property
     def memories(self) -> Memories:
@@ -227,11 +232,24 @@ class MemoryService:
 
         return export_lines(self._root.memory_store)
 
-    def import_memory(self, lines: Iterable[bytes], *, form: str, here: bool, everywhere: bool) -> ImportReport:
+    def export_memories(self, form: str) -> str:
+        """Return the memories that this root sees as the text of a file of another program, mem0 or csv."""
+        from satchel.memory.foreign import write_foreign
+        from satchel.memory.model import record_data
+
+        return write_foreign(form, map(record_data, self.memories.listed()))
+
+    def import_memory(
+        self, lines: Iterable[bytes], *, form: str, here: bool, everywhere: bool, columns: Mapping[str, str]
+    ) -> ImportReport:
         """As `Satchel.import_memory`."""
-        from satchel.memory.portable import CLAUDE_CODE, import_lines, import_transcript
+        from satchel.memory.foreign import FOREIGN, FileOptions
+        from satchel.memory.portable import CLAUDE_CODE, import_foreign, import_lines, import_transcript
 
         notebook = self.notebook
+        if form in FOREIGN:
+            options = FileOptions("" if everywhere else self._root.places.root.name, columns)
+            return import_foreign(lines, notebook, form, options, everywhere=everywhere)
         if form == CLAUDE_CODE:
             return import_transcript(lines, notebook._replace(workspace=EVERYWHERE) if everywhere else notebook)
         workspace = EVERYWHERE if everywhere else notebook.workspace if here else None

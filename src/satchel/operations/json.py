@@ -251,15 +251,12 @@ def vector_state(vectors: VectorReport, embedder: str | None) -> Json:
     return {"embedder": embedder, "kinds": kinds, "failure": problem}
 
 
-LINE_CHARACTERS = 100
-"""Characters of a text on a line of a list."""
-
 NO_GUIDE = "nothing guides this: there is no context.yaml and no instruction file that applies, and nothing was asked"
 
 
 def line(text: str) -> str:
     """Return a stored text on one line of a list."""
-    return clean_field(safe(text), LINE_CHARACTERS)
+    return clean_field(safe(text), 100)  # characters of a text on a line of a list
 
 
 def hit_line(hit: Hit) -> str:
@@ -382,6 +379,8 @@ def no_answer(context: Context, spelling: Spelling) -> tuple[str, ...]:
     """Return why the answer to a question has no items."""
     if context.items:
         return ()
+    if not context.query.strip():
+        return no_items(context, "nothing of what is included can be shown", spelling)
     if asks_nothing(context.query):
         return ("nothing to look for: the question has only everyday words; name a thing or a behaviour",)
     if str(context.meta.get("revision")).split("+")[0] == "0" and not context.overflow:

@@ -108,7 +108,7 @@ def checked_arguments(operation: str, parameters: Sequence[Parameter], values: M
     arguments: dict[str, Any] = {}
     for name, value in values.items():
         if name not in spellings:
-            raise UsageError(_unknown(operation, str(name), list(spellings), [one.name for one in parameters]))
+            raise UsageError(_unknown(operation, str(name), list(spellings), parameters))
         if value is None:
             continue
         parameter = spellings[name]
@@ -121,12 +121,12 @@ def checked_arguments(operation: str, parameters: Sequence[Parameter], values: M
     return arguments
 
 
-def _unknown(operation: str, name: str, spellings: Sequence[str], names: Sequence[str]) -> str:
+def _unknown(operation: str, name: str, spellings: Sequence[str], parameters: Sequence[Parameter]) -> str:
     from difflib import get_close_matches  # here, because only errors need it
 
     near = get_close_matches(name.lower(), spellings, n=1)
     suggestion = f" (did you mean {near[0]}?)" if near else ""
-    choice = f"choose from {', '.join(names)}" if names else "it has none"
+    choice = f"choose from {', '.join(one.name for one in parameters)}" if parameters else "it has none"
     return f"{operation} has no argument {clean_field(name, SHOWN_CHARACTERS)!r}{suggestion}: {choice}"
 
 

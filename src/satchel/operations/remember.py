@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel.codec import many
@@ -31,15 +32,15 @@ if TYPE_CHECKING:
 Row = TypeVar("Row")
 
 DEFAULT_ROWS = 20
-DEFAULT_MATCHES = 10
-"""Default number of rows of a list, and of matches of a question."""
+"""Default number of rows of a list."""
 
 STORE, FORGET, RESTORE, LIST, SHARE, REVIEW = "store", "forget", "restore", "list", "share", "review"
+PIN, UNPIN = "pin", "unpin"
 ACCEPT, REJECT = "accept", "reject"
 START, UPDATE, NOTE, RESOLVE, CORRECT, SHOW = "start", "update", "note", "resolve", "correct", "show"
 
 _OF_SEARCH = ("category", "min_importance", "tags", "since", "until", "as_of")
-_OF_LIST = ("category", "provenance", "origin", "since", "superseded", "as_of")
+_OF_LIST = ("category", "provenance", "origin", "author", "since", "superseded", "as_of")
 _OF_NEW = ("category", "importance", "tags", "origin", "everywhere", "visibility", "since", "until")
 _LISTED = ("domain", "strategy", "outcome", "tier", "since", "limit", "session")
 _STARTED = ("domain", "strategy", "goal", "hypothesis", "action_taken", "prediction")
@@ -49,10 +50,12 @@ MEMORY_ACTIONS: Mapping[str, tuple[str, ...]] = {
     STORE: ("text", "category", "importance", "tags", "provenance", "origin", "everywhere", "visibility",
             "supersedes", "since", "until"),
     SHARE: ("ids",),
+    PIN: ("ids",),
+    UNPIN: ("ids",),
     FORGET: ("ids", "origin", "question", "limit", "confirm", "for_good"),
     RESTORE: ("ids",),
-    LIST: ("question", "category", "min_importance", "tags", "provenance", "origin", "since", "until", "superseded",
-           "forgotten", "as_of", "limit"),
+    LIST: ("question", "category", "min_importance", "tags", "provenance", "origin", "author", "since", "until",
+           "superseded", "forgotten", "as_of", "limit"),
     REVIEW: ("ids", "verdict", "text", "category", "limit"),
 }  # fmt: skip
 EXPERIENCE_ACTIONS: Mapping[str, tuple[str, ...]] = {
@@ -88,7 +91,9 @@ def _remember(call: OperationCall) -> Answered:
     action = _check_action(call.arguments, MEMORY_ACTIONS)
     answered = {
         STORE: _stored,
-        SHARE: _shared,
+        SHARE: _marked,
+        PIN: _marked,
+        UNPIN: _marked,
         FORGET: _forgotten,
         RESTORE: _restored,
         LIST: _memories,
@@ -133,10 +138,13 @@ def _opposed(call: OperationCall, memory: Memory, older: Sequence[Memory]) -> li
     ]
 
 
-def _shared(call: OperationCall) -> Answered:
+def _marked(call: OperationCall) -> Answered:
+    """Share, pin or unpin memories."""
+    action, memories = call.arguments["action"], call.engine.memories
     if "ids" not in call.arguments:
-        raise UsageError("say what to share: ids")
-    rows = call.engine.memories.share(call.arguments["ids"])
+        raise UsageError(f"say what to {action}: ids")
+    ids = call.arguments["ids"]
+    rows = memories.share(ids) if action == SHARE else memories.pin(ids, is_pinned=action == PIN)
     return Answered("\n".join(map(memory_line, rows)), json.MEMORIES.data(rows))
 
 
@@ -144,7 +152,7 @@ def _forgotten(call: OperationCall) -> Answered:
     """Forget records by id; by origin or question only list them, until the caller confirms."""
     arguments, memory = call.arguments, call.engine.memory
     for_good = arguments.get("for_good", False)
-    if sum(name in arguments for name in ("ids", "origin", "question")) != 1:
+    if len({"ids", "origin", "question"} & arguments.keys()) != 1:
         raise UsageError("say what to forget: ids, origin or question, one of them", "origin", "question")
     is_agreed = "ids" in arguments or arguments.get("confirm", False)
     if "ids" in arguments:
@@ -214,15 +222,8 @@ def _memories(call: OperationCall) -> Answered:
     arguments, memories = call.arguments, call.engine.memories
     if arguments.get("forgotten", False):
         return _trash(call)
-    nothing = "nothing that is remembered here matches"
     if "question" in arguments:
-        unwanted = [name for name in ("provenance", "origin", "superseded") if name in arguments]
-        if unwanted:
-            raise UsageError(f"{unwanted[0]} says nothing to a question: leave one of the two out", unwanted[0])
-        limit = arguments.get("limit", DEFAULT_MATCHES)
-        matches = memories.search(arguments["question"], limit=limit, **call.chosen(_OF_SEARCH))
-        lines = [memory_line(row.memory, f"{row.score:.2f}") for row in matches]
-        return Answered("\n".join(lines), json.MATCHES.data(matches), () if matches else (nothing,))
+        return _matches(call, arguments["question"])
     limit, tags = arguments.get("limit", DEFAULT_ROWS), arguments.get("tags", [])
     least, until = arguments.get("min_importance", 0.0), arguments.get("until")
     every = [
@@ -230,7 +231,20 @@ def _memories(call: OperationCall) -> Answered:
         if set(tags) <= set(row.tags) and row.importance >= least and (until is None or row.created < until)
     ]  # fmt: skip
     rows, left = _first(every, limit, call.caller.spelling)
-    return Answered("\n".join(map(memory_line, rows)), json.MEMORIES.data(rows), left if rows else (nothing,))
+    return Answered("\n".join(map(memory_line, rows)), json.MEMORIES.data(rows), left if rows else (_NO_MEMORY,))
+
+
+_NO_MEMORY = "nothing that is remembered here matches"
+
+
+def _matches(call: OperationCall, question: str) -> Answered:
+    unwanted = [name for name in ("provenance", "origin", "author", "superseded") if name in call.arguments]
+    if unwanted:
+        raise UsageError(f"{unwanted[0]} says nothing to a question: leave one of the two out", unwanted[0])
+    limit = call.arguments.get("limit", 10)  # default number of matches of a question
+    matches = call.engine.memories.search(question, limit=limit, **call.chosen(_OF_SEARCH))
+    lines = [memory_line(row.memory, f"{row.score:.2f}") for row in matches]
+    return Answered("\n".join(lines), json.MATCHES.data(matches), () if matches else (_NO_MEMORY,))
 
 
 def _first(rows: list[Row], limit: int, spelling: Spelling) -> tuple[list[Row], tuple[str, ...]]:
@@ -244,8 +258,7 @@ def _first(rows: list[Row], limit: int, spelling: Spelling) -> tuple[list[Row], 
 def _experience(call: OperationCall) -> Answered:
     arguments, journal = call.arguments, call.engine.experiences
     action = _check_action(arguments, EXPERIENCE_ACTIONS)
-    missing = [name for name in NEEDED.get(action, ()) if name not in arguments]
-    if missing:
+    if missing := [*filterfalse(arguments.__contains__, NEEDED.get(action, ()))]:
         raise UsageError(f"{action} needs {', '.join(missing)}")
     # The field of an experience is named `action`, which is the name of the command here.
     values = {"action" if name == "action_taken" else name: arguments[name] for name in arguments if name != "action"}
@@ -257,11 +270,11 @@ def _experience(call: OperationCall) -> Answered:
     if action == START:
         started = journal.start(**values)
         return _changed(started.experience, _orphans(started.orphans, call.caller.spelling))
-    if action == NOTE:
-        return _changed(journal.note(values.pop("note"), **values))
-    if action == CORRECT:
-        return _changed(journal.correct(values.pop("id"), **values))
-    return _changed(journal.update(**values) if action == UPDATE else journal.resolve(**values))
+    changes: Mapping[str, Callable[..., Experience]] = {
+        UPDATE: journal.update, NOTE: journal.note, CORRECT: journal.correct, RESOLVE: journal.resolve,
+    }  # fmt: skip
+    first = {NOTE: "note", CORRECT: "id"}.get(action)
+    return _changed(changes[action](*([values.pop(first)] if first else ()), **values))
 
 
 def _changed(experience: Experience, notes: tuple[str, ...] = ()) -> Answered:
@@ -307,6 +320,7 @@ _TAGS = Parameter("tags", Shape.TEXTS, "Words to find it by.", flags=("--tag",))
 _PROVENANCE = text("provenance", "Who says it (agent).", choices(Provenance))
 _ORIGIN = text("origin", "Source of the memories, to list or forget them together.")
 _MEMORY_LISTING = (
+    text("author", "list: only those that this person or agent wrote."),
     Parameter("min_importance", Shape.NUMBER, "Lowest importance.", least=0, most=1),
     Parameter("since", Shape.MOMENT, "Only newer ones; store: true from then on."),
     Parameter("until", Shape.MOMENT, "Only older ones; store: true until then."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -263,7 +264,7 @@ def _packed(
         items=tuple(items),
         usage=Usage(max_tokens, counter.count(text), counter.name, counter.exact),
         overflow=tuple(overflow),
-        sources_used={kind: sum(i.source == kind for i in items) for kind in dict.fromkeys(i.source for i in items)},
+        sources_used=dict(Counter(item.source for item in items)),
         failures=failures,
     )
 

@@ -79,6 +79,10 @@ def reference_handles(context: Context) -> list[HandleTarget]:
     ]
 
 
+def _is_stored(one: ContextItem | Omission) -> bool:
+    return one.source != Kind.CONTEXT
+
+
 def with_guide_handles(
     context: Context, paths: Mapping[str, str], root: Path, key: bytes, limit: int
 ) -> tuple[Context, list[HandleTarget]]:
@@ -103,11 +107,7 @@ def with_guide_handles(
 
     items = tuple(replace(one, handle="") if without_handle(one.source, one.id) else one for one in context.items)
     overflow = tuple(one._replace(handle="") if without_handle(one.source, one.id) else one for one in context.overflow)
-    stored = replace(
-        context,
-        items=tuple(one for one in items if one.source != Kind.CONTEXT),
-        overflow=tuple(one for one in overflow if one.source != Kind.CONTEXT),
-    )
+    stored = replace(context, items=tuple(filter(_is_stored, items)), overflow=tuple(filter(_is_stored, overflow)))
     return replace(context, items=items, overflow=overflow), [*rows, *handles_of(stored)]
 
 

@@ -146,7 +146,6 @@ def _row(key: Any, digest: Any, length: Any, lines: Any, places: Any) -> Row:
     return Row(key, digest, int(length), shown, bool(places))
 
 
-DIGEST_BYTES = 8
 FIRST_LINE_BYTES = 4
 
 
@@ -279,14 +278,7 @@ class Account:
         rows = []
         for item in items:
             if item.location is not None and item.spans:
-                # One row for each piece, so that unedited definitions of a file still count as shown after an edit. A
-                # piece outside of the spans is a remark in the place of lines.
-                shown = tuple(
-                    self._sent(piece.text, (piece.start, piece.end), stale=piece.freshness is Freshness.STALE)
-                    for piece in item.pieces
-                    if any(start <= piece.start and piece.end <= end for start, end in item.spans)
-                )
-                rows.append(Row(item.id, lines=shown, places=not self.shows_lines))
+                rows.append(Row(item.id, lines=self._sent_pieces(item), places=not self.shows_lines))
                 continue
             length = -1 if item.detail is Detail.FULL else len(item.content)
             digests = {self._digests.get(identity, "") for identity in (item.id, *item.origins)} - {""}
@@ -294,7 +286,18 @@ class Account:
             rows += self._node_row(item)
         return rows
 
-    def digest(self, text: str, *, stale: bool = False, size: int = DIGEST_BYTES) -> str:
+    def _sent_pieces(self, item: ContextItem) -> tuple[SentLines, ...]:
+        """Return a row for each piece, so that unedited definitions still count as shown after an edit.
+
+        A piece outside of the spans is a remark in the place of lines.
+        """
+        return tuple(
+            self._sent(piece.text, (piece.start, piece.end), stale=piece.freshness is Freshness.STALE)
+            for piece in item.pieces
+            if any(start <= piece.start and piece.end <= end for start, end in item.spans)
+        )
+
+    def digest(self, text: str, *, stale: bool = False, size: int = 8) -> str:
         """Return a keyed hash of a text without line ends around it; a `stale` text has another one."""
         person = b"satchel stale" if stale else b"satchel sent"
         raw = text.strip("\n").encode("utf-8", "surrogatepass")
@@ -336,7 +339,7 @@ class Account:
             if len(there) < len(sent):
                 firsts = self._firsts(lines)
                 elsewhere = [self._moved(one, firsts, lines) for one in sent if not self._reads(one, one.start, lines)]
-                there += [place for place in elsewhere if place is not None]
+                there += filter(None, elsewhere)
             history = self._histories[key] = _History(lines, joined(there), len(there) == len(sent))
         return history
 

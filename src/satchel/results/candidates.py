@@ -8,7 +8,7 @@ experience; `sha`, `author`, `message` of a commit), there or in its `metadata`,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -61,6 +61,7 @@ from satchel.types import (
     Kind,
     Location,
     Outline,
+    Part,
     Range,
     Role,
     ScoredSpan,
@@ -238,11 +239,10 @@ def _shortened_texts(body: str, language: str, most: float, request: AssembleReq
 
 
 def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, place: EntityPlace, language: str) -> Hit:
-    part = place.part
-    title = entity.qualified_name or (part.name if part is not None and part.name else entity.name)
+    part = place.part or Part(Role.TEXT, "", 0, 0)
+    title = entity.qualified_name or part.name or entity.name
     if location is not None and entity.type in WHOLE_FILES:
         title = location.path
-    role = _ROLES.get(entity.type, part.role if part is not None else Role.TEXT)
     if location is None and place.freshness is Freshness.STALE:
         title = f"{title} (as given, not as in {entity.path})"
     is_shown_anyway = location is None and not entity.content.strip()  # as the text of the record
@@ -253,16 +253,19 @@ def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, place
         "type": entity.type or kind.value,
         "language": language,
         "name": entity.name,
-        "summary": part.summary if part is not None else "",
-        **({"given_qualified_name": entity.given_name} if entity.given_name else {}),
-        **({"given_summary": summary} if summary else {}),
-        **({"freshness": place.freshness} if place.freshness is not None else {}),
-        **({"sources": list(entity.sources)} if entity.sources else {}),
-        **({"twins": list(entity.twins)} if entity.twins else {}),
+        "summary": part.summary,
     }
-    signature = part.signature if part is not None else ""
+    given = {
+        "given_qualified_name": entity.given_name,
+        "given_summary": summary,
+        "freshness": place.freshness,
+        "sources": list(entity.sources),
+        "twins": list(entity.twins),
+    }
+    fields |= {name: value for name, value in given.items() if value}
+    role = _ROLES.get(entity.type, part.role)
     origin = GIVEN_ORIGIN if location is None else ""
-    chunk = Chunk(entity.id, kind, title, "", location, role, signature, fields=fields, origin=origin)
+    chunk = Chunk(entity.id, kind, title, "", location, role, part.signature, fields=fields, origin=origin)
     span = ScoredSpan(place.start, place.end, -RANK_STEP * rank)
     return Hit(
         chunk, entity.score, span.value, (span,), (Signal("given", entity.score, 1.0), *entity.signals), 1 / (1 + rank)
@@ -345,6 +348,7 @@ def _entities(
     """Return the results of a kind as entities of that kind, best first, with its fields."""
     named = [(_identity(kind, result, number), result) for number, result in enumerate(results, 1)]
     read, notes = read_results([_renamed(kind, identity, result) for identity, result in named], allow)
+    notes += _date_notes(named) if kind in _FIELDS else ()
     defined = {identity: _defined(kind, result, allow) for identity, result in named}
     moment = now or start_of_day()
     entities = [_adjusted(kind, replace(entity, fields=defined.get(entity.id, {})), moment) for entity in read]
@@ -374,6 +378,20 @@ def seconds(moment: object) -> float:
     with suppress(UsageError):
         return parse_moment(moment)
     return 0.0
+
+
+def _moment(result: object) -> object:
+    """Return the time of a result as written, None if it has none."""
+    return next((value for name in _TIMES if (value := value_of(result, name)) is not None), None)
+
+
+def _date_notes(named: Iterable[tuple[str, object]]) -> Iterator[Failure]:
+    """Yield a note for each result whose time is not one."""
+    for identity, result in named:
+        written = _moment(result)
+        if written and not seconds(written):
+            shown = sanitize.line(repr(written), 60)
+            yield Failure("", f"{identity}: {shown} is not a date", "it is shown without a date")
 
 
 def _identity(kind: Kind, result: object, number: int) -> str:
@@ -407,10 +425,9 @@ def _defined(kind: Kind, result: object, allow: Sequence[str]) -> dict[str, Any]
     fields = {name: value for name in _FIELDS.get(kind, ()) if (value := value_of(result, name)) is not None}
     if kind is Kind.COMMIT:
         fields["files"] = list(value_of(result, "files_changed", "files") or ())
-    if kind in _FIELDS:
-        fields["timestamp"] = seconds(
-            next((one for name in _TIMES if (one := value_of(result, name)) is not None), None)
-        )
+    fields.pop("timestamp", None)
+    if moment := seconds(_moment(result)) if kind in _FIELDS else 0.0:
+        fields["timestamp"] = moment
     cleaned: dict[str, Any] = sanitize.value({name: _plain(value) for name, value in fields.items()}, allow)
     return cleaned
 

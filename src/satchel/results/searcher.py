@@ -220,8 +220,9 @@ class Searcher:
         # Results to search for each one returned, if language or type filter them.
         more = 8 if language or unit_type else 1
         results = await self._search("code", query, limit * more, search_mode)
-        chosen = [row for row in results if unit_type in (None, row.type)]
-        return [row for row in chosen if language in (None, row.metadata["language"])][:limit]
+        return [
+            row for row in results if unit_type in (None, row.type) and language in (None, row.metadata["language"])
+        ][:limit]
 
     async def search_experiences(
         self,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from satchel.text import pattern
+from satchel.text import pattern, word_lists
 
 _RANDOM_CHANGES_CAPITALS = 0.15
 """The same without any lower case: base32 has only six digits, so 0.30."""
@@ -190,9 +190,9 @@ _LOGIN = pattern(r"\blogin\s{1,9}\S{1,99}\s{1,9}\Z")
 
 def _argument(text: str, start: int, match: re.Match[str]) -> Extent | None:
     """Accept the word after `curl -u user:`, or after `login NAME password` of netrc, unless it looks like a word."""
-    value, before = _ARGUMENT.match(text, match.end()), text[max(0, start - _ARGUMENT_REACH) : start]
+    value, before = _unlike_word(text, match.end()), text[max(0, start - _ARGUMENT_REACH) : start]
     is_one = "curl" in before if match[0].startswith("-") else _LOGIN.search(before)
-    if value is None or not is_one or _PLAIN_WORD.fullmatch(value[0]) or _PLACEHOLDER.search(value[0]):
+    if value is None or not is_one:
         return None
     return value.span() if _looks_random(value[0]) or _looks_like_password(value[0], 2) else None
 
@@ -202,19 +202,24 @@ _CLIENT = pattern(r"(?:mysql|mysqldump|mysqladmin|mariadb|sshpass)\b[^\n;|]*\Z")
 
 def _client_password(text: str, start: int, match: re.Match[str]) -> Extent | None:
     """Accept the password after `mysql -p` and `sshpass -p`, unless it looks like a word."""
-    value, before = _ARGUMENT.match(text, match.end()), text[max(0, start - _ARGUMENT_REACH) : start]
-    is_password = value is not None and not _PLAIN_WORD.fullmatch(value[0]) and not _PLACEHOLDER.search(value[0])
-    client = _CLIENT.search(before) if value is not None and is_password else None
-    if value is None or client is None or (match[0] != "-p" and not client[0].startswith("sshpass")):
-        return None  # of mysql a word after a blank is the name of the database
-    return value.span() if _looks_random(value[0]) or _looks_like_password(value[0], 2) else None
+    client = _CLIENT.search(text, max(0, start - _ARGUMENT_REACH), start)
+    # Of mysql a word after a blank is the name of the database.
+    is_password = client is not None and (match[0] == "-p" or client[0].startswith("sshpass"))
+    value = _unlike_word(text, match.end()) if is_password else None
+    is_chosen = value is not None and (_looks_random(value[0]) or _looks_like_password(value[0], 2))
+    return value.span() if value is not None and is_chosen else None
 
 
 def _last_field(text: str, _start: int, match: re.Match[str]) -> Extent | None:
     """Accept the password of a line of pgpass: host, port, database, user, password."""
-    value = _ARGUMENT.match(text, match.end())
+    value = _unlike_word(text, match.end())
+    return value and value.span()
+
+
+def _unlike_word(text: str, start: int) -> re.Match[str] | None:
+    value = _ARGUMENT.match(text, start)
     is_word = value is None or _PLAIN_WORD.fullmatch(value[0]) or _PLACEHOLDER.search(value[0])
-    return None if value is None or is_word else value.span()
+    return None if is_word else value
 
 
 _ASANA = pattern(r"\b[012]/(?:[0-9]{13,19}/)?[0-9]{13,19}\Z")
@@ -280,96 +285,9 @@ _ALNUM = "[A-Za-z0-9]"
 _WORD = r"[\w-]"
 _END = r"(?![A-Za-z0-9])"
 
-_TOKENS: Sequence[tuple[str, str, str, str]] = (
-    ("1password-token", "ops", "_", r"eyJ[A-Za-z0-9+/=_-]{100,}"),
-    ("adafruit-key", "aio", "_", rf"{_ALNUM}{{28}}{_END}"),
-    ("age-key", "AGE-SECRET-KEY", "-", r"1[A-Z0-9]{58}"),
-    ("airtable-token", rf"pat{_ALNUM}{{14}}", ".", rf"{_HEX}{{64}}{_END}"),
-    ("alibaba-key", "LT", "A", rf"I{_ALNUM}{{20}}{_END}"),
-    ("anthropic-key", "sk", "-", rf"ant-{_WORD}{{20,}}"),
-    ("artifactory-token", "", "A", rf"KC{_ALNUM}{{60,75}}{_END}"),
-    ("atlassian-token", "AT", "A", r"TT3[\w=-]{100,}"),
-    ("aws-access-key", "A[KSB]I", "A", rf"[A-Z0-9]{{16}}{_END}"),
-    ("aws-access-key", "ACC", "A", rf"[A-Z0-9]{{16}}{_END}"),
-    ("aws-bedrock-key", "ABS", "K", r"[A-Za-z0-9+/]{109,269}={0,2}"),
-    ("aws-mws-key", r"amzn\.mws", ".", rf"{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}{_END}"),
-    ("azure-client-secret", r"[\w~.]{3}[0-9]Q", "~", r"[\w~.-]{31,34}"),
-    ("azure-devops-token", rf"{_ALNUM}{{75}}", "A", rf"ZDO{_ALNUM}{{4}}{_END}"),
-    ("brevo-key", "xkeysib", "-", rf"{_HEX}{{64}}-{_ALNUM}{{16}}"),
-    ("buildkite-token", "bkua", "_", rf"{_HEX}{{40}}{_END}"),
-    ("circleci-token", "CCI(?:PAT|PRJ)", "_", rf"{_ALNUM}{{22}}_{_HEX}{{40}}{_END}"),
-    ("clojars-token", "CLOJARS", "_", rf"{_HEX}{{60}}{_END}"),
-    ("contentful-token", "CFPAT", "-", rf"{_WORD}{{43}}"),
-    ("databricks-token", "", "dapi", rf"{_HEX}{{32}}{_END}"),
-    ("digitalocean-token", "do[opr]_v1", "_", rf"{_HEX}{{64}}{_END}"),
-    ("discord-token", r"[MNO][\w-]{23}\.[\w-]{6}", ".", r"[\w-]{27,45}"),
-    ("discord-token", r"[MNO][\w-]{25}\.[\w-]{6}", ".", r"[\w-]{27,45}"),
-    ("docker-token", "dckr_[po]at", "_", r"[\w-]{27,}"),
-    ("doppler-token", r"dp\.[a-z]{2}", ".", rf"{_ALNUM}{{40,}}"),
-    ("dropbox-token", "sl", ".", r"[\w-]{130,}"),
-    ("duffel-token", "duffel_(?:live|test)", "_", rf"{_WORD}{{43}}"),
-    ("dynatrace-token", "dt0[a-z]0[0-9]", ".", r"[A-Z0-9]{24}\.[A-Z0-9]{64}"),
-    ("easypost-key", "EZ[AT]", "K", rf"{_ALNUM}{{54}}{_END}"),
-    ("facebook-token", "EA", "A", rf"{_ALNUM}{{100,}}{_END}"),
-    ("figma-token", "fig[dor]", "_", r"[\w-]{40,}"),
-    ("fly-token", "fo1", "_", r"[\w-]{43}"),
-    ("fly-token", "fm[12]", "_", r"[A-Za-z0-9+/]{100,}={0,3}"),
-    ("fly-token", "fm[12][ar]", "_", r"[A-Za-z0-9+/]{100,}={0,3}"),
-    ("github-token", "gh[pousr]", "_", rf"{_ALNUM}{{36,}}"),
-    ("github-token", "github_pat", "_", rf"{_ALNUM}{{22}}_{_ALNUM}{{59}}"),
-    ("gitlab-token", "gl[dfr]t", "-", r"[\w.-]{20,}"),
-    ("gitlab-token", "gl(?:pat|ptt|cbt|imt|oas)", "-", r"[\w.-]{20,}"),
-    ("gitlab-token", "gl(?:soat|ffct)", "-", r"[\w.-]{20,}"),
-    ("gitlab-token", "glagent", "-", r"[\w.-]{20,}"),
-    ("google-api-key", "", "A", rf"Iza{_WORD}{{35}}(?!{_WORD})"),
-    ("google-oauth-secret", "GOCSPX", "-", rf"{_WORD}{{28}}"),
-    ("google-oauth-token", "ya29", ".", rf"{_WORD}{{30,}}"),
-    ("grafana-token", "glsa", "_", rf"{_ALNUM}{{32}}_[0-9A-Fa-f]{{8}}"),
-    ("grafana-token", "glc", "_", r"[A-Za-z0-9+/]{32,400}={0,2}"),
-    ("groq-key", "gsk", "_", rf"{_ALNUM}{{52}}{_END}"),
-    ("heroku-key", "HRKU", "-", rf"{_WORD}{{36,}}"),
-    ("huggingface-token", "hf", "_", rf"[A-Za-z]{{34}}{_END}"),
-    ("huggingface-token", "api_org", "_", rf"[A-Za-z]{{34}}{_END}"),
-    ("langsmith-key", "lsv2_(?:pt|sk)", "_", rf"{_HEX}{{32}}_{_HEX}{{10}}{_END}"),
-    ("linear-key", "lin_api", "_", rf"{_ALNUM}{{40}}"),
-    ("mailgun-key", "key", "-", rf"{_HEX}{{32}}{_END}"),
-    ("mapbox-token", "sk", ".", rf"eyJ{_WORD}{{50,}}\.{_WORD}{{20,}}"),
-    ("netlify-token", "nf[a-z]", "_", rf"{_ALNUM}{{36}}{_END}"),
-    ("newrelic-key", "NRAK", "-", rf"[A-Z0-9]{{27}}{_END}"),
-    ("notion-token", "secret", "_", rf"{_ALNUM}{{43}}{_END}"),
-    ("notion-token", "ntn", "_", rf"{_ALNUM}{{46}}{_END}"),
-    ("npm-token", "npm", "_", rf"{_ALNUM}{{36}}{_END}"),
-    ("nuget-key", "", "oy2", rf"[a-z0-9]{{43}}{_END}"),
-    ("openai-key", "sk", "-", rf"(?:proj|svcacct|admin|None)-{_WORD}{{20,}}|{_ALNUM}{{32,64}}(?!{_WORD})"),
-    ("openrouter-key", "sk", "-", rf"or-v1-{_HEX}{{64}}"),
-    ("perplexity-key", "pplx", "-", rf"{_ALNUM}{{48}}"),
-    ("planetscale-token", "pscale_pw", "_", r"[\w.-]{32,}"),
-    ("planetscale-token", "pscale_tkn", "_", r"[\w.-]{32,}"),
-    ("planetscale-token", "pscale_oauth", "_", r"[\w.-]{32,}"),
-    ("postman-key", "PMAK", "-", rf"{_HEX}{{24}}-{_HEX}{{34}}"),
-    ("prefect-key", "pn[ub]", "_", rf"{_ALNUM}{{36}}{_END}"),
-    ("pulumi-token", "pul", "-", rf"{_HEX}{{40}}{_END}"),
-    ("pypi-token", "pypi", "-", rf"AgE[A-Za-z0-9]{_WORD}{{50,}}"),
-    ("readme-key", "rdme", "_", rf"[a-z0-9]{{70}}{_END}"),
-    ("replicate-token", "r8", "_", rf"{_ALNUM}{{37}}{_END}"),
-    ("rubygems-key", "rubygems", "_", rf"{_HEX}{{48}}{_END}"),
-    ("sendgrid-key", "SG", ".", rf"{_WORD}{{22}}\.{_WORD}{{43}}"),
-    ("sentry-token", "sntry[su]", "_", r"[A-Za-z0-9+/]{20}[\w+/=-]{20,}"),
-    ("shippo-token", "shippo_(?:live|test)", "_", rf"{_HEX}{{40}}{_END}"),
-    ("shopify-token", "shp[a-z]{2}", "_", rf"[0-9A-Fa-f]{{32}}{_END}"),
-    ("slack-token", "xox[abeoprs]", "-", r"[0-9][0-9A-Za-z-]{14,}"),
-    ("slack-token", "xapp", "-", rf"[0-9]-{_ALNUM}{{8,}}-[0-9]{{8,}}-{_ALNUM}{{32,}}"),
-    ("square-token", "sq0[a-z]{3}", "-", rf"{_WORD}{{22,}}"),
-    ("stripe-key", "[sr]k_(?:live|test|prod)", "_", rf"{_ALNUM}{{16,}}"),
-    ("stripe-webhook-secret", "whsec", "_", r"[A-Za-z0-9+/]{32,}={0,2}"),
-    ("supabase-token", "sbp", "_", rf"{_HEX}{{40}}{_END}"),
-    ("tailscale-key", "tskey", "-", rf"[a-z]{{2,12}}-{_ALNUM}{{8,32}}-{_ALNUM}{{16,}}"),
-    ("terraform-token", rf"{_ALNUM}{{14}}\.atlasv1", ".", rf"{_WORD}{{60,}}"),
-    ("twilio-key", "S", "K", rf"{_HEX}{{32}}{_END}"),
-    ("typeform-token", "tfp", "_", rf"{_WORD}{{40,}}"),
-    ("vault-token", "hv[sbr]", ".", rf"{_WORD}{{24,}}"),
-    ("xai-key", "xai", "-", rf"{_ALNUM}{{80}}"),
-)
+_KINDS = {"<hex>": _HEX, "<alnum>": _ALNUM, "<word>": _WORD, "<end>": _END, "''": ""}
+_CELLS = [re.sub(r"<\w+>|''", lambda kind: _KINDS[kind[0]], cell) for cell in word_lists("secret_tokens.txt")["tokens"]]
+_TOKENS = [tuple(_CELLS[at : at + 4]) for at in range(0, len(_CELLS), 4)]
 """Type, head, anchor and body of the tokens of providers."""
 
 _SUFFIX = "(?i:[_-]?(?:key|value|base64|b64|hex|dev|prod|production|staging|local|default|old|new|[0-9]{1,2}))?"

@@ -135,30 +135,8 @@ _INLINE_CODE = re.compile(r"`([^`\n]{1,200})`")
 COMMON_WORDS = frozenset(Path(__file__).with_name("common_words.txt").read_text(encoding="utf-8").split())
 """Words that say little about the subject of a question in any project; the last ones are those of other languages."""
 
-_ENDINGS = (
-    "", "e", "s", "es", "ed", "er", "or", "ers", "ors", "ing", "ings", "y", "ies", "ion", "ions", "ation", "ations",
-    "able", "ible", "ment", "ments", "ly", "al", "ity", "ive", "ize", "ise", "izer", "izers", "iser", "isers",
-    "ized", "ised", "izing", "ising", "ization", "isation", "ance", "ence", "ant", "ent", "ic", "ical", "ness",
-    "less", "ful", "ist", "ism",
-)  # fmt: skip
-"""Endings of forms of the same word."""
-
-_SHORT_FORMS = {
-    "address": "addr", "administrator": "admin", "application": "app", "argument": "arg", "asynchronous": "async",
-    "attribute": "attr", "authentication": "auth", "authorization": "auth", "authorisation": "auth", "buffer": "buf",
-    "certificate": "cert", "command": "cmd", "configuration": "config", "configure": "conf", "connection": "conn",
-    "context": "ctx", "database": "db", "definition": "def", "dependency": "dep", "destination": "dest",
-    "development": "dev", "dictionary": "dict", "directory": "dir", "document": "doc", "documentation": "docs",
-    "environment": "env", "exception": "exc", "expression": "expr", "extension": "ext", "identifier": "id",
-    "implementation": "impl", "information": "info", "initialize": "init", "initialise": "init", "integer": "int",
-    "javascript": "js", "maximum": "max", "memory": "mem", "message": "msg", "middleware": "mw", "minimum": "min",
-    "operation": "op", "package": "pkg", "parameter": "param", "password": "passwd", "pointer": "ptr", "postgres":
-    "postgresql", "previous": "prev", "process": "proc", "production": "prod", "property": "prop", "python": "py",
-    "reference": "ref", "regular": "regex", "repository": "repo", "request": "req", "response": "resp",
-    "sequence": "seq", "source": "src", "specification": "spec", "synchronize": "sync", "synchronization": "sync",
-    "temporary": "tmp", "typescript": "ts", "utility": "util", "variable": "var", "yaml": "yml", "kubernetes": "k8s",
-}  # fmt: skip
-"""Words that code abbreviates."""
+_ENDINGS = ("", *words.ENGLISH["endings"])
+_SHORT_FORMS = dict(pair.split("=") for pair in words.ENGLISH["short forms"])
 
 Has = Callable[[Iterable[str]], bool]
 

@@ -89,10 +89,7 @@ def read_commits(
 
 
 def first_commit(repository: Repository | None, should_stop: Callable[[], bool] | None = None) -> str:
-    """Return the id of the oldest commit on the first parents of HEAD, which a clone or a move keeps.
-
-    Empty without one, after a stop, and where the history is cut short or cannot be read.
-    """
+    """Return the oldest commit on the first parents of HEAD, empty if there is none, it is cut off, or after a stop."""
     try:
         if repository is None or repository.shallow or head(repository) is None:
             return ""
@@ -106,10 +103,7 @@ def first_commit(repository: Repository | None, should_stop: Callable[[], bool] 
 def visible_commits(
     repository: Repository, limit: int | None = None, should_stop: Callable[[], bool] | None = None
 ) -> list[str]:
-    """Return the ids of the newest ancestors of HEAD (HEAD included, merges not), newest first.
-
-    After a stop the list is incomplete. Raises GitError.
-    """
+    """Return the newest ancestors of HEAD, itself too, without merges, newest first, until a stop. Raises GitError."""
     if head(repository) is None:
         return []
     newest = [] if limit is None else [f"-n{limit}"]
@@ -178,10 +172,7 @@ def _stream_commits(
 
 
 def _tokens(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Split a stream at NUL; a token is cut to `MESSAGE_LIMIT` bytes before it can fill the memory.
-
-    The text after the last NUL is incomplete and dropped.
-    """
+    """Split a stream at NUL, each token cut to `MESSAGE_LIMIT` bytes; what is incomplete at the end is dropped."""
     rest = b""
     for chunk in chunks:
         tokens = (rest + chunk).split(b"\0")

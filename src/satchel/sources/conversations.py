@@ -128,7 +128,6 @@ def searched_terms(time: float, branch: str, *, asks: bool) -> dict[str, int]:
     return terms | {ASKS: 1} if asks else terms
 
 
-ARGUMENT_CHARACTERS = 200
 RESULT_CHARACTERS = 300
 FAILURE_CHARACTERS = 1_000
 """Maximum characters of the argument and result of a tool call; a failure is longer, as it is searched for later."""
@@ -146,7 +145,6 @@ _TELLING_ARGUMENTS = ("command", "file_path", "path", "pattern", "query", "url",
 """The most informative arguments of a tool, in this order."""
 
 _SAFE_SESSION = re.compile(r"[^\w.-]+", re.ASCII)
-_SESSION_CHARACTERS = 64
 _NO_TIME = 0.0
 Line = Mapping[str, Any]
 
@@ -295,7 +293,7 @@ class _Reading:
                 running.replies.append(self._clean(_text(block.get("text"))))
             elif block.get("type") == "tool_use":
                 running.places[_text(block.get("id"))] = len(running.actions)
-                argument = shortened(self._clean(_argument(block.get("input"))), ARGUMENT_CHARACTERS)
+                argument = shortened(self._clean(_argument(block.get("input"))), 200)
                 running.actions.append(Action(_text(block.get("name")) or "tool", argument))
 
     def _result(self, session: str, block: Line) -> None:
@@ -365,7 +363,7 @@ def _text(value: object) -> str:
 
 def _safe(name: str) -> str:
     """Return a name that can be part of a key."""
-    return _SAFE_SESSION.sub("_", name)[:_SESSION_CHARACTERS] or "_"
+    return _SAFE_SESSION.sub("_", name)[:64] or "_"
 
 
 def _blocks(content: object) -> list[Line]:

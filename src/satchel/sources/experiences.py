@@ -34,10 +34,7 @@ def shown_text(fields: Fields) -> str:
 
 
 def side_text(axis: Axis, fields: Fields) -> str:
-    """Return the list entries of one side of an experience; the root cause and the takeaway are on every side.
-
-    The other sides stay out, because a premortem shows many experiences in little space.
-    """
+    """Return the list entries of one side of an experience alone, always with its root cause and takeaway."""
     return _lines(fields, [(f"- **{_LABELS[name]}**: ", name) for name in _SIDES[axis].split()])
 
 

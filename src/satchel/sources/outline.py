@@ -48,8 +48,6 @@ def is_generated(head: str) -> bool:
     return made and hands_off
 
 
-_MINIFIED_SIZE = 2_000  # characters; what is smaller is cheap to keep
-_MINIFIED_MEAN_LINE = 300  # characters; written code has 30 to 40, prose with one paragraph a line up to 250
 _MINIFIED_LINE = 20_000  # characters; nobody writes such a line
 
 
@@ -59,7 +57,7 @@ def is_minified(text: str) -> bool:
     True if lines of over 20,000 characters are more than half of it, or if lines have over 300 characters on
     average and hardly any blanks. One long line in a file that is otherwise written by hand does not count.
     """
-    if len(text) < _MINIFIED_SIZE:
+    if len(text) < 2_000:  # characters; what is smaller is cheap to keep
         return False
     half = _MINIFIED_LINE // 2
     # A line that long covers one whole stretch of half its length, so most texts need no look at each line.
@@ -68,14 +66,12 @@ def is_minified(text: str) -> bool:
         if long_lines > len(text) / 2:
             return True
     # Prose spaces.
-    return len(text) / (text.count("\n") + 1) > _MINIFIED_MEAN_LINE and text.count(" ") < len(text) * (1 / 9)
+    # characters; written code has 30 to 40, prose with one paragraph a line up to 250
+    return len(text) / (text.count("\n") + 1) > 300 and text.count(" ") < len(text) * (1 / 9)
 
 
 def is_saved_answer(text: str) -> bool:
-    """Return whether a text is a saved answer of satchel, which would answer the same question for ever.
-
-    It begins like our formats, with a title line or an opening bracket, and then the notice.
-    """
+    """Return whether a text begins like a saved answer, which would answer the same question for ever."""
     start = text[:5_000]  # notice columns
     if start.startswith("{"):
         return DATA_NOTICE in start

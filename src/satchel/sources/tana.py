@@ -145,10 +145,7 @@ class _Export(msgspec.Struct):
 
 
 def items_of(raw: bytes) -> Iterator[Any]:
-    """Yield the items of the list `docs`, decoded one at a time: an export of 300,000 nodes is 150 MB of text.
-
-    Raises UsageError if the bytes are not JSON or contain no such list.
-    """
+    """Yield the items of the list `docs`, decoded one at a time for large exports. Raises UsageError without one."""
     raw = raw.removeprefix(b"\xef\xbb\xbf")
     try:
         export = msgspec.json.decode(raw, type=_Export)
@@ -179,10 +176,7 @@ def _list(value: Any, name: str) -> list[Any] | None:
 
 
 def read_nodes(raw: bytes) -> dict[str, Node]:
-    """Return the nodes of an export by id, in its order. Raises UsageError for what is not an export.
-
-    What is damaged in a single node is left out: a node needs nothing but an id.
-    """
+    """Return the nodes of an export by id, in order, without damaged parts. Raises UsageError for another file."""
     ids: dict[str, str] = {}
     nodes: dict[str, Node] = {}
     for data in items_of(raw):

@@ -22,6 +22,7 @@ import struct
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
 
@@ -139,12 +140,8 @@ def build_segment(documents: Sequence[SegmentDocument]) -> tuple[Columns, Iterat
     numbering = _Numbering(np.array(numbers, dtype=np.int64), np.array(number_base, dtype=np.int64))
     span_counts = _integers(extraction.span_count for extraction in extractions)
     part_counts = _integers(len(extraction.parts) for extraction in extractions)
-    posted = [
-        numbering.joined([extraction.body for extraction in extractions], _before(span_counts)),
-        numbering.joined([extraction.names for extraction in extractions], _before(part_counts)),
-        numbering.joined([extraction.signatures for extraction in extractions], _before(part_counts)),
-        paths,
-    ]
+    counted = (("body", span_counts), ("names", part_counts), ("signatures", part_counts))
+    posted = [numbering.joined([*map(attrgetter(name), extractions)], _before(counts)) for name, counts in counted]
     table = _span_table(extractions)
     table[0] += np.repeat(_before(part_counts), span_counts)
     first_chunks = _integers(entry.first_chunk for entry in documents)
@@ -152,10 +149,10 @@ def build_segment(documents: Sequence[SegmentDocument]) -> tuple[Columns, Iterat
         *table,
         np.arange(part_counts.sum()) + np.repeat(first_chunks - _before(part_counts), part_counts),
         np.repeat(np.arange(len(documents)), part_counts),
-        _integers(entry.document_id for entry in documents),
+        _integers(map(attrgetter("document_id"), documents)),
         _integers(entry.document.secondary for entry in documents),
     ]
-    return Columns(*arrays), encode_postings(list(vocabulary), posted)
+    return Columns(*arrays), encode_postings(list(vocabulary), [*posted, paths])
 
 
 class _Numbering(NamedTuple):

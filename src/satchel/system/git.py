@@ -45,16 +45,10 @@ MEMORY_LIMIT = 2 << 30
 parts, so that large ones need no more."""
 
 _LOOK_SECONDS = 0.1  # between two checks of `should_stop`
-_CHUNK = 1 << 16  # bytes; the size of a pipe, so one read empties it
-_SMALL = 1 << 20  # bytes; HEAD, gitdir and commondir hold one path or id, and 1 MB of config is 20,000 lines
-_PACKED_REFS_LIMIT = 1 << 28  # bytes; 250 MB are over three million refs
-_SHALLOW_LIMIT = 1 << 26  # bytes; 41 for each cut-off commit
-_SYMBOLIC_DEPTH = 5  # the limit of git itself for refs that point to refs
-_STDERR_LIMIT = 2_000  # bytes of the standard error of git that are read for a message
 _MOST_EXAMINED = 200_000  # entries of `.git` looked at before git runs, in 0.2 s; a fresh clone has about a hundred
 _NOT_OPENED = frozenset({"hooks", "logs", "modules", "worktrees", "lfs", "annex"})  # folders that no command here reads
 _CONFIGS = ("config", "config.worktree")
-_silent_places: set[Path] = set()
+_patience: dict[Path, float] = {}  # of repositories whose git was silent
 _OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 # The only commands that satchel runs, each with arguments that override the configuration:
@@ -201,7 +195,8 @@ def _unfit_entry(entry: os.DirEntry[str], own: Sequence[Path]) -> str:
     target = Path(entry.path).resolve()
     if entry.is_symlink() and target.exists() and not any(map(target.is_relative_to, own)):
         return f"{entry.name} in .git is a link to another place"
-    return f"{entry.name} in .git is a pipe or a device" if _blocks(target) else ""
+    is_blocking = target.is_fifo() or target.is_char_device() or target.is_block_device()
+    return f"{entry.name} in .git is a pipe or a device" if is_blocking else ""
 
 
 def _unfit_config(folder: Path, name: str) -> str:
@@ -209,15 +204,7 @@ def _unfit_config(folder: Path, name: str) -> str:
     if text is None:
         return f"{name} in .git cannot be examined" if _mode(folder / name) else ""
     # What is included may be anything, a pipe as well, and git has more spellings of it than a check.
-    is_closed = _INCLUDE.search(text) is None
-    return "" if is_closed else f"{name} in .git includes other files, which are not read: write their settings into it"
-
-
-def _blocks(path: Path) -> bool:
-    with suppress(OSError):
-        mode = path.stat().st_mode
-        return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
-    return False
+    return f"{name} in .git includes other files, which are not read" if _INCLUDE.search(text) else ""
 
 
 def other_work_trees(repository: Repository) -> list[Path]:
@@ -234,7 +221,7 @@ def other_work_trees(repository: Repository) -> list[Path]:
 def shallow_boundary(repository: Repository) -> frozenset[str]:
     """Return the commits at which a shallow history was cut: without parents, their changes are unknown."""
     try:
-        file = read_bytes(repository.common_dir, "shallow", limit=_SHALLOW_LIMIT)
+        file = read_bytes(repository.common_dir, "shallow", limit=1 << 26)  # bytes; 41 for each cut-off commit
     except Skipped:
         return frozenset()
     return frozenset(file.raw.decode("ascii", "replace").split())
@@ -249,7 +236,7 @@ def head(repository: Repository) -> str | None:
     if repository.refusal:
         raise GitError(repository.refusal)
     name = "HEAD"
-    for _ in range(_SYMBOLIC_DEPTH):
+    for _ in range(5):  # the limit of git itself for refs that point to refs
         text = _loose_ref(repository, name)
         if text is None:
             packed = _packed_ref(repository, name)
@@ -287,6 +274,31 @@ def run(
     return b"".join(parts)
 
 
+def _started(
+    repository: Repository, arguments: tuple[str, ...], source: IO[bytes], complaints: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    """Start git. Raises GitError."""
+    import subprocess
+
+    try:
+        process = subprocess.Popen(
+            _command(repository, arguments),
+            stdin=source,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            # Not a folder of the repository: a PATH with an empty step would find its programs there.
+            cwd=repository.git_dir.anchor,
+            env=_environment(),
+            # Its own process group, so that children of git die with it.
+            process_group=0 if os.name == "posix" else None,
+            bufsize=0,
+        )
+    except OSError as error:
+        raise GitError(f"git cannot be started ({error.strerror}); is it installed and on PATH?") from error
+    _limit_memory(process.pid)
+    return process
+
+
 @contextmanager
 def stream(
     repository: Repository,
@@ -307,39 +319,19 @@ def stream(
     import subprocess
     from tempfile import TemporaryFile
 
-    command = _command(repository, arguments)
-    if repository.git_dir in _silent_places:
-        timeout = min(timeout, SECOND_SILENCE_LIMIT)
+    timeout = min(timeout, _patience.get(repository.git_dir, timeout))
     with TemporaryFile() as complaints, TemporaryFile() as standard_input:
         standard_input.write(feed)
         standard_input.seek(0)
-        try:
-            process = subprocess.Popen(
-                command,
-                stdin=standard_input if feed else subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=complaints,
-                # Not a folder of the repository: a PATH with an empty step would find its programs there.
-                cwd=repository.git_dir.anchor,
-                env=_environment(),
-                # Its own process group, so that children of git die with it.
-                process_group=0 if os.name == "posix" else None,
-                bufsize=0,
-            )
-        except OSError as error:
-            raise GitError(f"git cannot be started ({error.strerror}); is it installed and on PATH?") from error
-        _limit_memory(process.pid)
+        process = _started(repository, arguments, standard_input, complaints)
         assert process.stdout is not None
         at_end = False
 
         def chunks(output: IO[bytes]) -> Iterator[bytes]:
             nonlocal at_end
-            try:
+            with _noted_silence(repository):
                 while chunk := _read(output, timeout, arguments[0], should_stop):
                     yield chunk
-            except GitError:
-                _silent_places.add(repository.git_dir)
-                raise
             at_end = chunk is not None
 
         try:
@@ -353,6 +345,15 @@ def stream(
             _end(process)
         if at_end and process.returncode != 0:
             raise GitError(_complaint(arguments[0], process.returncode, complaints))
+
+
+@contextmanager
+def _noted_silence(repository: Repository) -> Iterator[None]:
+    try:
+        yield
+    except GitError:
+        _patience[repository.git_dir] = SECOND_SILENCE_LIMIT
+        raise
 
 
 def _watched(chunks: Iterator[bytes], name: str, should_stop: Callable[[], bool] | None) -> Iterator[bytes]:
@@ -408,7 +409,7 @@ def _read(output: IO[bytes], timeout: float, name: str, should_stop: Callable[[]
                 return None
             if monotonic() >= deadline:
                 raise _silent(name, timeout)
-    return os.read(output.fileno(), _CHUNK)
+    return os.read(output.fileno(), 1 << 16)  # bytes; the size of a pipe, so one read empties it
 
 
 def _limit_memory(process: int) -> None:
@@ -439,7 +440,8 @@ def _silent(name: str, timeout: float) -> GitError:
 
 def _complaint(name: str, code: int, complaints: IO[bytes]) -> str:
     complaints.seek(0)
-    lines = complaints.read(_STDERR_LIMIT).decode("utf-8", "replace").strip().splitlines()
+    # bytes of the standard error of git that are read for a message
+    lines = complaints.read(2_000).decode("utf-8", "replace").strip().splitlines()
     fatal = [line for line in lines if line.startswith(("fatal: ", "error: "))]
     message = escape_name((fatal or lines or ["no message"])[0].strip())
     return f"git {name} ended with exit code {code}: {message}"
@@ -483,7 +485,8 @@ def _is_partial(common_dir: Path) -> bool:
 def _small_text(folder: Path, name: str) -> str | None:
     """Return a file of the repository as text, or None. Pipes, links and huge files are not read."""
     try:
-        return os.fsdecode(read_bytes(folder, name, limit=_SMALL).raw)
+        # bytes; HEAD, gitdir and commondir hold one path or id, and 1 MB of config is 20,000 lines
+        return os.fsdecode(read_bytes(folder, name, limit=1 << 20).raw)
     except Skipped:
         return None
 
@@ -499,7 +502,8 @@ def _loose_ref(repository: Repository, name: str) -> str | None:
 
 def _packed_ref(repository: Repository, name: str) -> str | None:
     try:
-        file = read_bytes(repository.common_dir, "packed-refs", limit=_PACKED_REFS_LIMIT)
+        # bytes; 250 MB are over three million refs
+        file = read_bytes(repository.common_dir, "packed-refs", limit=1 << 28)
     except Skipped:
         return None
     line = re.search(rb"^([0-9a-f]{40}(?:[0-9a-f]{24})?) " + re.escape(os.fsencode(name)) + rb"$", file.raw, re.M)

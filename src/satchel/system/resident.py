@@ -40,7 +40,6 @@ _MATTERING = frozenset({
 })  # fmt: skip
 """Variables, beside `SATCHEL_*`, that decide about an answer: both processes must have the same values."""
 
-_CHUNK = 65_536
 _LONGEST_ANSWER = 64 << 20  # bytes of an answer; the largest context has a tenth
 
 
@@ -135,7 +134,7 @@ def ask(place: str, kind: bytes, words: Sequence[str], event: bytes, deadline: f
             return []
         while chunk and len(received) < _LONGEST_ANSWER and (rest := deadline - time.monotonic()) > 0:
             peer.settimeout(rest)
-            chunk = peer.recv(_CHUNK)
+            chunk = peer.recv(65_536)
             received += chunk
         return parts_of(received)
     except (OSError, ValueError):

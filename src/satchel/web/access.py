@@ -44,8 +44,6 @@ SECRET_BYTES = 32
 BEARER = "bearer "
 
 USERS_NAME = "users.json"
-USERS_BYTES = 4_000_000
-"""Size limit of the file of hashed tokens: some ten thousand users."""
 
 _USER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
@@ -102,7 +100,8 @@ class UserTokens:
     def _rows(self) -> Mapping[str, tuple[str, Rights]]:
         stamp = files.stamp(self._folder, USERS_NAME)
         if stamp != self._read[0]:
-            raw = files.read_bytes(self._folder, USERS_NAME, limit=USERS_BYTES).raw if stamp is not None else b"{}"
+            # Size limit of the file of hashed tokens: some ten thousand users
+            raw = files.read_bytes(self._folder, USERS_NAME, limit=4_000_000).raw if stamp is not None else b"{}"
             try:
                 rows = {digest: (name, Rights(rights)) for digest, (name, rights) in json.loads(raw).items()}
             except (ValueError, TypeError, AttributeError) as error:

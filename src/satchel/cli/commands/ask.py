@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     from satchel.guidance.instructions import Applied
     from satchel.safety.trust import TrustMark
 
-MOST_BYTES = 200_000_000
-"""Bytes read of a saved answer: the largest budget gives less."""
-
 
 @operation_command(
     CONTEXT_QUERY,
@@ -181,7 +178,7 @@ def read_saved(file: Path) -> tuple[dict[str, Any], int | None]:
     """Return the object in a file and its indentation. Raises UsageError if there is none."""
     try:
         with click.open_file(str(file), "rb") as stream:
-            raw = stream.read(MOST_BYTES)
+            raw = stream.read(200_000_000)  # bytes read of a saved answer: the largest budget gives less
         saved = json.loads(raw)
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror or error}") from None
@@ -276,7 +273,9 @@ def why_lines(context: Context) -> list[str]:
 def rules_command() -> None:
     """Say which instruction files there are.
 
-    Known are AGENTS.md, CLAUDE.md, CLAUDE.local.md, .claude/rules/*.md, .cursor/rules/*.mdc and context.yaml.
+    Known are context.yaml, AGENTS.md, and the files of Claude Code (CLAUDE.md, CLAUDE.local.md, .claude/rules,
+    .claude/skills), Copilot (.github/copilot-instructions.md, .github/instructions), Cursor (.cursorrules,
+    .cursor/rules), Windsurf (.windsurfrules) and Gemini (GEMINI.md).
     """
 
 
@@ -334,22 +333,22 @@ def trust_command(invocation: Invocation, *, path: Path | None, listed: bool, re
     from satchel import config
     from satchel.safety import trust
 
-    if listed and (remove or path is not None):
-        raise UsageError("--list shows all folders: give it neither PATH nor --remove")
     state = config.Folders.from_environment(os.environ).state
     if listed:
+        if remove or path is not None:
+            raise UsageError("--list shows all folders: give it neither PATH nor --remove")
         marks = trust.trusted_roots(state)
         lines = [f"{escape_name(mark.root)}  since {day(mark.since)}" for mark in marks]
-        message = "" if marks else "no folder is trusted: `satchel trust PATH` trusts one"
-        report(invocation, {"trusted": [mark_data(mark) for mark in marks]}, lines, message=message)
+        nothing = "no folder is trusted: `satchel trust PATH` trusts one"
+        report(invocation, {"trusted": list(map(mark_data, marks))}, lines, message="" if marks else nothing)
         return
     root = _root(path, invocation.root, must_exist=not remove)
     if remove:
         gone = trust.distrust(root, state)
         name = escape_name(gone[0].root if gone else str(root.resolve()))
-        lines = [f"{name}: trusted no more"] if gone else []
-        message = "" if gone else f"{name} was not trusted; `satchel trust --list` shows what is"
-        report(invocation, {"removed": [mark_data(mark) for mark in gone]}, lines, message=message)
+        lines = [f"{escape_name(mark.root)}: trusted no more" for mark in gone[:1]]
+        nothing = f"{name} was not trusted; `satchel trust --list` shows what is"
+        report(invocation, {"removed": list(map(mark_data, gone))}, lines, message="" if gone else nothing)
         return
     is_new = not trust.is_trusted(root, state)
     if is_new:

@@ -167,14 +167,14 @@ def log(invocation: Invocation, *, most: int, everything: bool) -> int:
     if invocation.as_json:
         streams.write_json({"entries": entries[-most:], "file": str(hook_log.log_file(state))})
         return 0
-    shown = [entry for entry in entries if everything or entry.get("outcome") != hook_log.NOTHING][-most:]
-    if shown:
-        streams.write_line("\n".join(line for entry in shown for line in lines_of(entry)))
-    silent = len(entries) - sum(entry.get("outcome") != hook_log.NOTHING for entry in entries)
+    telling = entries if everything else [entry for entry in entries if entry.get("outcome") != hook_log.NOTHING]
+    if telling:
+        streams.write_line("\n".join(line for entry in telling[-most:] for line in lines_of(entry)))
+    silent = len(entries) - len(telling)
     if not entries:
         streams.note("no event was answered yet: `satchel setup CLIENT --with-hooks` has a host tell them",
                      color=invocation.color)  # fmt: skip
-    elif silent and not everything:
+    elif silent:
         streams.say(
             f"{silent} more came to nothing: `satchel hook log --all` says why", color=invocation.color, dim=True
         )
@@ -341,10 +341,11 @@ def _set_up(
     state = Folders.from_environment(os.environ).state
     wanted_targets = targets.targets(client, chosen, places, started, with_hooks=with_hooks)
     changes = [setup.planned(target, state, force=force) for target in wanted_targets]
+    tools, fault = 0, ""
     if not is_dry:
         setup.apply(changes, state)
+        tools, fault = setup.start_once(wanted_targets[0], places)
     steps = targets.next_steps(client, chosen, with_hooks=with_hooks)
-    tools, fault = (0, "") if is_dry else setup.start_once(wanted_targets[0], places)
     code = PARTLY_DONE if fault else 0
     if invocation.as_json:
         data = {"client": client, "scope": chosen, "command": list(started.words)}
@@ -375,20 +376,17 @@ def _offered(invocation: Invocation) -> list[str]:
     if not rows:
         raise UsageError(f"no client is installed here: name one of {', '.join(CLIENTS)} to set it up in any case")
     commands = {client: f"satchel setup {client}" for client in rows}
-    can_ask = streams.is_terminal(sys.stdin) and streams.is_terminal(sys.stderr) and not invocation.as_json
-    if not can_ask:
+    if invocation.as_json or not all(map(streams.is_terminal, (sys.stdin, sys.stderr))):
         data = [{"client": one, "is_set_up": done, "command": commands[one]} for one, done in rows.items()]
         width = max(map(len, rows))
         lines = [f"{one:<{width}}  {'is set up' if done else commands[one]}" for one, done in rows.items()]
         report(invocation, {"clients": data}, lines)
         return []
-    wanted = []
-    for client, done in rows.items():
-        if done:
-            streams.say(f"{client} is set up already", color=invocation.color)
-        elif click.confirm(f"Set satchel up in {client} for {display(places.root)}?", default=True, err=True):
-            wanted.append(client)
-    return wanted
+    for client in filter(rows.get, rows):
+        streams.say(f"{client} is set up already", color=invocation.color)
+    question = "Set satchel up in {} for {}?"
+    new = [client for client in rows if not rows[client]]
+    return [one for one in new if click.confirm(question.format(one, display(places.root)), default=True, err=True)]
 
 
 @command("remove", shows="the files and their diffs")
@@ -404,14 +402,7 @@ def remove_command(invocation: Invocation, /, *, client: str, scope: str | None,
     from satchel.clients.edits import display
     from satchel.config import Folders
 
-    scopes = targets.SCOPES[client] if scope is None else (targets.check_scope(client, scope),)
-    try:
-        places = places_of(invocation, needs_root=scopes != ("user",))
-    except NoIndexError:
-        if scope is not None:
-            raise
-        scopes, places = ("user",), places_of(invocation, needs_root=False)
-        streams.note("there is no project here: only your settings for every folder are looked at")
+    scopes, places = _scopes_to_clear(invocation, client, scope)
     state = Folders.from_environment(os.environ).state
     wanted_targets = [target for chosen in scopes for target in targets.all_targets(client, chosen, places)]
     changes = setup.removals(wanted_targets, state, force=force)
@@ -430,3 +421,17 @@ def remove_command(invocation: Invocation, /, *, client: str, scope: str | None,
             listed = ", ".join(display(file) for file in others)
             streams.note(f"still set up in {listed}: run `satchel remove` for that client, in that folder")
     return 0 if any(change.is_change for change in changes) else NOTHING_FOUND
+
+
+def _scopes_to_clear(invocation: Invocation, client: str, scope: str | None) -> tuple[tuple[str, ...], ClientPlaces]:
+    """Return the scopes to remove satchel from, all of them without `scope`, and where their files are."""
+    from satchel.clients import targets
+
+    scopes = targets.SCOPES[client] if scope is None else (targets.check_scope(client, scope),)
+    try:
+        return scopes, places_of(invocation, needs_root=scopes != ("user",))
+    except NoIndexError:
+        if scope is not None:
+            raise
+        streams.note("there is no project here: only your settings for every folder are looked at")
+        return ("user",), places_of(invocation, needs_root=False)

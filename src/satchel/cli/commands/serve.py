@@ -168,7 +168,7 @@ def _several(processes: Multiprocess, sock: socket, started: Callable[[], None])
         finally:
             for process in active_children():
                 process.kill()
-    return _end_code(interrupt) if interrupt.received() else FAILED
+    return _end_code(interrupt) if interrupt.received() else 1  # no process could start
 
 
 def _end_code(interrupt: Interrupt) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from enum import Enum
@@ -28,11 +29,18 @@ _ITEMS = re.compile(rb"\s*(?://|#\[|(?:pub|fn|async|impl|mod|use|struct|enum|tra
 _BRACES = re.compile(rb'"(?:\\.|[^"\\])*"|//[^\n]*|\'\\?.\'|[{}]')
 
 
-def without_macros(source: bytes) -> bytes:
-    """Return Rust with calls of macros as calls of functions and the items in `cfg_io! { }` as items; offsets stay."""
+def without_macros(source: bytes, root: Node) -> bytes:
+    """Return Rust with calls of macros as calls of functions and the items in `cfg_io! { }` as items; offsets stay.
+
+    `root` is the tree of the text as it is. A macro among the items of a module stays: no call may stand there.
+    """
     text = bytearray(source)
     for match in _MACRO.finditer(source):
         first, last = match.span()
+        node = root.descendant_for_byte_range(first, first)
+        around = node.parent.parent if node is not None and node.parent is not None else None
+        if match[1] != b"{" and around is not None and around.type == "declaration_list":
+            continue
         if match[1] == b"(":
             text[source.index(b"!", first)] = 32
         elif match[1] == b"[":
@@ -104,8 +112,9 @@ class SourceFile:
         """The root of the tree; None for a language without a grammar, or a text that no parser gets through."""
         if self.language not in GRAMMARS:
             return None
-        source = without_macros(self.source) if self.language == "rust" else self.source
-        tree = syntax_tree(source, grammar(self.language), self.language)
+        tree = syntax_tree(self.source, grammar(self.language), self.language)
+        if tree is not None and self.language == "rust":
+            tree = syntax_tree(without_macros(self.source, tree.root_node), grammar("rust"), "rust")
         return tree.root_node if tree is not None else None
 
     @cached_property
@@ -151,6 +160,10 @@ class SourceFile:
         last = self.line_starts[end] if end < len(self.line_starts) else len(self.source)
         return self.line_starts[min(start, len(self.line_starts)) - 1], last
 
+    def line_at(self, offset: int) -> int:
+        """Return the line of an offset."""
+        return bisect_right(self.line_starts, offset)
+
     def node_at(self, offset: int) -> Node | None:
         """Return the smallest node over a byte."""
         return self.root.descendant_for_byte_range(offset, offset) if self.root is not None else None
@@ -172,6 +185,22 @@ class SourceFile:
             node = self.root.named_descendant_for_byte_range(match.start(), match.end())
             if node is not None and (node.start_byte, node.end_byte) == match.span():
                 yield node
+
+    def textual_calls(self, name: str, start: int, end: int) -> Iterator[int]:
+        """Yield the offsets on these lines where a name and a parenthesis follow each other, as a search sees them."""
+        call = rb"(?<![\w$])" + re.escape(name.encode()) + rb"(?:(?:::)?<[^<>\n]{1,60}>)?!?\("
+        for match in re.compile(call).finditer(self.source, *self.range(start, end)):
+            yield match.start()
+
+    def values_of(self, word: str, declared: Node) -> Iterator[Node]:
+        """Yield the values of each `return` or `yield` of a function itself."""
+        for match in re.finditer(rb"\b" + word.encode() + rb"\b", self.source[declared.start_byte : declared.end_byte]):
+            leaf = self.node_at(declared.start_byte + match.start())
+            statement = leaf.parent if leaf is not None else None
+            if statement is None or statement.type not in {"return_statement", "yield"} or not statement.named_children:
+                continue
+            if next((outer for outer in above(statement) if outer.type in FUNCTIONS), None) == declared:
+                yield statement.named_children[0]
 
     def calls(self, start: int, end: int) -> list[Node]:
         """Return the names of what is called on these lines, in order."""
@@ -241,8 +270,22 @@ class Code:
                     definitions.append(
                         CodeDefinition(document.key, row.owner, row.name, row.line, row.row, document.language)
                     )
-            self._defined[name] = tuple(sorted(definitions, key=lambda one: (one.path, one.line, one.owner)))
+            definitions.sort(key=lambda one: (one.path, one.line, one.owner))
+            self._defined[name] = tuple(self._implemented(definitions))
         return self._defined[name]
+
+    def _implemented(self, definitions: list[CodeDefinition]) -> Iterator[CodeDefinition]:
+        """Yield definitions without the `@overload`s of Python and the overloads of TypeScript before a body."""
+        last = {one.key: one for one in definitions}
+        for one in definitions:
+            if one is not last[one.key] and one.language in {"python", "typescript", "tsx"}:
+                file = self.file(one.path)
+                lines = file.lines(max(one.line - 1, 1), one.line) if file is not None else ""
+                if re.search(r"^\s*@(?:\w+\.)*overload\b", lines) or (
+                    one.language != "python" and re.search(r"[;:\w>\])]\s*$", lines)
+                ):
+                    continue
+            yield one
 
     def load_files(self, paths: Iterable[str]) -> None:
         """Read these files at once."""

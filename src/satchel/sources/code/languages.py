@@ -195,10 +195,7 @@ def _by_interpreter(head: str) -> str | None:
 
 
 def kind_of(path: str, language: str | None) -> Kind:
-    """Return code for programming languages, doc for prose, configuration, data and unknown languages.
-
-    If `language` is None, it is derived from `path`.
-    """
+    """Return code for programming languages, doc for all else; `language` None is derived from `path`."""
     language = language or language_of(path)
     return Kind.DOC if language is None or language in _TEXTS else Kind.CODE
 

@@ -24,10 +24,7 @@ _MODIFIERS = re.compile(rb"[ \t]*((?:[A-Za-z_]\w*[ \t]+)+)")
 
 
 def signature(findings: SyntaxFindings, declaration: Declaration) -> str:
-    """Return the text from the first modifier to the body, decorators and attributes left out, moved to the margin.
-
-    At most `MAX_SIGNATURE` characters, cut at a blank.
-    """
+    """Return at most `MAX_SIGNATURE` characters from the first modifier to the body, without decorators or margin."""
     start = declaration.start
     while (end := findings.prefix_ends.get(start)) is not None:
         blanks = _BLANKS.match(findings.source, end)

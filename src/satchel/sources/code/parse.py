@@ -35,10 +35,7 @@ def without_macros(source: bytes) -> bytes:
 
 
 def first_branches(source: bytes) -> bytes:
-    """Return the same text with blanks for the directives and all branches but the first of each.
-
-    Offsets and lines stay, and so do all `#include`; `#if 0` counts as false.
-    """
+    """Return the text with blanks for directives (not `#include`) and all branches but the first; `#if 0` is false."""
     kept: list[bytes] = []
     branches: list[tuple[bool, bool]] = []
     is_directive = False
@@ -175,10 +172,7 @@ _WORD = re.compile(rb"\w")
 
 
 class _Budget:
-    """The limit of the parser, over several readings.
-
-    It counts steps, so that every machine gives up on the same files, and checks the clock only now and then.
-    """
+    """The limit of the parser over several readings: steps, the same on every machine, and now and then the clock."""
 
     def __init__(self, size: int) -> None:
         self._ticks = TICKS + TICKS_PER_KILOBYTE * size // 1_000

@@ -79,10 +79,7 @@ def faults(tree: Tree) -> int:
 
 
 def run_within(tree: Tree, text: str, start: int, end: int) -> Run | None:
-    """Return the run with most of these lines (from 1): the body of a function, the members of a class.
-
-    None if the lines cannot be divided.
-    """
+    """Return the run (a body, members) with most of these lines (from 1), None if it cannot be divided."""
     lines = text.encode("utf-8", "replace").split(b"\n")  # the binding must not be asked for the text of a node
     return _main_run(_around(tree.root_node, start - 1, end - 1), start, end, lines)
 
@@ -139,10 +136,7 @@ def _unit(group: _Group, lines: Sequence[bytes]) -> Unit:
 
 
 def _groups(node: Node, lines: Sequence[bytes]) -> Iterator[_Group]:
-    """Yield the children that can be left out line by line.
-
-    A child on a line with a keyword or bracket of the node, or with other text, cannot.
-    """
+    """Yield the children that can be left out: those on lines without keyword, bracket or text of the node."""
     pending: _Group | None = None
     for child in node.children:
         first, last = child.start_point[0] + 1, _last(child) + 1

@@ -19,7 +19,6 @@ MAX_NAME = 120
 """Longest name in characters; a longer one is generated or not a name."""
 
 _GENERIC = re.compile(r"<[^<>]*>")
-_GENERIC_ROUNDS = 10
 _OPERATOR = re.compile(r"(?P<owner>.*::)?(?P<name>operator\b.*)", re.DOTALL)
 _PATH = re.compile(r"[\w$#~?!=.-]+")
 _IDENTIFIER = re.compile(r"[A-Za-z_$#][\w$]*")
@@ -51,7 +50,7 @@ def dotted(text: str, language: str) -> str:
 
 def _path(text: str) -> str:
     """Return the text without generics, its separators turned into dots."""
-    for _ in range(_GENERIC_ROUNDS):
+    for _ in range(10):
         text, count = _GENERIC.subn("", text)
         if not count:
             break

@@ -101,18 +101,17 @@ def build(connection: ServerConnection) -> int:
         large = [row for row in connection.script(chosen)[1:] if row[2] > vectors.EXACT_VECTORS]
         names = {_index(root, fingerprint): (fingerprint, size) for fingerprint, size, _ in large}
         wanted += len(names)
-        for name in made:
-            if name.startswith(_index(root)) and name not in names:
+        for name in sorted(made - names.keys()):
+            if name.startswith(_index(root)):
                 connection.script(f"DROP INDEX satchel.{name}")
-        for name, (fingerprint, size) in names.items():
-            if name not in made:
-                schema = extension[0][0]
-                connection.script(f"{_halves()}; DROP INDEX IF EXISTS satchel.{name}; {_LONG}")
-                connection.script(
-                    f"CREATE INDEX CONCURRENTLY {name} ON satchel.vectors "
-                    f"USING hnsw ((satchel.halves(vector)::{schema}.halfvec({size})) {schema}.halfvec_ip_ops) "
-                    f"WHERE root = {root} AND fingerprint = {literal(fingerprint)}"
-                )
-                connection.script("ANALYZE satchel.vectors, satchel.chunks, satchel.documents")  # or no plan uses it
-                connection.script(f"SET statement_timeout = '{STATEMENT_SECONDS}s'; RESET maintenance_work_mem")
+        for name in sorted(names.keys() - made):
+            (fingerprint, size), schema = names[name], extension[0][0]
+            connection.script(f"{_halves()}; DROP INDEX IF EXISTS satchel.{name}; {_LONG}")
+            connection.script(
+                f"CREATE INDEX CONCURRENTLY {name} ON satchel.vectors "
+                f"USING hnsw ((satchel.halves(vector)::{schema}.halfvec({size})) {schema}.halfvec_ip_ops) "
+                f"WHERE root = {root} AND fingerprint = {literal(fingerprint)}"
+            )
+            connection.script("ANALYZE satchel.vectors, satchel.chunks, satchel.documents")  # or no plan uses it
+            connection.script(f"SET statement_timeout = '{STATEMENT_SECONDS}s'; RESET maintenance_work_mem")
     return wanted

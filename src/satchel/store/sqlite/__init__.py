@@ -207,8 +207,7 @@ class SqliteStore(DatabaseStore):
         except apsw.BusyError as error:
             raise LockedError(f"another process is writing to {self.path}: try again when it is done") from error
         except _WRITE_FAILURES as error:
-            reason = obstacle(self.path) or error
-            raise StoreError(f"cannot write to {self.path}: {reason}; nothing was changed") from error
+            raise self._unwritable(error, "nothing was changed") from error
         try:
             writer = Writer(connection)
             yield writer
@@ -219,8 +218,7 @@ class SqliteStore(DatabaseStore):
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             if isinstance(error, _WRITE_FAILURES):
-                reason = obstacle(self.path) or error
-                raise StoreError(f"cannot write to {self.path}: {reason}; nothing of this step was kept") from error
+                raise self._unwritable(error, "nothing of this step was kept") from error
             # ConstraintError: an index lost a row of its table. Words are read here too, to merge them.
             if isinstance(error, (*_DAMAGE, apsw.ConstraintError, DamagedWordsError)):
                 raise self._damaged(error) from error
@@ -229,6 +227,9 @@ class SqliteStore(DatabaseStore):
             self._back_up(connection, anew=True)
         if self.on_write is not None:
             self.on_write()
+
+    def _unwritable(self, error: Exception, effect: str) -> StoreError:
+        return StoreError(f"cannot write to {self.path}: {obstacle(self.path) or error}; {effect}")
 
     def make_room(self) -> None:
         """As in `DatabaseStore`; the room comes back with the next write that finds enough."""

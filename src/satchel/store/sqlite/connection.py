@@ -107,7 +107,6 @@ BACKUP_SECONDS = 86_400
 CHECKED_RECORDS = 20_000
 """Newest records of a durable store that are checked when it is opened: 5 microseconds each."""
 
-_PAGE_CACHE_KIB = 16_384
 _FILE_MODE = 0o600
 _JOURNALS = ("-wal", "-shm")
 OPENING_ATTEMPTS = 25
@@ -210,7 +209,7 @@ def _opened(path: Path, *, durable: bool, timeout_ms: int) -> apsw.Connection:
     connection = apsw.Connection(str(path))
     try:
         connection.set_busy_timeout(timeout_ms)
-        connection.execute(f"PRAGMA cache_size=-{_PAGE_CACHE_KIB}")
+        connection.execute("PRAGMA cache_size=-16384")
         _check_owner(connection, path)
         connection.pragma("journal_mode", "wal")
         connection.pragma("synchronous", "full" if durable else "normal")
