@@ -20,7 +20,7 @@ SOURCES := $(shell find src/satchel -name '*.py' -o -name '*.scm')
 INTEGRATIONS := langchain-satchel llama-index-retrievers-satchel satchel-haystack
 INTEGRATIONS_INSTALLED := $(INTEGRATIONS:%=.venv-adapters-%/.installed)
 
-.PHONY: help demo check check-adapters format lint types base test bench fuzz ranker bundle docs release-check clean
+.PHONY: help demo check check-adapters format lint types base test bench fuzz bundle docs release-check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -76,15 +76,6 @@ fuzz: $(INSTALLED) ## the property tests with many more, random examples, then 1
 bench: $(INSTALLED) ## the benchmarks whose data is here; says what it leaves out
 	$(BIN)/python $(PIP_INSTALL) --requirement benchmarks/requirements.txt
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/bench.sh
-
-RANKER := ../build/ranker
-ranker: $(INSTALLED) ## train the table of the ranker from scratch: REPOS=DIR has the repositories, named OWNER+NAME
-	@test -d "$(REPOS)" || { echo "give REPOS=DIR: the folder of the public repositories (benchmarks/ranker/mine.py)" >&2; exit 2; }
-	$(BIN)/python $(PIP_INSTALL) --requirement benchmarks/requirements.txt
-	mkdir -p build/ranker
-	cd benchmarks && ../$(BIN)/python -m ranker.mine --repos $(abspath $(REPOS)) --out $(RANKER)/fixes.jsonl
-	cd benchmarks && ../$(BIN)/python -m ranker.extract --repos $(abspath $(REPOS)) --data $(RANKER)/fixes.jsonl --issues --out $(RANKER)/signals
-	cd benchmarks && ../$(BIN)/python -m ranker.train --data $(RANKER)/signals --table ../src/satchel/search/ranker.bin
 
 bundle: $(INSTALLED) ## write satchel.mcpb, for desktop hosts that read MCP bundles, with the package in it
 	rm -rf satchel.mcpb build/bundle

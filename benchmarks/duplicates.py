@@ -3,7 +3,9 @@
     python benchmarks/duplicates.py --data DIR/neardup.jsonl --out benchmarks/results/duplicates.json
 
 Each pair of paragraphs is remembered as two memories and asked for by a word that only the two have. They are merged
-where the answer shows one item that names the other as an origin; only equal texts may be.
+where the answer shows one item that names the other as an origin; only texts that are equal but for white space may be.
+
+To the labelled pairs come 100 that differ in one thing: a number, a port, a version, a name or a negation.
 """
 
 from __future__ import annotations
@@ -24,6 +26,28 @@ def mark(number: int) -> str:
     """A word that only one pair has."""
     letters = string.ascii_lowercase
     return "zqx" + "".join(letters[(number // 26**place) % 26] for place in range(3))
+
+
+PARAGRAPH = (
+    "Orders are sent again with exponential backoff when the connection to the payment server drops in the middle of a "
+    "request, at most five times, to port 5432 of release 1.2.3, which Ada and not the operators may change."
+)
+CHANGES = ((" five ", " nine "), (" 5432 ", " 6432 "), (" 1.2.3,", " 1.2.4,"), (" Ada ", " Bob "), (" not ", " now "))
+
+
+def changed_pairs(count: int) -> list[dict[str, Any]]:
+    """Pairs that differ in one thing, each with a word of its own."""
+    rows = []
+    for number in range(count):
+        before, after = CHANGES[number % len(CHANGES)]
+        text = f"Rule {number}. {PARAGRAPH}"
+        rows.append({"a": text, "b": text.replace(before, after)})
+    return rows
+
+
+def is_equal(row: dict[str, Any]) -> bool:
+    """Whether the texts of a pair are equal but for white space."""
+    return str(row["a"]).split() == str(row["b"]).split()
 
 
 def outcomes(rows: Sequence[dict[str, Any]]) -> list[tuple[bool, bool]]:
@@ -51,7 +75,7 @@ def outcomes(rows: Sequence[dict[str, Any]]) -> list[tuple[bool, bool]]:
             found = []
             for number, row in enumerate(rows):
                 context = satchel.assemble(mark(number), types=["memories"], refresh=False, min_score=0.0)
-                found.append((len(context.items) == 1 and len(context.items[0].origins) == 1, row["label"] == 1))
+                found.append((len(context.items) == 1 and len(context.items[0].origins) == 1, is_equal(row)))
             return found
 
 
@@ -62,12 +86,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     rows = [json.loads(line) for line in options.data.read_text(encoding="utf-8").splitlines()]
-    found = outcomes(rows)
+    found, changed = outcomes(rows), outcomes(changed_pairs(100))
     result = {
         "version": __version__,
-        "pairs": len(rows),
+        "pairs": len(found),
+        "equal": sum(same for _, same in found),
         "merged": sum(merged for merged, _ in found),
         "merged_different": sum(merged and not same for merged, same in found),
+        "differ_in_one_thing": len(changed),
+        "merged_of_these": sum(merged for merged, _ in changed),
     }
     options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(result))

@@ -51,7 +51,7 @@ NO_LINK = ' | getattr(os, "O_NOFOLLOW", 0)'
 
 GUARDS = (
     Guard("A1", FILES, 'os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)', "os.O_RDONLY"),
-    Guard("A1", GIT, "if _blocks(target):", "if False:", 1),
+    Guard("A1", GIT, "if is_blocking else", "if False else", 1),
     Guard("A2", FILES, "if error.errno in (errno.ENXIO, errno.ENODEV, errno.EOPNOTSUPP):", "if False:"),
     Guard("A3", FILES, "if error.errno in (errno.ELOOP, errno.ENOTDIR):", "if error.errno == errno.ENOTDIR:"),
     Guard("A4", FILES, f"_READ_FILE = _READ{NO_LINK}", "_READ_FILE = _READ"),

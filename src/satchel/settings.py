@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 from satchel.tokens import TOKENIZERS
-from satchel.types import CONTEXT_TYPES, Format, Kind
+from satchel.types import CONTEXT_TYPES, SEARCHED_TYPES, Format, Kind
 
 Value = TypeVar("Value")
 
@@ -265,11 +265,17 @@ class Settings:
         choices=("auto", "minilm", "endpoint", "off"),
     )  # fmt: skip
     embed_kinds: tuple[str, ...] = setting(
-        "embed.kinds", tuple(kind.plural for kind in CONTEXT_TYPES.values() if kind not in {Kind.CODE, Kind.COMMIT}),
+        "embed.kinds", tuple(name for name in SEARCHED_TYPES if CONTEXT_TYPES[name] not in {Kind.CODE, Kind.COMMIT}),
         "context types whose documents get vectors",
-        "vectors find what people write where words miss; on commits they added nothing that was measured, nor on "
-        "code, which is never compared by them",
-        choices=tuple(name for name, kind in CONTEXT_TYPES.items() if kind is not Kind.CODE),
+        "vectors find what people write where words miss; on commits they added nothing that was measured; code has "
+        "them where the model runs here, and is sent to an endpoint only if it is named here",
+        choices=SEARCHED_TYPES,
+    )  # fmt: skip
+    embed_code_chunks: int = setting(
+        "embed.code_chunks", 10_000,
+        "most definitions of code that get vectors, the most useful first; tests get none, 0: no code",
+        "a minute of one core; they serve questions in other words than those of the code",
+        least=0, most=1_000_000,
     )  # fmt: skip
     embed_endpoint: str = setting(
         "embed.endpoint", "",

@@ -63,6 +63,9 @@ _PLURALS = {
 CONTEXT_TYPES: Mapping[str, Kind] = {plural: kind for kind, plural in _PLURALS.items()}
 """Context type -> kind, in the order in which sections appear in a context."""
 
+SEARCHED_TYPES = tuple(name for name, kind in CONTEXT_TYPES.items() if kind is not Kind.CONTEXT)
+"""The types that answer a question. Contexts answer a situation, unless a searcher of the user has some."""
+
 
 class EdgeType(StrEnum):
     """The type of a relation between two chunks."""

@@ -104,7 +104,7 @@ def test_a_repository_can_neither_pin_nor_hide_files(repository: TinyRepository)
     [
         ("../outside.py", "outside-root"),
         ("nowhere.py", "there is no such file"),
-        ("shop", "it is a folder or a special file: name a file in it"),
+        ("nothing/here", "there is no such file"),
         ("shop/prices.py:400-500", "it has only"),
         (".env", "secret-file"),
     ],
@@ -128,3 +128,24 @@ def test_a_pin_that_is_too_large_is_shown_from_its_beginning(satchel: Satchel, r
     assert pinned.spans[0][0] == 1
     assert o200k(context.text) <= 600
     assert context.usage.utilization > 0.5
+
+
+def test_a_pack_needs_no_question_where_something_is_included(satchel: Satchel, repository: TinyRepository) -> None:
+    with pytest.raises(UsageError, match="the question is empty"):
+        satchel.assemble("")
+    repository.write({"README.md": "# Shop\n\nOrders of books.\n"})
+    context = satchel.assemble("", include=["README.md", "shop"], max_tokens=8_000)
+    files = sorted(str(path.relative_to(repository.root)) for path in (repository.root / "shop").iterdir())
+    shown = [item.title for item in context.items]
+    assert shown == [*(path for path in files if path.endswith(".py")), "README.md"]
+    assert context.usage.used <= 8_000
+    for item in context.items:
+        assert (repository.root / item.title).read_text().strip() in item.content
+    assert all(signal.name == "pin" for item in context.items for signal in item.signals)
+
+
+def test_a_folder_that_does_not_fit_is_shown_from_its_first_file(satchel: Satchel) -> None:
+    context = satchel.assemble("", include=["shop/"], max_tokens=200)
+    assert 0 < context.usage.used <= 200
+    assert context.usage.stopped == "budget"
+    assert [one.title for one in context.overflow]

@@ -19,7 +19,7 @@ from satchel.answer import request
 from satchel.cli.application import COMMANDS, application
 from satchel.graph import request as graph_request
 from satchel.settings import Settings
-from satchel.types import CONTEXT_TYPES
+from satchel.types import SEARCHED_TYPES
 from tests.architecture.tree import ROOT, modules, repository_files
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]+)(?:#[^)]*)?\)")
@@ -125,9 +125,9 @@ def test_every_error_of_the_python_page_is_importable_from_the_package() -> None
 
 
 def test_pages_agree_with_the_setting_on_what_has_no_vectors() -> None:
-    assert set(CONTEXT_TYPES) - set(Settings().embed_kinds) == {"code", "commits"}
+    assert set(SEARCHED_TYPES) - set(Settings().embed_kinds) == {"code", "commits"}
     for path in ("docs/python.md", "docs/vectors.md"):
-        assert "code and commits have no vectors by default" in " ".join(page(path).lower().split()), path
+        assert "commits have no vectors by default" in " ".join(page(path).lower().split()), path
 
 
 def test_every_command_is_in_the_command_line_page() -> None:

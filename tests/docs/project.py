@@ -152,6 +152,10 @@ TRANSCRIPT = [
         "type": "assistant",
         "text": "The retry queue lost orders when the server restarted, so retries happen in the client.",
     },
+    {"type": "user", "text": "From now on always use pnpm, never npm, in this repository."},
+    {"type": "assistant", "text": "I will."},
+    {"type": "user", "text": "By the way, we switched from Jest to Vitest last week."},
+    {"type": "assistant", "text": "Good to know."},
 ]
 
 

@@ -28,7 +28,7 @@ NOT_RUN = ("cd ", "claude ", "code ", "docker ", "gh ", "make ", "pip ", "uv ", 
 LONG_LIVED = ("satchel mcp", "satchel serve", "satchel proxy")
 """What does not end by itself has tests of its own."""
 
-IDENTITY = re.compile(r"\b(?:(?:mem|exp|val)_\w+|(?:full|strategy|surprise|root_cause)_[0-9a-f]{6}|[0-9a-f]{8})\b")
+IDENTITY = re.compile(r"\b(?:(?:mem|exp|val|cand)_\w+|(?:full|strategy|surprise|root_cause)_[0-9a-f]{6}|[0-9a-f]{8})\b")
 """Identities that differ from run to run: what a page shows stands for what the command printed in its place."""
 
 EXTRA_PAGES = frozenset({"team.md"})

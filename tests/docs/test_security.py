@@ -21,6 +21,13 @@ def test_every_test_of_the_table_exists() -> None:
             assert f"def test_{name}(" in (REPOSITORY / "tests" / path).read_text(encoding="utf-8"), (path, name)
 
 
+def test_the_tests_of_what_is_decided_exist() -> None:
+    named = re.findall(r"`tests/([\w/]+\.py)::(\w+)`", PAGE)
+    assert len(named) == 3
+    for path, name in named:
+        assert f"def {name}(" in (REPOSITORY / "tests" / path).read_text(encoding="utf-8"), (path, name)
+
+
 def test_the_page_says_what_each_test_did_without_its_guard() -> None:
     stored = json.loads((REPOSITORY / "benchmarks" / "results" / "guards.json").read_text(encoding="utf-8"))
     told: dict[str, dict[str, None]] = {}

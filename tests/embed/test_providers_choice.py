@@ -67,9 +67,14 @@ def test_a_repository_can_set_nothing_of_it() -> None:
     assert not [key for key, row in SETTINGS.items() if key.startswith("embed.") and row.safe]
 
 
-def test_code_and_commits_get_no_vectors_unless_they_are_named(tmp_path: Path) -> None:
+def test_commits_get_no_vectors_unless_they_are_named_and_code_is_not_sent_to_an_endpoint(tmp_path: Path) -> None:
     folders = Folders(*(tmp_path / name for name in ("config", "data", "state", "cache")))
-    kinds = embedded_kinds(load_settings(None, {}, {}, folders).settings)
-    assert set(Kind) - set(kinds) == {Kind.CODE, Kind.COMMIT}
-    named = load_settings(None, {}, {"embed.kinds": ["commits"]}, folders).settings
-    assert embedded_kinds(named) == (Kind.COMMIT,)
+
+    def kinds(*, is_local: bool, **settings: object) -> set[Kind]:
+        named = {f"embed.{name}": value for name, value in settings.items()}
+        return {*embedded_kinds(load_settings(None, {}, named, folders).settings, is_local=is_local)}
+
+    assert {*Kind} - kinds(is_local=True) == {Kind.COMMIT}
+    assert {*Kind} - kinds(is_local=False) == {Kind.CODE, Kind.COMMIT}
+    assert kinds(is_local=False, kinds=["commits", "code"]) == {Kind.CODE, Kind.COMMIT}
+    assert Kind.CODE not in kinds(is_local=True, kinds=["code"], code_chunks=0)

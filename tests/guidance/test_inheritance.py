@@ -76,15 +76,20 @@ def test_case_12_concurrent_loads_see_no_cycle_in_each_other(tree: Tree) -> None
     assert all(len(chain) == number % 12 + 1 for number, chain in enumerate(chains))
 
 
-def test_case_12_a_real_cycle_shows_its_path(tree: Tree) -> None:
-    contexts = tree({name: f"intent_context: {{extends: ../{to}}}\n" for name, to in zip("abc", "bca", strict=True)})
-    with pytest.raises(ContextFileError, match="extends itself: a -> b -> c -> a"):
-        contexts.load("a")
+def test_case_12_a_real_cycle_shows_its_path_and_what_is_not_in_it_counts(tree: Tree) -> None:
+    rules = "behavior_rules: [{{trigger: {0}, action: do {0}}}]\nintent_context: {{extends: ../{1}}}\n"
+    contexts = tree({name: rules.format(name, to) for name, to in zip("abc", "bca", strict=True)})
+    result = contexts.load("a")
+    assert [rule.trigger for rule in result.behavior] == ["c", "b", "a"]
+    (note,) = result.notes
+    assert note.message == "c/context.yaml:2: extends ../a: extends itself: a -> b -> c -> a"
 
 
-def test_a_context_that_extends_itself_is_a_cycle(tree: Tree) -> None:
-    with pytest.raises(ContextFileError, match=r"extends itself: a -> a"):
-        tree({"a": "intent_context: {extends: .}\n"}).load("a")
+def test_a_context_that_extends_itself_keeps_its_own_rules(tree: Tree) -> None:
+    text = "behavior_rules: [{trigger: t, action: d}]\nintent_context: {extends: .}\n"
+    result = tree({"a": text}).load("a")
+    assert [rule.trigger for rule in result.behavior] == ["t"]
+    assert "extends itself: a -> a" in result.notes[0].message
 
 
 @pytest.mark.parametrize("reference", ["../../etc", "/etc", "../../../../x", "~/x", "C:/x"])
@@ -159,7 +164,9 @@ def test_a_parent_that_cannot_be_used_is_a_note_with_its_line(tree: Tree) -> Non
 
 
 def test_unknown_types_and_keys_load_and_survive(tree: Tree) -> None:
-    result = tree({"a": "metadata: {type: spaceship, hull: 7}\nwarp_config: {speed: 9}\nnotes: [1, 2]\n"}).load("a")
+    text = "metadata: {type: spaceship, hull: 7}\nwarp_config: {speed: 9}\nnotes: [1, 2]\n"
+    result = tree({"a": f"{text}intent_context: {{intent_type: explore}}\n"}).load("a")
+    assert result.data["intent_context"] == {"intent_type": "explore"}
     assert result.type == "spaceship"
     assert result.data["warp_config"] == {"speed": 9}
     assert result.data["notes"] == [1, 2]
@@ -169,7 +176,7 @@ def test_unknown_types_and_keys_load_and_survive(tree: Tree) -> None:
 def test_a_field_with_an_impossible_value_is_named_and_left_out(tree: Tree) -> None:
     text = (
         "metadata: {name: A}\nstatus:\n  progress: much\n  current: sleeping\n  confidence: 2\n"
-        "relationships: {blocks: x}\nintent_context: {intent_type: fame}\nworkflow_config: {trigger_rules: []}\n"
+        "relationships: {blocks: x}\nintent_context: {intent_type: [fame]}\nworkflow_config: {trigger_rules: []}\n"
     )
     result = tree({"a": text}).load("a")
     assert result.data["status"] == {}

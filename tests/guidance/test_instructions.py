@@ -84,10 +84,42 @@ def test_a_rule_with_a_description_alone_is_judged_and_one_with_nothing_is_for_p
     assert applying(root, task="add a migration to the postgres schema") == [".cursor/rules/db.mdc"]
     assert applying(root, task="fix the css of a button") == []
     reasons = {row.instruction.path: row.reason for row in rows_for(root, "a.py")}
-    assert "neither globs nor a description" in reasons[".cursor/rules/hand.mdc"]
+    assert "nothing in it says when it applies" in reasons[".cursor/rules/hand.mdc"]
     result, _ = Instructions(root).of_folders(["", "sub"])
     (far,) = [row for row in applied(result, ["a.py"], {}) if row.instruction.folder == "sub"]
     assert far.reason == "no file of the situation lies below sub/"
+
+
+def test_files_of_copilot_gemini_cursor_and_windsurf_count_too(write: Write) -> None:
+    root = write(
+        {
+            ".github/copilot-instructions.md": "Copilot", ".cursorrules": "Cursor", ".windsurfrules": "Windsurf",
+            "GEMINI.md": "Gemini\n@docs/style.md", "docs/style.md": "style", "web/GEMINI.md": "Web",
+            ".github/instructions/ts.instructions.md": '---\napplyTo: "**/*.ts,**/*.{js,jsx}"\n---\nTS',
+            ".github/instructions/deep/all.instructions.md": '---\napplyTo: "**"\ndescription: all\n---\nAll',
+            ".github/instructions/hand.instructions.md": "---\ndescription: database\n---\nHand",
+            ".github/instructions/notes.md": "not an instruction file",
+        }
+    )  # fmt: skip
+    always = ["GEMINI.md", ".github/instructions/deep/all.instructions.md", ".github/copilot-instructions.md",
+              ".cursorrules", ".windsurfrules"]  # fmt: skip
+    assert applying(root, "a.py", task="a database migration") == always
+    assert applying(root) == always
+    assert ".github/instructions/ts.instructions.md" in applying(root, "web/a.jsx")
+    assert applying(root, "web/a.css")[0] == "web/GEMINI.md"
+    assert one(root, "GEMINI.md").text == "Gemini\nstyle"
+
+
+def test_skills_apply_when_their_description_does(write: Write) -> None:
+    skill = "---\nname: {0}\ndescription: {1}\n---\nDo {0}"
+    root = write(
+        {
+            ".claude/skills/migrate/SKILL.md": skill.format("migrate", "database migrations"),
+            ".claude/skills/migrate/reference.md": "not a skill",
+            ".claude/skills/style/SKILL.md": skill.format("style", "css and buttons"),
+        }
+    )
+    assert applying(root, task="add a migration to the postgres schema") == [".claude/skills/migrate/SKILL.md"]
 
 
 def test_imports_are_followed_five_deep_and_each_comes_once(write: Write) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from satchel.embed.providers import ModelOptions
-from satchel.errors import ConfigError, JudgeError
+from satchel.errors import ConfigError, EmbeddingError, JudgeError
 from satchel.guidance.judge import (
     MOST_FILES,
     ModelJudge,
@@ -25,6 +25,7 @@ from satchel.guidance.judge import (
 )
 from satchel.guidance.situation import Situation, make_situation
 from satchel.settings import Settings
+from satchel.testing import HashEmbedder
 from tests.guidance.judge_server import JudgeServer, judge_server
 
 pytest.importorskip("httpx", reason="the extra 'llm' is not installed")
@@ -196,7 +197,7 @@ def test_what_the_model_leaves_open_is_decided_by_words_and_noted(server: JudgeS
     server.answer = lambda _: "1: true"
     opinions, notes = judged(["x", "a database migration"], MIGRATION, asked(server), VerdictFiles(tmp_path, b"k" * 32))
     assert opinions["a database migration"].judge == WordJudge.id
-    assert notes[0].message == "model:tiny@1 did not decide 1 conditions"
+    assert notes[0].message == "model:tiny@1 did not decide 1 condition"
 
 
 def test_damaged_and_old_verdicts_are_as_good_as_none(tmp_path: Path) -> None:
@@ -285,7 +286,47 @@ def test_words_cannot_tell_what_must_not_be() -> None:
 
 def test_nothing_is_said_of_a_condition_without_meaning() -> None:
     (opinion,) = WordJudge().judge(["..."], MIGRATION)
-    assert (opinion.verdict, opinion.score) == (Verdict.FALSE, 0.0)
+    assert (opinion.verdict, opinion.score) == (Verdict.UNDECIDED, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("condition", "task", "verdict"),
+    [("task involves security", "Rotate the JWT signing key", Verdict.TRUE),
+     ("the change is risky", "Delete the users table", Verdict.UNDECIDED),
+     ("the work concerns documentation", "Fix the typo in the guide", Verdict.UNDECIDED),
+     ("the task is urgent", "Production is down, all logins fail", Verdict.UNDECIDED),
+     ("working on legacy code", "Rewrite the old COBOL importer", Verdict.UNDECIDED),
+     ("die Aufgabe betrifft die Datenbank", "Neue Spalte in der Tabelle orders anlegen", Verdict.TRUE),
+     ("the task is urgent", "", Verdict.UNDECIDED),
+     ("the task touches the database", "center the logo in the page header with css", Verdict.FALSE)],
+)  # fmt: skip
+def test_words_of_no_known_topic_are_undecided_and_not_false(condition: str, task: str, verdict: Verdict) -> None:
+    (opinion,) = WordJudge().judge([condition], Situation(task=task))
+    assert opinion.verdict is verdict
+    assert verdict is not Verdict.UNDECIDED or "no known topic" in opinion.reason
+
+
+def test_vectors_decide_what_words_leave_open_and_never_what_must_not_be() -> None:
+    embedder = HashEmbedder(synonyms={"risky": "delete", "change": "users"})
+    conditions = ["risky change", "frobnicate quickly", "risky change, not a deletion"]
+    opinions, notes = judged(conditions, Situation(task="delete users"), None, None, embedder)
+    assert [opinions[condition].verdict for condition in conditions] == [
+        Verdict.TRUE, Verdict.UNDECIDED, Verdict.UNDECIDED,
+    ]  # fmt: skip
+    assert opinions["risky change"].judge == embedder.id
+    assert "its similarity is 1.00" in opinions["risky change"].reason
+    assert notes == []
+
+
+class Broken(HashEmbedder):
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        raise EmbeddingError(f"the endpoint is away, with {len(texts)} texts")
+
+
+def test_without_vectors_that_work_words_decide_with_a_note() -> None:
+    opinions, notes = judged(["risky change"], Situation(task="delete users"), None, None, Broken())
+    assert opinions["risky change"].verdict is Verdict.UNDECIDED
+    assert [note.message for note in notes] == ["the endpoint is away, with 2 texts"]
 
 
 def test_a_rule_is_used_where_it_should_be_in_nine_of_ten_new_pairs() -> None:

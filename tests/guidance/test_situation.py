@@ -49,7 +49,7 @@ def test_the_tree_of_thirty_contexts_reads_as_it_did(opened: Opened, format_: Fo
     assert context.text + "\n" == path.read_text(encoding="utf-8")
     assert [item.nonce for item in parse(context.text, format_)] == [item.nonce for item in context.items]
     if max_tokens == 2_000:
-        assert titles(context)[:4] == ["Situation", "api core auth (task)", "api core (team)", "AGENTS.md"]
+        assert titles(context)[:4] == ["Situation", "api core auth (task)", "AGENTS.md", "API (project)"]
         applied = {row["from"]: row["verdict"] for row in context.meta["rules"]}
         assert applied == {"": "true", "api": "true", "api/core": "true", "api/core/auth": "true"}
 
@@ -282,7 +282,53 @@ def test_an_instruction_file_that_is_too_large_keeps_what_speaks_of_the_situatio
     assert shown.detail == "signature"
     assert shown.content.startswith("# Big\nIntro")
     assert "Always test passkey logins." in shown.content
-    assert tiny.items[1].content == "# Big"
+    assert tiny.items[1].content == "## Passkeys\nAlways test passkey logins."
+
+
+@pytest.mark.parametrize("max_tokens", [130, 200, 300, 400, 800])
+def test_the_rule_that_matches_comes_before_headings_and_history(opened: Opened, max_tokens: int) -> None:
+    build = "".join(
+        f"- Run the build task number {number} before the pull request of the SDK.\n" for number in range(12)
+    )
+    sdk = "# SDK\n\nOne package with three entry points.\n\n## Do NOT\n\n- Edit the clients by hand\n"
+    sdk += f"- ES module syntax only. Never require()\n\n## Build\n\n{build}"
+    root = "# Agents\n\n" + "".join(
+        f"## Part {number}\n\n- Step {number} is in the tools folder\n" for number in range(30)
+    )
+    with opened({"AGENTS.md": root, "ts/AGENTS.md": sdk, "ts/src/x.ts": "export const x = 1\n"}) as satchel:
+        satchel.memory.memories.add(
+            "The require shim of the typescript modules stays until the next major release " * 5
+        )
+        situation = {"task": "use require in typescript modules", "files": ["ts/src/x.ts"]}
+        context = satchel.situation(situation, max_tokens=max_tokens)
+    assert "## Do NOT\n" in context.text
+    assert "Never require()" in context.text
+    assert context.usage.used <= max_tokens
+
+
+def test_of_many_mistakes_in_context_files_two_are_named_in_an_answer(opened: Opened) -> None:
+    wrong = "status: {progress: much, current: sleeping, confidence: 2}\nrelationships: {blocks: x}\nwarp: 9\n"
+    with opened({"context.yaml": wrong}) as satchel:
+        context = satchel.situation({"task": "t"})
+        rules = satchel.guidance.list_rules()[2]
+    assert [failure.message for failure in context.failures][-1] == "2 more problems in context files"
+    assert [len(context.failures), len(rules)] == [3, 4]
+    assert "warp: 9" in context.text
+
+
+def test_an_ancestor_shows_only_what_its_own_file_says(opened: Opened) -> None:
+    goal = "intent_context: {{business_goal: {}, extends: {}}}\n"
+    files = {
+        "top/context.yaml": "metadata: {name: Top}\nintent_context: {business_goal: topgoal}\n",
+        "left/context.yaml": "metadata: {name: Left}\n" + goal.format("leftgoal", "../top"),
+        "right/context.yaml": "metadata: {name: Right}\nintent_context: {extends: ../top}\n",
+        "leaf/context.yaml": "metadata: {name: Leaf}\nintent_context: {extends: [../right, ../left]}\n",
+    }
+    with opened(files) as satchel:
+        context = satchel.situation(context="leaf")
+    assert [(item.title, item.content.split("\n")[0]) for item in context.items] == [
+        ("Leaf", "Goal: leftgoal"), ("Top", "Goal: topgoal")
+    ]  # fmt: skip
 
 
 def test_the_same_situation_gives_the_same_bytes_in_both_faces(opened: Opened) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -215,7 +216,7 @@ def test_vectors_are_published_now_and_then(
 
 
 def test_the_text_of_a_section_has_its_heading_and_that_of_a_record_only_its_lines(store: SqliteStore) -> None:
-    section, record = file_document("a.md"), record_document("m1", "a record", kind=Kind.MEMORY)
+    section, record = replace(file_document("a.md"), kind=Kind.DOC), record_document("m1", "a record", kind=Kind.MEMORY)
     section.extraction.parts = (Part(Role.SECTION, "Guide.Setup", 1, 2), Part(Role.SECTION, "os", 1, 1))
     record.extraction.parts = (Part(Role.RECORD, "strategy", 1, 1),)
     put(store, [section, record, record_document("m2", "", kind=Kind.MEMORY)])

@@ -60,9 +60,10 @@ def test_the_budget_that_an_empty_answer_names_is_enough_and_much_less_is_not(en
 
 
 def test_notes_do_not_push_out_the_answer(engine: Satchel) -> None:
-    lines = [f"  - {{trigger: t{one}, actions: 3}}" for one in range(17)]
+    lines = [f"  - {{inject: 'files:some_folder_without_files_of_this_name_{one}.py'}}" for one in range(17)]
     path = engine.places.root / "context.yaml"
-    path.write_text("behavior_rules:\n  - {trigger: selling, action: be kind}\n" + "\n".join(lines))
+    rules = "behavior_rules:\n  - {trigger: selling, action: be kind}\ninjection_rules:\n"
+    path.write_text(rules + "\n".join(lines))
     context = engine.situation({"task": "selling"}, max_tokens=500)
     assert len(context.failures) == 17
     assert "- selling: be kind" in context.text
@@ -71,4 +72,4 @@ def test_notes_do_not_push_out_the_answer(engine: Satchel) -> None:
     small = engine.situation({"task": "selling"}, max_tokens=90)
     assert "Failed: 17 problems" in small.text
     whole = engine.situation({"task": "selling"}, max_tokens=8_000)
-    assert whole.text.count("has no action") == 17
+    assert whole.text.count("nothing is there") == 17

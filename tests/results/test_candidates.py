@@ -29,6 +29,9 @@ class Own:
         assert query == "pool"
         return []
 
+    def search_commits(self, query: str, limit: int) -> list[dict[str, Any]]:
+        return self.search_memories(query, limit)
+
 
 def shown(rows: list[dict[str, Any]]) -> list[str]:
     context = asyncio.run(ContextAssembler(Own(rows)).assemble_context("pool", ["memories"]))
@@ -59,6 +62,25 @@ def test_the_time_of_a_result_is_that_of_the_item() -> None:
     row = {"content": TEXTS[0], "score": 0.8, "created_at": "2025-05-01T00:00:00+00:00"}
     context = asyncio.run(ContextAssembler(Own([row])).assemble_context("pool", ["memories"]))
     assert context.items[0].metadata["timestamp"] == 1_746_057_600.0
+
+
+@pytest.mark.parametrize("moment", ["nonsense", "2026-13-45", {"day": 1}, float("nan")])
+def test_an_impossible_date_is_a_note_and_not_1970(moment: object) -> None:
+    row = {"sha": "a" * 40, "message": "Fix the pool", "author": "Ann", "timestamp": moment, "score": 0.8}
+    context = asyncio.run(ContextAssembler(Own([row])).assemble_context("pool", ["commits"]))
+    assert "by Ann" in context.text
+    assert "1970" not in context.text
+    assert not context.items[0].metadata["timestamp"]
+    (failure,) = context.failures
+    assert failure.source == "commits"
+    assert "is not a date" in failure.message
+
+
+def test_a_commit_without_a_date_has_none() -> None:
+    row = {"sha": "a" * 40, "message": "Fix the pool", "author": "Ann", "score": 0.8}
+    context = asyncio.run(ContextAssembler(Own([row])).assemble_context("pool", ["commits"]))
+    assert "1970" not in context.text
+    assert context.failures == ()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from satchel import Satchel
-from satchel.answer.render.frame import call_site_lines
+from satchel.answer.render.call_sites import call_site_lines
 from satchel.search.change_relations import Impact, impact_of_question, speaks_of_impact, with_impact
 from satchel.search.query import analyse
 from satchel.search.searcher import search_kind
@@ -215,5 +215,5 @@ def test_definitions_without_calls_say_so_or_where_they_are_named() -> None:
     assert call_site_lines(targets, counter("o200k_base"), 4000) == (
         "Uses of LIMIT: 1 in 1 file",
         "- a.py: named 4",
-        "Call sites of send_all: none that syntax can tell",
+        "Call sites of send_all: none resolved",
     )

@@ -8,12 +8,9 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.embed import fingerprint
-from satchel.errors import ConfigError
-from satchel.search.dense import Meaning, scores
 from satchel.search.strength import relevance_of
 from satchel.testing import HashEmbedder, TinyRepository
-from satchel.types import Hit, Kind
+from satchel.types import Hit
 
 SYNONYMS = {"automobile": "car", "fast": "quick"}
 FILES = {
@@ -66,16 +63,6 @@ def test_words_and_meaning_are_one_ranking(satchel: Satchel) -> None:
     assert {"docs/motor.md", "docs/garden.md"} <= set(ranked)
     by_words = satchel.search("roses in the shade", types=["docs"])
     assert paths(by_words)[0] == "docs/garden.md"
-
-
-def test_code_is_never_compared_by_meaning(satchel: Satchel) -> None:
-    embedder = satchel.vectors.embedder
-    assert embedder is not None
-    assert len(satchel.store.vectors(Kind.CODE, fingerprint(embedder)).rows) == 0
-    assert scores(satchel.store, Kind.CODE, Meaning(embedder, "quick car")) is None
-    assert satchel.search("fast automobile", types=["code"]) == []
-    with pytest.raises(ConfigError, match="a list of memories, experiences, values, commits"):
-        Satchel.open(satchel.places.root, settings={"embed.kinds": ["code"]})
 
 
 def test_a_question_by_words_alone_leaves_meaning_out(satchel: Satchel) -> None:

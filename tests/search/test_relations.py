@@ -2,70 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-
-import pytest
-
-from satchel import Satchel
-from satchel.search.relations import GUESSED, INHERITED, RESOLVED, CallSite, Relations
-from satchel.testing import TinyRepository
-
-Open = Callable[[Mapping[str, str]], "Asked"]
-
-
-class Asked:
-    """The relations of a tiny repository, asked by `path::name`."""
-
-    def __init__(self, satchel: Satchel) -> None:
-        self._snapshot = satchel.store.snapshot()
-        self.relations = Relations(self._snapshot.__enter__())
-
-    def sites(self, target: str) -> list[CallSite]:
-        path, _, name = target.partition("::")
-        definition = self.relations.named(path, name)
-        assert definition is not None, target
-        return list(self.relations.callers(definition).sites)
-
-    def callers(self, target: str) -> list[str]:
-        """`path:line` of every call."""
-        return [f"{site.path}:{site.line}" for site in self.sites(target)]
-
-    def uses(self, target: str) -> list[str]:
-        """`path:line how` of everything else that names it."""
-        path, _, name = target.partition("::")
-        definition = self.relations.named(path, name)
-        assert definition is not None, target
-        return [f"{site.path}:{site.line} {site.how}" for site in self.relations.uses(definition)]
-
-    def callees(self, source: str) -> list[str]:
-        """`path::name` of everything that a function calls."""
-        path, _, name = source.partition("::")
-        definition = self.relations.named(path, name)
-        assert definition is not None, source
-        return [f"{one.definition.path}::{one.definition.qualified}" for one in self.relations.callees(definition.row)]
-
-    def close(self) -> None:
-        self._snapshot.__exit__(None, None, None)
-
-
-@pytest.fixture
-def open_files(tmp_path: Path) -> Iterator[Open]:
-    opened: list[tuple[Satchel, Asked]] = []
-
-    def open_(files: Mapping[str, str]) -> Asked:
-        repository = TinyRepository(tmp_path / f"repository{len(opened)}")
-        repository.commit("Add", files)
-        satchel = Satchel.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")})
-        satchel.index()
-        opened.append((satchel, Asked(satchel)))
-        return opened[-1][1]
-
-    yield open_
-    for satchel, code in opened:
-        code.close()
-        satchel.close()
-
+from satchel.search.relations import GUESSED, INHERITED, RESOLVED
+from tests.search.conftest import Open
 
 PYTHON = {
     "shop/__init__.py": "from .client import Client as ShopClient\nfrom .client import send\n",
@@ -284,7 +222,7 @@ def test_packages_receivers_fields_and_embedded_types_of_go(open_files: Open) ->
         }
     )
     assert code.callers("shop.go::New") == ["cmd/main.go:10"]
-    assert code.callers("client.go::Client.Send") == ["client.go:14", "cmd/main.go:11"]
+    assert code.callers("client.go::Client.Send") == ["client.go:14", "cmd/main.go:11", "cmd/main.go:18"]
     assert code.callers("client.go::base.Flush") == ["client.go:13", "cmd/main.go:12", "cmd/main.go:19"]
     assert code.callers("shop.go::Sender") == []
     assert code.uses("shop.go::Sender") == ["cmd/main.go:17 use"]

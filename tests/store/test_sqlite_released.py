@@ -88,3 +88,17 @@ def test_an_upgrade_that_is_undone_loses_nothing(
         _, aside = satchel.memory.restore()
     assert aside.read_bytes() == newer
     assert exported(tmp_path) == older.exported(version)
+
+
+def test_a_reader_beside_a_migration_sees_the_old_schema_and_then_the_new_one(memory: Path, version: int) -> None:
+    with closing(sqlite3.connect(memory)) as database:
+        database.execute("PRAGMA journal_mode = wal")
+    reader = apsw.Connection(str(memory))
+    table = "documents" if version == older.NEWEST else "bundles"
+    reader.execute("BEGIN")
+    before = reader.execute(f"SELECT key FROM {table} ORDER BY key").fetchall()
+    connection.open_connection(memory, durable=True).close()
+    assert reader.execute(f"SELECT key FROM {table} ORDER BY key").fetchall() == before
+    reader.execute("COMMIT")
+    assert reader.execute("SELECT key FROM documents ORDER BY key").fetchall() == before
+    reader.close()

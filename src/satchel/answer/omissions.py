@@ -52,13 +52,13 @@ def omissions(packing: Packing, used: int, asked: int = 0, *, is_weak: bool = Fa
         budgets[candidate] = max(int(needed), asked + 1)
     rows = (omission_of(packing, section, one, budgets.get(one, 0)) for section, one in listed(packing))
     shown = (row._replace(reason=VALUE, budget=0) if is_weak and row.reason == BUDGET else row for row in rows)
-    twins = (
-        (section, twin)
-        for section, groups in packing.groups.items()
-        for group in groups.values()
-        for _, twin in group.twins
-    )
-    return (*shown, *(omission_of(packing, section, twin, 0) for section, twin in islice(twins, MOST_OMISSIONS)))
+    twins = islice(_twins(packing), MOST_OMISSIONS)
+    return (*shown, *(omission_of(packing, section, twin, 0) for section, twin in twins))
+
+
+def _twins(packing: Packing) -> Iterator[tuple[Section, Candidate]]:
+    for section, groups in packing.groups.items():
+        yield from ((section, twin) for group in groups.values() for _, twin in group.twins)
 
 
 def places(packing: Packing, terms: AbstractSet[str], most: int, hops: Sequence[Hop] = ()) -> tuple[str, ...]:

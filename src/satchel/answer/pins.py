@@ -62,7 +62,7 @@ def parse_pin(text: str) -> Pin:
 
 _UNPINNED: Mapping[str, str] = {
     files.SkipReason.VANISHED: "there is no such file",
-    files.SkipReason.SPECIAL_FILE: "it is a folder or a special file: name a file in it",
+    files.SkipReason.SPECIAL_FILE: "it is a special file, or a folder without indexed files",
 }
 
 
@@ -103,12 +103,10 @@ def _place_of(pin: Pin, places: Sequence[Place]) -> Place:
 def _files_of(pin: Pin, prefix: str, _: FileLines, store: Store) -> Iterable[Pin]:
     """Return the pin, or one for each indexed file of its folder: production first, then by path."""
     path = pin.path.removeprefix(prefix)
-    if pin.start or any(store.document(kind, path) is not None for kind in _KINDS):
-        return [pin]
-    folder = "" if path in (".", "./", "") else f"{path.rstrip('/')}/"
-    inside = {key for kind in _KINDS for key in store.iterate_keys(kind) if key.startswith(folder)}
-    ordered = sorted((key for key in inside if not key.endswith("/")), key=lambda key: (is_secondary(key), key))
-    return [Pin(f"{prefix}{key}") for key in ordered] or [pin]
+    folder = f"{path.rstrip('/')}/" if path.strip("./") else ""
+    inside = [key for kind in _KINDS for key in store.iterate_keys(kind) if key.startswith(folder)]
+    ordered = sorted(inside, key=lambda key: (is_secondary(key), key)) if not pin.start else []
+    return [Pin(f"{prefix}{key}") for key in ordered if not key.endswith("/")] or [pin]
 
 
 def _failure(pin: Pin, reason: str) -> Failure:

@@ -26,7 +26,7 @@ from satchel.search.filters import (
     parse_strategies,
 )
 from satchel.settings import DEFAULT_WEIGHTS, Settings
-from satchel.types import CONTEXT_TYPES, Format, Kind, Role, View
+from satchel.types import CONTEXT_TYPES, SEARCHED_TYPES, Format, Kind, Role, View
 from satchel.vocabulary import (
     DAY_SECONDS,
     EDIT,
@@ -69,7 +69,7 @@ def parse_kinds(types: Iterable[str] | None) -> tuple[Kind, ...]:
     names = [name.strip() for name in listed if name.strip()]
     for name in names:
         if name not in CONTEXT_TYPES:
-            raise InvalidContextTypeError(f"unknown context type {name!r}: choose from {', '.join(CONTEXT_TYPES)}")
+            raise InvalidContextTypeError(f"unknown context type {name!r}: choose from {', '.join(SEARCHED_TYPES)}")
     return tuple(kind for name, kind in CONTEXT_TYPES.items() if name in names)
 
 
@@ -307,7 +307,7 @@ class AssembleRequest:
             name="include",
             setting="context_include",
             adds=True,
-            dump=lambda pins: [str(pin) for pin in pins],
+            dump=lambda pins: [sanitize.text(str(pin)) for pin in pins],
             load=_parse_pins,
         ),
     )

@@ -219,7 +219,12 @@ class Searched:
 
 
 def search(request: AssembleRequest, bench: Workbench, *, with_impact: bool = True) -> Searched:
-    """Search all workspaces of a bench for all sections of the plan of a request; `with_impact` as in `search_plan`."""
+    """Search all workspaces of a bench for all sections of the plan of a request; `with_impact` as in `search_plan`.
+
+    Raises UsageError for the type `contexts`.
+    """
+    if Kind.CONTEXT in request.kinds:
+        raise UsageError(NOT_SEARCHED, "types")
     return Searched(tuple((one, search_plan(request, one, with_impact=with_impact)) for one in bench.every))
 
 
@@ -254,10 +259,10 @@ def _section_search(
     votes = Votes(query, bench.store)
     candidates = candidate_count(request.max_tokens)
     off = silent(request.searches)
+    # What a change or a definition concerns is found by relations, not by meaning.
+    worded = query if impact is None else None
 
     def search(section: PlannedSection) -> SearchResult:
-        if section.kind is Kind.CONTEXT:
-            raise UsageError(NOT_SEARCHED)
         store = bench.store_of(section.kind)
         filters = request.filters if section.filters is None else section.filters
         if section.ranked_by is not None:
@@ -270,7 +275,7 @@ def _section_search(
         ask = partial(
             search_kind, store, section.kind, candidates=candidates, silent=off, filters=filters,
             least_share=LEAST_PROSE if has_floor else 0.0,
-            likeness=scores(store, section.kind, meaning), now=request.now,
+            likeness=scores(store, section.kind, meaning, worded), now=request.now,
         )  # fmt: skip
         result = ask(analyse(section.question)) if section.question else ask(query, votes=votes)
         if request.change is not None and section.kind in MEMORY_KINDS:
@@ -310,7 +315,7 @@ def kind_search(bench: Workbench, query: Query, **options: Any) -> Callable[[Kin
 
     def search(kind: Kind) -> SearchResult:
         store = bench.store_of(kind)
-        return search_kind(store, kind, query, likeness=scores(store, kind, meaning), **options)
+        return search_kind(store, kind, query, likeness=scores(store, kind, meaning, query), **options)
 
     return search
 

@@ -19,6 +19,7 @@ from satchel.store.records import Document
 from satchel.types import (
     CONTEXT_TYPES,
     ENTITY_TYPES,
+    SEARCHED_TYPES,
     Chunk,
     Context,
     ContextItem,
@@ -86,7 +87,7 @@ def query_options(
     names = [include_types] if isinstance(include_types, str) else list(include_types)
     for name in names:
         if name not in CONTEXT_TYPES and name not in ENTITY_TYPES:
-            raise UsageError(f"unknown type {name!r}: choose from {', '.join((*CONTEXT_TYPES, *ENTITY_TYPES))}")
+            raise UsageError(f"unknown type {name!r}: choose from {', '.join((*SEARCHED_TYPES, *ENTITY_TYPES))}")
     return {
         "context_lines": 3,  # lines before and after each entity, from the specification
         **options,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from satchel.answer.candidates import Candidate, Step
@@ -102,11 +103,23 @@ class Shortener:
         note = [f"({rest} of {len(self._order)} entries left out)"] if rest else []
         return "\n".join([*(shown[place] for place in sorted(shown)), *note]) if count else ""
 
+    @cached_property
+    def line(self) -> str:
+        """The entry that fits the situation best below its nearest heading, empty if no entry fits it."""
+        matching = [place for place in self._order if 0.0 < (self._entries[place].value or 0.0) < math.inf]
+        if not matching:
+            return ""
+        best = self._entries[matching[0]]
+        # A rule may say the opposite of what its heading ("Do NOT") makes of it.
+        return "\n".join([*(self._entries[head].text for head in best.heads[-1:]), best.text])
+
     def steps(self, room: float) -> Iterator[Step]:
         """Yield ways to show the guide in about so many tokens, the longest first."""
         for share in (1.0, 0.95, 0.85, 0.6):
             if text := self.text(room * share):
                 yield Step(Detail.SIGNATURE, text=text)
+        if self.line:
+            yield Step(Detail.SIGNATURE, text=self.line)
 
 
 def situation_context(
@@ -201,7 +214,8 @@ def _shortened(guide: Guide, candidate: Candidate, room: float, later: float, co
     sized = replace(candidate, size=sizes[fitting])
     if guide.entries is None:
         return sized.offering(candidate.steps[fitting:])
-    text = Shortener(guide.entries(), count).text(room - later)
+    shortener = Shortener(guide.entries(), count)
+    text = shortener.text(room - later) or shortener.line
     if not text:
         return _offering(sized, [candidate.steps[-1]], guide.entries, count)
     steps = [Step(Detail.SIGNATURE, text=text), candidate.steps[-1]]

@@ -262,9 +262,15 @@ def endpoint_key(setting: str, variable: str, environ: Mapping[str, str]) -> str
     return environ[variable] if variable else ""
 
 
-def embedded_kinds(settings: Settings) -> tuple[Kind, ...]:
-    """Return the kinds whose chunks get vectors, in the order of sections."""
-    return tuple(kind for name, kind in CONTEXT_TYPES.items() if name in settings.embed_kinds)
+def embedded_kinds(settings: Settings, *, is_local: bool) -> tuple[Kind, ...]:
+    """Return the kinds whose chunks get vectors, in the order of sections.
+
+    Code is among them where the model runs here; it is sent to an endpoint only if `embed.kinds` names it.
+    """
+    names = {*settings.embed_kinds, *((Kind.CODE.plural,) if is_local else ())}
+    if not settings.embed_code_chunks:
+        names.discard(Kind.CODE.plural)
+    return tuple(kind for name, kind in CONTEXT_TYPES.items() if name in names)
 
 
 class ModelOptions(NamedTuple):

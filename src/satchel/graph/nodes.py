@@ -133,19 +133,20 @@ def field_lines(fields: Mapping[str, FieldValue]) -> list[str]:
     ]
 
 
-def without_fields(text: str, *, is_first: bool) -> str:
-    """Return the text of a chunk of a vault's file without front matter and without lines that are only a field."""
+def without_fields(text: str, fields: Mapping[str, FieldValue], *, is_first: bool) -> str:
+    """Return the text of a chunk of a vault's file without front matter and lines that are only a field of `fields`."""
     from satchel.sources.vault import front_matter, is_only_field, look_through
 
     lines = text.split("\n")
     begin = front_matter(lines).lines if is_first else 0
     if begin == 0 and "::" not in text:
         return text
-    # Fields are shown with the file, and cut: what would not be there in full stays in the text.
-    known = look_through(lines, begin).fields if is_first and "::" in text else ()
-    fields = {field.row for field in known if len(lines[field.row]) <= VALUE_CHARACTERS}
-    fields = {row for row in fields if is_only_field(lines[row])}
-    return "\n".join(line for row, line in enumerate(lines) if row >= begin and row not in fields).strip("\n")
+    shown = {(name, one) for name, value in fields.items() for one in ([value] if isinstance(value, str) else value)}
+    found = look_through(lines, begin).fields if is_first and "::" in text else ()
+    # Of many fields and values, and of a long one, only some are shown beside the text: the others stay in it.
+    kept = {one.row for one in found if not all((one.name, value) in shown for value in one.values)}
+    gone = {one.row for one in found if is_only_field(lines[one.row])} - kept
+    return "\n".join(line for row, line in enumerate(lines) if row >= begin and row not in gone).strip("\n")
 
 
 class Rated(NamedTuple):
@@ -346,7 +347,9 @@ class Nodes:
         if has_file:
             text = "\n".join(text.split("\n")[part.start - 1 : part.end])
         if document.kind is Kind.NOTE and has_file:
-            text = without_fields(text, is_first=part.row == document.first_chunk)
+            is_first = part.row == document.first_chunk
+            fields = shown_fields(document.fields, self._request.lens.include_fields, self._allow) if is_first else {}
+            text = without_fields(text, fields, is_first=is_first)
         return sanitize.text(text, self._allow).strip("\n")
 
     def _is_stale(self, document: Document) -> bool:

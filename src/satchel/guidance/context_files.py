@@ -389,7 +389,6 @@ class _RuleReader:
         return InjectionTarget(reference.strip(), query.strip(), dict(filters), limit)
 
 
-INTENT_TYPES = ("personal_experience", "business_growth", "organizational_coordination", "civilizational_impact")
 STATUSES = ("active", "inactive", "archived", "planning")
 
 _REQUIRED = {"workspace": "physical_path", "workflow": "workflow_steps", "file": "file_path", "folder": "folder_path"}
@@ -419,7 +418,7 @@ _SCHEMA: Mapping[str, _Check] = {
     "metadata.updated": _TEXT,
     "metadata.description": _TEXT,
     "intent_context": _MAPPING,
-    "intent_context.intent_type": (lambda value: value in INTENT_TYPES, f"choose from {', '.join(INTENT_TYPES)}"),
+    "intent_context.intent_type": _TEXT,
     "intent_context.business_goal": _TEXT,
     "intent_context.extends": (
         lambda value: isinstance(value, str) or _is_texts(value),

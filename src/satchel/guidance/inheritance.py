@@ -1,7 +1,8 @@
-"""The tree of contexts below a root: files are cached until they change, inheritance is resolved, cycles are errors.
+"""The tree of contexts below a root: files are cached until they change, and inheritance is resolved.
 
 The chain that is being resolved is an argument, so concurrent loads do not see cycles in each other, and a parent that
-is inherited twice (a diamond) is in the chain once. The child wins field by field:
+is inherited twice (a diamond) is in the chain once. Where a chain closes a cycle it ends, with a note that names the
+path. The child wins field by field:
 
 * A text, a number, a list of the child replaces the parent's.
 * Mappings are merged, field by field, at any depth.
@@ -58,12 +59,13 @@ class MissingContextError(ContextFileError):
 class ResolvedContext(NamedTuple):
     """A context with what it inherits.
 
-    `chain` has the folders of its ancestors and itself, the root first; `distances` the number of steps to each.
-    `updated` is in seconds, 0 if unknown. `notes` are those of all files in the chain.
+    `data` is merged, `own` as in its file. `chain` has the folders of its ancestors and itself, the root first;
+    `distances` the number of steps to each. `updated` is in seconds, 0 if unknown. `notes` are of the whole chain.
     """
 
     path: str
     data: Mapping[str, Any]
+    own: Mapping[str, Any]
     behavior: tuple[BehaviorRule, ...]
     injection: tuple[InjectionRule, ...]
     chain: tuple[str, ...]
@@ -148,7 +150,7 @@ class ContextTree:
     def load(self, path: str) -> ResolvedContext:
         """Return a context with what it inherits.
 
-        Raises ContextFileError if its own file is unusable or it is its own ancestor. A missing or unusable ancestor is
+        Raises ContextFileError if its own file is unusable. An ancestor that is missing, unusable or closes a cycle is
         noted, and the rest is inherited.
         """
         climb = _Climb({}, {}, [])
@@ -157,6 +159,7 @@ class ContextTree:
         return ResolvedContext(
             path=path,
             data=merged_data(contexts),
+            own=contexts[-1].data,
             behavior=merged_behavior(contexts),
             injection=merged_injection(contexts),
             chain=tuple(climb.chain),
@@ -168,9 +171,6 @@ class ContextTree:
     def _climb(self, path: str, below: tuple[str, ...], climb: _Climb) -> None:
         """Add a context after its ancestors; `below` are its descendants in this load."""
         climb.distances[path] = min(climb.distances.get(path, len(below)), len(below))
-        if path in below:
-            circle = " -> ".join(step or "." for step in (*below[below.index(path) :], path))
-            raise ContextFileError(f"{file_of(path)}: extends itself: {circle}")
         if path in climb.chain:
             return
         if len(below) > MOST_ANCESTORS:
@@ -191,12 +191,15 @@ class ContextTree:
         climb.notes += context.notes
 
     def _parent(self, reference: str, path: str, below: tuple[str, ...]) -> str:
-        """Return the folder of a usable parent. One that closes a cycle is not read: `_climb` reports it."""
+        """Return the folder of a usable parent. Raises ContextFileError, also for one that closes a cycle."""
         parent = self.find(reference, path)
         if not self.exists(parent):
             raise MissingContextError(f"there is no {file_of(parent)}")
-        if parent not in below and parent != path:
-            self.read(parent)
+        descendants = (*below, path)
+        if parent in descendants:
+            circle = " -> ".join(step or "." for step in (*descendants[descendants.index(parent) :], parent))
+            raise ContextFileError(f"extends itself: {circle}")
+        self.read(parent)
         return parent
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from satchel.errors import ContextFileError, SatchelError, UnsafePathError, UsageError
 from satchel.guidance.context_files import CONTEXTS, RELATIVE_FILTERS, InjectionRule, InjectionTarget, file_of
 from satchel.guidance.inheritance import ContextTree, MissingContextError, ResolvedContext
-from satchel.guidance.instructions import Applied, Instructions, applied, to_judge
+from satchel.guidance.instructions import Applied, Form, Instructions, applied, to_judge
 from satchel.guidance.judge import Opinion, Verdict
 from satchel.guidance.situation import Globs, Situation, folders_above, problem_of
 from satchel.safety import sanitize
@@ -28,6 +28,9 @@ from satchel.vocabulary import DAY_SECONDS, MemoryCategory, choices
 
 FRESH_DAYS = 30.0
 """Days after which a context is no longer fresh. The first specification gives one day, counted from loading."""
+
+SHOWN_NOTES = 2
+"""Problems with context files that an answer names: each takes 40 tokens, in every answer until it is fixed."""
 
 JudgeAll = Callable[[Sequence[str]], tuple[Mapping[str, Opinion], Sequence[Failure]]]
 
@@ -88,11 +91,18 @@ def gather(guides: Guides, current: str | None, situation: Situation, judge_all:
     opinions, failures = judge_all(conditions)
     notes += failures
     evaluated = tuple(_evaluated(rule, situation, opinions) for rule in rules)
-    notes += [
-        Failure("judge", f"undecided: {sanitize.line(row.rule.condition)!r} ({row.rule.label})", "the rule is left out")
-        for row in evaluated
-        if row.verdict is Verdict.UNDECIDED
+    undecided = [f"{row.rule.condition!r} ({row.rule.label})" for row in evaluated if row.verdict is Verdict.UNDECIDED]
+    undecided += [
+        f"{one.description!r} ({one.path})"
+        for one in instructions
+        if one.form is not Form.CLAUDE_SKILL
+        and one.description in opinions
+        and opinions[one.description].verdict is Verdict.UNDECIDED
     ]
+    if undecided:
+        shown = ", ".join(sanitize.line(text) for text in undecided[:3])
+        more = f" and {len(undecided) - 3} more" if len(undecided) > 3 else ""
+        notes.append(Failure("judge", f"undecided: {shown}{more}", "what has this condition is left out"))
     active = [] if base is None else [_active(base, 0, "current", now), *_ancestors(guides.tree, base, now, notes)]
     keys: list[tuple[InjectionTarget, str]] = []
     for row in evaluated:
@@ -100,7 +110,20 @@ def gather(guides: Guides, current: str | None, situation: Situation, judge_all:
             _inject(guides, row.rule, active, keys, notes, now)
     active.sort(key=lambda one: (-one.priority, one.distance is None, one.distance or 0, one.context.path))
     rows = applied(instructions, situation.files, opinions)
-    return Guidance(tuple(active), tuple(rows), evaluated, tuple(keys), tuple(dict.fromkeys(notes)))
+    return Guidance(tuple(active), tuple(rows), evaluated, tuple(keys), tuple(folded(dict.fromkeys(notes))))
+
+
+def folded(notes: Iterable[Failure]) -> Iterator[Failure]:
+    """Yield the notes of a situation, of those on what is wrong with context files only the first two and a count."""
+    wrong = 0
+    for note in notes:
+        wrong += note.source == CONTEXTS
+        if note.source != CONTEXTS or wrong <= SHOWN_NOTES:
+            yield note
+    if wrong > SHOWN_NOTES:
+        more = wrong - SHOWN_NOTES
+        problem = f"{more} more problem{'s' if more > 1 else ''} in context files"
+        yield Failure(CONTEXTS, problem, "`satchel rules list` names them all")
 
 
 def _nearest(tree: ContextTree, situation: Situation) -> str | None:
@@ -348,7 +371,7 @@ def _provided(provider: Provider, request: KeyRequest, allow: Sequence[str], not
     try:
         records = [*provider(request)][: request.limit]
     except Exception as error:  # noqa: BLE001 - a provider is code of the user: its errors must not break the answer
-        telemetry.warning("registered key failed", key=request.key, exc_info=True)
+        telemetry.warning("registered key failed", key=request.key, error=repr(error))
         problem = f"{request.key}: {type(error).__name__}: {sanitize.line(str(error))}"
         notes.append(Failure("injected", problem, "it is left out"))
         return []

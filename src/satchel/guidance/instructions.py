@@ -1,12 +1,15 @@
 """Instruction files of agents: their texts, the files they are about, and whether they apply.
 
-These are `AGENTS.md`, `CLAUDE.md` (also in `.claude/`), `CLAUDE.local.md`, `.claude/rules/**/*.md` with `paths:`, and
-`.cursor/rules/**/*.mdc` with `globs:` and `alwaysApply:`. A file belongs to its folder, or to the folder around its
-`.claude` or `.cursor`; it is about what is below that folder, and its globs are relative to it.
+These are `AGENTS.md`, `CLAUDE.md` (also in `.claude/`), `CLAUDE.local.md`, `GEMINI.md`, `.cursorrules`,
+`.windsurfrules`, `.github/copilot-instructions.md`, `.claude/rules/**/*.md` with `paths:`,
+`.cursor/rules/**/*.mdc` with `globs:` and `alwaysApply:`, `.github/instructions/**/*.instructions.md` with `applyTo:`,
+and `.claude/skills/*/SKILL.md`, which a judge chooses by their description. A file belongs to its folder, or to the
+folder around its `.claude`, `.cursor` or `.github`; it is about what is below that folder, and its globs are relative
+to it.
 
-`CLAUDE.md` and its relatives may import others (`@docs/style.md`), five hops deep, never from outside the root. A file
-that is a link to another one, or contains only the path of one (git writes links so where there are none), represents
-that other file.
+`CLAUDE.md` and its relatives and `GEMINI.md` may import others (`@docs/style.md`), five hops deep, never from outside
+the root. A file that is a link to another one, or contains only the path of one (git writes links so where there are
+none), represents that other file.
 
 The nearest folder wins, then the kind of file (`Form`), then the path. Of several files that represent the same file
 only the strongest is used. A file without globs at the root always applies; one in a folder applies when the situation
@@ -59,17 +62,28 @@ class Form(StrEnum):
     CLAUDE_RULE = ".claude/rules"
     CLAUDE = "CLAUDE.md"
     AGENTS = "AGENTS.md"
+    GEMINI = "GEMINI.md"
+    COPILOT_RULE = ".github/instructions"
+    COPILOT = ".github/copilot-instructions.md"
     CURSOR_RULE = ".cursor/rules"
+    CURSOR = ".cursorrules"
+    WINDSURF = ".windsurfrules"
+    CLAUDE_SKILL = ".claude/skills"
 
 
 _FORMS = tuple(Form)
 _PLAIN = {
     Form.LOCAL: ("CLAUDE.local.md",),
     Form.CLAUDE: ("CLAUDE.md", ".claude/CLAUDE.md"),
-    Form.AGENTS: ("AGENTS.md",),
+    **{form: (form.value,) for form in (Form.AGENTS, Form.GEMINI, Form.COPILOT, Form.CURSOR, Form.WINDSURF)},
 }
-_SUFFIXES = {Form.CLAUDE_RULE: ".md", Form.CURSOR_RULE: ".mdc"}
-_IMPORTING = frozenset({Form.LOCAL, Form.CLAUDE, Form.CLAUDE_RULE})
+_SUFFIXES = {Form.CLAUDE_RULE: ".md", Form.CURSOR_RULE: ".mdc", Form.COPILOT_RULE: ".instructions.md",
+             Form.CLAUDE_SKILL: "/SKILL.md"}  # fmt: skip
+_IMPORTING = frozenset({Form.LOCAL, Form.CLAUDE, Form.CLAUDE_RULE, Form.GEMINI})
+_DESCRIBED = frozenset({Form.CURSOR_RULE, Form.COPILOT_RULE, Form.CLAUDE_SKILL})
+"""Forms of files that apply only if their front matter says when."""
+
+_ALL_FILES = frozenset({"*", "**", "**/*"})
 
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)(?:\n---[ \t]*(?:\n|\Z))", re.DOTALL)
 _FIELD = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:[ \t]*(.*)")
@@ -178,7 +192,7 @@ class Instructions:
         paths: list[str] = []
         for name in names:
             path = f"{folder}/{name}"
-            if name.endswith(suffix):
+            if path.endswith(suffix):
                 paths.append(path)
             elif "." not in name:
                 paths += self._rule_files(path, suffix, depth - 1)
@@ -205,10 +219,13 @@ class Instructions:
         if form in _IMPORTING:
             body = self._with_imports(body, target or path, imported, MOST_HOPS)
         description, by_hand = "", False
-        if form is Form.CURSOR_RULE:
+        if form in _DESCRIBED:
             always = next(iter(fields.get("alwaysApply", ())), "").casefold() == "true"
+            always = always or (form is Form.COPILOT_RULE and not _ALL_FILES.isdisjoint(globs))
             globs = () if always else globs
-            written = sanitize.line(next(iter(fields.get("description", ())), ""), allow=self._allow)
+            # Copilot only shows the description of its files; it does not choose by it.
+            first = "" if form is Form.COPILOT_RULE else next(iter(fields.get("description", ())), "")
+            written = sanitize.line(first, allow=self._allow)
             description = "" if always or globs else written
             by_hand = not (always or globs or written)
         return Instruction(
@@ -357,7 +374,7 @@ def _unquoted(text: str) -> str:
 def _globs(fields: Mapping[str, Sequence[str]], path: str) -> tuple[tuple[str, ...], list[Failure]]:
     globs: list[str] = []
     notes: list[Failure] = []
-    for glob in (*fields.get("paths", ()), *fields.get("globs", ())):
+    for glob in (name for key in ("paths", "globs", "applyTo") for name in fields.get(key, ())):
         problem = problem_of(glob)
         if problem:
             notes.append(_note(path, f"the pattern {sanitize.line(glob, 60)!r} {problem}", "the pattern is left out"))
@@ -417,7 +434,7 @@ def _is_near(one: Instruction, paths: Sequence[str]) -> bool:
 def _decision(one: Instruction, paths: Sequence[str], opinions: Mapping[str, Opinion]) -> tuple[bool, str]:
     """Return whether a file applies, and the reason."""
     if one.by_hand:
-        return False, "it has neither globs nor a description, and alwaysApply is not true"
+        return False, "nothing in it says when it applies (globs, applyTo, a description, alwaysApply)"
     if one.description:
         opinion = opinions.get(one.description)
         if opinion is None:

@@ -2,8 +2,10 @@
 
 `WordJudge` computes the share of the condition's words that are also in the situation. A term counts when the situation
 has the same stem, and slightly less when it has another word of the same topic (`migration` for `database`). Words
-such as `table` belong to a topic only beside another word of it. Above one threshold the condition is true, below
-another it is false, and between them undecided. Both were chosen on labelled pairs (benchmarks/results/judge.json).
+such as `table` belong to a topic only beside another word of it. Above one threshold the condition is true; below
+another it is false if topics of both are known, because words that the judge has never seen decide nothing. Whatever is
+undecided is left to vectors where there are any. The thresholds were chosen on labelled pairs
+(benchmarks/results/judge.json).
 
 `ModelJudge` asks a language model over any endpoint that speaks the OpenAI protocol (`POST .../chat/completions`). All
 conditions of a situation are sent in one request, at temperature 0, and every answer must be exactly true or false. The
@@ -27,7 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from satchel.embed.providers import ChatModel, ModelOptions, check_address, endpoint_key
-from satchel.errors import ConfigError, JudgeError, MissingExtraError
+from satchel.errors import ConfigError, EmbeddingError, JudgeError, MissingExtraError
 from satchel.guidance.situation import Situation
 from satchel.safety import sanitize
 from satchel.settings import Settings
@@ -37,14 +39,17 @@ from satchel.text import EXACT_MARK, STOP_WORDS, count_terms, word_lists, words
 from satchel.types import Failure
 
 if TYPE_CHECKING:
-    pass
+    from satchel.embed import Embedder
 
 HOLDS_FROM = 0.39
 """Share of a condition's meaning from which it is true: chosen on the development halves of the labelled pairs. One of
 two words that carry meaning is enough if it is in the situation, or another word of its topic is."""
 
 FAILS_BELOW = 0.3
-"""Share of a condition's meaning below which it is false."""
+"""Share of a condition's meaning below which it is false, if topics of condition and situation are known."""
+
+LIKE_FROM, UNLIKE_BELOW = 0.2, 0.0
+"""Cosines of condition and situation from which an undecided condition is true, and below which it is false."""
 
 LONGEST_CONDITION = 500
 """Characters at the beginning of a condition that are judged."""
@@ -104,24 +109,55 @@ AnyJudge = Judge | Callable[[Sequence[str], Situation], Any]
 
 
 class WordJudge:
-    """Compares the words of conditions and situation. Never fails."""
+    """Compares the words of conditions and situation, and by an embedder what words leave undecided."""
 
-    id = "words@1"
+    id = "words@2"
+
+    def __init__(self, embedder: Embedder | None = None) -> None:
+        self._embedder = embedder
 
     def judge(self, conditions: Sequence[str], situation: Situation) -> Sequence[Opinion]:
-        """Return one opinion for each condition, in their order."""
-        params = " ".join(str(value) for value in situation.params.values() if isinstance(value, str | int | float))
-        texts = (situation.question, situation.tool, *situation.languages, *situation.tags, situation.agent, params)
-        terms = _terms("\n".join(texts))
-        return [self._opinion(condition[:LONGEST_CONDITION], terms) for condition in conditions]
+        """Return one opinion for each condition, in their order. Raises EmbeddingError, never without an embedder."""
+        text = _said(situation)
+        terms = _terms(text)
+        opinions = [self._opinion(condition[:LONGEST_CONDITION], terms) for condition in conditions]
+        open_ones = {
+            place: condition[:LONGEST_CONDITION]
+            for place, (condition, opinion) in enumerate(zip(conditions, opinions, strict=True))
+            if opinion.verdict is Verdict.UNDECIDED and not _NEGATION.search(condition)
+        }
+        if self._embedder is not None and open_ones and text:
+            vectors = self._embedder.embed_documents([text, *open_ones.values()])
+            for place, cosine in zip(open_ones, vectors[1:] @ vectors[0], strict=True):
+                opinions[place] = _by_meaning(float(cosine), opinions[place], self._embedder.id)
+        return opinions
 
     def _opinion(self, condition: str, terms: frozenset[str]) -> Opinion:
         share, matches = likeness(condition, terms)
         reason = f"{share:.0%} of it is said" + (f": {', '.join(matches)}" if matches else "")
         verdict = Verdict.TRUE if share >= HOLDS_FROM else Verdict.FALSE if share < FAILS_BELOW else Verdict.UNDECIDED
+        if verdict is Verdict.FALSE and not (_topics_of(terms) and _is_known(condition)):
+            verdict, reason = (
+                Verdict.UNDECIDED,
+                f"{reason}, and its words or those of the situation are in no known topic",
+            )
         if _NEGATION.search(condition):
             verdict, reason = Verdict.UNDECIDED, f"it says what must not be, which words cannot tell ({reason})"
         return Opinion(verdict, reason, self.id, round(share, 3))
+
+
+def _said(situation: Situation) -> str:
+    """Return the words of a situation."""
+    params = " ".join(str(value) for value in situation.params.values() if isinstance(value, str | int | float))
+    texts = (situation.question, situation.tool, *situation.languages, *situation.tags, situation.agent, params)
+    return "\n".join(filter(None, texts))
+
+
+def _by_meaning(cosine: float, opinion: Opinion, embedder: str) -> Opinion:
+    """Return the opinion of vectors on an undecided condition."""
+    is_decided = not UNLIKE_BELOW <= cosine < LIKE_FROM
+    verdict = (Verdict.TRUE if cosine >= LIKE_FROM else Verdict.FALSE) if is_decided else Verdict.UNDECIDED
+    return Opinion(verdict, f"{opinion.reason}; its similarity is {cosine:.2f}", embedder, round(cosine, 3))
 
 
 def likeness(condition: str, situation_terms: frozenset[str]) -> tuple[float, list[str]]:
@@ -129,7 +165,7 @@ def likeness(condition: str, situation_terms: frozenset[str]) -> tuple[float, li
     total = matching = 0.0
     matches: list[str] = []
     plain, ambiguous = _topics()
-    topics = {topic for term in situation_terms for topic in plain.get(term, ())}
+    topics = _topics_of(situation_terms)
     for word in dict.fromkeys(words(condition.casefold())):
         if word in STOP_WORDS:
             continue
@@ -149,6 +185,18 @@ def likeness(condition: str, situation_terms: frozenset[str]) -> tuple[float, li
     return (matching / total if total else 0.0), matches
 
 
+def _topics_of(terms: Iterable[str]) -> set[int]:
+    """Return the topics of the plain words of a situation."""
+    return {topic for term in terms for topic in _topics()[0].get(term, ())}
+
+
+def _is_known(condition: str) -> bool:
+    """Return whether a word that distinguishes a condition from others belongs to a topic."""
+    plain, ambiguous = _topics()
+    telling = (word for word in words(condition.casefold()) if word not in STOP_WORDS and word not in _frame())
+    return any(term in plain or term in ambiguous for term in _terms(" ".join(telling)))
+
+
 def _terms(text: str) -> frozenset[str]:
     return frozenset(term for term in count_terms(words(text)) if not term.startswith(EXACT_MARK))
 
@@ -161,7 +209,7 @@ def _frame() -> frozenset[str]:
 @cache
 def _topics() -> tuple[Mapping[str, frozenset[int]], Mapping[str, frozenset[int]]]:
     """Return the topics of each term by number: of the plain words, and of the ambiguous ones."""
-    topics = [topic.split() for topic in " ".join(word_lists("topics.txt")["topics"]).split(";")]
+    topics = [*word_lists("topics.txt").values()][1:]
     plain = [_terms(" ".join(word for word in listed if not word.endswith("?"))) for listed in topics]
     ambiguous = [_terms(" ".join(word[:-1] for word in listed if word.endswith("?"))) for listed in topics]
     return _by_term(plain), _by_term(ambiguous)
@@ -175,7 +223,7 @@ def _by_term(topics: Sequence[frozenset[str]]) -> Mapping[str, frozenset[int]]:
 def related_terms(terms: Iterable[str]) -> frozenset[str]:
     """Return the plain terms of all topics of these terms."""
     plain, _ = _topics()
-    topics = {topic for term in terms for topic in plain.get(term, ())}
+    topics = _topics_of(terms)
     return frozenset(term for term, own in plain.items() if not topics.isdisjoint(own))
 
 
@@ -208,8 +256,8 @@ class ModelJudge:
         listed = [f"{number}. {' '.join(c.split())[:LONGEST_CONDITION]}" for number, c in enumerate(conditions, 1)]
         data = json.dumps("\n".join(situation.lines()) or "nothing is known")
         prompt = "\n".join(["Situation (data):", data, "", "Conditions:", *listed])
-        # Tokens allowed for the answer to one condition: `12: false` needs five, an object of JSON 14.
-        return self._model.ask(_INSTRUCTIONS, prompt, 20 * (len(conditions) + 1))
+        # Tokens allowed: `12: false` needs five, an object of JSON 14; a model that thinks first needs far more before.
+        return self._model.ask(_INSTRUCTIONS, prompt, 2_000 + 20 * len(conditions))
 
 
 def parse_answer(text: str) -> bool:
@@ -309,12 +357,16 @@ class VerdictFiles:
 
 
 def judged(
-    conditions: Sequence[str], situation: Situation, judge: AnyJudge | None, memory: VerdictFiles | None
+    conditions: Sequence[str],
+    situation: Situation,
+    judge: AnyJudge | None,
+    memory: VerdictFiles | None,
+    embedder: Embedder | None = None,
 ) -> tuple[dict[str, Opinion], list[Failure]]:
     """Return an opinion on each condition, and notes.
 
-    Without a `judge`, or where it fails or omits one, words decide. It is asked once, for all conditions without a
-    stored verdict in this situation.
+    Without a `judge`, or where it fails or omits one, words decide, and the `embedder` what they leave open. The judge
+    is asked once, for all conditions without a stored verdict in this situation.
     """
     unique = list(dict.fromkeys(conditions))
     opinions: dict[str, Opinion] = {}
@@ -332,7 +384,7 @@ def judged(
         except (JudgeError, MissingExtraError) as error:
             notes.append(Failure("judge", str(error), _BY_WORDS))
         except Exception as error:  # noqa: BLE001 - a judge is code of the user: its errors must not break the answer
-            telemetry.warning("judge failed", judge=_name_of(judge), exc_info=True)
+            telemetry.warning("judge failed", judge=_name_of(judge), error=repr(error))
             problem = f"{_name_of(judge)}: {type(error).__name__}: {sanitize.line(str(error))}"
             notes.append(Failure("judge", problem, _BY_WORDS))
         else:
@@ -340,7 +392,12 @@ def judged(
             if cache is not None and decided:
                 cache.keep(name, situation, {c: o.verdict is Verdict.TRUE for c, o in decided.items()})
     rest = [condition for condition in unique if condition not in opinions]
-    return opinions | dict(zip(rest, WordJudge().judge(rest, situation), strict=True)), notes
+    try:
+        by_words = WordJudge(embedder).judge(rest, situation)
+    except (EmbeddingError, MissingExtraError) as error:
+        notes.append(Failure("judge", str(error), _BY_WORDS))
+        by_words = WordJudge().judge(rest, situation)
+    return opinions | dict(zip(rest, by_words, strict=True)), notes
 
 
 _BY_WORDS = "words decided instead"
@@ -363,7 +420,8 @@ def _decided(
         raise JudgeError(f"{_name_of(judge)} gave {len(opinions)} opinions on {len(conditions)} conditions")
     decided = {c: o for c, o in zip(conditions, opinions, strict=True) if o.verdict is not Verdict.UNDECIDED}
     if len(decided) < len(conditions):
-        problem = f"{_name_of(judge)} did not decide {len(conditions) - len(decided)} conditions"
+        count = len(conditions) - len(decided)
+        problem = f"{_name_of(judge)} did not decide {count} condition{'s' if count > 1 else ''}"
         notes.append(Failure("judge", problem, _BY_WORDS))
     return decided
 

@@ -32,6 +32,8 @@ from satchel.guidance.judge import AnyJudge, VerdictFiles, judged
 from satchel.guidance.situation import Situation, make_situation
 from satchel.guidance.texts import (
     LINE_CHARACTERS,
+    NOTHING,
+    Weigh,
     clean_entries,
     context_entries,
     context_lines,
@@ -218,7 +220,8 @@ class GuidanceService:
         return self._model_judge, []
 
     def _judged(self, situation: Situation, judge: AnyJudge | None, conditions: Sequence[str]) -> Any:
-        return judged(conditions, situation, judge, VerdictFiles(self._root.places.state, self._root.key))
+        verdicts = VerdictFiles(self._root.places.state, self._root.key)
+        return judged(conditions, situation, judge, verdicts, self._root.embedder)
 
     def _guides_of(self, gathered: Guidance, situation: Situation) -> list[Guide]:
         """Return guides for the situation itself, the active contexts, and the instruction files that apply."""
@@ -230,17 +233,20 @@ class GuidanceService:
         for active in gathered.contexts:
             lines = context_lines(active, situation, shown)
             shown.append(active)
-            texts = [lines.text, sanitize.line(lines.goal or title_of(active), LINE_CHARACTERS)]
-            entries = clean_entries(context_entries(lines, weigh), self._allow)
-            guides.append(_context_guide(active, _shorter(texts, self._allow), entries, trust))
+            if lines.text or not active.distance:
+                texts = [lines.text or NOTHING, sanitize.line(lines.goal or title_of(active), LINE_CHARACTERS)]
+                entries = clean_entries(context_entries(lines, weigh), self._allow)
+                guides.append(_context_guide(active, _shorter(texts, self._allow), entries, trust))
         applying = [row for row in gathered.instructions if row.applies]
-        for row in applying:
-            title = sanitize.line(row.instruction.path, 1_000, self._allow)
-            full = row.instruction.text.strip() or "(empty)"
-            shorter = _shorter([full, full.split("\n", 1)[0][:LINE_CHARACTERS]], self._allow)
-            entries = clean_entries(markdown_entries(full, weigh), self._allow)
-            guides.append(_instruction_guide(row, title, shorter, entries, len(applying), trust))
-        return guides
+        return [*guides, *(self._instructions(row, len(applying), weigh, trust) for row in applying)]
+
+    def _instructions(self, row: Applied, count: int, weigh: Weigh, trust: Trust) -> Guide:
+        """Return the guide of one of `count` instruction files that apply."""
+        title = sanitize.line(row.instruction.path, 1_000, self._allow)
+        full = row.instruction.text.strip() or "(empty)"
+        shorter = _shorter([full, full.split("\n", 1)[0][:LINE_CHARACTERS]], self._allow)
+        entries = clean_entries(markdown_entries(full, weigh), self._allow)
+        return _instruction_guide(row, title, shorter, entries, count, trust)
 
     def _own_guides(self, supply: Supplies) -> list[Guide]:
         """Return the records of registered keys, each also as its first line."""

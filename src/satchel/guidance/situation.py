@@ -224,7 +224,8 @@ def make_situation(situation: Mapping[str, Any] | Situation | None = None, allow
     names = [row.name for row in fields(Situation)]
     for name in values:
         if name not in names:
-            raise UsageError(f"a situation has no {name!r}: choose from {', '.join(names)}")
+            public = (one for one in (*names, "context") if one != "is_call")
+            raise UsageError(f"a situation has no {name!r}: choose from {', '.join(public)}")
     params = _parameters(values.get("params", {}), allow)
     files = [str(params[name]) for name in _FILE_PARAMETERS if isinstance(params.get(name), str)]
     texts = {name: _text(name, values.get(name, ""), allow) for name in ("task", "intent", "error")}

@@ -128,27 +128,26 @@ def _blocks(text: str) -> Iterator[str]:
 class ContextLines(NamedTuple):
     """The text of a context: its goal on one line (empty if it has none), the lines of its rules, and all others.
 
-    `before` are the lines between the goal and the rules, `after` those below them, `empty` is the text without lines.
+    `before` are the lines between the goal and the rules, `after` those below them.
     """
 
     goal: str
     before: Sequence[str]
     rules: Sequence[str]
     after: Sequence[str]
-    empty: str
 
     @property
     def text(self) -> str:
-        """The full text."""
+        """The full text, empty for a context that says nothing that the contexts above it do not say."""
         goal = [self.goal] if self.goal else []
         rules = [RULES, *self.rules] if self.rules else []
-        return "\n".join([*goal, *self.before, *rules, *self.after]) or self.empty
+        return "\n".join([*goal, *self.before, *rules, *self.after])
 
 
 RULES = "Rules:"
 
-NOTHING, NOTHING_NEW = "(it says nothing of itself)", "(nothing that the contexts above do not say)"
-"""The texts of a context without values, and of one whose values are shown with the contexts above it."""
+NOTHING = "(it says nothing of itself)"
+"""The text of a context without values."""
 
 
 def title_of(active: ActiveContext) -> str:
@@ -158,10 +157,13 @@ def title_of(active: ActiveContext) -> str:
 
 
 def context_lines(active: ActiveContext, situation: Situation, above: Sequence[ActiveContext]) -> ContextLines:
-    """Return the lines of a context without what those `above` it have; rules of ancestors are in the current one."""
-    data: Mapping[str, Any] = active.context.data
+    """Return the lines of a context without what the contexts `above` it in the answer have, too.
+
+    The rules of an ancestor are listed with the current context, and what it inherits with the context that says it.
+    """
+    data = _data_of(active)
     for one in above:
-        data = _news(data, one.context.data)
+        data = _news(data, _data_of(one))
     metadata, intent, status, relationships = (
         _section(data, name) for name in ("metadata", "intent_context", "status", "relationships")
     )
@@ -186,8 +188,11 @@ def context_lines(active: ActiveContext, situation: Situation, above: Sequence[A
         before=before,
         rules=[f"- {rule.line}" for rule in rules if rule.when is None or rule.when.check(situation).holds],
         after=after,
-        empty=NOTHING if data == active.context.data else NOTHING_NEW,
     )
+
+
+def _data_of(active: ActiveContext) -> Mapping[str, Any]:
+    return active.context.own if active.distance else active.context.data
 
 
 def context_entries(lines: ContextLines, weigh: Weigh) -> Callable[[], Sequence[GuideEntry]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,7 @@ from satchel.store.protocol import Store
 from satchel.store.records import rows
 from satchel.store.sqlite.connection import open_cache
 from satchel.store.vectors import encode
-from satchel.types import Kind, ShouldStop, never
+from satchel.types import EdgeType, Kind, ShouldStop, never
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -119,9 +120,53 @@ class _Pending:
         return len(kept)
 
 
-def counts(store: Store, kinds: Sequence[Kind], embedder: Embedder) -> VectorCounts:
-    """Return the progress of this embedder in one store."""
-    return VectorCounts(store.vector_counts(kinds, fingerprint(embedder)))
+MOST_CODE = 10_000
+"""Chunks of code with a vector at most, where nothing else is said: a minute of one core."""
+
+
+def counts(store: Store, kinds: Sequence[Kind], embedder: Embedder, most_code: int = MOST_CODE) -> VectorCounts:
+    """Return the progress of this embedder in one store; of code `most_code` chunks are to have a vector."""
+    progress = dict(store.vector_counts(kinds, fingerprint(embedder)))
+    if Kind.CODE in progress:
+        done, total = progress[Kind.CODE]
+        progress[Kind.CODE] = done, max(min(total, most_code), done)
+    return VectorCounts(progress)
+
+
+def _missing(store: Store, kinds: Sequence[Kind], mark: str, most_code: int) -> list[int]:
+    """Return the rows that are to get a vector, in this order: the newest texts, then the most useful code."""
+    missing = store.without_vector([kind for kind in kinds if kind is not Kind.CODE], mark)
+    if Kind.CODE in kinds:
+        done, _ = store.vector_counts((Kind.CODE,), mark).get(Kind.CODE, (0, 0))
+        missing += most_useful(store, store.without_vector((Kind.CODE,), mark))[: max(most_code - done, 0)]
+    return missing
+
+
+def most_useful(store: Store, rows: Sequence[int]) -> list[int]:
+    """Return chunks of code in another order: what is called most and what the newest commits changed comes first.
+
+    The places in both orders count alike.
+    """
+    chunks = store.chunks(rows)
+    documents = store.documents({chunk.document for chunk in chunks.values()})
+    changed = _last_changes(store, [document.key for document in documents.values()])
+    times = {identity: changed.get(document.key, 0.0) for identity, document in documents.items()}
+    names = {row: chunk.name.rpartition(".")[2] for row, chunk in chunks.items()}
+    called = Counter(name for _, _, name in store.edges_to([*{*names.values()}], [EdgeType.CALLS]))
+    newest = sorted(chunks, key=lambda row: (-times.get(chunks[row].document, 0.0), -row))
+    place = {row: number for number, row in enumerate(newest)}
+    busiest = sorted(chunks, key=lambda row: (-called[names[row]], place[row]))
+    return [row for _, _, row in sorted((place[row] + number, number, row) for number, row in enumerate(busiest))]
+
+
+def _last_changes(store: Store, paths: Sequence[str]) -> dict[str, float]:
+    """Return when a commit last touched each of these files; files that none touched are left out."""
+    touches = store.edges_to(paths, [EdgeType.TOUCHES])
+    commits = store.chunks({source for source, _, _ in touches})
+    documents = store.documents({commit.document for commit in commits.values()})
+    times = {row: documents[commit.document].created for row, commit in commits.items() if commit.document in documents}
+    in_order = sorted((times.get(source, 0.0), path) for source, _, path in touches)
+    return {path: moment for moment, path in in_order}
 
 
 def fill(
@@ -131,15 +176,16 @@ def fill(
     cache: VectorCache,
     progress: Progress | None = None,
     should_stop: ShouldStop = never,
+    most_code: int = MOST_CODE,
 ) -> int:
-    """Give every chunk of these kinds a vector, and return the number of new ones.
+    """Give every chunk of these kinds a vector, of code `most_code` chunks, and return the number of new ones.
 
     Vectors of another fingerprint are deleted once there is a complete set of this one. A stop takes a batch of
     `BATCH_CHUNKS` at most. Raises EmbeddingError; earlier vectors are kept.
     """
     progress = progress or Quiet()
     mark = fingerprint(embedder)
-    missing = store.without_vector(kinds, mark)
+    missing = _missing(store, kinds, mark, most_code)
     if missing:
         progress.phase("vectors", len(missing))
     made, start, size, pending = 0, 0, BATCH_CHUNKS, _Pending()

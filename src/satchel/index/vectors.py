@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel.embed import Embedder
-from satchel.embed.providers import Choice, choose, embedded_kinds
+from satchel.embed.providers import Choice, Endpoint, choose, embedded_kinds
 from satchel.errors import EmbeddingError, LockedError, MissingExtraError, StoreError
 from satchel.settings import Settings
 from satchel.store.place import StorePlace
@@ -46,7 +46,7 @@ class IndexVectors:
     ) -> None:
         self._settings, self._environ = settings, environ
         self._cache, self._key = cache, key
-        self._index, self._memory, self._kinds = index, memory, embedded_kinds(settings)
+        self._index, self._memory = index, memory
         self._choice = Choice(embedder) if embedder is not None else None
         self._is_behind = False
         self._running = threading.Lock()
@@ -67,8 +67,9 @@ class IndexVectors:
 
     def _stores(self) -> list[tuple[StorePlace, tuple[Kind, ...]]]:
         """Return the stores that exist with their kinds that get vectors."""
-        of_index = tuple(kind for kind in self._kinds if kind not in MEMORY_KINDS)
-        of_memory = tuple(kind for kind in MEMORY_KINDS if kind in self._kinds)
+        every = embedded_kinds(self._settings, is_local=not isinstance(self.embedder, Endpoint))
+        of_index = tuple(kind for kind in every if kind not in MEMORY_KINDS)
+        of_memory = tuple(kind for kind in MEMORY_KINDS if kind in every)
         stores = ((self._index(), of_index), (self._memory, of_memory))
         return [(place, kinds) for place, kinds in stores if kinds and place.may_exist]
 
@@ -104,7 +105,7 @@ class IndexVectors:
         for place, chosen in self._stores():
             try:
                 with closing(place.open()) as store:
-                    kinds |= counts(store, chosen, embedder).kinds
+                    kinds |= counts(store, chosen, embedder, self._settings.embed_code_chunks).kinds
             except (StoreError, LockedError) as error:
                 failure = Failure("vectors", str(error), "`satchel doctor` says more")
         return VectorReport(0, VectorCounts(kinds), failure)
@@ -113,16 +114,16 @@ class IndexVectors:
         from satchel.index.embedding import VectorCache, counts, fill
         from satchel.index.options import VectorCounts, VectorReport
 
-        cache = VectorCache(self._cache / CACHE_NAME, self._key)
+        cache, most_code = VectorCache(self._cache / CACHE_NAME, self._key), self._settings.embed_code_chunks
         made, kinds = 0, dict[Kind, tuple[int, int]]()
         failure = None
         try:
             for place, chosen in self._stores():
                 store = place.open()  # a separate one: that of the answers may be closed and replaced meanwhile
                 try:
-                    made += fill(store, chosen, embedder, cache, progress, should_stop)
+                    made += fill(store, chosen, embedder, cache, progress, should_stop, most_code)
                 finally:
-                    kinds |= counts(store, chosen, embedder).kinds
+                    kinds |= counts(store, chosen, embedder, most_code).kinds
                     store.close()
         except (EmbeddingError, MissingExtraError, StoreError, LockedError) as error:
             failure = Failure("vectors", str(error), "what is missing is made by the next `satchel index`")

@@ -221,7 +221,7 @@ class Records(Generic[Kept]):
             document = store.document(kind, key)
             if document is not None:
                 return self._shown(document, store.text(document.id))
-            near = near_ids(key, {*store.keys(kind), *others})
+            near = near_ids(key, {*store.iterate_keys(kind), *others})
         raise UsageError(f"there is no {kind} {self._notebook.safe_field(key, IDENTITY_CHARACTERS)!r}: {near}")
 
     def _holds(self, identity: str) -> bool:

@@ -19,7 +19,7 @@ from satchel.operations.operation import Answered, Operation, OperationCall, Par
 from satchel.safety import sanitize
 from satchel.search.filters import SearchStrategy
 from satchel.tokens import TOKENIZERS
-from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, Format, View
+from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, SEARCHED_TYPES, Format, View
 from satchel.vocabulary import (
     ACTIVE,
     FILTER_KINDS,
@@ -52,7 +52,7 @@ NOW = Parameter("now", Shape.MOMENT, "The time to answer for: a date, or seconds
 REFRESH = Parameter("refresh", Shape.SWITCH, "Bring the index up to date first.", default=True)
 SHOW_HANDLES = Parameter("show_handles", Shape.SWITCH, "List the handles of what is shown in part.", default=False,
                          flags=("--handles",))  # fmt: skip
-TYPES = Parameter("types", Shape.TEXTS, "Only these types.", choices=tuple(CONTEXT_TYPES), aliases=("context_types",))
+TYPES = Parameter("types", Shape.TEXTS, "Only these types.", choices=SEARCHED_TYPES, aliases=("context_types",))
 SESSION = text("session", "Your session id: text that it already received is named, not repeated.")
 QUESTION = text("question", "A task, an issue text, an error or a stack trace.", aliases=("query",))
 MIN_SCORE = Parameter("min_score", Shape.NUMBER, "Lowest probability that an item is needed.", least=0, most=1)
@@ -94,7 +94,7 @@ _CHANGE = (
 )
 _REQUEST = (
     Parameter("types", Shape.TEXTS, "Only these types.",
-              choices=(*CONTEXT_TYPES, *ENTITY_TYPES), aliases=("context_types", "include_types")),
+              choices=(*SEARCHED_TYPES, *ENTITY_TYPES), aliases=("context_types", "include_types")),
     MAX_TOKENS,
     LIMIT,
     NAMES,
@@ -156,9 +156,8 @@ def _context_query(call: OperationCall) -> Answered:
     staged, question = arguments.get("staged", False), arguments.get("question", "")
     since = arguments.get("diff") or (HEAD if staged else None)
     is_asked = bool(question.strip()) or since is None
-    is_only_included = not question.strip() and since is None and bool(arguments.get("include"))
     options = call.chosen([one.name for one in _REQUEST]) | entity_options(arguments.get("types", ()))
-    is_packed = since is not None or options.get("fill") or "view" in options or is_only_included
+    is_packed = not (since is None and question.strip()) or options.keys() & {"fill", "view"}
     options.setdefault("purpose", READ if is_packed else FIND)
     request = engine.request(question if is_asked else UNASKED, **options)
     notes = call.refreshed(call.workspaces)

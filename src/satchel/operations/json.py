@@ -376,6 +376,8 @@ def no_answer(context: Context, spelling: Spelling) -> tuple[str, ...]:
     """Return why the answer to a question has no items."""
     if context.items:
         return ()
+    if not context.query.strip():
+        return no_items(context, "nothing of what is included can be shown", spelling)
     if asks_nothing(context.query):
         return ("nothing to look for: the question has only everyday words; name a thing or a behaviour",)
     if str(context.meta.get("revision")).split("+")[0] == "0" and not context.overflow:

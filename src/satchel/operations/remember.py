@@ -322,13 +322,13 @@ REMEMBER = Operation(
     (
         # To share is for a person to decide: no list offers it to agents.
         text("action", "What to do.", (STORE, FORGET, RESTORE, LIST, REVIEW), is_required=True),
-        text("text", "store: one fact, in a sentence or a few; review: accept it in these words."),
+        text("text", "One fact, in a sentence or a few."),
         _CATEGORY,
         Parameter("importance", Shape.NUMBER, "How important it is (0.5).", least=0, most=1),
         _TAGS,
         Parameter("everywhere", Shape.SWITCH, "store: for every repository, not only this one.", default=False),
         text("supersedes", "store: id of the memory, or value, that this replaces."),
-        Parameter("ids", Shape.TEXTS, "forget, restore, review: ids of any of these."),
+        Parameter("ids", Shape.TEXTS, "Ids of any of these."),
         text("verdict", "review: what becomes of `ids`; without it the candidates are listed.", (ACCEPT, REJECT)),
         _VISIBILITY,
         _QUESTION,

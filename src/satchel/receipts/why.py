@@ -155,7 +155,7 @@ def _standing(
     meaning: Meaning | None,
 ) -> Standing:
     """Return the rank of a target, and why `context`, the answer to the question, does not show it."""
-    likeness = scores(store, target.kind, meaning)
+    likeness = scores(store, target.kind, meaning, query)
     result = search_kind(store, target.kind, query, votes=votes, candidates=EVERYTHING, likeness=likeness)
     hits = result.hits
     own = [hit for hit in hits if _is_of(hit, target)]

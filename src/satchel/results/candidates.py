@@ -8,7 +8,7 @@ experience; `sha`, `author`, `message` of a commit), there or in its `metadata`,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -348,6 +348,7 @@ def _entities(
     """Return the results of a kind as entities of that kind, best first, with its fields."""
     named = [(_identity(kind, result, number), result) for number, result in enumerate(results, 1)]
     read, notes = read_results([_renamed(kind, identity, result) for identity, result in named], allow)
+    notes += _date_notes(named) if kind in _FIELDS else ()
     defined = {identity: _defined(kind, result, allow) for identity, result in named}
     moment = now or start_of_day()
     entities = [_adjusted(kind, replace(entity, fields=defined.get(entity.id, {})), moment) for entity in read]
@@ -377,6 +378,20 @@ def seconds(moment: object) -> float:
     with suppress(UsageError):
         return parse_moment(moment)
     return 0.0
+
+
+def _moment(result: object) -> object:
+    """Return the time of a result as written, None if it has none."""
+    return next((value for name in _TIMES if (value := value_of(result, name)) is not None), None)
+
+
+def _date_notes(named: Iterable[tuple[str, object]]) -> Iterator[Failure]:
+    """Yield a note for each result whose time is not one."""
+    for identity, result in named:
+        written = _moment(result)
+        if written and not seconds(written):
+            shown = sanitize.line(repr(written), 60)
+            yield Failure("", f"{identity}: {shown} is not a date", "it is shown without a date")
 
 
 def _identity(kind: Kind, result: object, number: int) -> str:
@@ -410,10 +425,9 @@ def _defined(kind: Kind, result: object, allow: Sequence[str]) -> dict[str, Any]
     fields = {name: value for name in _FIELDS.get(kind, ()) if (value := value_of(result, name)) is not None}
     if kind is Kind.COMMIT:
         fields["files"] = list(value_of(result, "files_changed", "files") or ())
-    if kind in _FIELDS:
-        fields["timestamp"] = seconds(
-            next((one for name in _TIMES if (one := value_of(result, name)) is not None), None)
-        )
+    fields.pop("timestamp", None)
+    if moment := seconds(_moment(result)) if kind in _FIELDS else 0.0:
+        fields["timestamp"] = moment
     cleaned: dict[str, Any] = sanitize.value({name: _plain(value) for name, value in fields.items()}, allow)
     return cleaned
 

@@ -190,9 +190,9 @@ _LOGIN = pattern(r"\blogin\s{1,9}\S{1,99}\s{1,9}\Z")
 
 def _argument(text: str, start: int, match: re.Match[str]) -> Extent | None:
     """Accept the word after `curl -u user:`, or after `login NAME password` of netrc, unless it looks like a word."""
-    value, before = _ARGUMENT.match(text, match.end()), text[max(0, start - _ARGUMENT_REACH) : start]
+    value, before = _unlike_word(text, match.end()), text[max(0, start - _ARGUMENT_REACH) : start]
     is_one = "curl" in before if match[0].startswith("-") else _LOGIN.search(before)
-    if value is None or not is_one or _PLAIN_WORD.fullmatch(value[0]) or _PLACEHOLDER.search(value[0]):
+    if value is None or not is_one:
         return None
     return value.span() if _looks_random(value[0]) or _looks_like_password(value[0], 2) else None
 
@@ -202,19 +202,24 @@ _CLIENT = pattern(r"(?:mysql|mysqldump|mysqladmin|mariadb|sshpass)\b[^\n;|]*\Z")
 
 def _client_password(text: str, start: int, match: re.Match[str]) -> Extent | None:
     """Accept the password after `mysql -p` and `sshpass -p`, unless it looks like a word."""
-    value, before = _ARGUMENT.match(text, match.end()), text[max(0, start - _ARGUMENT_REACH) : start]
-    is_password = value is not None and not _PLAIN_WORD.fullmatch(value[0]) and not _PLACEHOLDER.search(value[0])
-    client = _CLIENT.search(before) if value is not None and is_password else None
-    if value is None or client is None or (match[0] != "-p" and not client[0].startswith("sshpass")):
-        return None  # of mysql a word after a blank is the name of the database
-    return value.span() if _looks_random(value[0]) or _looks_like_password(value[0], 2) else None
+    client = _CLIENT.search(text, max(0, start - _ARGUMENT_REACH), start)
+    # Of mysql a word after a blank is the name of the database.
+    is_password = client is not None and (match[0] == "-p" or client[0].startswith("sshpass"))
+    value = _unlike_word(text, match.end()) if is_password else None
+    is_chosen = value is not None and (_looks_random(value[0]) or _looks_like_password(value[0], 2))
+    return value.span() if value is not None and is_chosen else None
 
 
 def _last_field(text: str, _start: int, match: re.Match[str]) -> Extent | None:
     """Accept the password of a line of pgpass: host, port, database, user, password."""
-    value = _ARGUMENT.match(text, match.end())
+    value = _unlike_word(text, match.end())
+    return value and value.span()
+
+
+def _unlike_word(text: str, start: int) -> re.Match[str] | None:
+    value = _ARGUMENT.match(text, start)
     is_word = value is None or _PLAIN_WORD.fullmatch(value[0]) or _PLACEHOLDER.search(value[0])
-    return None if value is None or is_word else value.span()
+    return None if is_word else value
 
 
 _ASANA = pattern(r"\b[012]/(?:[0-9]{13,19}/)?[0-9]{13,19}\Z")

@@ -70,7 +70,6 @@ class Scores(NamedTuple):
     chunk_matched: FloatArray
     document_matched: FloatArray
     title_mass: float
-    span_occurrences: Occurrences
     chunk_occurrences: Occurrences
 
 
@@ -166,7 +165,6 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
         in_chunks.masses(shares, chunk_total) * share,
         in_documents.masses(shares, document_total) * share,
         title_mass,
-        in_spans,
         in_chunks,
     )
 

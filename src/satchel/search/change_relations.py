@@ -135,6 +135,7 @@ class Impact(NamedTuple):
     callers: tuple[tuple[CodeDefinition, Callers], ...] = ()
     uses: tuple[CallSite, ...] = ()
     is_question: bool = False
+    unresolved: Mapping[CodeDefinition, Mapping[str, list[int]]] = {}
 
     @property
     def is_sure(self) -> bool:
@@ -154,6 +155,10 @@ class Impact(NamedTuple):
                 "calls": len(callers.sites),
                 "files": _listed([*callers.sites, *(self.uses if len(self.callers) == 1 else ())], prefix),
                 "unread_files": callers.unread,
+                "unresolved": [
+                    {"path": f"{prefix}{path}", "lines": lines}
+                    for path, lines in self.unresolved.get(target, {}).items()
+                ],
             }
             for target, callers in self.callers
         ]
@@ -202,7 +207,8 @@ def impact_of_question(query: Query, store: Store) -> Impact | None:
         uses += dependents.uses(target)
         if _CALLEES.search(query.text):
             dependents.callees(target, CALLER)
-    return Impact(dependents.rows, tuple(callers), tuple(uses), is_question=True)
+    unresolved = {target: relations.unresolved(target, (*found.sites, *uses)) for target, found in callers}
+    return Impact(dependents.rows, tuple(callers), tuple(uses), is_question=True, unresolved=unresolved)
 
 
 def impact_targets(text: str, relations: Relations) -> list[CodeDefinition]:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from satchel.embed import Embedder, fingerprint
 from satchel.errors import EmbeddingError, MissingExtraError
 from satchel.search.bm25 import FloatArray
+from satchel.search.query import TELLING_FORMS, Query, Zone
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
 from satchel.system import telemetry
@@ -102,14 +103,23 @@ class Meaning:
             return self._vector
 
 
-def scores(store: Store, kind: Kind, meaning: Meaning | None) -> Likeness | None:
+def is_in_own_words(query: Query) -> bool:
+    """Return whether a question names nothing of the code: no identifier, no path and no frame of a trace.
+
+    Likely names from the caller do not count: they are guesses.
+    """
+    asked = (mention for mention in query.symbols if mention.zone is not Zone.NAMES)
+    return not (query.paths or query.trace.frames or any(mention.form in TELLING_FORMS for mention in asked))
+
+
+def scores(store: Store, kind: Kind, meaning: Meaning | None, query: Query | None = None) -> Likeness | None:
     """Return the likeness of every visible chunk of a kind that has a vector of the question's fingerprint.
 
-    None without a meaning, without vectors, or where the question could not be embedded (see `Meaning.failure`), and
-    for code, where vectors added nothing (docs/decisions/0012). The model is only asked when there is something to
-    compare.
+    None without a meaning, without vectors, or where the question could not be embedded (see `Meaning.failure`). Code
+    is only compared with a `query` in words of its own: names and traces lead to it, and vectors added nothing to them
+    (docs/decisions/0012). The model is only asked when there is something to compare.
     """
-    if meaning is None or kind is Kind.CODE:
+    if meaning is None or (kind is Kind.CODE and (query is None or not is_in_own_words(query))):
         return None
     table = store.nearness(kind, meaning.fingerprint)
     vector = meaning.vector() if len(table.rows) else None

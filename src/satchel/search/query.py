@@ -112,15 +112,13 @@ _ZONE_WEIGHTS = {Zone.TITLE: TITLE_WEIGHT, Zone.PROSE: PROSE_WEIGHT, Zone.CODE: 
 class QueryTerm(NamedTuple):
     """A search term and its weight over all zones.
 
-    `title_weight` and `prose_weight` are its weights in these zones alone (0 if it is not there). `line` is the number
-    of the first line with it, from 0. A `guessed` term is only among the likely names.
+    `title_weight` is its weight in the title alone (0 if it is not there). A `guessed` term is only among the likely
+    names.
     """
 
     term: str
     weight: float
     title_weight: float
-    prose_weight: float = 0.0
-    line: int = 0
     guessed: bool = False
 
 
@@ -252,19 +250,14 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = NAMES_WEIGHT
     mass: dict[str, float] = {}
     asked: set[str] = set()
     title: Counter[str] = Counter()
-    prose: Counter[str] = Counter()
-    first: dict[str, int] = {}
-    for number, ((zone, line), share) in enumerate(zip(zones, _shares(zones), strict=True)):
+    for (zone, line), share in zip(zones, _shares(zones), strict=True):
         meaningful = [word for word in words.words(line) if words.is_meaningful(word)]
         for term, count in words.count_terms(meaningful).items():
             mass[term] = mass.get(term, 0.0) + weights[zone] * share * count
-            first.setdefault(term, number)
             if zone is not Zone.NAMES:
                 asked.add(term)
             if zone is Zone.TITLE:
                 title[term] += count
-            elif zone is Zone.PROSE:
-                prose[term] += count
     for term in mass:
         if len(term) <= LONGEST_SHORT_TERM and term.isascii():
             mass[term] *= SHORT_TERM_FACTOR
@@ -273,8 +266,6 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = NAMES_WEIGHT
             term,
             math.log2(1 + amount),
             math.log2(1 + TITLE_WEIGHT * title[term]),
-            math.log2(1 + PROSE_WEIGHT * prose[term]),
-            first[term],
             guessed=term not in asked,
         )
         for term, amount in mass.items()

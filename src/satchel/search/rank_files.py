@@ -8,15 +8,14 @@ token loses 20 points of file@4k. All constants: docs/decisions/0002, from 296 r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from satchel.search import bm25, ranker
+from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
 from satchel.search.filters import SearchStrategy
 from satchel.search.mentions import Mentions, TracedPlace, look_up
@@ -26,8 +25,6 @@ from satchel.search.votes import SEEDS, Votes, neighbours
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
 from satchel.types import Kind
-
-Revalue = Callable[[ranker.Signals, IntArray, FloatArray, float], FloatArray]
 
 RANKED_FILES = 60
 RANKED_SPANS = 1500
@@ -43,14 +40,10 @@ FILE_WEIGHTS = {
     "symbol mention": 0.5,
     "trace": 1.0,
     "vectors": 1.0,
-    "learned": 0.7,
 }
 """Weight of each normalised signal in F. Vectors are of prose only: r@5 rises from .66 to .69 on encyclopedia passages,
 from .69 to .78 and .75 to .79 on headings of two documentations, from .60 to .77 and .65 to .74 on questions in other
-words than theirs; half or twice the weights change that by a few points (benchmarks/results/prose.json).
-
-`learned` is the share of the trees in the order of spans, at most 1 (`satchel.search.ranker`). Gains of files on
-repositories that the trees had not seen: fixes .008, .014 and .019 for .5, .7 and 1; issues .003, .003 and -.001."""
+words than theirs; half or twice the weights change that by a few points (benchmarks/results/prose.json)."""
 
 SECONDARY_FACTOR = 0.3
 """Tests and examples, unless the question asks for tests. Measured: as good as leaving them out. Peripheral files count
@@ -77,9 +70,8 @@ outweighs any difference in size when spans are packed."""
 class Ranking(NamedTuple):
     """One value for each unit of the lexicon; `value` is of spans, on the log scale, -inf where unranked.
 
-    `learned` is what the trees added to the value of the formula. The relevance of documents marked `peripheral` is
-    multiplied by `SECONDARY_FACTOR` too. `evidence` concerns the answer of the kind, `best` is the value of the best
-    span before any was demoted.
+    The relevance of documents marked `peripheral` is multiplied by `SECONDARY_FACTOR` too. `evidence` concerns the
+    answer of the kind, `best` is the value of the best span before any was demoted.
     """
 
     scores: bm25.Scores
@@ -87,7 +79,6 @@ class Ranking(NamedTuple):
     file_signals: dict[str, FloatArray]
     file_rank: IntArray
     value: FloatArray
-    learned: FloatArray
     calls: FloatArray
     mentions: Mentions
     peripheral: npt.NDArray[np.bool_]
@@ -107,12 +98,10 @@ def rank(
     votes: Votes,
     silent: AbstractSet[SearchStrategy] = frozenset(),
     similar: FloatArray | None = None,
-    revalue: Revalue | None = None,
 ) -> Ranking:
     """Score all files and spans of the lexicon of one kind of files; `silent` strategies take no part.
 
-    `similar` is the similarity of meaning of each chunk to the question (0 for none), on any scale. `revalue` replaces
-    the values of the formula (`ranker.revalued`).
+    `similar` is the similarity of meaning of each chunk to the question (0 for none), on any scale.
     """
     scores = bm25.score(lexicon, query.terms)
     mentions = look_up(query, store, lexicon)
@@ -145,18 +134,8 @@ def rank(
     named = mentions.symbol[lexicon.columns.span_chunk[spans]] >= 2.0
     stepped_back = demoted[lexicon.span_document[spans]] & ~named
     value[spans] += np.where(stepped_back, math.log(SECONDARY_FACTOR), 0.0)
-    learned = np.zeros(len(value))
-    if revalue is not None and FILE_WEIGHTS["learned"] > 0 and len(spans):
-        commits = votes.matches(kind, lexicon)
-        files = ranker.FileSignals(file_score, file_rank, signals["best part"], signals["whole file"], commits)
-        masks, folders = (primary.chunk, primary.span), partial(_folders, store, lexicon)
-        asked = ranker.Signals(lexicon, query.terms, scores, files, mentions.symbol, *masks, folders)
-        learned[spans] = revalue(asked, spans, value[spans], FILE_WEIGHTS["learned"]) - value[spans]
-        value[spans] += learned[spans]
     _lift_frames(value, mentions.places, lexicon)
-    return Ranking(
-        scores, file_score, signals, file_rank, value, learned, support, mentions, peripheral, evidence, best
-    )
+    return Ranking(scores, file_score, signals, file_rank, value, support, mentions, peripheral, evidence, best)
 
 
 def shares(ranking: Ranking, lexicon: Lexicon, spans: Sequence[int]) -> FloatArray:
@@ -167,18 +146,6 @@ def shares(ranking: Ranking, lexicon: Lexicon, spans: Sequence[int]) -> FloatArr
     aside = np.where(ranking.peripheral[lexicon.span_document[listed]], SECONDARY_FACTOR ** (1 - SHARE_EXPONENT), 1.0)
     result: FloatArray = worth * aside
     return result
-
-
-def _folders(store: Store, lexicon: Lexicon, documents: IntArray) -> IntArray:
-    """Return a number for the folder of each document; equal folders have equal numbers."""
-    ids = lexicon.columns.document_id[documents].tolist()
-
-    def read(missing: list[int]) -> dict[int, str]:
-        return {row: document.key.rpartition("/")[0] for row, document in store.documents(missing).items()}
-
-    folders = lexicon.fetched(_folders, ids, read)
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(folders.get(row, ""), len(numbers)) for row in ids], dtype=np.int64)
 
 
 def _silenced(

@@ -16,6 +16,7 @@ import numpy as np
 from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entity, SourceFile
 from satchel.search.resolve.modules import folder_of, group_of, importers
 from satchel.search.resolve.names import Names, is_telling
+from satchel.search.resolve.structural import implemented, implementers
 from satchel.search.resolve.syntax import binding_of, calls_base, owner_of, statement_of
 from satchel.sources.roles import is_inline_test, is_secondary
 from satchel.store.protocol import Store
@@ -229,6 +230,12 @@ class Relations:
 
     def uses(self, target: CodeDefinition, most_files: int = MOST_FILES) -> tuple[CallSite, ...]:
         """Return the uses of a definition other than calls: imports, references, and types."""
+        return tuple(
+            dict.fromkeys(site for row in self._naming(target, most_files) for site in self._named_in(row, target))
+        )
+
+    def _naming(self, target: CodeDefinition, most_files: int) -> list[int]:
+        """Return the chunks that contain the name of a definition, nearest first; their files are loaded."""
         lexicon = self.code.store.lexicon(Kind.CODE)
         (postings,) = lexicon.postings(terms_of(target.name)[:1])
         chunks = np.unique(lexicon.columns.span_chunk[postings.body[0]])
@@ -238,8 +245,37 @@ class Relations:
         order = sorted(files, key=lambda row: (files[row].secondary, distances[files[row].key], row))
         paths = list(dict.fromkeys(files[row].key for row in order))[:most_files]
         self.code.load_files(paths)
-        sites = [site for row in order if files[row].key in paths for site in self._named_in(row, target)]
-        return tuple(dict.fromkeys(sites))
+        return [row for row in order if files[row].key in paths]
+
+    def unresolved(
+        self, target: CodeDefinition, sites: Iterable[CallSite], most_files: int = MOST_FILES
+    ) -> dict[str, list[int]]:
+        """Return the lines that contain a call of this name by text, and mean neither `sites` nor another definition.
+
+        Of each file, nearest first: with them a list of calls misses none that a search of the text would find.
+        """
+        owner = self.owner(target) if target.name in BUILDERS else None
+        name = owner.name if owner is not None else target.name
+        told = {(site.path, site.line) for site in sites} | {(one.path, one.line) for one in self.code.defined(name)}
+        lines: dict[str, list[int]] = defaultdict(list)
+        for row in self._naming(target._replace(name=name), most_files):
+            part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
+            if file is None:
+                continue
+            for offset in file.textual_calls(name, part.start, part.end):
+                place = (file.path, file.line_at(offset))
+                if place not in told and not self._is_another(file, offset, target):
+                    told.add(place)
+                    lines[file.path].append(place[1])
+        return dict(lines)
+
+    def _is_another(self, file: SourceFile, offset: int, target: CodeDefinition) -> bool:
+        """Return whether a name in a text is no call, or one of another definition here."""
+        node = file.node_at(offset)
+        if node is None or "comment" in node.type or "string" in node.type or binding_of(node) is not None:
+            return node is not None
+        meant = [one for one in self.names.meaning(file, node) if isinstance(one, CodeDefinition)]
+        return bool(meant) and not self._means(meant, target)
 
     def _named_in(self, row: int, target: CodeDefinition) -> Iterator[CallSite]:
         part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
@@ -346,6 +382,7 @@ class Relations:
                 if heir is not None and is_new and self._means(self.bases(heir), current):
                     heirs[heir.key] = heir
                     pending.append(heir)
+        heirs |= {one.key: one for one in implementers(self.names, owner)}
         return sorted(
             heirs.values(), key=lambda heir: (self.code.document_of(heir.row).secondary, heir.path, heir.line)
         )
@@ -365,7 +402,8 @@ class Relations:
         owner = self.owner(target)
         if owner is None or target.name in BUILDERS or owner.key == target.key:
             return []
-        methods = (self._method(base, target.name) for base in self._all_bases(owner))
+        methods = [self._method(base, target.name) for base in self._all_bases(owner)]
+        methods += implemented(self.names, owner, target.name)
         return list({method.key: method for method in methods if method is not None}.values())
 
     def _all_bases(self, owner: CodeDefinition) -> Iterator[CodeDefinition]:

@@ -1,4 +1,4 @@
-"""Ranked hits of one kind for a question. Files are ranked by recipe R (prose also by vectors), records separately."""
+"""Ranked hits of one kind for a question. Files are ranked by recipe R, records separately, both also by vectors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from satchel.search import bm25, rank_files, ranker
+from satchel.search import bm25, rank_files
 from satchel.search.chunks import RECORD_KINDS, chunk_of, chunks_of
 from satchel.search.dense import Likeness, Similar, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
@@ -55,7 +55,7 @@ def search_kind(
 
     `votes` are those of the commits for this question; pass the same object for every kind to compute them once.
     `candidates` counts spans of files; of records there are at most an eighth as many (`SPANS_PER_RECORD`).
-    `filters` and `now` (see `search_records`) concern records only, `likeness` all kinds but code. `silent` strategies
+    `filters` and `now` (see `search_records`) concern records only. `silent` strategies
     take no part. Chunks of files with less than `least_share` of the best
     relevance are left out, except where a trace leads to one.
     """
@@ -67,13 +67,13 @@ def search_kind(
         return search_records(
             store, kind, query, candidates=most, filters=filters, now=now, likeness=likeness, silent=silent
         )
-    if kind is Kind.CODE or SearchStrategy.DENSE in silent:
+    if SearchStrategy.DENSE in silent:
         likeness = None
     ranking, similar = _ranked(query, store, lexicon, kind, votes or Votes(query, store), likeness, silent)
     nearest = _nearest(similar)
     strength, matched = max(ranking.evidence.strength, nearest), max(ranking.evidence.spans, nearest)
     hits = tuple(_file_hits(store, lexicon, ranking, candidates, similar, strength, least_share))
-    covered, chunks = (similar.count, lexicon.chunk_count) if similar is not None else (None, 0)
+    covered, chunks = (similar.count, _embeddable(lexicon, kind)) if similar is not None else (None, 0)
     return SearchResult(hits, covered, chunks, strength, matched)
 
 
@@ -89,8 +89,14 @@ def _ranked(
     """Return the ranking of a kind of files, and the similarity of its chunks where there are vectors."""
     similar = similar_chunks(lexicon, likeness) if likeness is not None else None
     nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
-    revalue = ranker.revalued if kind is Kind.CODE and not silent else None
-    return rank_files.rank(query, store, lexicon, kind, votes, silent, nearness, revalue), similar
+    return rank_files.rank(query, store, lexicon, kind, votes, silent, nearness), similar
+
+
+def _embeddable(lexicon: Lexicon, kind: Kind) -> int:
+    """Return the number of chunks that may have a vector: of code without tests and examples."""
+    columns = lexicon.columns
+    is_left_out = (columns.document_secondary[columns.chunk_document] > 0) & (kind is Kind.CODE)
+    return int(np.count_nonzero(lexicon.live_chunk & ~is_left_out))
 
 
 def _nearest(similar: Similar | None) -> float:
@@ -141,7 +147,7 @@ def _file_hits(
     for number, owner in enumerate(owners):
         members.setdefault(owner, []).append(number)
     framed = {place.chunk: ranking.frame_strength(place.chunk) for place in ranking.mentions.places}
-    shares, learned = rank_files.shares(ranking, lexicon, best).tolist(), ranking.learned[best].tolist()
+    shares = rank_files.shares(ranking, lexicon, best).tolist()
     relevances: dict[int, float] = {}
     places = places_of([values[own[0]] for own in members.values()])
     for (chunk, (first, *_)), place in zip(members.items(), places, strict=True):
@@ -156,7 +162,7 @@ def _file_hits(
     hits = []
     for chunk, row, document, score, called in zip(owned, rows, documents, file_scores, calls, strict=True):
         own, frame = members[chunk], framed.get(chunk, 0.0)
-        signals = file_signals[document] + _part_signals(called, chunk, frame, similar, learned[own[0]])
+        signals = file_signals[document] + _part_signals(called, chunk, frame, similar)
         spans = tuple([ScoredSpan(starts[one], ends[one], values[one]) for one in own])
         # Added to the score of files of a trace: they come before all other files (at most 1) and after pinned ones
         # (2).
@@ -191,13 +197,9 @@ def _peripheral_signal(ranking: rank_files.Ranking, document: int) -> list[Signa
     return [factor] if ranking.peripheral[document] else []
 
 
-def _part_signals(
-    calls: float, chunk: int, framed: float, similar: Similar | None, learned: float
-) -> tuple[Signal, ...]:
+def _part_signals(calls: float, chunk: int, framed: float, similar: Similar | None) -> tuple[Signal, ...]:
     """Return the signals of a chunk beside those of its file; `framed` is that of the frame that leads to it."""
     rows = [Signal("calls", round(calls, 4), rank_files.VALUE_CALLS)] if calls > 0 else []
-    if part := round(learned, 4):
-        rows.append(Signal("learned", part, 1.0))
     if framed > 0:
         rows.append(Signal(TRACE_SIGNAL, round(framed, 4), rank_files.VALUE_TRACE))
     if similar is not None and similar.cosine[chunk] > 0:

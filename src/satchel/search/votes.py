@@ -14,9 +14,8 @@ import json
 import math
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -38,54 +37,30 @@ MOST_FILES = 40
 """A commit that touches more files is a sweep and has no vote."""
 
 
-class CommitMatch(NamedTuple):
-    """The matching commits that touched a file: the sum of their votes, the largest score and its rank from 0.
-
-    The score is a share of that of the best matching commit.
-    """
-
-    votes: float
-    best: float
-    first: int
-
-
-NO_MATCH = CommitMatch(0.0, 0.0, BEST_COMMITS)
-
-
 class Votes:
     """The votes of the commits for one question: computed when first asked for, then shared by all kinds of files."""
 
     def __init__(self, query: Query, store: Store) -> None:
         self._query, self._store = query, store
         self._guard = threading.Lock()
-        self._by_path: dict[str, CommitMatch] | None = None
+        self._by_path: dict[str, float] | None = None
 
     def by_document(self, kind: Kind, lexicon: Lexicon) -> FloatArray:
         """Return for each document the sum of the scores of commits that touched it, each over sqrt(files)."""
         votes = np.zeros(len(lexicon.columns.document_id))
-        for position, match in self._matches(kind, lexicon):
-            votes[position] += match.votes
+        with self._guard:
+            if self._by_path is None:
+                self._by_path = _votes_by_path(self._query, self._store)
+        by_path = self._by_path
+        positions = lexicon.fetched(Votes, by_path, partial(_positions, self._store, kind, lexicon)) if by_path else {}
+        for path, vote in by_path.items():
+            if positions[path] >= 0:
+                votes[positions[path]] += vote
         votes[~lexicon.live_document] = 0.0
         return votes
 
-    def matches(self, kind: Kind, lexicon: Lexicon) -> dict[int, CommitMatch]:
-        """Return the matching commits of each document that any of them touched, by position."""
-        matches: dict[int, CommitMatch] = {}
-        for position, match in self._matches(kind, lexicon):
-            if position not in matches or match.first < matches[position].first:
-                matches[position] = match
-        return matches
 
-    def _matches(self, kind: Kind, lexicon: Lexicon) -> Iterator[tuple[int, CommitMatch]]:
-        with self._guard:
-            if self._by_path is None:
-                self._by_path = _matches_by_path(self._query, self._store)
-        by_path = self._by_path
-        positions = lexicon.fetched(Votes, by_path, partial(_positions, self._store, kind, lexicon)) if by_path else {}
-        return ((positions[path], match) for path, match in by_path.items() if positions[path] >= 0)
-
-
-def _matches_by_path(query: Query, store: Store) -> dict[str, CommitMatch]:
+def _votes_by_path(query: Query, store: Store) -> dict[str, float]:
     commits = store.lexicon(Kind.COMMIT)
     if not commits.chunk_count or not query.terms:
         return {}
@@ -97,18 +72,14 @@ def _matches_by_path(query: Query, store: Store) -> dict[str, CommitMatch]:
         return {}
     touched = commits.stored(_touched, best.tolist(), partial(_touched, store))
     newest = max(created for created, _ in touched.values())
-    by_path: dict[str, CommitMatch] = {}
-    top = float(scores[best[0]])
-    for rank, (value, (created, files)) in enumerate(zip(scores[best].tolist(), touched.values(), strict=True)):
+    by_path: dict[str, float] = defaultdict(float)
+    for value, (created, files) in zip(scores[best].tolist(), touched.values(), strict=True):
         if not files or len(files) > MOST_FILES:
             continue
         age = max(newest - created, 0.0)
         fade = 0.5 + 0.5 * 2 ** (-age / COMMIT_HALF_LIFE_SECONDS)
         for path in files:
-            earlier = by_path.get(path)
-            share, first = (value / top, rank) if earlier is None else (earlier.best, earlier.first)
-            votes = 0.0 if earlier is None else earlier.votes
-            by_path[path] = CommitMatch(votes + value * fade / math.sqrt(len(files)), share, first)
+            by_path[path] += value * fade / math.sqrt(len(files))
     return by_path
 
 

@@ -142,6 +142,11 @@ class FoundField(NamedTuple):
     text: str
     links: tuple[FoundLink, ...] = ()
 
+    @property
+    def values(self) -> list[str]:
+        """The text, or the names of the links."""
+        return [self.text] if self.text else [link.shown or link.target for link in self.links]
+
 
 @dataclass(slots=True)
 class Contents:
@@ -336,25 +341,36 @@ def _read_canvas(path: str, lines: Sequence[str]) -> tuple[Outline, Facts]:
     """Return a part for each node that begins on a line of its own, with links to what its card shows or its arrow."""
     facts = Facts(path.rpartition("/")[2].rpartition(".")[0])
     try:
-        board = json.loads("\n".join(lines))
-        cards = {str(card["id"]): card for card in board["nodes"]}
-        arrows = [(str(arrow["fromNode"]), str(arrow["toNode"])) for arrow in board.get("edges", ())]
+        cards, arrows = _board("\n".join(lines))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         facts.problem = f"canvas: {type(error).__name__}: {error}"
         return Outline("markdown", _parts(lines, ())), facts
-    names = {identity: _card_name(card) for identity, card in cards.items()}
     rows = {identity: _row_of(lines, identity) for identity in cards}
-    named_rows = {row: names[identity] for identity, row in rows.items() if row}
+    named_rows = {row: _card_name(cards[identity]) for identity, row in rows.items() if row}
     parts = _parts(lines, [FoundHeading(row, 1, name) for row, name in sorted(named_rows.items())])
-    starts = [part.start for part in parts]
-    for identity, card in cards.items():
-        number = bisect_right(starts, rows[identity] + 1) - 1
-        targets = [card["file"]] if isinstance(card.get("file"), str) else []
-        targets += [link.target for link in wikilinks(str(card.get("text", "")))]
-        targets += [f"#{names[to]}" for start, to in arrows if start == identity and to in names]
-        line = rows[identity] + 1
-        facts.links += [RawLink(number, EdgeType.REFERENCE, target, is_path=False, line=line) for target in targets]
+    facts.links += _card_links(cards, arrows, rows, [part.start for part in parts])
     return Outline("markdown", parts), facts
+
+
+def _card_links(
+    cards: Mapping[str, Any], arrows: Sequence[tuple[str, str]], rows: Mapping[str, int], starts: Sequence[int]
+) -> Iterator[RawLink]:
+    links = [(one, target) for one, card in cards.items() for target in _card_targets(card)]
+    links += [(start, f"#{_card_name(cards[end])}") for start, end in arrows if {start, end} <= cards.keys()]
+    for identity, target in links:
+        line = rows[identity] + 1
+        yield RawLink(bisect_right(starts, line) - 1, EdgeType.REFERENCE, target, is_path=False, line=line)
+
+
+def _board(text: str) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    board = json.loads(text)
+    arrows = [(str(arrow["fromNode"]), str(arrow["toNode"])) for arrow in board.get("edges", ())]
+    return {str(card["id"]): card for card in board["nodes"]}, arrows
+
+
+def _card_targets(card: Mapping[str, Any]) -> list[str]:
+    files = [card["file"]] if isinstance(card.get("file"), str) else []
+    return files + [link.target for link in wikilinks(str(card.get("text", "")))]
 
 
 def _card_name(card: Mapping[str, Any]) -> str:

@@ -73,6 +73,7 @@ _DOCUMENT_COLUMNS = (
 )
 _CHUNK_COLUMNS = 'row, document, role, name, twin, start, "end", signature, summary'
 _EDGE_TYPES: Mapping[str, EdgeType] = {str(one): one for one in EdgeType}  # a third of the time of `EdgeType(name)`
+_EMBEDDED = f"NOT (kind = '{Kind.CODE}' AND secondary > 0)"  # documents whose chunks may have vectors
 _UNREADABLE = (ValueError, IndexError, struct.error, zlib.error)
 
 
@@ -381,11 +382,14 @@ class Store(ABC):
         return vectors.NearVectors(cached[2], cached[3], find, read)
 
     def without_vector(self, kinds: Sequence[Kind], fingerprint: str) -> list[int]:
-        """Return row numbers of the visible chunks of these kinds without such a vector, newest first."""
+        """Return row numbers of the visible chunks of these kinds without such a vector, newest first.
+
+        Tests and examples among the code are left out, here and in `vector_counts`.
+        """
         in_sight, bindings = self._in_sight()
         sql = (
             "SELECT c.row FROM documents d JOIN chunks c ON c.document = d.id "
-            f"WHERE d.kind {IN_LIST} AND {in_sight} AND NOT EXISTS "
+            f"WHERE d.kind {IN_LIST} AND {in_sight} AND {_EMBEDDED} AND NOT EXISTS "
             "(SELECT 1 FROM vectors v WHERE v.fingerprint = ? AND v.chunk = c.row) ORDER BY c.row DESC"
         )
         return [row[0] for row in self._rows_in(sql, kinds, (*bindings, fingerprint))]
@@ -398,7 +402,9 @@ class Store(ABC):
             f"WHERE kind {IN_LIST} AND {in_sight} AND v.fingerprint = ? GROUP BY kind"
         )
         done = dict(self._rows_in(sql, kinds, (*bindings, fingerprint)))
-        return {kind: (done.get(kind, 0), total) for kind, total in self.kinds().items() if kind in kinds}
+        sizes = f"SELECT kind, sum(last_chunk - first_chunk + 1) FROM documents WHERE kind {IN_LIST} AND {in_sight}"
+        totals = dict(self._rows_in(f"{sizes} AND {_EMBEDDED} GROUP BY kind", kinds, bindings))
+        return {kind: (done.get(kind, 0), int(totals[kind])) for kind in self.kinds() if kind in totals}
 
     def kinds(self) -> Mapping[Kind, int]:
         """Return the number of visible chunks of each kind that has any."""

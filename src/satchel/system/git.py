@@ -48,7 +48,7 @@ _LOOK_SECONDS = 0.1  # between two checks of `should_stop`
 _MOST_EXAMINED = 200_000  # entries of `.git` looked at before git runs, in 0.2 s; a fresh clone has about a hundred
 _NOT_OPENED = frozenset({"hooks", "logs", "modules", "worktrees", "lfs", "annex"})  # folders that no command here reads
 _CONFIGS = ("config", "config.worktree")
-_silent_places: set[Path] = set()
+_patience: dict[Path, float] = {}  # of repositories whose git was silent
 _OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 # The only commands that satchel runs, each with arguments that override the configuration:
@@ -195,7 +195,8 @@ def _unfit_entry(entry: os.DirEntry[str], own: Sequence[Path]) -> str:
     target = Path(entry.path).resolve()
     if entry.is_symlink() and target.exists() and not any(map(target.is_relative_to, own)):
         return f"{entry.name} in .git is a link to another place"
-    return f"{entry.name} in .git is a pipe or a device" if _blocks(target) else ""
+    is_blocking = target.is_fifo() or target.is_char_device() or target.is_block_device()
+    return f"{entry.name} in .git is a pipe or a device" if is_blocking else ""
 
 
 def _unfit_config(folder: Path, name: str) -> str:
@@ -203,15 +204,7 @@ def _unfit_config(folder: Path, name: str) -> str:
     if text is None:
         return f"{name} in .git cannot be examined" if _mode(folder / name) else ""
     # What is included may be anything, a pipe as well, and git has more spellings of it than a check.
-    is_closed = _INCLUDE.search(text) is None
-    return "" if is_closed else f"{name} in .git includes other files, which are not read: write their settings into it"
-
-
-def _blocks(path: Path) -> bool:
-    with suppress(OSError):
-        mode = path.stat().st_mode
-        return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
-    return False
+    return f"{name} in .git includes other files, which are not read" if _INCLUDE.search(text) else ""
 
 
 def other_work_trees(repository: Repository) -> list[Path]:
@@ -326,8 +319,7 @@ def stream(
     import subprocess
     from tempfile import TemporaryFile
 
-    if repository.git_dir in _silent_places:
-        timeout = min(timeout, SECOND_SILENCE_LIMIT)
+    timeout = min(timeout, _patience.get(repository.git_dir, timeout))
     with TemporaryFile() as complaints, TemporaryFile() as standard_input:
         standard_input.write(feed)
         standard_input.seek(0)
@@ -337,12 +329,9 @@ def stream(
 
         def chunks(output: IO[bytes]) -> Iterator[bytes]:
             nonlocal at_end
-            try:
+            with _noted_silence(repository):
                 while chunk := _read(output, timeout, arguments[0], should_stop):
                     yield chunk
-            except GitError:
-                _silent_places.add(repository.git_dir)
-                raise
             at_end = chunk is not None
 
         try:
@@ -356,6 +345,15 @@ def stream(
             _end(process)
         if at_end and process.returncode != 0:
             raise GitError(_complaint(arguments[0], process.returncode, complaints))
+
+
+@contextmanager
+def _noted_silence(repository: Repository) -> Iterator[None]:
+    try:
+        yield
+    except GitError:
+        _patience[repository.git_dir] = SECOND_SILENCE_LIMIT
+        raise
 
 
 def _watched(chunks: Iterator[bytes], name: str, should_stop: Callable[[], bool] | None) -> Iterator[bytes]:

@@ -22,7 +22,7 @@ from satchel.safety import sanitize
 from satchel.system import hook_log, telemetry
 from satchel.system.threads import in_thread
 from satchel.tokens import TOKENIZERS
-from satchel.types import CONTEXT_TYPES, Format, ShouldStop, View
+from satchel.types import SEARCHED_TYPES, Format, ShouldStop, View
 from satchel.vocabulary import (
     PURPOSES,
     Axis,
@@ -135,7 +135,7 @@ def offered(engine: Satchel) -> dict[str, Any]:
         "version": __version__,
         "root": engine.places.root.name,
         "operations": list(OPERATIONS),
-        "kinds": list(CONTEXT_TYPES),
+        "kinds": list(SEARCHED_TYPES),
         "formats": list(Format),
         "graph_formats": [Format.MARKDOWN, Format.JSON],
         "views": list(View),

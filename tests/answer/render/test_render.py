@@ -127,7 +127,7 @@ def test_a_commit_names_five_files_and_counts_the_rest() -> None:
     ("metadata", "title"),
     [
         ({"sha": "1a2b3c4d5e", "author": "Ada", "timestamp": "2024-05-01T08:00:00"}, "1a2b3c4 by Ada on 2024-05-01"),
-        ({"sha": "1a2b3c4d5e", "timestamp": 0}, "1a2b3c4 on 1970-01-01"),
+        ({"sha": "1a2b3c4d5e", "timestamp": 0}, "1a2b3c4"),
         ({"sha": "1a2b3c4d5e"}, "1a2b3c4"),
         ({}, "Subject"),
     ],

@@ -19,7 +19,6 @@ from satchel.answer.render.labels import (
 )
 from satchel.answer.truncation import CHARACTERS_PER_TOKEN
 from satchel.safety.sanitize import DATA_NOTICE, clean_field, plain_name
-from satchel.tokens import TokenCounter
 from satchel.types import CONTEXT_TYPES, ContextItem, Cut, Detail, Failure, Kind, Omission, ShownBefore, View
 
 DEFAULT_TITLE = "Context"
@@ -243,10 +242,10 @@ def counts_line(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     `Based on 3 past experiences` where only one kind counts.
     """
     if request.based_on is None:
-        line = f"{_counted(len(items), 'item')} from {_counted(len({item.source for item in items}), 'source')}"
+        line = f"{counted(len(items), 'item')} from {counted(len({item.source for item in items}), 'source')}"
     else:
         number = sum(item.source == request.based_on for item in items)
-        line = f"Based on {_counted(number, f'past {request.based_on}')}"
+        line = f"Based on {counted(number, f'past {request.based_on}')}"
     line = f"{line}, truncated" if request.truncated else line
     if not request.used:
         return line
@@ -254,7 +253,8 @@ def counts_line(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     return f"{line}; {request.stopped}" if request.stopped else line
 
 
-def _counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """Return `1 file`, `2 files`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
@@ -428,84 +428,10 @@ def _failure_entries(request: RenderRequest) -> tuple[tuple[str, ...], int]:
     """Return the entries of the failures, and how many more there are; where none has room, their number alone."""
     if request.failures or not request.failures_more:
         return tuple(map(failure_entry, request.failures)), request.failures_more
-    return (_counted(request.failures_more, "problem"),), 0
+    return (counted(request.failures_more, "problem"),), 0
 
 
 def failure_entry(failure: Failure) -> str:
     """Return `contexts: client/context.yaml:3: ... (the rest of it counts)`."""
     message = f"{failure.source}: {failure.message}"
     return quote(f"{message} ({failure.hint})" if failure.hint else message)
-
-
-LINES_SHOWN = 10
-"""Lines named for each file; the others are counted, because a long list of calls in a test file does not help."""
-
-Listed = Mapping[str, Any]
-
-
-def call_site_lines(listing: Sequence[Listed], counter: TokenCounter, max_tokens: int) -> tuple[str, ...]:
-    """Return a line with the counts for each definition of a listing (`Impact.listing`), below it one for each file.
-
-    Definitions share the room; files without room are counted: `and 7 more in 3 files`.
-    """
-    room = max_tokens * 0.15  # share of the budget for these lines: some forty files in 4,000 tokens
-    lines: list[str] = []
-    for number, target in enumerate(listing):
-        own = _within(target, counter, room / (len(listing) - number))
-        room -= sum(_size(line, counter) for line in own)
-        lines += own
-    return tuple(lines)
-
-
-def _within(target: Listed, counter: TokenCounter, room: float) -> list[str]:
-    """Return the lines of one definition that fit; none if the counts do not fit."""
-    files: Sequence[Listed] = target["files"]
-    lines = [_counts(target)]
-    room -= _size(lines[0], counter)
-    if room < 0:
-        return []
-    for shown, file in enumerate(files):
-        line = _file_line(file)
-        rest = _more(files[shown:])
-        remaining = room - _size(line, counter)
-        if remaining < (_size(rest, counter) if shown + 1 < len(files) else 0):
-            return [*lines, rest] if _size(rest, counter) <= room else lines
-        lines.append(line)
-        room = remaining
-    return lines
-
-
-def _size(line: str, counter: TokenCounter) -> int:
-    return counter.count(line) + 4  # tokens of each line besides its text: more in XML, fewer in Markdown
-
-
-def _counts(target: Listed) -> str:
-    """`Call sites of Blueprint.register: 12 in 5 files and 3 other uses`."""
-    calls, files = int(target["calls"]), target["files"]
-    uses = sum(len(file["uses"]) for file in files)
-    calling = sum(bool(file["lines"]) for file in files)
-    if calls:
-        counts = f"Call sites of {quote(target['name'])}: {calls} in {_counted(calling, 'file')}"
-        counts += f" and {uses} other use{'s' if uses > 1 else ''}" if uses else ""
-    elif uses:
-        counts = f"Uses of {quote(target['name'])}: {uses} in {_counted(len(files), 'file')}"
-    else:
-        return f"Call sites of {quote(target['name'])}: none that syntax can tell"
-    unread = int(target["unread_files"])
-    return f"{counts}; {_counted(unread, 'file')} not read" if unread else counts
-
-
-def _file_line(file: Listed) -> str:
-    """`- src/a.py: 10, 44; named 3`. The dash keeps a path from looking like a mark of the layout."""
-    calls, uses = _numbers(file["lines"]), _numbers(file["uses"])
-    return f"- {quote(file['path'])}: {'; '.join(filter(None, (calls, uses and f'named {uses}')))}"
-
-
-def _numbers(lines: Sequence[int]) -> str:
-    more = len(lines) - LINES_SHOWN
-    return ", ".join(map(str, lines[:LINES_SHOWN])) + (f" and {more} more" if more > 0 else "")
-
-
-def _more(files: Sequence[Listed]) -> str:
-    count = sum(len(file["lines"]) + len(file["uses"]) for file in files)
-    return f"and {count} more in {_counted(len(files), 'file')}"

@@ -266,10 +266,12 @@ def record_body(item: ContextItem) -> str:
 
 
 def _day(timestamp: object) -> str:
-    """Return the day (UTC) of a time in seconds or of an ISO text, empty if there is none."""
+    """Return the day (UTC) of a time in seconds or of an ISO text, empty if there is none or it is 0."""
     if isinstance(timestamp, str):
         return timestamp[:_DAY]
-    return f"{datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d}" if isinstance(timestamp, int | float) else ""
+    return (
+        f"{datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d}" if timestamp and isinstance(timestamp, int | float) else ""
+    )
 
 
 WHOLE_FILE = "file"

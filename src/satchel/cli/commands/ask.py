@@ -273,7 +273,9 @@ def why_lines(context: Context) -> list[str]:
 def rules_command() -> None:
     """Say which instruction files there are.
 
-    Known are AGENTS.md, CLAUDE.md, CLAUDE.local.md, .claude/rules/*.md, .cursor/rules/*.mdc and context.yaml.
+    Known are context.yaml, AGENTS.md, and the files of Claude Code (CLAUDE.md, CLAUDE.local.md, .claude/rules,
+    .claude/skills), Copilot (.github/copilot-instructions.md, .github/instructions), Cursor (.cursorrules,
+    .cursor/rules), Windsurf (.windsurfrules) and Gemini (GEMINI.md).
     """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from enum import Enum
@@ -151,6 +152,10 @@ class SourceFile:
         last = self.line_starts[end] if end < len(self.line_starts) else len(self.source)
         return self.line_starts[min(start, len(self.line_starts)) - 1], last
 
+    def line_at(self, offset: int) -> int:
+        """Return the line of an offset."""
+        return bisect_right(self.line_starts, offset)
+
     def node_at(self, offset: int) -> Node | None:
         """Return the smallest node over a byte."""
         return self.root.descendant_for_byte_range(offset, offset) if self.root is not None else None
@@ -172,6 +177,22 @@ class SourceFile:
             node = self.root.named_descendant_for_byte_range(match.start(), match.end())
             if node is not None and (node.start_byte, node.end_byte) == match.span():
                 yield node
+
+    def textual_calls(self, name: str, start: int, end: int) -> Iterator[int]:
+        """Yield the offsets on these lines where a name and a parenthesis follow each other, as a search sees them."""
+        call = rb"(?<![\w$])" + re.escape(name.encode()) + rb"(?:(?:::)?<[^<>\n]{1,60}>)?!?\("
+        for match in re.compile(call).finditer(self.source, *self.range(start, end)):
+            yield match.start()
+
+    def values_of(self, word: str, declared: Node) -> Iterator[Node]:
+        """Yield the values of each `return` or `yield` of a function itself."""
+        for match in re.finditer(rb"\b" + word.encode() + rb"\b", self.source[declared.start_byte : declared.end_byte]):
+            leaf = self.node_at(declared.start_byte + match.start())
+            statement = leaf.parent if leaf is not None else None
+            if statement is None or statement.type not in {"return_statement", "yield"} or not statement.named_children:
+                continue
+            if next((outer for outer in above(statement) if outer.type in FUNCTIONS), None) == declared:
+                yield statement.named_children[0]
 
     def calls(self, start: int, end: int) -> list[Node]:
         """Return the names of what is called on these lines, in order."""
@@ -241,8 +262,22 @@ class Code:
                     definitions.append(
                         CodeDefinition(document.key, row.owner, row.name, row.line, row.row, document.language)
                     )
-            self._defined[name] = tuple(sorted(definitions, key=lambda one: (one.path, one.line, one.owner)))
+            definitions.sort(key=lambda one: (one.path, one.line, one.owner))
+            self._defined[name] = tuple(self._implemented(definitions))
         return self._defined[name]
+
+    def _implemented(self, definitions: list[CodeDefinition]) -> Iterator[CodeDefinition]:
+        """Yield definitions without the `@overload`s of Python and the overloads of TypeScript before a body."""
+        last = {one.key: one for one in definitions}
+        for one in definitions:
+            if one is not last[one.key] and one.language in {"python", "typescript", "tsx"}:
+                file = self.file(one.path)
+                lines = file.lines(max(one.line - 1, 1), one.line) if file is not None else ""
+                if re.search(r"^\s*@(?:\w+\.)*overload\b", lines) or (
+                    one.language != "python" and re.search(r"[;:\w>\])]\s*$", lines)
+                ):
+                    continue
+            yield one
 
     def load_files(self, paths: Iterable[str]) -> None:
         """Read these files at once."""

@@ -7,7 +7,7 @@ package. The expression before it (`self`, a module, a variable, another call) i
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -103,58 +103,63 @@ class Names(ValueLookup):
 
     def unbound(self, file: SourceFile, name: str, node: Node) -> Entities:
         """Return a name that nothing around it binds: of the class, the package, a star import, or from outside."""
-        language = file.language
-        if language in IMPLICIT_SELF:
-            for owners in self.classes_around(file, node):
-                members = [one for one in self.of_members(owners, name) if isinstance(one, CodeDefinition)]
-                if members:
-                    return tuple(members)
-        near = self._of_package(file, name) or self._starred(file, name)
-        if near:
-            return near
-        if language == "rust":
+        near = self._of_class_around(file, name, node) or self._of_package(file, name) or self._starred(file, name)
+        if not near and file.language == "rust":
             module = self.modules.rust_child(rust_module(file, node), name) or self.modules.crate(name)
             return (module or OUTSIDE,)
-        if language in _LOOSE and name not in {"std", "System"}:
-            own = [one for one in self.code.defined(name) if group_of(one.language) == group_of(language)]
-            own = [one for one in own if one.owner.rpartition(".")[2] != name] or own
-            own = [one for one in own if not is_secondary(one.path)] or own if not file.document.secondary else own
-            own = self._in_reach(file, node, own) or [one for one in own if one.path == file.path] or own
-            # In a language without imports by name (C, Ruby, PHP) a bare name means its definitions if so few.
-            return tuple(own) if 0 < len({one.key for one in own}) <= 3 else ()
-        return (OUTSIDE,)
+        if near:
+            return near
+        if file.language not in _LOOSE or name in {"std", "System"}:
+            return (OUTSIDE,)
+        # In a language without imports by name (C, Ruby, PHP) a bare name means its definitions if so few.
+        loose = self._loose(file, name, node)
+        return loose if 0 < len({one.key for one in loose}) <= 3 else ()
+
+    def _of_class_around(self, file: SourceFile, name: str, node: Node) -> Entities:
+        """Return the member of a class around a place that a bare name means, in languages where it may."""
+        around = self.classes_around(file, node) if file.language in IMPLICIT_SELF else ()
+        every = (self.of_members(owners, name) for owners in around)
+        members = (tuple(one for one in each if isinstance(one, CodeDefinition)) for each in every)
+        return next(filter(None, members), ())
+
+    def _loose(self, file: SourceFile, name: str, node: Node) -> tuple[CodeDefinition, ...]:
+        """Return the definitions of a name that a file without imports by name may mean: no constructors, no tests."""
+        own = [one for one in self.code.defined(name) if group_of(one.language) == group_of(file.language)]
+        own = _narrowed(own, lambda one: one.owner.rpartition(".")[2] != name)
+        if not file.document.secondary:
+            own = _narrowed(own, lambda one: not is_secondary(one.path))
+        if file.language in {"cpp", "csharp"}:
+            own = self._in_reach(file, node, own) or own
+        return tuple(_narrowed(own, lambda one: one.path == file.path))
 
     def _in_reach(self, file: SourceFile, node: Node, named: list[CodeDefinition]) -> list[CodeDefinition]:
         """Return those in the namespaces and classes around a place or imported there; failing them no members."""
-        if file.language not in {"cpp", "csharp"}:
-            return []
-        names = [file.text(outer.child_by_field_name("name")) for outer in above(node) if outer.type in _NAMESPACES]
-        parts = ".".join(filter(None, reversed(names))).replace("::", ".").split(".")
-        around = [".".join(parts[:end]) for end in range(len(parts), -1, -1)]
-        for owners in (*({one} for one in around), {one.target.replace("::", ".") for one in file.imports}):
-            near = [one for one in named if one.owner in owners]
-            if near:
-                return near
-        return [
-            one
-            for one in named
-            if not any(owner.qualified == one.owner for owner in self.code.defined(one.owner.rpartition(".")[2]))
-        ]
+        names = (file.text(outer.child_by_field_name("name")) for outer in above(node) if outer.type in _NAMESPACES)
+        parts = ".".join(filter(None, reversed([*names]))).replace("::", ".").split(".")
+        reach = [{".".join(parts[:end])} for end in range(len(parts), -1, -1)]
+        imported = {one.target.replace("::", ".") for one in file.imports}
+        near = ([one for one in named if one.owner in owners] for owners in (*reach, imported))
+        return next(filter(None, near), [one for one in named if not self._is_member(one)])
+
+    def _is_member(self, one: CodeDefinition) -> bool:
+        """Return whether the owner of a definition is a class, not a namespace."""
+        return any(owner.qualified == one.owner for owner in self.code.defined(one.owner.rpartition(".")[2]))
 
     def _of_package(self, file: SourceFile, name: str) -> Entities:
         """Return what the other files of the package define, in languages where that needs no import."""
         if file.language == "go":
-            folder = folder_of(file.path)
-            same = [one for one in self.code.defined(name) if folder_of(one.path) == folder and not one.owner]
-            tests = file.path.endswith("_test.go")
-            return tuple(one for one in same if tests or not one.path.endswith("_test.go"))
+            return self._of_folder(file, name)
         if file.language == "java":
             package = _JAVA_PACKAGE.search(file.source.decode("utf-8", "replace"))
             return self._of_java(package[1] if package else "", name, folder_of(file.path))
-        if file.language == "rust":
-            macros = [one for one in self.code.defined(name) if one.language == "rust" and self._is_macro(one)]
-            return tuple(macros) if len({one.key for one in macros}) == 1 else ()
-        return ()
+        macros = [one for one in self.code.defined(name) if self._is_macro(one)] if file.language == "rust" else []
+        return tuple(macros) if len({one.key for one in macros}) == 1 else ()
+
+    def _of_folder(self, file: SourceFile, name: str) -> Entities:
+        """Return what the files of a package of Go define: tests only for tests."""
+        folder, is_test = folder_of(file.path), file.path.endswith("_test.go")
+        same = [one for one in self.in_module(Module(folder, "go"), name) if isinstance(one, CodeDefinition)]
+        return tuple(one for one in same if is_test or not one.path.endswith("_test.go"))
 
     def _of_java(self, package: str, name: str, folder: str | None = None) -> Entities:
         """Return the classes of a package, below any source root; those in the folder first."""
@@ -164,24 +169,29 @@ class Names(ValueLookup):
         return tuple(near or (one for one in same if package and f"/{folder_of(one.path)}".endswith(ends)))
 
     def _is_macro(self, one: CodeDefinition) -> bool:
-        file = self.code.file(one.path)
+        file = self.code.file(one.path) if one.language == "rust" else None
         return file is not None and f"macro_rules! {one.name}" in file.lines(one.line, one.line)
 
     def _starred(self, file: SourceFile, name: str) -> Entities:
         """Return what comes in by `import *`, `use super::*` or `import . "pkg"`."""
-        for one in file.imports if file.language == "java" else ():
-            if "*" in one.names:
-                outer = self.imported(file, one, one.target.rpartition(".")[2])
-                members = self._of_java(one.target, name) or self.of_members(outer, name)
-                if any(isinstance(one, CodeDefinition) for one in members):
-                    return members
         for one in file.imports:
-            for entity in self.module_of(file, one) if "*" in one.names or "." in one.names else ():
-                is_own = isinstance(entity, Module) and entity.path == file.path
-                members = self.in_module(entity, name) if is_own else self.member(entity, name)
+            if "*" in one.names or "." in one.names:
+                members = self._starred_java(file, one, name) if file.language == "java" else ()
+                members = members or self._of_star(file, one, name)
                 if any(isinstance(one, CodeDefinition) for one in members):
                     return members
         return ()
+
+    def _starred_java(self, file: SourceFile, one: Import, name: str) -> Entities:
+        """Return the class of a package, or the member of a class, that `import a.b.*` brings."""
+        outer = self.imported(file, one, one.target.rpartition(".")[2])
+        return self._of_java(one.target, name) or self.of_members(outer, name)
+
+    def _of_star(self, file: SourceFile, one: Import, name: str) -> Entities:
+        every = self.module_of(file, one)
+        own = (entity for entity in every if isinstance(entity, Module) and entity.path == file.path)
+        mine = next(own, None)
+        return self.in_module(mine, name) if mine is not None else self.of_members(every, name)
 
     def in_module(self, module: Entity, name: str) -> Entities:
         """Return what a module itself defines."""
@@ -232,16 +242,28 @@ class Names(ValueLookup):
         where the file names the module.
         """
         name = file.text(node)
-        if name in _COMMON:
-            return ()
+        imported = self._of_imported_trait(file, name) if file.language == "rust" else ()
+        if imported or name in _COMMON:
+            return imported
         group = group_of(file.language)
         named = [one for one in self.code.defined(name) if group_of(one.language) == group]
         methods = [one for one in named if one.owner] or (named if is_telling(name) else [])
-        methods = [one for one in methods if not is_secondary(one.path)] or methods
+        methods = _narrowed(methods, lambda one: not is_secondary(one.path))
         owners = {one.owner.rpartition(".")[2] or PurePosixPath(one.path).stem for one in methods}
         if len(owners) != 1 or not (file.path == methods[0].path or file.mentions(owners.pop())):
             return ()
         return tuple(one for one in methods if self.code.is_function(one))
+
+    def _of_imported_trait(self, file: SourceFile, name: str) -> tuple[CodeDefinition, ...]:
+        """Return the method of an imported trait: `flush` of `AsyncWriteExt`, whatever it is called on."""
+        traits = [(one, bound) for one in file.imports for bound in one.names if bound[:1].isupper()]
+        found = self.of_members(tuple(e for one, bound in traits for e in self.imported(file, one, bound)), name)
+        methods = tuple(one for one in found if isinstance(one, CodeDefinition) and self._is_of_trait(one))
+        return methods if len(methods) == 1 else ()
+
+    def _is_of_trait(self, one: CodeDefinition) -> bool:
+        node = self.code.name_node(one)
+        return node is not None and next((x.type == "trait_item" for x in above(node) if x.type in CLASSES), False)
 
     # Imports
 
@@ -344,6 +366,11 @@ class Names(ValueLookup):
             else:
                 here = self.of_members(here, segment)
         return here
+
+
+def _narrowed(named: list[CodeDefinition], fits: Callable[[CodeDefinition], bool]) -> list[CodeDefinition]:
+    """Return those that fit, all of them if none does."""
+    return [one for one in named if fits(one)] or named
 
 
 def is_telling(name: str) -> bool:

@@ -86,6 +86,37 @@ _SINGLE = DECLARATORS | {"expression_list", "ref_pattern", "mut_pattern"}
 
 _PATTERN_FIELDS = ("left", "name", "pattern", "declarator", "alias", "parameter")
 
+# Expressions: types around a generic name, around one value, written out, of several values, and so on.
+GENERIC = frozenset({
+    "generic_type", "generic_function", "type", "type_annotation", "generic_type_with_turbofish", "template_type",
+    "generic_name", "template_function",
+})  # fmt: skip
+WRAPPING = frozenset({
+    "await_expression", "await", "parenthesized_expression", "try_expression", "unary_expression", "with_item", "yield",
+    "non_null_expression", "reference_expression", "satisfies_expression", "pointer_expression", "expression_list",
+})  # fmt: skip
+CAST = frozenset({
+    "as_expression", "type_assertion_expression", "type_cast_expression", "cast_expression", "composite_literal",
+    "object_creation_expression", "type_conversion_expression",
+})  # fmt: skip
+CHOICES = frozenset({"boolean_operator", "conditional_expression", "ternary_expression", "binary_expression"})
+CALLS = frozenset({"call", "call_expression", "method_invocation", "invocation_expression"})
+UNKNOWN = frozenset({
+    "subscript", "index_expression", "subscript_expression", "lambda", "arrow_function", "closure_expression",
+    "function_expression", "match_expression", "if_expression", "block",
+})  # fmt: skip
+ALIASES = frozenset({"type_alias", "type_alias_declaration", "type_item", "type_spec"})
+WRITTEN_OUT = frozenset({"struct_type", "interface_type", "object_type", "function_type"})
+NAMED = LEAVES | DOTTED
+OBJECTS = FUNCTIONS | {"object", "class"}
+RETURNING = FUNCTIONS | {
+    "method_elem", "function_signature", "method_signature", "function_signature_item", "field_declaration",
+    "declaration",
+}  # fmt: skip
+CONSTRUCTED = SCOPES | {"type_spec", "enum_item", "struct_item", "type_alias"}
+PARAMETER_PLACES = frozenset({"required_parameter", "optional_parameter"})
+FIELD_PLACES = PARAMETER_PLACES | {"field_declaration", "public_field_definition"}
+
 _TOKENS_BEFORE = re.compile(r"([A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)*)(?:\.|::)$")
 _TOKENS_READ = 120
 """Bytes read before a name in the unparsed arguments of a macro to find its owner."""
@@ -104,7 +135,8 @@ class How(Enum):
 class Binding(NamedTuple):
     """Where a name is bound: its node, how, and the nodes of its type and value where the syntax shows them.
 
-    `member` is the name of a member where it is one of the value: `const { json } = context`.
+    `member` is the name of a member where it is one of the value: `const { json } = context`; `part` is the place of
+    the name in a tuple that the value is, -1 where it is not one.
     """
 
     node: Node
@@ -112,6 +144,7 @@ class Binding(NamedTuple):
     type: Node | None = None
     value: Node | None = None
     member: Node | None = None
+    part: int = -1
 
 
 def field_of(node: Node, *names: str) -> Node | None:
@@ -216,21 +249,28 @@ def _bound(node: Node, inner: Node, parent: Node, member: Node | None, *, in_pat
         return _parameter(node, inner, parent, member, in_pattern=in_pattern)
     if kind in {"arrow_function", "lambda", "lambda_expression"}:
         return Binding(node, How.PARAMETER) if parent.child_by_field_name("parameter") == inner else None
-    bound = any(inner in parent.children_by_field_name(field) for field in _PATTERN_FIELDS)
     if kind == "match_pattern":
         return Binding(node, How.PATTERN) if parent.child_by_field_name("condition") != inner else None
-    if kind in _LOOPS:
-        written = parent.child_by_field_name("type") if kind in _TYPED_LOOPS else None
-        return Binding(node, How.PATTERN, written, None) if bound else None
-    if kind not in _VALUES or not bound:
+    if not any(inner in parent.children_by_field_name(field) for field in _PATTERN_FIELDS):
         return None
+    if kind in _LOOPS:
+        return Binding(node, How.PATTERN, parent.child_by_field_name("type") if kind in _TYPED_LOOPS else None)
+    return _given(node, inner, parent, member, in_pattern=in_pattern) if kind in _VALUES else None
+
+
+def _given(node: Node, inner: Node, parent: Node, member: Node | None, *, in_pattern: bool) -> Binding:
+    """Return the binding of a name by a declaration or an assignment."""
     type_ = parent.child_by_field_name("type")
-    if type_ is None and parent.parent is not None and kind in {"variable_declarator", "init_declarator"}:
+    if type_ is None and parent.parent is not None and parent.type in {"variable_declarator", "init_declarator"}:
         type_ = parent.parent.child_by_field_name("type")
     value = field_of(parent, "right", "value")
-    if in_pattern and not member and kind != "let_condition":
-        return Binding(node, How.PATTERN)
-    how = How.MEMBER if kind in _FIELDS else How.VALUE
+    if type_ is not None and type_.type == "implicit_type" and parent.named_child_count > 1:
+        value = parent.named_children[-1]  # `var x = y` of C#, where the grammar has no field for it
+    if in_pattern and not member and parent.type != "let_condition":
+        if inner.type != "tuple_pattern" or node not in inner.named_children:
+            return Binding(node, How.PATTERN)
+        return Binding(node, How.PATTERN, None, value, None, inner.named_children.index(node))
+    how = How.MEMBER if parent.type in _FIELDS else How.VALUE
     return Binding(node, how, type_, _matching(node, inner, value), member)
 
 
@@ -281,6 +321,12 @@ def principal(text: str) -> str:
     return ""
 
 
+def part_of(text: str, place: int) -> str:
+    """Return the written type at a place of a tuple: `Error` at 1 of `(File, Error)`, empty where it is not one."""
+    parts = [*_top_level(text.strip()[1:-1], ",")] if text.strip().startswith("(") else []
+    return parts[place] if place < len(parts) else ""
+
+
 def _top_level(text: str, separator: str) -> Iterator[str]:
     """Yield the parts of a text between separators that no bracket is around."""
     depth, start = 0, 0
@@ -293,6 +339,25 @@ def _top_level(text: str, separator: str) -> Iterator[str]:
             yield text[start:place]
             start = place + 1
     yield text[start:]
+
+
+def is_named_object(node: Node) -> bool:
+    """Return whether a node is the object of `const client = { ... }`."""
+    return node.type == "object" and node.parent is not None and node.parent.type == "variable_declarator"
+
+
+def name_of(node: Node) -> Node | None:
+    """Return the name of a class, or of the variable whose value it is."""
+    name = node.child_by_field_name("name")
+    return name if name is not None or node.parent is None else node.parent.child_by_field_name("name")
+
+
+def scope_of(function: Node) -> Node | None:
+    """Return `Client` of the definition of a method outside of its class in C++: `int Client::send() {`."""
+    declared = function.child_by_field_name("declarator")
+    while declared is not None and declared.type != "qualified_identifier":
+        declared = declared.child_by_field_name("declarator")
+    return declared.child_by_field_name("scope") if declared is not None else None
 
 
 def statement_of(node: Node) -> tuple[int, int]:

@@ -5,11 +5,11 @@ The class of an expression comes from types, values and results of calls.
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from satchel.search.resolve import syntax
 from satchel.search.resolve.code import (
     OUTSIDE,
     Code,
@@ -23,11 +23,6 @@ from satchel.search.resolve.code import (
 )
 from satchel.search.resolve.modules import Modules, folder_of
 from satchel.search.resolve.syntax import (
-    CLASSES,
-    DOTTED,
-    FUNCTIONS,
-    LEAVES,
-    SCOPES,
     Binding,
     How,
     above,
@@ -36,6 +31,7 @@ from satchel.search.resolve.syntax import (
     first_child,
     home,
     owner_of,
+    part_of,
     principal,
     tokens_before,
 )
@@ -51,36 +47,6 @@ _PASSING = frozenset({
     "unwrap_or_default", "ok", "into_inner", "by_ref", "unwrap_or_else", "ok_or_else", "map_err",
 })  # fmt: skip
 """Methods of Rust that return the object they are called on, wrapped differently."""
-
-_GENERIC = frozenset({
-    "generic_type", "generic_function", "type", "type_annotation", "generic_type_with_turbofish", "template_type",
-    "generic_name", "template_function",
-})  # fmt: skip
-_INNER = frozenset({
-    "await_expression", "await", "parenthesized_expression", "try_expression", "unary_expression", "with_item", "yield",
-    "non_null_expression", "reference_expression", "satisfies_expression", "pointer_expression", "expression_list",
-})  # fmt: skip
-_TYPED = frozenset({
-    "as_expression", "type_assertion_expression", "type_cast_expression", "cast_expression", "composite_literal",
-    "object_creation_expression", "type_conversion_expression",
-})  # fmt: skip
-_CHOICES = frozenset({"boolean_operator", "conditional_expression", "ternary_expression", "binary_expression"})
-_CALLS = frozenset({"call", "call_expression", "method_invocation", "invocation_expression"})
-_UNKNOWN = frozenset({
-    "subscript", "index_expression", "subscript_expression", "lambda", "arrow_function", "closure_expression",
-    "function_expression", "match_expression", "if_expression", "block",
-})  # fmt: skip
-_ALIASES = frozenset({"type_alias", "type_alias_declaration", "type_item", "type_spec"})
-_WRITTEN_OUT = frozenset({"struct_type", "interface_type", "object_type", "function_type"})
-_NAMES = LEAVES | DOTTED
-_OBJECTS = FUNCTIONS | {"object", "class"}
-_RETURNING = FUNCTIONS | {
-    "method_elem", "function_signature", "method_signature", "function_signature_item", "field_declaration",
-    "declaration",
-}  # fmt: skip
-_CONSTRUCTED = SCOPES | {"type_spec", "enum_item", "struct_item", "type_alias"}
-_PARAMETER_TYPES = frozenset({"required_parameter", "optional_parameter"})
-_FIELD_TYPES = _PARAMETER_TYPES | {"field_declaration", "public_field_definition"}
 
 _UNTYPED = frozenset({"python", "javascript", "typescript", "tsx"})
 """Languages in which a function need not say what it returns."""
@@ -211,11 +177,15 @@ class ValueLookup(ABC):
         if owner.language == "go":
             return tuple(one for one in last if folder_of(one.path) == folder_of(owner.path))
         if owner.language == "rust":
-            near = [one for one in last if one.path == owner.path]
-            crate = self.modules.crate_of(owner.path)
-            return tuple(near or (one for one in last if self.modules.crate_of(one.path) == crate))
+            return self._own_of_rust(owner, last)
         exact = [one for one in last if one.owner == owner.qualified]
         return tuple(exact or ([] if owner.owner and owner.language != "ruby" else last))
+
+    def _own_of_rust(self, owner: CodeDefinition, members: list[CodeDefinition]) -> Entities:
+        """Return those of the `impl` blocks in the file of a type, else in its crate."""
+        crate = self.modules.crate_of(owner.path)
+        near = [one for one in members if one.path == owner.path]
+        return tuple(near or (one for one in members if self.modules.crate_of(one.path) == crate))
 
     def _member_values(self, owners: Entities, name: str) -> Entities:
         """Return the values of a field, a property or a method without its call."""
@@ -268,7 +238,7 @@ class ValueLookup(ABC):
         for outer in above(node):
             if outer.type == "type_declaration":
                 return True
-            if outer.type in CLASSES or outer.type == "type_spec":
+            if outer.type in syntax.CLASSES or outer.type == "type_spec":
                 name = outer.child_by_field_name("type" if outer.type == "impl_item" else "name")
                 return name is None or inner == name or owner.name in file.text(name)
             inner = outer
@@ -277,10 +247,10 @@ class ValueLookup(ABC):
     def _aliased(self, owner: CodeDefinition) -> Entities:
         """Return what a type alias stands for."""
         file, node = self.code.file(owner.path), self.code.name_node(owner)
-        if file is None or node is None or node.parent is None or node.parent.type not in _ALIASES:
+        if file is None or node is None or node.parent is None or node.parent.type not in syntax.ALIASES:
             return ()
         target = field_of(node.parent, "type", "value")
-        return self.typed(file, target) if target is not None and target.type not in _WRITTEN_OUT else ()
+        return self.typed(file, target) if target is not None and target.type not in syntax.WRITTEN_OUT else ()
 
     def enclosing(self, file: SourceFile, node: Node) -> Entities:
         """Return the class around a place."""
@@ -291,17 +261,10 @@ class ValueLookup(ABC):
         for outer in above(node):
             if outer.type == "impl_item":
                 yield self.typed(file, outer.child_by_field_name("type"))
-            elif outer.type in CLASSES:
-                name = outer.child_by_field_name("name")
-                yield self.at(file, name or (outer.parent and outer.parent.child_by_field_name("name")))
-            elif outer.type == "object" and outer.parent is not None and outer.parent.type == "variable_declarator":
-                yield self.at(file, outer.parent.child_by_field_name("name"))
+            elif outer.type in syntax.CLASSES or syntax.is_named_object(outer):
+                yield self.at(file, syntax.name_of(outer))
             elif outer.type == "function_definition" and file.language == "cpp":
-                declared = outer.child_by_field_name("declarator")
-                while declared is not None and declared.type != "qualified_identifier":
-                    declared = declared.child_by_field_name("declarator")
-                if declared is not None:
-                    yield self.typed(file, declared.child_by_field_name("scope"))
+                yield self.typed(file, syntax.scope_of(outer))
 
     def _bases_around(self, file: SourceFile, node: Node) -> Entities:
         around = self.enclosing(file, node)
@@ -334,10 +297,10 @@ class ValueLookup(ABC):
             written = place.child_by_field_name("type")
             return self.typed(file, written) if written else self.value(file, place.child_by_field_name("right"))
         binding = binding_of(node)
-        is_field = home(node) == around or parent.type in _FIELD_TYPES
+        is_field = home(node) == around or parent.type in syntax.FIELD_PLACES
         if binding is None or not is_field or binding.how is How.DECLARED:
             return ()
-        if parent.type in _PARAMETER_TYPES and not any("modifier" in one.type for one in parent.children):
+        if parent.type in syntax.PARAMETER_PLACES and not any("modifier" in one.type for one in parent.children):
             return ()
         return self.bound_value(file, binding)
 
@@ -345,26 +308,26 @@ class ValueLookup(ABC):
 
     def _value(self, file: SourceFile, node: Node) -> Entities:
         kind = node.type
-        if kind in LEAVES:
+        if kind in syntax.LEAVES:
             return self._leaf(file, node)
-        if kind in _GENERIC:
+        if kind in syntax.GENERIC:
             return self.value(file, first_child(node))
-        if kind in DOTTED:
+        if kind in syntax.DOTTED:
             name = node.named_children[-1]
             owner = owner_of(name)
             return self._member_values(self.value(file, owner), file.text(name))
-        if kind in _CALLS:
+        if kind in syntax.CALLS:
             return self._called(file, node)
         if kind in {"new_expression", "struct_expression"}:
             return self.value(file, field_of(node, "constructor", "name"))
-        if kind in _TYPED:
+        if kind in syntax.CAST:
             return self.typed(file, node.child_by_field_name("type") or node.named_children[-1])
-        if kind in _INNER:
+        if kind in syntax.WRAPPING:
             return self.value(file, field_of(node, "operand", "argument", "value") or first_child(node))
-        if kind in _CHOICES:
+        if kind in syntax.CHOICES:
             choices = [self.value(file, child) for child in node.named_children]
             return next((row for row in choices if any(isinstance(one, CodeDefinition | Module) for one in row)), ())
-        return () if kind in _UNKNOWN else (OUTSIDE,)
+        return () if kind in syntax.UNKNOWN else (OUTSIDE,)
 
     def _leaf(self, file: SourceFile, node: Node) -> Entities:
         name, is_rust = file.text(node), file.language == "rust"
@@ -392,13 +355,16 @@ class ValueLookup(ABC):
         bound = self.bound(file, name, node)
         if isinstance(bound, Binding):
             return self.bound_value(file, bound)
-        if bound is None and file.language in IMPLICIT_SELF:
-            around = (one for classes in self.classes_around(file, node) for one in classes)
-            types = next((types for one in around if (types := self.field(one, name))), ())
-            if types:
-                return types
+        types = self._field_around(file, name, node) if bound is None and file.language in IMPLICIT_SELF else ()
+        if types:
+            return types
         entities = self.imported(file, bound, name) if bound is not None else self.unbound(file, name, node)
         return tuple(dict.fromkeys(one for entity in entities for one in self._as_value(entity)))
+
+    def _field_around(self, file: SourceFile, name: str, node: Node) -> Entities:
+        """Return the type of the field of a class around a place that a bare name means."""
+        around = (one for classes in self.classes_around(file, node) for one in classes)
+        return next(filter(None, (self.field(one, name) for one in around)), ())
 
     def _as_value(self, entity: Entity) -> Entities:
         """Return the type of a constant; classes, functions and modules themselves."""
@@ -408,7 +374,7 @@ class ValueLookup(ABC):
         binding = binding_of(node) if node is not None else None
         if file is None or binding is None or binding.how is How.DECLARED or binding.value is None is binding.type:
             return (entity,)
-        if binding.value is not None and binding.value.type in _OBJECTS:
+        if binding.value is not None and binding.value.type in syntax.OBJECTS:
             return (entity,)
         return self.bound_value(file, binding)
 
@@ -418,17 +384,32 @@ class ValueLookup(ABC):
             return self.at(file, bound.node) or (OUTSIDE,)
         if bound.member is not None:
             return self._member_values(self.source(file, bound), file.text(bound.member))
-        if bound.type is None and bound.value is not None and bound.value.type in _OBJECTS:
+        if bound.type is None and bound.value is not None and bound.value.type in syntax.OBJECTS:
             return self.at(file, bound.node)
         return self.source(file, bound)
 
     def source(self, file: SourceFile, bound: Binding) -> Entities:
         """Return what a variable or pattern is given: by its written type, else by its value."""
+        if bound.part >= 0:
+            return self._part(file, bound)
         is_written = bound.type is not None and file.text(bound.type) not in _INFERRED
         if is_written or bound.value is not None:
             return self.typed(file, bound.type) if is_written else self.value(file, bound.value)
         is_passed = bound.how is How.PARAMETER and file.language == "python"
         return self._fixture(file, bound.node) if is_passed else ()
+
+    def _part(self, file: SourceFile, bound: Binding) -> Entities:
+        """Return what a name of a tuple is given, where a function says so in its type."""
+        called = bound.value.child_by_field_name("function") if bound.value is not None else None
+        name = called.named_children[-1] if called is not None and called.type in syntax.DOTTED else called
+        functions = self.meaning(file, name) if name is not None else ()
+        return next((self._returned_part(one, bound.part) for one in functions if isinstance(one, CodeDefinition)), ())
+
+    def _returned_part(self, one: CodeDefinition, place: int) -> Entities:
+        file, declared = self.code.file(one.path), self.code.declaration(one)
+        written = declared.child_by_field_name("return_type") if declared is not None else None
+        type_ = principal(part_of(file.text(written), place)) if file is not None else ""
+        return self.dotted(file, type_, written) if file is not None and written is not None and type_ else ()
 
     def _fixture(self, file: SourceFile, node: Node) -> Entities:
         """Return the value of a parameter in pytest: the result of the fixture of its name, here or in a conftest."""
@@ -461,9 +442,9 @@ class ValueLookup(ABC):
         called = field_of(node, "function", "name") or first_child(node)
         while called is not None and called.type in {"generic_function", "generic_type", "index_expression"}:
             called = called.named_children[0]
-        if called is None or called.type not in _NAMES:
+        if called is None or called.type not in syntax.NAMED:
             return ()
-        name = called.named_children[-1] if called.type in DOTTED else called
+        name = called.named_children[-1] if called.type in syntax.DOTTED else called
         text = file.text(name)
         if text == "super" and file.language == "python":
             return self._bases_around(file, node)
@@ -477,9 +458,9 @@ class ValueLookup(ABC):
         if not isinstance(entity, CodeDefinition):
             return () if isinstance(entity, Module) else (OUTSIDE,)
         declared = self.code.declaration(entity)
-        if declared is not None and declared.type in _RETURNING:
+        if declared is not None and declared.type in syntax.RETURNING:
             return self.returned(entity)
-        return (entity,) if declared is not None and declared.type in _CONSTRUCTED else ()
+        return (entity,) if declared is not None and declared.type in syntax.CONSTRUCTED else ()
 
     def returned(self, one: CodeDefinition) -> Entities:
         """Return what a function returns: by its written type, else by its first `return` that tells."""
@@ -498,22 +479,8 @@ class ValueLookup(ABC):
         if body is not None and declared.type == "arrow_function" and body.type != "statement_block":
             return self.value(file, body)
         for word in ("return", "yield"):
-            for node in _statements(file, word, declared):
+            for node in file.values_of(word, declared):
                 values = self.value(file, node)
                 if any(entity is not OUTSIDE for entity in values):
                     return values
         return ()
-
-
-def _statements(file: SourceFile, word: str, declared: Node) -> Iterator[Node]:
-    """Yield the values of the `return`s of a function itself."""
-    if file.root is None:
-        return
-    for match in re.finditer(rb"\b" + word.encode() + rb"\b", file.source[declared.start_byte : declared.end_byte]):
-        start = declared.start_byte + match.start()
-        leaf = file.root.descendant_for_byte_range(start, start + len(word))
-        statement = leaf.parent if leaf is not None else None
-        if statement is None or statement.type not in {"return_statement", "yield"} or not statement.named_child_count:
-            continue
-        if next((outer for outer in above(statement) if outer.type in FUNCTIONS), None) == declared:
-            yield statement.named_children[0]

@@ -3,7 +3,7 @@
 import { look } from "./api.js";
 
 let known = Object.freeze({
-  kinds: ["memories", "code", "experiences", "values", "commits", "docs", "notes", "conversations", "contexts"],
+  kinds: ["memories", "code", "experiences", "values", "commits", "docs", "notes", "conversations"],
   formats: ["markdown", "xml", "plain", "json"],
   lenses: ["general"],
   categories: [],

@@ -72,7 +72,6 @@ const MEANINGS = {
   "traced file": "the stack trace leads to this file",
   "history": "commits about this changed it",
   "calls": "tied by calls to what matches",
-  "learned": "code like this was changed by fixes of other projects",
   "words": "its words match",
   "meaning": "it means something like the question",
   "change": "the change concerns it",
