@@ -315,18 +315,20 @@ class _Reader:
     def compare(self, path: str, old: Entry | None, new: Entry | None) -> tuple[ChangedFile | None, list[str]] | None:
         """Return the changed file and its changed lines: (None, []) if none differs, None if a side is unreadable."""
         before = "" if old is None else self._text(blob(self._repository, old.blob, self._options.limit))
-        if new is None:
-            after: str | None = ""
-        elif self._staged:
-            after = self._text(blob(self._repository, new.blob, self._options.limit))
-        else:
-            raw = self._read(path)
-            after = "" if raw is None else self._text(raw)
+        after, is_gone = self._now(path, new)
         if before is None or after is None:
             return None
-        is_gone = new is None or (not self._staged and self._read(path) is None)
         status = "deleted" if is_gone else "added" if old is None else "modified"
         return _compared(clean_field(path), status, before, after)
+
+    def _now(self, path: str, new: Entry | None) -> tuple[str | None, bool]:
+        """Return the text of the new side (None if it cannot be read), and whether the file is gone."""
+        if new is None:
+            return "", True
+        if self._staged:
+            return self._text(blob(self._repository, new.blob, self._options.limit)), False
+        raw = self._read(path)
+        return ("", True) if raw is None else (self._text(raw), False)
 
     def _text(self, raw: bytes | None) -> str | None:
         decoded = files.decode(raw) if raw is not None else None

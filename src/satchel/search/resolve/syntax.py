@@ -118,8 +118,6 @@ PARAMETER_PLACES = frozenset({"required_parameter", "optional_parameter"})
 FIELD_PLACES = PARAMETER_PLACES | {"field_declaration", "public_field_definition"}
 
 _TOKENS_BEFORE = re.compile(r"([A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)*)(?:\.|::)$")
-_TOKENS_READ = 120
-"""Bytes read before a name in the unparsed arguments of a macro to find its owner."""
 
 
 class How(Enum):
@@ -181,7 +179,8 @@ def tokens_before(node: Node, source: bytes) -> str:
     """Return `self.matcher` before a name in the unparsed arguments of a Rust macro; empty for a bare name."""
     if node.parent is None or node.parent.type != "token_tree":
         return ""
-    text = source[max(node.start_byte - _TOKENS_READ, 0) : node.start_byte].decode("utf-8", "replace")
+    # Bytes read before a name in the unparsed arguments of a macro to find its owner
+    text = source[max(node.start_byte - 120, 0) : node.start_byte].decode("utf-8", "replace")
     match = _TOKENS_BEFORE.search(text)
     return match[1].replace("::", ".") if match else "?" if text.endswith((".", "::")) else ""
 
