@@ -26,6 +26,9 @@ SUBMODULE = "160000"
 MOST_ENTRIES = 1_000_000
 """Maximum files of a tree. A few objects can describe billions, and each takes 500 bytes here."""
 
+MOST_COMPARED_LINES = 4_000
+"""Maximum differing lines that are compared; beyond it the file counts as changed throughout (quadratic time)."""
+
 _ENTRY = re.compile(rb"(\d{6}) (?:blob |commit )?([0-9a-f]{40}(?:[0-9a-f]{24})?)(?: (\d))?")
 _MODIFIED = re.compile(rb"\s+mtime: (\d+):(\d+)\n")
 _SIZE = re.compile(rb"\s+size: (\d+)\t")
@@ -385,8 +388,7 @@ def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
     old_middle, new_middle = old[first : len(old) - last], new[first : len(new) - last]
     if not old_middle and not new_middle:
         return []
-    # Maximum differing lines that are compared; beyond it the file counts as changed throughout (quadratic time)
-    if max(len(old_middle), len(new_middle)) > 4_000 or not old_middle or not new_middle:
+    if max(len(old_middle), len(new_middle)) > MOST_COMPARED_LINES or not old_middle or not new_middle:
         return [("replace", first, first + len(old_middle), first, first + len(new_middle))]
     from difflib import SequenceMatcher  # here, because only an edited file needs it
 
