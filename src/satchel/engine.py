@@ -511,14 +511,15 @@ class Satchel:
         return self.memory.export_memory()
 
     def import_memory(
-        self, lines: Iterable[bytes], *, form: str = "satchel", here: bool = False, everywhere: bool = False
-    ) -> ImportReport:
-        """Import JSON Lines, one record per line; the report lists unusable lines.
+        self, lines: Iterable[bytes], *, form: str = "satchel", here: bool = False, everywhere: bool = False,
+        columns: Mapping[str, str] | None = None,
+    ) -> ImportReport:  # fmt: skip
+        """Import the file of a program (`form`); the report lists unusable lines.
 
-        `form` is `satchel`, `calm-ghap`, or `claude-code` for one transcript. With `here` all records belong to this
-        repository, with `everywhere` to all, else to the workspaces of their lines.
+        With `here` all records belong to this repository, with `everywhere` to all, else to the workspaces of their
+        lines. `columns` are those of a CSV file by field.
         """
-        return self.memory.import_memory(lines, form=form, here=here, everywhere=everywhere)
+        return self.memory.import_memory(lines, form=form, here=here, everywhere=everywhere, columns=columns or {})
 
     def replay(self, saved: Mapping[str, Any], *, refresh: bool = True) -> Replay:
         """Ask a saved question or situation (an envelope of `satchel context --json`) again and name what differs.

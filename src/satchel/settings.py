@@ -330,6 +330,21 @@ class Settings:
         "a context is wanted before the work goes on; a small model answers in one",
         least=0.1, most=600.0,
     )  # fmt: skip
+    rerank_endpoint: str = setting(
+        "rerank.endpoint", "",
+        "address up to `/v1` of a reranker (Jina, Cohere, vLLM, llama.cpp, TEI) for the best 60 candidates in code",
+        "empty: nothing is sent; the texts of the candidates are, so it is never from a repository",
+    )  # fmt: skip
+    rerank_model: str = setting(
+        "rerank.model", "",
+        "name of the model that reranks",
+        "every server names its own",
+    )  # fmt: skip
+    rerank_key_variable: str = setting(
+        "rerank.key_variable", "",
+        "name of the environment variable with the key of that endpoint",
+        "a key in a settings file would be copied and committed; local servers need none",
+    )  # fmt: skip
     names_endpoint: str = setting(
         "names.endpoint", "",
         "address of an OpenAI-compatible endpoint, up to `/v1`, whose model guesses names for a question without any",

@@ -138,6 +138,17 @@ class ImportFormat(StrEnum):
     SATCHEL = "satchel"
     CALM_GHAP = "calm-ghap"
     CLAUDE_CODE = "claude-code"
+    MEM0 = "mem0"
+    GRAPHITI = "graphiti"
+    LETTA = "letta"
+    CLAUDE_MEM = "claude-mem"
+    CHATGPT = "chatgpt"
+    CURSOR = "cursor"
+    CSV = "csv"
+
+
+COLUMNS = ("content", "category", "importance", "tags", "author", "created_at", "updated_at", "id")
+"""Fields of a memory that a column of a CSV file can give."""
 
 
 DAY_SECONDS = 86_400

@@ -46,7 +46,13 @@ def satchel(repository: TinyRepository, tmp_path: Path) -> Iterator[Satchel]:
 
 def places(satchel: Satchel, question: str = QUESTION, **options: Any) -> list[str]:
     context = satchel.assemble(question, purpose="find", types=["code"], **options)
-    return [line for line in context.text.splitlines() if line.startswith("- ")]
+    rows: list[str] = []
+    for line in context.text.partition("## Places\n")[
+        2
+    ].splitlines():  # a row below another one of its file has no path
+        path = rows[-1].partition(":")[0] if rows else ""
+        rows += [f"{path}:{line.strip()}"] if line.startswith("  ") else [line] if line.startswith("- ") else []
+    return rows
 
 
 def test_a_constant_is_that_of_the_import_with_its_value(satchel: Satchel) -> None:

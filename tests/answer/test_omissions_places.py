@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -71,7 +72,6 @@ def test_structured_formats_have_the_first_line_of_each_piece_instead(satchel: S
 
 def test_other_places_have_range_name_best_line_and_handle(satchel: Satchel) -> None:
     context = ask(satchel)
-    shown = {item.title for item in context.items}
     rows = places(context)
     assert 1 < len(rows) <= MOST_PLACES
     for path, start, end, _, number, line, handle in rows:
@@ -79,7 +79,42 @@ def test_other_places_have_range_name_best_line_and_handle(satchel: Satchel) -> 
         assert int(start) <= int(number) <= int(end)
         assert text[int(number) - 1].strip().startswith(line.rstrip("…"))
         assert satchel.expand([handle]).items
-    assert "depot/scale.py" in shown | {path for path, *_ in rows}
+    assert "depot/scale.py" in context.text
+
+
+def test_more_places_are_listed_by_file_with_their_ranges(satchel: Satchel) -> None:
+    listed = re.findall(r"^- (depot/\S+): (.*\(\d.*)$", ask(satchel).text, re.MULTILINE)
+    named = [(path, *entry) for path, row in listed for entry in re.findall(r"(\w+) \((\d+)-(\d+)\)", row)]
+    assert named
+    for path, name, start, end in named:
+        text = FILES[path].split("\n")[int(start) - 1 : int(end)]
+        assert text[0].startswith(f"def {name}(")
+        assert text[-1].strip()
+
+
+@pytest.fixture
+def port(tmp_path: Path) -> Iterator[Satchel]:
+    steps = [f"    row_{number} = shelf.take({number})" for number in range(300)]
+    steps[40], steps[200], steps[260] = (f"    tide_alarm(level, {number})" for number in range(3))
+    repository = TinyRepository(tmp_path / "port")
+    files = {
+        "watch.py": "def watch(shelf, level):\n" + "\n".join(steps) + "\n",
+        "alarm.py": "def tide_alarm(level, step):\n    return level > step\n",
+    }
+    repository.commit("Watch", files)
+    with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as engine:
+        engine.index()
+        yield engine
+
+
+def test_a_long_function_is_named_by_its_best_passages(port: Satchel) -> None:
+    text = port.assemble("where does tide_alarm get its level", purpose="find", types=["code"]).text
+    (passages, number) = re.findall(r"- watch.py:(\S+) watch: (\d+) tide_alarm", text)[0]
+    spans = [tuple(map(int, span.split("-"))) for span in passages.split(",")]
+    assert len(spans) == 3
+    for line in (42, 202, 262):
+        assert any(start <= line <= end and end - start < 30 for start, end in spans)
+    assert int(number) in (42, 202, 262)
 
 
 def test_it_is_shorter_than_the_answer_for_a_reader_and_names_what_that_shows(satchel: Satchel) -> None:

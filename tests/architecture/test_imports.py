@@ -83,7 +83,7 @@ ROOMS: Mapping[str, frozenset[str]] = {
     "doctor": LEAVES | {"embed", "engine", "index", "sources", "store"},
     "operations": LEAVES | {"answer", "doctor", "engine", "graph", "search"},
     "clients": LEAVES,
-    "evaluation": LEAVES | {"engine", "index", "search", "sources"},
+    "evaluation": LEAVES | {"answer", "engine", "index", "search", "sources", "store"},
     "tools": LEAVES,
     **dict.fromkeys(EDGES, DOORS),
     # HTTP carries MCP as well.

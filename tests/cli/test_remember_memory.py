@@ -26,7 +26,7 @@ def test_remember_stores_a_memory_that_a_question_finds(satchel: Satchel) -> Non
     assert ran.code == 0
     assert re.fullmatch(r"mem_\d{8}_\d{6}_[0-9a-f]{6}\n", ran.out)
     shown = satchel("context", "why do retries back off", "--types", "memories").out
-    assert "**Memory** Category: decision, Importance: 0.9\n```" in shown
+    assert "**Memory** Category: decision, Importance: 0.9, 2" in shown
     assert BACKOFF in shown
     assert satchel("search", "why do retries back off", "--types", "memories").out.startswith("memory:mem_")
 

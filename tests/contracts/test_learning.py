@@ -84,7 +84,7 @@ def test_both_kinds_are_in_the_text_of_every_format(engine: Satchel, format_: Fo
 def test_a_memory_of_every_category_reaches_the_text(engine: Satchel, category: MemoryCategory) -> None:
     engine.memories.add("The heron server restarts at dawn", category=category)
     context = engine.assemble("when does heron restart", types=["memories"])
-    assert f"**Memory** Category: {category}, Importance: 0.5\n" in context.text
+    assert f"**Memory** Category: {category}, Importance: 0.5, " in context.text
 
 
 @pytest.mark.parametrize("number", range(9))

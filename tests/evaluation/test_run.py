@@ -178,3 +178,39 @@ def test_a_repository_without_commits_has_no_fixes(tmp_path: Path, capfd: pytest
     (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     assert run(["eval", "--root", str(tmp_path)]) == 10
     assert "has no commits yet: there are no fixes to learn from" in capfd.readouterr().err
+
+
+def test_own_questions_are_asked_as_the_files_are_now(
+    history: History, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        {"question": "where is the weight of a parcel changed", "files": ["shop/parcel.py:9-11"]},
+        {"question": "zebra crossing of the harbour", "files": ["shop/invoice.py"]},
+    ]
+    file = tmp_path / "questions.jsonl"
+    file.write_text("\n\n".join(map(json.dumps, rows)))
+    assert run(["eval", "--root", str(history.root), "--questions", str(file), "--json"]) == 0
+    first, second = json.loads(capfd.readouterr().out)["fixes"]
+    assert (first["commit"], first["rank"], first["needed"], first["bm25_rank"], first["grep_rank"]) == (
+        "line 1", 1, "", 1, 1,
+    )  # fmt: skip
+    assert (second["commit"], second["rank"], second["bm25_rank"]) == ("line 3", None, None)
+    assert second["needed"] == "no word of it matches, no match"
+    file.write_text('{"question": "who"}')
+    assert run(["eval", "--root", str(history.root), "--questions", str(file)]) == 2
+    assert f"{file}:1" in capfd.readouterr().err
+
+
+def test_failed_fixes_are_named_with_what_they_would_need_and_two_settings_are_compared(
+    history: History, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ["eval", "--root", str(history.root), "--limit", "3", "--max-tokens", "60"]
+    assert run([*words, "--against", "context.limit=1"]) == 0
+    output = capfd.readouterr().out
+    assert "not shown, " in output
+    assert f"  {history.fixes[-1][:10]} " in output
+    assert re.search(r"file \d+ of \d+", output)
+    assert "against context.limit=1: 0 questions show more" in output
+    assert re.search(r"bm25 hit@5 +1\.000", output)
+    assert run([*words, "--against", "context.limt=1"]) == 2
+    assert run([*words, "--against", "context.limit"]) == 2

@@ -55,7 +55,7 @@ def test_an_impossible_lens_says_what_is_wrong(table: Any, message: str) -> None
 
 
 def test_an_unknown_lens_is_answered_with_all_that_exist() -> None:
-    with pytest.raises(UsageError, match="meeting-prep, code, impact, review"):
+    with pytest.raises(UsageError, match="meeting-prep, code, impact, implementations, review"):
         find_lens("nope", {"review": {"edges": ["child"]}})
 
 

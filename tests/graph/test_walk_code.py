@@ -42,6 +42,22 @@ def test_callers_come_with_their_line_production_code_before_tests_and_no_commit
     assert context.items[2].metadata["node"]["path"][0]["line"] == 6
 
 
+def test_implementations_are_what_inherits_and_overrides(satchel: Satchel, tmp_path: Path) -> None:
+    heir = "from shop.client import Client\n\n\nclass Fast(Client):\n    def get(self):\n        return 2\n"
+    TinyRepository(tmp_path / "shop").commit("Add an heir", {"shop/fast.py": heir})
+    satchel.index()
+    assert names(satchel.graph("Client", lens="implementations")) == ["Client", "Fast"]
+    assert names(satchel.graph("Client.get", lens="implementations")) == ["Client.get", "Fast.get"]
+
+
+def test_calls_by_text_that_could_not_be_told_are_noted(satchel: Satchel, tmp_path: Path) -> None:
+    text = "def run(thing):\n    return thing.get()\n\n\nclass Other:\n    def get(self):\n        return 1\n"
+    TinyRepository(tmp_path / "shop").commit("Call something", {"shop/unknown.py": text})
+    satchel.index()
+    warnings = satchel.graph("Client.get", lens="impact", depth=1).meta["warnings"]
+    assert "Client.get: 1 more call of `get` by text could not be told: shop/unknown.py:2" in warnings
+
+
 def test_what_is_only_named_has_its_place(satchel: Satchel) -> None:
     for budget in (300, 260, 220):
         text = satchel.graph("Client.get", lens="impact", depth=1, max_tokens=budget).text

@@ -13,9 +13,10 @@ from typing import Any
 
 @dataclass
 class JudgeServer:
-    """`answer` makes the text of the model from the request; `status` and `raw` stand in for faults."""
+    """`answer` makes the text of the model from the request, `whole` a whole answer; `status` and `raw` are faults."""
 
     answer: Callable[[dict[str, Any]], object] = lambda _: "1: true"
+    whole: Callable[[dict[str, Any]], object] | None = None
     status: int = 200
     raw: bytes | None = None
     requests: list[dict[str, Any]] = field(default_factory=list)
@@ -38,7 +39,8 @@ def judge_server() -> Iterator[JudgeServer]:
             if fake.hangs:
                 fake.released.wait(5)
                 return
-            content = {"choices": [{"message": {"content": fake.answer(body)}}]}
+            chat = {"choices": [{"message": {"content": fake.answer(body)}}]}
+            content = chat if fake.whole is None else fake.whole(body)
             raw = fake.raw if fake.raw is not None else json.dumps(content).encode()
             self.send_response(fake.status)
             self.send_header("Content-Length", str(len(raw)))

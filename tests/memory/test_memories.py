@@ -111,7 +111,7 @@ def test_a_memory_belongs_to_its_repository_or_to_all(make_notebook: MakeNoteboo
     assert {memory.id for memory in elsewhere.listed(superseded=True)} == {everyones.id, theirs.id}
     assert [result.memory.id for result in elsewhere.search("staging server called")] == [theirs.id]
     assert [result.memory.id for result in here.search("server called")] == [mine.id]
-    assert elsewhere.add("The staging server is called heron").similar[0].memory.id != mine.id
+    assert elsewhere.add("The staging server is called heron").contradicts[0].id != mine.id
     assert elsewhere.get(mine.id) == mine, "what is asked for by its id is found"
 
 

@@ -12,7 +12,7 @@ from satchel.search.change_impact import blended, impact_of_change
 from satchel.search.query import analyse
 from satchel.sources.change import Change
 from satchel.testing import TinyRepository
-from satchel.types import Context, Detail
+from satchel.types import Context
 from tests.e2e.sample import CLIENT, sample_repository
 from tests.memory.samples import STARTED
 
@@ -104,18 +104,37 @@ def test_tests_that_reach_the_change_over_one_more_call_come_last(satchel: Satch
     assert weights["test_all"] == 0.5
 
 
-def test_tests_of_the_class_of_a_changed_method_come_last(satchel: Satchel, repository: TinyRepository) -> None:
-    """The session of an application is reached through an attribute whose class no call names."""
-    tests = (
-        "from shop.client import Client\n\n\nclass Failing(Client):\n    pass\n\n\n"
-        "def test_session(app):\n    app.client = Client()\n    assert app.run() == 1\n"
-    )
+def test_code_that_only_makes_the_class_of_a_changed_method_is_not_concerned(
+    satchel: Satchel, repository: TinyRepository
+) -> None:
+    tests = "from shop.client import Client\n\n\ndef test_session(app):\n    app.client = Client()\n"
     repository.commit("Test the application", {"tests/test_app.py": tests})
-    weights = nearness(satchel, edited(satchel, repository, 'return "sent"', 'return "done"'))
-    assert weights["test_session"] == weights["Failing"] == 0.4
-    change = satchel.change()
-    shown = concerned(satchel, change, types=["code"], max_tokens=4000).text
-    assert "tests/test_app.py" in shown
+    assert "test_session" not in nearness(satchel, edited(satchel, repository, 'return "sent"', 'return "done"'))
+
+
+def test_code_that_passes_on_what_changed_is_concerned(satchel: Satchel, repository: TinyRepository) -> None:
+    used = "from shop.client import backoff\n\n\ndef wait(delay=backoff):\n    return retry(delay or backoff)\n"
+    repository.commit("Wait", {"shop/wait.py": used, "shop/only.py": "from shop.client import backoff\n"})
+    weights = nearness(satchel, edited(satchel, repository, "2**attempt", "3**attempt"))
+    assert weights["wait"] == 0.75
+    assert not any("only" in name for name in weights)
+
+
+def test_the_commits_that_wrote_the_changed_lines_and_the_documents_that_name_them_are_shown(
+    satchel: Satchel, repository: TinyRepository
+) -> None:
+    text = (repository.root / "shop/client.py").read_text()
+    repository.commit("Wait longer, because the server was flooded", {"shop/client.py": text.replace("2**a", "4**a")})
+    repository.commit("Say hello elsewhere", {"shop/client.py": f"{text.replace('2**a', '4**a')}\n\nHELLO = 1\n"})
+    repository.commit("Explain", {"docs/waiting.md": "# Waiting\n\nThe delay comes from `backoff`.\n"})
+    repository.commit("Advertise", {"docs/other.md": "# Attempt\n\nEvery attempt is fun.\n"})
+    change = edited(satchel, repository, "4**attempt", "3**attempt")
+    assert len(change.files[0].commits) == 1
+    context = satchel.answer(*satchel.about_change(satchel.request("the change"), is_asked=False))
+    assert "because the server was flooded" in context.text
+    assert "docs/waiting.md" in context.text
+    assert "docs/other.md" not in context.text
+    assert context.text.index("3**attempt") < context.text.index("flooded")
 
 
 def remember(satchel: Satchel, goal: str, surprise: str) -> None:
@@ -175,13 +194,13 @@ def test_a_past_failure_of_the_file_ranks_with_the_answers_of_the_question_not_a
     assert max(item.relevance for item in beside.values()) == alone.relevance
 
 
-def test_the_change_itself_is_shown_by_signature_only(satchel: Satchel, repository: TinyRepository) -> None:
+def test_the_changed_lines_are_shown_before_the_code_that_calls_them(
+    satchel: Satchel, repository: TinyRepository
+) -> None:
     context = concerned(satchel, edited(satchel, repository, "2**attempt", "3**attempt"))
     client = next(item for item in context.items if item.title == "shop/client.py")
     own = next(piece for piece in client.pieces if piece.name == "backoff")
-    assert own.detail is Detail.SIGNATURE
-    assert "def backoff(attempt: int) -> float:" in own.text
-    assert "3**attempt" not in context.text
+    assert "3**attempt" in own.text
     assert "time.sleep(backoff(attempt))" in context.text
     assert any(signal.name == "change" for signal in client.signals)
 

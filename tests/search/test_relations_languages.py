@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from satchel.search.relations import INHERITED
+from satchel.search.relations import INHERITED, definitions_named
+from satchel.search.resolve.modules import import_targets, importers
+from satchel.types import Kind
 from tests.search.conftest import Open
 
 JAVA = {
@@ -82,6 +84,37 @@ def test_a_call_through_an_interface_of_go_may_mean_each_type_that_has_its_metho
     assert code.unresolved("half.go::half.doReq") == []
     assert code.heirs("breaker.go::throttle") == ["google.go::google"]
     assert code.heirs("breaker.go::throttle.doReq") == ["google.go::google.doReq"]
+
+
+def test_an_import_of_go_is_a_folder_of_the_module_and_never_the_standard_library(open_files: Open) -> None:
+    code = open_files(
+        GO
+        | {
+            "cmd/own.go": 'package main\n\nimport "example.com/shop/errors"\n\nvar made = errors.New("a")\n',
+            "cmd/std.go": 'package main\n\nimport "errors"\n\nvar other = errors.New("a")\n',
+        }
+    )
+    store = code.relations.code.store
+    places = store.places(row for row in store.first_rows(Kind.CODE, ["cmd/own.go", "cmd/std.go"]).values())
+    assert [places[row].key for row, _ in import_targets(store, list(places.values()))] == ["cmd/own.go"]
+    (errors,) = store.places(store.first_rows(Kind.CODE, ["errors/errors.go"]).values()).values()
+    users = store.places(row for _, row in importers(store, [errors]))
+    assert [place.key for place in users.values()] == ["cmd/own.go"]
+
+
+def test_a_name_may_have_its_package_or_module_before_it(open_files: Open) -> None:
+    code = open_files(PYTHON_MODULES | GO | JAVA).relations.code
+    for name, expected in (
+        ("shop.tools.send", "shop/tools.py"),
+        ("tools.send", "shop/tools.py"),
+        ("errors.New", "errors/errors.go"),
+        ("org.shop.Client.send", "src/main/java/org/shop/Client.java"),
+    ):
+        assert [one.path for one in definitions_named(code, name)] == [expected], name
+    assert definitions_named(code, "nowhere.send") == []
+
+
+PYTHON_MODULES = {"shop/tools.py": "def send():\n    pass\n", "shop/other.py": "def send():\n    pass\n"}
 
 
 RUST = {

@@ -252,7 +252,7 @@ def test_ac_000_x2_each_kind_has_the_fields_of_its_format(engine: Satchel) -> No
     """The canonical layout replaces the look of an item: one label line, then the text of the record as data."""
     text = ask(engine, TYPES).markdown
     for pattern in (
-        r"^\*\*Memory\*\* Category: fact, Importance: 0\.8$",
+        r"^\*\*Memory\*\* Category: fact, Importance: 0\.8, \d{4}-\d\d-\d\d$",
         r"^### shop/pool\.py$",
         r"^\*\*Experience\*\* debugging \| root-cause-analysis$",
         r"^- \*\*Goal\*\*: .+\n- \*\*Hypothesis\*\*: .+\n- \*\*Action\*\*: .+\n- \*\*Prediction\*\*: ",

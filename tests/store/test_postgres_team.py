@@ -355,7 +355,7 @@ def test_others_are_told_to_ask_the_owner_for_newer_tables(
     newer = (*STEPS, "ALTER TABLE satchel.roots ADD COLUMN more text")
     monkeypatch.setattr("satchel.store.postgres.connection.STEPS", newer)
     with pytest.raises(ReadOnlyStoreError, match="their owner runs `satchel store init`"):
-        team("grace")
+        team("grace").memories.listed()
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "team.md"

@@ -14,7 +14,6 @@ from satchel.answer.candidates import (
     Candidate,
     Step,
     cut_note,
-    declaration_steps,
     lines_size,
     without_trailers,
 )
@@ -24,7 +23,7 @@ from satchel.answer.truncation import CHARACTERS_PER_TOKEN, excerpt
 from satchel.types import Chunk, Detail, Freshness, Import, Kind, Outline, Range, Role
 
 if TYPE_CHECKING:
-    from satchel.sources.change import Change
+    pass
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _STEM_SUFFIX = re.compile(r"\.(?:h|hh|hpp|hxx|inc|inl|php|rb|sh|bash|js|mjs|cjs|ts|d\.ts)$")
@@ -227,26 +226,3 @@ def followers(imports: Imports | None, terms: AbstractSet[str]) -> Follow:
         return rest if imports is None or candidate.hit.partial else [*imports(candidate, step), *rest]
 
     return follow
-
-
-def compacted(candidates: Sequence[Candidate], change: Change, lines: Lines) -> list[Candidate]:
-    """Return the candidates, each changed definition as one signature; changed code without a signature is left out."""
-    from satchel.search.change_impact import is_changed  # here, because few questions are about a change
-
-    kept: list[Candidate] = []
-    signed: set[str] = set()
-    for candidate in candidates:
-        ranges = candidate.steps[0].ranges
-        if not ranges or not is_changed(change, candidate.hit, *ranges[-1]):
-            kept.append(candidate)
-            continue
-        declared = declaration_steps(candidate.chunk, lines)
-        if declared and candidate.chunk.id not in signed:
-            signed.add(candidate.chunk.id)
-            kept.append(_signature(candidate, declared[0]))
-    return kept
-
-
-def _signature(candidate: Candidate, step: Step) -> Candidate:
-    size = 80 / CHARACTERS_PER_TOKEN  # characters of a signature with its frame, for ordering only
-    return Candidate(candidate.hit, candidate.value, size, step.ranges[0][0], lambda: (step,))

@@ -58,11 +58,11 @@ class Guesses:
     def _names(self, question: str) -> Sequence[str]:
         text = f"{self._settings.names_model}\0{question}".encode("utf-8", "replace")
         file = self._folder / f"{blake2b(text, key=self._key[:64], digest_size=12).hexdigest()}.json"
-        kept = _read(file)
-        if kept is None:
-            kept = names_in(self._model.ask(INSTRUCTIONS, json.dumps(question[:4_000]), 120))
-            _keep(file, kept)
-        return kept
+        if (kept := state_files.read_list(file)) is not None:
+            return [str(name)[:LONGEST_NAME] for name in kept][:MOST_GUESSES]
+        names = names_in(self._model.ask(INSTRUCTIONS, json.dumps(question[:4_000]), 120))
+        state_files.keep_list(file, names)
+        return names
 
 
 def names_in(answer: str) -> list[str]:
@@ -70,21 +70,3 @@ def names_in(answer: str) -> list[str]:
     parts = (part.strip().strip("`'\"*-•[]0123456789. ") for part in re.split(r"[,\n]", answer))
     names = [part for part in parts if _NAME.fullmatch(part) and 1 < len(part) <= LONGEST_NAME]
     return list(dict.fromkeys(names))[:MOST_GUESSES]
-
-
-def _read(file: Path) -> list[str] | None:
-    try:
-        data = json.loads(state_files.read(file, 100_000) or b"null")
-    except (OSError, ValueError):
-        return None
-    return [str(name)[:LONGEST_NAME] for name in data][:MOST_GUESSES] if isinstance(data, list) else None
-
-
-def _keep(file: Path, names: Sequence[str]) -> None:
-    """Keep names. Errors of the disk are ignored: the model is asked again next time."""
-    try:
-        state_files.make_folder(file.parent)
-        state_files.prune_surplus(file.parent, "*.json", 1_000)
-        state_files.replace(file, json.dumps(names).encode("ascii"))
-    except OSError:
-        return

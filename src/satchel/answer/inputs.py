@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from satchel.answer.candidates import Candidate, Step, lines_size, record_candidate
-from satchel.answer.companions import compacted, followers, import_lines
+from satchel.answer.companions import followers, import_lines
 from satchel.answer.fill_policy import ITEM_SHARE, level_of, shares_budget
 from satchel.answer.freshness import Freshener
 from satchel.answer.plans import PlannedSection, role_is_asked
@@ -200,7 +200,6 @@ def _candidates(
             parts = [part.widened(request.context_lines, len(current.lines.lines)) for part in parts]
         if request.places:
             parts = [_without_prose(part, current.lines) for part in parts]
-        parts = parts if request.change is None else compacted(parts, request.change, current.lines)
         candidates += parts
         for candidate in parts:
             if not candidate.is_lifted:

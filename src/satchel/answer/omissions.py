@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from satchel.answer.candidates import Candidate
+from satchel.answer.candidates import Candidate, is_long_function
 from satchel.answer.fill_policy import VALUE_RANGE
 from satchel.answer.items import rest_of
 from satchel.answer.packing import BUDGET, FRAMES, TWIN, VALUE, Packing
 from satchel.answer.render.labels import quote
 from satchel.answer.sections import MOST_OMISSIONS, Section, priority
-from satchel.answer.source_lines import COMMENT, Lines
+from satchel.answer.source_lines import COMMENT, Lines, without_blank_ends
 from satchel.answer.truncation import matches
 from satchel.safety.sanitize import clean_field, plain_name
 from satchel.safety.trust import handle
@@ -22,6 +22,18 @@ from satchel.types import Detail, Format, Omission, Range
 
 if TYPE_CHECKING:
     from satchel.answer.hops import Hop
+
+LISTED = 30
+"""Places that are named in lists of their files, after those with a row."""
+
+LONG_PLACE = 120
+"""Lines of a definition that is named by its passages instead of whole."""
+
+PASSAGES = 3
+"""Most passages that are named of one long definition."""
+
+LONGEST_TEXT = 70
+"""Most characters of the best line of a place."""
 
 
 def left_out(packing: Packing) -> int:
@@ -61,46 +73,121 @@ def _twins(packing: Packing) -> Iterator[tuple[Section, Candidate]]:
         yield from ((section, twin) for group in groups.values() for _, twin in group.twins)
 
 
-def places(packing: Packing, terms: AbstractSet[str], most: int, hops: Sequence[Hop] = ()) -> tuple[str, ...]:
-    """Return the best places that are not shown: `src/a.py:10-24 Reader.read: 12 def read(self): a2b3c4d5`.
+class _PlaceRow(NamedTuple):
+    """A place that is not shown: why it is named, its file, its ranges, its name, and its best line with the handle."""
 
-    Each has its range, its name, its line that matches best, and its handle; `hops` are first, then the best place.
+    why: str
+    path: str
+    spans: tuple[Range, ...]
+    name: str
+    text: str = ""
+
+    @property
+    def ranges(self) -> str:
+        """Its ranges, the best one first: `10-24,40-52`."""
+        return ",".join(f"{start}-{end}" if end > start else str(start) for start, end in self.spans)
+
+    def row(self, before: _PlaceRow | None) -> str:
+        """Return `- src/a.py:10-24 Reader.read: 12 def read(self): a2b3`, below a row of its file without the path."""
+        is_line = self.spans[0][0] == self.spans[0][1]
+        named = self.ranges if is_line or not self.name else f"{self.ranges} {plain_name(self.name)}"
+        text = f" {self.text}" if is_line else f": {self.text}"
+        if before is not None and (before.why, before.path) == (self.why, self.path):
+            return f"  {named}{text}"
+        return f"- {f'{self.why} ' if self.why else ''}{quote(f'{self.path}:{named}')}{text}"
+
+
+def places(
+    packing: Packing, terms: AbstractSet[str], rows: int, most: int, hops: Sequence[Hop] = ()
+) -> tuple[tuple[str, ...], tuple[Omission, ...]]:
+    """Return at most `most` lines that name the best places that are not shown, and what has a handle in them.
+
+    The first `rows` are for one place each, by file: `hops`, then the best places. The others list more places of a
+    file each: `src/a.py: read (10-24,40-52), write (61-70)`.
     """
+    made = [_hop_place(hop) for hop in hops]
+    best = _unshown(packing, hops, max(rows - len(made), 0) + LISTED)
+    found = [_place(omissions, lines, terms) for omissions, lines in best[: max(rows - len(made), 0)]]
+    paths = [*dict.fromkeys(one.path for one in found)]
+    made += sorted(found, key=lambda one: paths.index(one.path))
+    written = [one.row(before) for before, one in zip([None, *made], made, strict=False)]
+    written += _by_file([_named_place(omissions) for omissions, _ in best[len(found) :]])
+    handled = [omissions[0] for omissions, _ in best[: len(found)]]
+    return tuple(written[:most]), tuple(handled)
+
+
+def _by_file(found: Sequence[_PlaceRow]) -> Iterator[str]:
+    """Yield a line for each file: `- src/a.py: read (10-24,40-52), write (61-70)`."""
+    for path in dict.fromkeys(one.path for one in found):
+        ranges: dict[str, list[str]] = {}
+        for one in found:
+            if one.path == path:
+                ranges.setdefault(plain_name(one.name.rpartition(".")[2]) or "lines", []).append(one.ranges)
+        entries = [f"{name} ({','.join(own)})" for name, own in ranges.items()]
+        yield f"- {quote(path)}: {', '.join(entries)}"
+
+
+def _unshown(packing: Packing, hops: Sequence[Hop], most: int) -> list[tuple[list[Omission], Lines]]:
+    """Return the best definitions of which nothing is shown, and what is left of long ones: their best passages."""
     waiting = [(section, candidate) for section in packing.rejected for candidate in packing.remaining(section)]
     waiting.sort(key=lambda pair: (-pair[1].value, pair[1].chunk.id, pair[1].place))
     least = max((section.highest_value for section in packing.rejected), default=0.0) - VALUE_RANGE
-    seen = {candidate.chunk.id for candidate in packing.shown}
-    rows = [_row(hop.path, (hop.start, hop.end), hop.name, hop.line, hop.text, hop.why) for hop in hops[:most]]
-    for section, candidate in waiting if most > len(rows) else ():
-        lines = section.lines.get(candidate.group)
-        if lines is None or candidate.chunk.id in seen or candidate.value < least or not candidate.steps:
+    begun = {candidate.chunk.id for candidate in packing.shown}
+    shown = {group.key: group.ranges for groups in packing.groups.values() for group in groups.values()}
+    best: dict[str, tuple[list[Omission], Lines]] = {}
+    for section, candidate in waiting:
+        chunk, lines = candidate.chunk, section.lines.get(candidate.group)
+        is_known = chunk.id in best or len(best) < most
+        if lines is None or not is_known or not _is_place(candidate, least, is_begun=chunk.id in begun):
             continue
-        seen.add(candidate.chunk.id)
-        omission = omission_of(packing, section, candidate, 0)
-        if any(hop.path == omission.path and omission.start <= hop.line <= omission.end for hop in hops):
+        one = omission_of(packing, section, candidate, 0)
+        one = one if chunk.id in begun else _whole(one, candidate, lines)
+        taken = [*shown.get(candidate.group, ()), *((hop.line, hop.line) for hop in hops if hop.path == one.path)]
+        if any(start <= one.end and one.start <= end for start, end in taken):
             continue
-        rows.append(_place(omission, lines, terms))
-        if len(rows) == most:
-            break
-    return tuple(rows)
+        passages, _ = best.setdefault(chunk.id, ([], lines))
+        if len(passages) < PASSAGES and one not in passages:
+            passages.append(one)
+    return list(best.values())
 
 
-def _place(omission: Omission, lines: Lines, terms: AbstractSet[str]) -> str:
-    texts = lines.lines[omission.start - 1 : omission.end]
+def _is_place(candidate: Candidate, least: float, *, is_begun: bool) -> bool:
+    """Return whether a candidate may be named: worth it, and not begun, unless passages of a long function are left."""
+    has_lines = candidate.leader is None and candidate.value >= least and bool(candidate.steps)
+    return has_lines and (not is_begun or is_long_function(candidate.chunk))
+
+
+def _whole(one: Omission, candidate: Candidate, lines: Lines) -> Omission:
+    """Return all lines of its definition as an omission, unless they are too many to be opened in one look."""
+    location = candidate.chunk.location
+    assert location is not None
+    start, end = without_blank_ends(lines.lines, location.start_line, location.end_line)
+    if end - start >= LONG_PLACE:
+        return one
+    return one._replace(start=start, end=end, handle=one.handle and handle(one.id, one.content_hash, ((start, end),)))
+
+
+def _named_place(omissions: Sequence[Omission]) -> _PlaceRow:
+    first = omissions[0]
+    name = first.title if first.title != first.path else ""
+    return _PlaceRow("", first.path, tuple((one.start, one.end) for one in omissions), name)
+
+
+def _hop_place(hop: Hop) -> _PlaceRow:
+    text = clean_field(hop.text.strip(), LONGEST_TEXT)
+    text = text if hop.start == hop.end else f"{hop.line} {text}"
+    return _PlaceRow(hop.why, hop.path, ((hop.start, hop.end),), hop.name, text)
+
+
+def _place(omissions: Sequence[Omission], lines: Lines, terms: AbstractSet[str]) -> _PlaceRow:
+    first = omissions[0]
+    texts = lines.lines[first.start - 1 : first.end]
     gains = matches(texts, terms)
     remarks = [COMMENT.match(text) is not None or not text.strip() for text in texts]
     best = max(range(len(texts)), key=lambda index: (gains[index] - remarks[index], not remarks[index], -index))
-    name = omission.title if omission.title != omission.path else ""
-    span = (omission.start, omission.end)
-    return f"{_row(omission.path, span, name, omission.start + best, texts[best])} {omission.handle}".rstrip()
-
-
-def _row(path: str, span: Range, name: str, number: int, line: str, why: str = "") -> str:
-    text = clean_field(line.strip(), 90)  # most characters of the best line of a place
-    if span[0] == span[1]:
-        return f"{why} {quote(f'{path}:{number}')} {text}".lstrip()
-    named = f" {plain_name(name)}" if name else ""
-    return f"{why} {quote(f'{path}:{span[0]}-{span[1]}{named}')}: {number} {text}".lstrip()
+    number = "" if len(texts) == 1 else f"{first.start + best} "
+    text = f"{number}{clean_field(texts[best].strip(), LONGEST_TEXT)} {first.handle}".rstrip()
+    return _named_place(omissions)._replace(text=text)
 
 
 def listed(packing: Packing) -> Iterator[tuple[Section, Candidate]]:

@@ -142,6 +142,11 @@ class Packing:
         ]
 
     @property
+    def used(self) -> int:
+        """The tokens of what is shown, by estimate."""
+        return sum(admission.tokens for admission in self._log)
+
+    @property
     def is_full(self) -> bool:
         """Whether a candidate was left out for lack of room."""
         return any(BUDGET in reasons.values() for reasons in self.rejected.values())

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from satchel.answer.fill_policy import fill_policy, is_weak_match, shares_budget, value_range
+from satchel.answer.fill_policy import VALUE_RANGE, fill_policy, is_weak_match, shares_budget, value_range
 from satchel.answer.inputs import sections_of
 from satchel.answer.items import counted_items
 from satchel.answer.pins import find_pins, with_pins
@@ -51,12 +51,16 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
     bench = searched.bench
     # All candidates are made where they are counted, or where the session may have the best of those that are listed.
     counts_all = request.show_meta or (bench.account is not None and bool(bench.account.ledger.rows))
-    sections, unreadable = sections_of(request, searched, math.inf if counts_all else value_range(request))
+    sections, unreadable = sections_of(
+        request, searched, math.inf if counts_all else max(value_range(request), VALUE_RANGE)
+    )
     pinned, unpinned = find_pins(request.pins, [(one.prefix, one.lines, one.store) for one in bench.every])
     sections = with_pins(_best_entities(sections, request), pinned, request.weights, request.limit)
     impacts, strength = searched.impacts, searched.strength
     is_sure = any(impact.is_sure for _, impact in impacts)
-    listing = [row for prefix, impact in impacts if impact.is_question for row in impact.listing(prefix)]
+    listing = [row for prefix, impact in impacts for row in impact.listing(prefix)]
+    if request.change is not None:  # whose calls are shown, so that only what could not be told is listed
+        listing = [{**row, "files": (), "calls": 0} for row in listing if row["unresolved"]]
     policy = fill_policy(
         request,
         searched.missing_words,

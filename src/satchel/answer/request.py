@@ -25,6 +25,7 @@ from satchel.search.filters import (
     parse_filters,
     parse_strategies,
 )
+from satchel.search.query import subject_of
 from satchel.settings import DEFAULT_WEIGHTS, Settings
 from satchel.types import CONTEXT_TYPES, SEARCHED_TYPES, Format, Kind, Role, View
 from satchel.vocabulary import (
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 WHOLE_ITEM_TOKENS = {READ: 400, FIND: 400, EDIT: 1200}
 """A function up to this size is shown in full, by purpose: editing wants full functions."""
 
-MOST_PLACES = 8
+MOST_PLACES = 5
 """Places that an answer names beside what it shows, for a reader with tools."""
 
 MOST_NAMES, LONGEST_NAME = 30, 100
@@ -409,8 +410,10 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
     if remaining:
         names = sorted({row.metadata.get("name", row.name) for row in fields(AssembleRequest)} | {"purpose"})
         raise UsageError(f"unknown option {', '.join(sorted(remaining))}: choose from {', '.join(names)}")
-    # Tokens of the budget for each item where no limit is set: a large budget has room for more than the usual limit.
-    values.setdefault("limit", max(settings.context_limit, values["max_tokens"] // 200))
+    # Tokens of the budget for each item where no limit is set: a large budget has room for more than the usual limit,
+    # and a broad question asks for many short records.
+    tokens_each = 50 if subject_of(str(values.get("query", ""))) else 200
+    values.setdefault("limit", max(settings.context_limit, values["max_tokens"] // tokens_each))
     check_limit(values["limit"])
     return AssembleRequest(**values)
 

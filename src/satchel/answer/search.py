@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from satchel.answer.freshness import ListChanged
     from satchel.answer.items import CountLines
     from satchel.answer.request import AssembleRequest
+    from satchel.answer.rerank import Reranking
     from satchel.answer.source_lines import FileLines
     from satchel.embed import Embedder
     from satchel.receipts.session import Account
@@ -58,7 +59,7 @@ class Workbench(NamedTuple):
     `embedder` turns the question into a vector, to compare with those of records; without it only words count.
     `account` records what the session has received; without it everything is new. `prefix` is the workspace as it is
     before paths (`web/`), empty unless several are asked; `others` are the benches of the others. `notes` are failures
-    so far, such as files that could not be indexed.
+    so far, such as files that could not be indexed. `reranking` orders code anew, where a model is configured.
     """
 
     store: Store
@@ -74,6 +75,7 @@ class Workbench(NamedTuple):
     prefix: str = ""
     others: tuple[Workbench, ...] = ()
     notes: tuple[Failure, ...] = ()
+    reranking: Reranking | None = None
 
     @property
     def every(self) -> tuple[Workbench, ...]:
@@ -249,8 +251,26 @@ def search_plan(request: AssembleRequest, bench: Workbench, *, with_impact: bool
     meaning = bench.meaning(question)
     search = _section_search(request, bench, query, meaning, impact)
     rows, failures = gather(plan.sections, search, bench.open_executor, request.deadline_seconds)
+    if impact is None:
+        rows, unranked = _reranked(query, rows, bench)
+        failures += unranked
     embedder_failures = [meaning.failure] if meaning is not None and meaning.failure is not None else []
     return Findings(query, plan, impact, round_robin(rows) if plan.unique else rows, failures, embedder_failures)
+
+
+def _reranked(query: Query, rows: list[Gathered], bench: Workbench) -> tuple[list[Gathered], list[Failure]]:
+    """Return the sections with code in the order of the user's reranker, if there is one, and what went wrong."""
+    reranking = bench.reranking
+    if reranking is None or query.trace.frames:
+        return rows, []
+    changed, failures = [], list[Failure]()
+    for row in rows:
+        if row.section.kind is Kind.CODE and row.section.is_searched:
+            result, unranked = reranking.applied(query.text, row.result, bench.store_of(Kind.CODE))
+            row = row._replace(result=result)
+            failures += unranked
+        changed.append(row)
+    return changed, failures
 
 
 def _section_search(

@@ -38,6 +38,7 @@ from satchel.vocabulary import Moment, checked_text, workspace_names
 if TYPE_CHECKING:
     from satchel.answer.guesses import Guesses
     from satchel.answer.pattern import Matches
+    from satchel.answer.rerank import Reranking
     from satchel.receipts.session import Account
     from satchel.sources.change import Change
     from satchel.store.protocol import Store
@@ -52,6 +53,9 @@ SHAPING_SETTINGS = ("index_", "redact_")
 HARMLESS_SETTINGS = frozenset({"index_workers", "index_lock_wait_s"})
 """Settings of the index that change its speed but not its content."""
 
+
+REVIEWED = {Kind.COMMIT: 0.1, Kind.DOC: 0.08}
+"""Shares of the budget of a change for the commits that wrote its lines and the documents that name it."""
 
 ONE_TREE = "a change is one of a single work tree: name one workspace, or leave out diff and staged"
 
@@ -181,6 +185,13 @@ class AnswerService:
         root = self._root
         return Guesses(root.settings, root.environ, root.places.state, root.key)
 
+    @cached_property
+    def _reranking(self) -> Reranking:
+        from satchel.answer.rerank import Reranking  # here, because few have a model that reranks
+
+        root = self._root
+        return Reranking(root.settings, root.environ, root.places.state, root.key)
+
     def _assembled(self, request: AssembleRequest, notes: Sequence[Failure], account: Account | None) -> Context:
         """Return the answer, with a mark of the settings that shaped it; with guessed names where a model guesses."""
         if self._root.settings.names_endpoint:
@@ -188,7 +199,10 @@ class AnswerService:
             notes = (*notes, *unguessed)
         for attempt in attempts(self._root, request.workspaces):
             with attempt as states:
-                context = assemble(request, bench_of(states, notes, account))
+                bench = bench_of(states, notes, account)
+                if self._root.settings.rerank_endpoint:
+                    bench = bench._replace(reranking=self._reranking)
+                context = assemble(request, bench)
         return replace(context, meta={**context.meta, "settings": settings_mark(self._root.settings)})
 
     def about_change(
@@ -209,7 +223,9 @@ class AnswerService:
                 f"nothing changed in the {change.target} {since}{unseen}: name another revision, or ask a question"
             )
         query = request.query if is_asked else _question_of(change)
-        return replace(request, query=query, change=change), change_notes(change)
+        shares = {kind: int(request.max_tokens * share) for kind, share in REVIEWED.items()}
+        reserves = {**shares, **request.reserves}
+        return replace(request, query=query, change=change, reserves=reserves), change_notes(change)
 
     def change(self, revision: str = "HEAD", *, staged: bool = False) -> Change:
         """Return what differs between a revision and the work tree, or with `staged` the staging area; for `assemble`.

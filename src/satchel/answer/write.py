@@ -32,6 +32,7 @@ from satchel.types import (
     Failure,
     Format,
     Kind,
+    Omission,
     ShownBefore,
     Trust,
     Usage,
@@ -43,8 +44,14 @@ if TYPE_CHECKING:
 LEAST_NAMED = 1_000
 """Smallest budget (tokens) whose footer names the best omission."""
 
-NUMBER_TOKENS, PLACE_TOKENS, PLACES_SHARE = 2, 35, 0.2
-"""Tokens of the number before a line and of a place, and the largest share of places in an answer."""
+NUMBER_TOKENS, PLACE_TOKENS = 2, 35
+"""Tokens of the number before a line and of a line of places."""
+
+PLACES_SHARE, FEW_PLACES_SHARE = 0.5, 0.2
+"""Share of the tokens of an answer that is kept for places; in a small answer, whose first lines count most, less."""
+
+LISTED_FILES = 10
+"""Files whose places are listed after those with a row."""
 
 NOTE_TOKENS = 50
 """Tokens of the footer: the tokens used, and the best omission with its handle."""
@@ -82,7 +89,7 @@ class Fitted(NamedTuple):
 
     `stopped` says why nothing more is shown: "budget", "weak", "value", "limit", or empty where nothing more was
     found. Where nothing fits, `needed` is a budget (tokens) that shows an item, close to the least one; 0 if that is
-    unknown. The text names so many `places`.
+    unknown. The text names so many lines of `places`, and in them the handles of `handled`.
     """
 
     packing: Packing
@@ -92,6 +99,7 @@ class Fitted(NamedTuple):
     stopped: str = ""
     needed: int = 0
     places: int = 0
+    handled: tuple[Omission, ...] = ()
 
 
 Look = Callable[[Packing], Sequence["Hop"]]
@@ -183,8 +191,9 @@ def _filled(filling: Filling) -> Fitted:
     packing = Packing(filling.inputs, 0)
     if filling.sections:
         limit = filling.policy.limit or request.max_tokens
-        noted = NOTE_TOKENS + int(request.max_tokens * LIST_SHARE) if request.max_tokens >= LEAST_NAMED else 0
-        noted += min(request.places * PLACE_TOKENS, int(limit * PLACES_SHARE))
+        is_small = request.max_tokens < LEAST_NAMED
+        noted = 0 if is_small else NOTE_TOKENS + int(request.max_tokens * LIST_SHARE)
+        noted += int(limit * (FEW_PLACES_SHARE if is_small else PLACES_SHARE)) if request.places else 0
         room = limit - tokens.count(render(frame, (), format=request.format)) - noted
         # Share of the budget reserved for the names of neighbours, where they are asked for.
         reserved = int(request.max_tokens * 0.1) if filling.relate is not None else 0
@@ -215,7 +224,10 @@ class _Page:
         """
         fitted = self.write(packing)
         for _ in range(REFILLS):
-            if not packing.is_full or limit - fitted.used < SMALLEST_PIECE or not packing.refill(limit - fitted.used):
+            left = limit - fitted.used
+            if self._filling.request.places and not self._filling.request.fill:
+                left = min(left, room - packing.used)
+            if not packing.is_full or left < SMALLEST_PIECE or not packing.refill(left):
                 break
             fitted = self.write(packing)
         over = fitted.used - limit
@@ -267,8 +279,10 @@ class _Page:
             stopped = WEAK
         shown = summarised(self._frame, items, packing) if request.show_meta else self._frame
         hops = self._next(packing)
-        most = request.places + len(hops) if most_places is None else most_places
-        shown = shown._replace(related=related, places=places(packing, filling.terms, most, hops))
+        rows = request.places and request.places + len(hops)
+        most = rows and rows + LISTED_FILES if most_places is None else most_places
+        listing, handled = places(packing, filling.terms, rows, most, hops) if most else ((), ())
+        shown = shown._replace(related=related, places=listing)
         if request.max_tokens >= 300:  # smallest budget (tokens) whose footer states the tokens used
             omitted = list(listed(packing)) if request.max_tokens >= LEAST_NAMED else []
             count = 0 if request.places else OMISSIONS_SHOWN
@@ -281,7 +295,7 @@ class _Page:
             )
             shown = shown._replace(limit=request.max_tokens, stopped=stop, overflow=named, overflow_more=more)
         text, used = render_with_usage(shown, items, request.format, filling.tokens.count)
-        return Fitted(packing, text, used, tuple(items), stopped, places=len(shown.places))
+        return Fitted(packing, text, used, tuple(items), stopped, places=len(listing), handled=handled)
 
     def _next(self, packing: Packing) -> Sequence[Hop]:
         """Return the places to look at next, found once for the same items."""
@@ -363,13 +377,15 @@ def context_of(filling: Filling, fitted: Fitted, meta: Mapping[str, Any]) -> Con
     tokens = filling.tokens
     redacted = marks(fitted.text)
     needed = {"needed_tokens": fitted.needed} if fitted.needed else {}
+    overflow = omissions(fitted.packing, fitted.used, request.max_tokens, is_weak=fitted.stopped == WEAK)
+    listed_handles = {one.handle for one in overflow}
     return Context(
         query=sanitize.text(request.query),
         text=fitted.text,
         format=request.format,
         items=linked(fitted.items),
         usage=Usage(request.max_tokens, fitted.used, tokens.name, tokens.exact, fitted.stopped),
-        overflow=omissions(fitted.packing, fitted.used, request.max_tokens, is_weak=fitted.stopped == WEAK),
+        overflow=(*overflow, *(one for one in fitted.handled if one.handle not in listed_handles)),
         sources_used=dict(Counter(Kind(item.source).plural for item in fitted.items)),
         failures=sanitize.failures(filling.failures),
         meta={**meta, **({"redacted": redacted} if redacted else {}), **needed},

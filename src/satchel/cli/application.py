@@ -86,7 +86,8 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "explore": ("history", "status", "doctor", "eval"),
     "connect": ("setup", "remove", "mcp", "proxy", "hook"),
     "serve": ("serve",),
-    "maintain": ("index", "clean", "export", "import", "workspace", "store", "config", "completion"),
+    "transfer": ("export", "import"),
+    "maintain": ("index", "clean", "workspace", "store", "config", "completion"),
 }  # fmt: skip
 """Module -> its commands."""
 

@@ -157,6 +157,7 @@ NOTHING_FOUND = 1
 PARTLY_DONE = 3
 
 SPELLING = Spelling(
+    supersede="`satchel memory supersede {old} {new}` links them",
     min_score="--min-score 0",
     max_tokens="--max-tokens",
     limit="--limit",

@@ -6,6 +6,7 @@ environment variable that the settings name. Nothing is sent unless the user con
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -279,33 +280,14 @@ class ModelOptions(NamedTuple):
     setting: str = "judge.endpoint"
 
 
-class ChatModel:
-    """Asks a language model, at temperature 0."""
+class _Model:
+    """A model behind an endpoint, which is not asked for a while after it could not be reached."""
 
     def __init__(self, options: ModelOptions) -> None:
         self.options = options
         self._paused_until = 0.0
 
-    def ask(self, instructions: str, prompt: str, max_tokens: int) -> str:
-        """Return the text of the answer, at most 200,000 characters.
-
-        Raises JudgeError, without a request for a while after the endpoint could not be reached.
-        """
-        url, model = self.options.url, self.options.model
-        messages = [{"role": "system", "content": instructions}, {"role": "user", "content": prompt}]
-        body = {"model": model, "temperature": 0, "max_tokens": max_tokens, "messages": messages}
-        response = self._send(body)
-        if response.status_code != 200:
-            raise JudgeError(f"{url} answered {response.status_code}: {response.text[:200].strip()}")
-        try:
-            content = response.json()["choices"][0]["message"]["content"]
-        except (ValueError, KeyError, IndexError, TypeError) as error:
-            raise JudgeError(f"{url} gave no answer that can be understood: {error!r}") from error
-        if not isinstance(content, str):
-            raise JudgeError(f"{model} answered without text")
-        return content[:200_000]
-
-    def _send(self, body: dict[str, Any]) -> httpx.Response:
+    def _send(self, path: str, body: Mapping[str, Any]) -> httpx.Response:
         try:
             import httpx
         except ImportError as error:
@@ -313,7 +295,7 @@ class ChatModel:
         options = self.options
         if time.monotonic() < self._paused_until:
             raise JudgeError(f"{options.url} could not be reached: it is asked again after {PAUSE_SECONDS:g} s")
-        url = f"{options.url.rstrip('/')}/chat/completions"
+        url = f"{options.url.rstrip('/')}/{path}"
         headers = {"Authorization": f"Bearer {options.key}"} if options.key else {}
         try:
             # Redirects could lead the key elsewhere.
@@ -324,3 +306,50 @@ class ChatModel:
         except httpx.HTTPError as error:
             self._paused_until = time.monotonic() + PAUSE_SECONDS
             raise JudgeError(f"{options.url} cannot be reached: {str(error) or type(error).__name__}") from error
+
+
+class RerankModel(_Model):
+    """Asks a reranker: in the form that Jina, Cohere, vLLM and llama.cpp share, or in that of TEI."""
+
+    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Return how well each text answers the question, on any scale; higher is better. Raises JudgeError."""
+        url, listed = self.options.url, list(texts)
+        body = {"model": self.options.model, "query": question, "documents": listed, "top_n": len(listed)}
+        response = self._send("rerank", body)
+        if response.status_code in _TOO_LONG and "texts" in response.text[:2_000]:
+            response = self._send("rerank", {"query": question, "texts": listed, "truncate": True})
+        if response.status_code != 200:
+            raise JudgeError(f"{url} answered {response.status_code}: {response.text[:200].strip()}")
+        try:
+            answer = response.json()
+            rows = answer if isinstance(answer, list) else answer["results"]
+            values = {int(row["index"]): float(row.get("relevance_score", row.get("score"))) for row in rows}
+            found = [values[number] for number in range(len(listed))]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise JudgeError(f"{url} gave no answer that can be understood: {error!r}") from error
+        if not all(map(math.isfinite, found)):
+            raise JudgeError(f"{self.options.model} gave a score with NaN or infinity")
+        return found
+
+
+class ChatModel(_Model):
+    """Asks a language model, at temperature 0."""
+
+    def ask(self, instructions: str, prompt: str, max_tokens: int) -> str:
+        """Return the text of the answer, at most 200,000 characters.
+
+        Raises JudgeError, without a request for a while after the endpoint could not be reached.
+        """
+        url, model = self.options.url, self.options.model
+        messages = [{"role": "system", "content": instructions}, {"role": "user", "content": prompt}]
+        body = {"model": model, "temperature": 0, "max_tokens": max_tokens, "messages": messages}
+        response = self._send("chat/completions", body)
+        if response.status_code != 200:
+            raise JudgeError(f"{url} answered {response.status_code}: {response.text[:200].strip()}")
+        try:
+            content = response.json()["choices"][0]["message"]["content"]
+        except (ValueError, KeyError, IndexError, TypeError) as error:
+            raise JudgeError(f"{url} gave no answer that can be understood: {error!r}") from error
+        if not isinstance(content, str):
+            raise JudgeError(f"{model} answered without text")
+        return content[:200_000]

@@ -8,6 +8,7 @@ later.
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from satchel.answer.pins import parse_pin
 from satchel.errors import GitError, UsageError
 from satchel.safety import sanitize
 from satchel.sources.change import Entry, tree_entries
@@ -139,6 +141,27 @@ def mine(
         else:
             mined.left_out[fix] += 1
     return mined
+
+
+def own_questions(path: Path) -> list[Fix]:
+    """Return the questions of a file of JSON Lines, each with its right `files` (`src/a.py` or `src/a.py:10-20`).
+
+    Raises UsageError for a line without them.
+    """
+    rows = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            question, gold = sanitize.text(row["question"]).strip(), dict[str, tuple[tuple[int, int], ...]]()
+            for pin in map(parse_pin, row["files"]):
+                gold[pin.path] = (*gold.get(pin.path, ()), (pin.start or 1, pin.end or 1_000_000))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UsageError(f'{path}:{number}: write {{"question": "...", "files": ["src/a.py:10-20"]}}') from error
+        if question and gold:
+            rows.append(Fix(f"line {number}", "", 0.0, sanitize.line(question, 100), question, gold))
+    return rows
 
 
 def _parents(repository: Repository) -> dict[str, tuple[str, ...]]:

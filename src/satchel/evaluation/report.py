@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from html import escape
+from operator import attrgetter
 from typing import Any
 
 from satchel import __version__
@@ -47,7 +48,9 @@ def measures(answers: Sequence[FixAnswer], max_tokens: int) -> list[Measure]:
         return []
     meanings = {rank: f"fixes with a changed file among the first {rank}" for rank in RANKS}
     meanings[1] = "fixes whose first file is a changed one"
-    rows = [(f"hit@{rank}", meanings[rank], [0 < answer.rank <= rank for answer in answers]) for rank in RANKS]
+    rows = [(f"hit@{most}", meanings[most], _within(answers, "rank", most)) for most in RANKS]
+    rows.append(("bm25 hit@5", "the same by BM25 over whole files", _within(answers, "bm25_rank", 5)))
+    rows.append(("grep hit@5", "the same by grep for the rarest word", _within(answers, "grep_rank", 5)))
     files = [answer.file_share for answer in answers]
     spans = [answer.span_share for answer in answers]
     return [
@@ -56,6 +59,17 @@ def measures(answers: Sequence[FixAnswer], max_tokens: int) -> list[Measure]:
         Measure(f"span@{max_tokens}", "changed places shown", estimate(spans)),
         Measure("budget used", "tokens of the budget", estimate([answer.used for answer in answers])),
     ]
+
+
+def _within(answers: Sequence[FixAnswer], name: str, most: int) -> list[bool]:
+    return [0 < rank <= most for rank in map(attrgetter(name), answers)]
+
+
+def moved(before: Sequence[FixAnswer], after: Sequence[FixAnswer]) -> tuple[int, int]:
+    """Return how many questions show more of their right files in the second run, and how many fewer."""
+    shares = {answer.sha: answer.file_share for answer in before}
+    changes = [answer.file_share - shares.get(answer.sha, answer.file_share) for answer in after]
+    return sum(change > 0 for change in changes), sum(change < 0 for change in changes)
 
 
 def report_data(outcome: EvaluationResult) -> dict[str, Any]:
@@ -88,6 +102,9 @@ def _fix_data(fix: Fix, answer: FixAnswer) -> dict[str, Any]:
         "rank": answer.rank or None,
         "file_share": round(answer.file_share, 4),
         "span_share": round(answer.span_share, 4),
+        "bm25_rank": answer.bm25_rank or None,
+        "grep_rank": answer.grep_rank or None,
+        "needed": answer.needed,
     }
 
 
@@ -103,7 +120,10 @@ def left_out_text(left_out: Mapping[str, int]) -> str:
 
 
 def report_page(name: str, outcome: EvaluationResult) -> str:
-    """Return the report of a repository as one HTML file that loads and runs nothing, all texts escaped."""
+    """Return the report as one HTML file that loads nothing and runs nothing, with every text of the history escaped.
+
+    `name` is the name of the repository.
+    """
     title = escape(f"satchel on the history of {name}")
     body = "\n".join(_body(title, outcome))
     return (

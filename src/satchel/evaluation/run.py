@@ -7,21 +7,25 @@ the fix; no message, no path and no line of code.
 from __future__ import annotations
 
 import json
+import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 from satchel import __version__
+from satchel.config import load_settings
 from satchel.engine import Satchel
-from satchel.errors import NoIndexError
+from satchel.errors import NoIndexError, UsageError
+from satchel.evaluation.baselines import Baselines
 from satchel.evaluation.fixes import Fix, Mined, Snapshot, mine
 from satchel.index.options import Progress, Quiet
 from satchel.settings import SETTINGS, Settings, attribute
 from satchel.system import state_files
-from satchel.system.git import find_repository, head
+from satchel.system.git import Repository, find_repository, head
 from satchel.types import Context, Kind, ShouldStop, never
 
 NOT_INDEXED = "not in the index"
@@ -35,7 +39,8 @@ class FixAnswer:
     """One question's measures: the rank of the first changed file (0: not shown), and shares of 0 to 1.
 
     `file_share` counts changed files with a changed line shown, `span_share` changed ranges with a line shown, `used`
-    tokens of the budget.
+    tokens of the budget. `bm25_rank` and `grep_rank` are the same for plain methods. Of an answer that shows no changed
+    line, `needed` says where the best changed file ranks and what kept it out.
     """
 
     sha: str
@@ -44,6 +49,9 @@ class FixAnswer:
     span_share: float
     used: float
     gold_files: int
+    bm25_rank: int = 0
+    grep_rank: int = 0
+    needed: str = ""
 
 
 def measured(fix: Fix, gold: Mapping[str, Sequence[tuple[int, int]]], context: Context) -> FixAnswer:
@@ -74,7 +82,7 @@ class Kept:
     def __init__(self, folder: Path, settings: Settings, max_tokens: int) -> None:
         values = {name: value for name, value in asdict(settings).items() if name not in _HARMLESS}
         # Version of the fields of an answer; answers of other versions are not used.
-        key = json.dumps([3, __version__, max_tokens, sorted(values.items())], default=str)
+        key = json.dumps([4, __version__, max_tokens, sorted(values.items())], default=str)
         name = blake2b(key.encode(), digest_size=16).hexdigest()
         self._file = folder / f"{name}.jsonl"
         self.answers = {answer.sha: answer for answer in self._read()}
@@ -113,28 +121,33 @@ def evaluate(
     max_tokens: int | None = None,
     since: float = 0.0,
     fresh: bool = False,
+    questions: Sequence[Fix] = (),
+    changed: Mapping[str, str] | None = None,
     progress: Progress | None = None,
     should_stop: ShouldStop = never,
 ) -> EvaluationResult:
     """Measure the root of this engine on its own history, with its settings. Its index and files are not touched.
 
-    The answers of an earlier run of this version are used again, unless `fresh`.
+    The answers of an earlier run of this version are used again, unless `fresh`. `questions` are asked as the root is
+    now, in place of fixes; `changed` are settings by their keys in place of those in force.
     Raises NoIndexError where there is no repository, GitError, UsageError for impossible numbers.
     """
-    root = satchel.places.root
-    repository = find_repository(root)
-    if repository is None:
-        raise NoIndexError(f"{root} is in no git repository: there are no fixes to learn from")
-    if head(repository) is None:
-        raise NoIndexError(f"{root} has no commits yet: there are no fixes to learn from")
     tokens = satchel.settings.budget_max_tokens if max_tokens is None else max_tokens
     budget = satchel.request("budget", max_tokens=tokens).max_tokens
-    mined = mine(repository, limit=limit, since=since, should_stop=should_stop)
+    folder = satchel.places.index.parent.parent / "evaluate" / satchel.places.index.name
+    if questions:
+        mined, fresh = Mined([*reversed(questions)]), True
+    else:
+        mined = mine(_repository(satchel), limit=limit, since=since, should_stop=should_stop)
     outcome = EvaluationResult(mined, budget)
-    kept = Kept(satchel.places.index.parent.parent / "evaluate" / satchel.places.index.name, satchel.settings, budget)
+    settings = _changed(satchel.settings, changed or {})
+    kept = Kept(folder, settings, budget)
     watch = progress or Quiet()
     watch.phase("asking about fixes", len(mined.fixes))
-    with tempfile.TemporaryDirectory(prefix="satchel-eval-") as place, closing(_Past(satchel, Path(place))) as past:
+    with (
+        tempfile.TemporaryDirectory(prefix="satchel-eval-") as place,
+        closing(_Past(satchel.places.root, settings, Path(place), satchel.opened.environ)) as past,
+    ):
         for fix in reversed(mined.fixes):
             if should_stop():
                 break
@@ -144,7 +157,7 @@ def evaluate(
                 if should_stop():
                     break
                 outcome.asked += 1
-                if answer is not None:
+                if answer is not None and not questions:
                     kept.add(answer)
             if answer is None:
                 mined.left_out[NOT_INDEXED] += 1
@@ -159,33 +172,45 @@ def evaluate(
 class _Past:
     """The root at earlier commits, with an index of its own in a folder that is deleted afterwards."""
 
-    def __init__(self, satchel: Satchel, place: Path) -> None:
-        repository = find_repository(satchel.places.root)
-        assert repository is not None
-        self._inside = satchel.places.root.relative_to(repository.work_tree)
+    def __init__(self, root: Path, settings: Settings, place: Path, environ: Mapping[str, str]) -> None:
+        repository, self._now = find_repository(root), root
+        work_tree = repository.work_tree if repository is not None else self._now
+        self._inside = self._now.relative_to(work_tree)
         self._root = place / "tree" / self._inside
+        self._baselines = Baselines()
+        key = settings.rerank_key_variable
         self._environment = {"SATCHEL_HOME": str(place / "home"), "HOME": str(place / "home")}
-        self._settings = _settings(satchel)
-        self._snapshot = Snapshot(place / "tree", repository, most_bytes=satchel.settings.index_max_file_bytes)
+        self._environment |= {key: environ[key]} if key in environ else {}
+        self._settings = _settings(settings)
+        most_bytes = settings.index_max_file_bytes
+        self._snapshot = Snapshot(place / "tree", repository, most_bytes=most_bytes) if repository is not None else None
         self._engine: Satchel | None = None
 
     def ask(self, fix: Fix, budget: int, should_stop: ShouldStop) -> FixAnswer | None:
         """Return the answer at the state before the fix, None if none of its files is indexed, or after a stop."""
-        self._snapshot.move_to(fix.parent, should_stop)
+        root = self._root
+        if fix.parent and self._snapshot is not None:
+            self._snapshot.move_to(fix.parent, should_stop)
+        else:
+            root = self._now
         prefix = "" if self._inside == Path() else f"{self._inside.as_posix()}/"
+        prefix = prefix if fix.parent else ""
         gold = {path.removeprefix(prefix): ranges for path, ranges in fix.gold.items() if path.startswith(prefix)}
-        if not gold or should_stop() or not self._root.is_dir():
+        if not gold or should_stop() or not root.is_dir():
             return None
         if self._engine is None:
             # Separate folders: nothing that was remembered after the fix may be in an answer.
-            self._engine = Satchel.open(self._root, root=self._root, settings=self._settings, environ=self._environment)
+            self._engine = Satchel.open(root, root=root, settings=self._settings, environ=self._environment)
         engine = self._engine
         engine.index(should_stop=should_stop)
         gold = {path: ranges for path, ranges in gold.items() if engine.store.document(Kind.CODE, path) is not None}
         if not gold or should_stop():
             return None
-        context = engine.assemble(fix.question, refresh=False, types=["code"], max_tokens=budget, now=fix.time)
-        return measured(fix, gold, context)
+        options: Any = {"refresh": False, "types": ["code"], "max_tokens": budget, "now": fix.time}
+        answer = measured(fix, gold, engine.assemble(fix.question, **options))
+        by_bm25, by_grep = self._baselines.ranks(fix.question, engine.store, gold)
+        needed = "" if answer.file_share else _needed(engine, fix.question, gold, options)
+        return replace(answer, bm25_rank=by_bm25, grep_rank=by_grep, needed=needed)
 
     def close(self) -> None:
         """Release the index."""
@@ -193,8 +218,36 @@ class _Past:
             self._engine.close()
 
 
-def _settings(satchel: Satchel) -> Mapping[str, object]:
+def _repository(satchel: Satchel) -> Repository:
+    root = satchel.places.root
+    repository = find_repository(root)
+    if repository is None:
+        raise NoIndexError(f"{root} is in no git repository: there are no fixes to learn from")
+    if head(repository) is None:
+        raise NoIndexError(f"{root} has no commits yet: there are no fixes to learn from")
+    return repository
+
+
+def _needed(engine: Satchel, question: str, gold: Iterable[str], options: Any) -> str:
+    """Return the rank of the best right file, what kept it out, and about the budget that would show it."""
+    rows = [row for path in gold for row in engine.why(path, question, **options)]
+    best = min(rows, key=lambda row: (row.rank == 0, row.rank))
+    rank = f"file {best.rank} of {best.of}" if best.rank else "no word of it matches"
+    why = "other lines of it are shown" if best.is_shown else best.reason
+    return ", ".join(filter(None, (rank, why, f"about {best.budget:,} tokens" if best.budget else "")))
+
+
+def _changed(settings: Settings, changed: Mapping[str, str]) -> Settings:
+    """Return settings with other values, as text by their keys. Raises UsageError for an unknown key, ConfigError."""
+    if unknown := changed.keys() - SETTINGS.keys():
+        raise UsageError(f"unknown setting {', '.join(sorted(unknown))}: `satchel config list` names all")
+    environ = {SETTINGS[key].variable: value for key, value in changed.items()}
+    loaded = load_settings(None, {"HOME": os.sep, **environ}).settings
+    return replace(settings, **{attribute(key): getattr(loaded, attribute(key)) for key in changed})
+
+
+def _settings(settings: Settings) -> Mapping[str, object]:
     """Return the settings of the real root instead of those of an earlier commit; code needs no vectors, and a file."""
-    values = asdict(satchel.settings)
+    values = asdict(settings)
     rows = {key: values[attribute(key)] for key in SETTINGS} | {"embed.provider": "off", "store.url": ""}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in rows.items()}

@@ -116,9 +116,10 @@ LENSES: Mapping[str, Lens] = {
         ),
         Lens("code", ("contains", "calls", "imports", "inherits"), max_depth=3),
         Lens("impact", ("calls:in", "inherits:in", "imports:in"), max_depth=3),
+        Lens("implementations", ("inherits:in",), max_depth=3),
     )
 }  # fmt: skip
-"""The five lenses of the specification, then one for the surroundings of code, and one for its dependents."""
+"""The five lenses of the specification, then those of code: its surroundings, its dependents, its implementations."""
 
 _KEYS = ("edges", "boost_tags", "include_fields", "max_depth")
 

@@ -295,9 +295,23 @@ def walk(
             edge_factor = before.edge_factor * _factor(best[row])
             reached[row] = Reached(kept_places[row], distance, before.source_factor, edge_factor, best[row])
         pairs += [(step.source, step.target) for step in steps if step.target in kept_places]
+    if any((move.type, move.direction) == (EdgeType.CALLS, Direction.IN) for move in lens.moves):
+        warnings += _unresolved(relations, [source.row for source in sources if source.walked], places)
     every = {**matched, **reached}
     together = tuple(dict.fromkeys(pair for pair in pairs if pair[0] in every and pair[1] in every))
     return GraphWalk(every, together, (*_hub_notes(hubs, relations.code), *warnings), timed_out)
+
+
+def _unresolved(relations: Relations, rows: Sequence[int], places: Mapping[int, Place]) -> Iterator[str]:
+    """Yield a note for each of the first definitions that are called by text in more lines than the walk follows."""
+    for row in [row for row in rows if row in places and places[row].kind is Kind.CODE][:3]:
+        target = relations.definition(row)
+        lines = relations.unresolved(target, relations.callers(target).sites) if target is not None else {}
+        count = sum(map(len, lines.values()))
+        if target is not None and count:
+            shown = "; ".join(f"{path}:{numbers[0]}" for path, numbers in [*lines.items()][:5])
+            calls = f"{count} more call{'s' if count > 1 else ''} of `{target.name}`"
+            yield f"{target.qualified}: {calls} by text could not be told: {shown}"
 
 
 def _with_mentions(

@@ -156,10 +156,7 @@ def title_of(active: ActiveContext) -> str:
 
 
 def context_lines(active: ActiveContext, situation: Situation, above: Sequence[ActiveContext]) -> ContextLines:
-    """Return the lines of a context without what the contexts `above` it in the answer have, too.
-
-    The rules of an ancestor are listed with the current context, and what it inherits with the context that says it.
-    """
+    """Return the lines of a context without what those `above` it have; rules of ancestors are in the current one."""
     data = _data_of(active)
     for one in above:
         data = _news(data, _data_of(one))

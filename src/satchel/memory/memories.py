@@ -6,11 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+from satchel.codec import iso_time
 from satchel.errors import UsageError
 from satchel.memory.model import ExchangeRecord, FoundMemory, Memory, Remark, Remembered
 from satchel.memory.records import Records, checked_limit, document_of, stored
 from satchel.memory.scope import EVERYWHERE, Notebook
 from satchel.memory.trash import discard, empty_old
+from satchel.search.contradictions import contradicts
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import parse_filters
 from satchel.search.query import analyse
@@ -31,6 +33,7 @@ from satchel.vocabulary import (
     checked_names,
     checked_text,
     is_number,
+    parse_moment,
 )
 
 if TYPE_CHECKING:
@@ -48,6 +51,8 @@ class NewMemory(TypedDict, total=False):
     origin: str
     everywhere: bool
     visibility: str
+    since: Moment | None
+    until: Moment | None
 
 
 class Memories(Records[Memory]):
@@ -65,16 +70,18 @@ class Memories(Records[Memory]):
 
     @telemetry.traced(telemetry.CREATE_MEMORY)
     def add(self, content: str, **options: Unpack[NewMemory]) -> Remembered:
-        """Add a memory to this repository, or `everywhere`, and report near-duplicates.
+        """Add a memory to this repository, or `everywhere`, and report near-duplicates and contradictions.
 
-        `importance` is 0 to 1. `origin` names the source, by default the provenance.
+        `importance` is 0 to 1. `origin` names the source, by default the provenance. It is true `since` a time, by
+        default from now, `until` another one.
         """
         memory = self.prepared(content, **options)
-        similar = self.similar_to(memory.content)
+        opposed = self.contradicted(memory.content)
+        similar = tuple(one for one in self.similar_to(memory.content) if one.memory not in opposed)
         with self._store.write() as writer:
             writer.put([document_of(memory)])
             empty_old(self._store, writer, memory.created)
-        return Remembered(memory, similar)
+        return Remembered(memory, similar, opposed)
 
     def prepared(
         self,
@@ -87,10 +94,15 @@ class Memories(Records[Memory]):
         origin: str = "",
         everywhere: bool = False,
         visibility: str = Visibility.PRIVATE,
+        since: Moment | None = None,
+        until: Moment | None = None,
     ) -> Memory:
         """Return a memory as `add` stores it, checked."""
         notebook = self._notebook
         moment = notebook.now()
+        begins, ends = parse_moment(moment if since is None else since), None if until is None else parse_moment(until)
+        if ends is not None and ends <= begins:
+            raise UsageError(f"it would be true until {until}, before it begins: give a later time", "until")
         return Memory(
             id=notebook.new_id("mem", moment),
             importance=checked_importance(importance),
@@ -100,6 +112,8 @@ class Memories(Records[Memory]):
             created=moment,
             updated=moment,
             author=notebook.author,
+            valid_from="" if since is None else iso_time(begins),
+            valid_to="" if ends is None else iso_time(ends),
             **notebook.checked(
                 Memory, content=content, category=category, provenance=provenance, visibility=visibility
             ),
@@ -108,22 +122,33 @@ class Memories(Records[Memory]):
     def similar_to(self, content: str) -> tuple[FoundMemory, ...]:
         """Return the near-duplicates of a text, most similar first; the score is the similarity, 0 to 1."""
         marks = shingles(content)
+        rows = [FoundMemory(one, similarity(marks, shingles(one.content))) for one in self._near(content)]
+        alike = sorted((row for row in rows if row.score >= SAME_PROSE), key=lambda row: (-row.score, row.memory.id))
+        # Number of near-duplicates that are reported.
+        return tuple(row._replace(score=round(row.score, 2)) for row in alike[:3])  # likeness digits
+
+    def contradicted(self, content: str) -> tuple[Memory, ...]:
+        """Return the visible memories that say another thing about the same matter than a new text, newest first."""
+        found = [one for one in self._near(content) if contradicts(one.content, content)]
+        return tuple(sorted(found, key=lambda memory: (-memory.begins, memory.id)))
+
+    def _near(self, content: str) -> list[Memory]:
+        """Return the memories that share the most words with a text."""
         # Number of the best matches for the words of a new memory that are compared with it character by character: a
         # near-duplicate shares most words, so it is among the first.
         most = 20 * SPANS_PER_RECORD
         with self._store.snapshot() as store:
             hits = search_kind(store, Kind.MEMORY, analyse(content), candidates=most).hits
-            memories = self._read(store, (hit.chunk.document for hit in hits))
-        rows = [FoundMemory(memory, similarity(marks, shingles(memory.content))) for memory in memories]
-        alike = sorted((row for row in rows if row.score >= SAME_PROSE), key=lambda row: (-row.score, row.memory.id))
-        # Number of near-duplicates that are reported.
-        return tuple(row._replace(score=round(row.score, 2)) for row in alike[:3])  # likeness digits
+            return self._read(store, (hit.chunk.document for hit in hits))
 
     @telemetry.traced(telemetry.SEARCH_MEMORY)
-    def search(self, question: str, *, limit: int = 10, **filters: Any) -> list[FoundMemory]:
+    def search(
+        self, question: str, *, limit: int = 10, as_of: Moment | None = None, **filters: Any
+    ) -> list[FoundMemory]:
         """Return the memories that answer a question, best first; `score` is their relevance, 0 to 1.
 
         What hardly matches is left out, so there may be none. Words count and, where there are vectors, the meaning.
+        With `as_of` what replaced another one since then gives way to it.
         `filters` are the search filters of memories: `category`, `min_importance`, `tags`, `since`, `until`. Raises
         UsageError for an unknown one.
         """
@@ -139,7 +164,18 @@ class Memories(Records[Memory]):
             )
             memories = self._read(store, (hit.chunk.document for hit in hits))
         rows = [FoundMemory(memory, hit.relevance) for memory, hit in zip(memories, hits, strict=True)]
+        if as_of is not None:
+            moment = parse_moment(as_of, "as_of")
+            then = ((self._then(row.memory, moment), row.score) for row in rows)
+            rows = [FoundMemory(memory, score) for memory, score in then if memory is not None]
         return rows[:limit]
+
+    def _then(self, memory: Memory, moment: float) -> Memory | None:
+        """Return the memory, or the older one that it replaced, that was true at a moment; None if none was."""
+        while memory.begins > moment and memory.supersedes:
+            memory = self.get(memory.supersedes)
+        is_over = memory.valid_to and parse_moment(memory.valid_to) <= moment
+        return None if is_over or memory.begins > moment else memory
 
     def listed(
         self,
@@ -150,15 +186,22 @@ class Memories(Records[Memory]):
         origin: str | None = None,
         since: Moment | None = None,
         superseded: bool = False,
+        as_of: Moment | None = None,
         limit: int | None = None,
     ) -> list[Memory]:
-        """Return the visible memories, newest first; with `superseded` also replaced ones."""
+        """Return the visible memories, newest first; with `superseded` also replaced ones.
+
+        With `as_of` only what was true at that time, as it was then.
+        """
         sight = self._notebook.in_sight
-        memories = (
+        memories = [
             memory
             for memory in self._visible(hidden=superseded)
             if memory.workspace in sight and (tag is None or tag in memory.tags)
-        )
+        ]
+        if as_of is not None:
+            moment = parse_moment(as_of, "as_of")
+            memories = list(filter(None, (self._then(memory, moment) for memory in memories)))
         return self._listed(memories, since, limit, category=category, provenance=provenance, origin=origin)
 
     def containing(self, question: str) -> list[Memory]:
@@ -220,10 +263,13 @@ class Memories(Records[Memory]):
     def supersede(self, identity: str, content: str, *, importance: float | None = None) -> Remembered:
         """Replace a memory by a new one with the same category, tags and importance (unless given).
 
-        The old one is kept and linked, and only `get` returns it. Raises UsageError for one that was replaced already:
+        `content` is the text of the new one, or the id of a memory that is there, which then replaces the old one. The
+        old one is kept and linked, and only `get` returns it. Raises UsageError for one that was replaced already:
         the message names the current one.
         """
         notebook = self._notebook
+        if content.startswith("mem_") and self._holds(content):
+            return self._linked(identity, content)
         changes = notebook.checked(Memory, content=content)
         if importance is not None:
             changes["importance"] = checked_importance(importance)
@@ -239,10 +285,24 @@ class Memories(Records[Memory]):
                 updated=moment,
                 supersedes=old.id,
                 author=notebook.author,
+                valid_from="",
+                valid_to="",
                 **changes,
             )
             put_memories(self._store, writer, [replace(old, superseded_by=new.id, updated=moment), new])
         return Remembered(new)
+
+    def _linked(self, identity: str, newer: str) -> Remembered:
+        """Let a memory that is there replace another one."""
+        with self._store.write() as writer:
+            old, new = self.get(identity), self.get(newer)
+            if old.id == new.id or old.superseded_by or new.supersedes or new.superseded_by:
+                raise UsageError(f"{new.id} cannot replace {old.id}: one of the two replaces another, or was replaced")
+            linked = replace(new, supersedes=old.id)
+            put_memories(
+                self._store, writer, [replace(old, superseded_by=new.id, updated=self._notebook.now()), linked]
+            )
+        return Remembered(linked)
 
 
 def put_memories(store: Store, writer: Writer, memories: Sequence[Memory], gone: Iterable[str] = ()) -> None:

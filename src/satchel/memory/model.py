@@ -37,6 +37,7 @@ from satchel.vocabulary import (
     Strategy,
     Visibility,
     choices,
+    parse_moment,
 )
 
 NAME_CHARACTERS = 100
@@ -65,9 +66,19 @@ Created = Annotated[float, codec.moment("created_at")]
 Updated = Annotated[float, codec.moment("updated_at")]
 
 
+def _load_when(name: str, value: Any, clean: Clean | None) -> str:
+    return value if clean is None or not value else codec.iso_time(parse_moment(value, name))
+
+
+When = Annotated[str, codec.Field({"type": "string"}, load=_load_when)]
+"""An ISO time in UTC, empty for none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Memory:
     """One memory. `importance` is 0 to 1; memories of one `origin` can be forgotten together.
+
+    It is true from `valid_from` (by default from when it was made) until `valid_to`, or until it is replaced.
 
     `supersedes` is the id of the memory that this one replaces, `superseded_by` of the one that replaces it. A replaced
     memory is kept, but is not searched.
@@ -87,8 +98,15 @@ class Memory:
     updated: Updated = 0.0
     supersedes: Identity = ""
     superseded_by: Identity = ""
+    valid_from: When = ""
+    valid_to: When = ""
     visibility: Seen = Visibility.PRIVATE
     author: Name = ""
+
+    @property
+    def begins(self) -> float:
+        """Seconds since the epoch from which it is true."""
+        return parse_moment(self.valid_from) if self.valid_from else self.created
 
 
 class Remark(NamedTuple):
@@ -137,10 +155,11 @@ class FoundMemory(NamedTuple):
 
 
 class Remembered(NamedTuple):
-    """A new memory, and its visible near-duplicates."""
+    """A new memory, its visible near-duplicates, and the older memories that it contradicts, newest first."""
 
     memory: Memory
     similar: tuple[FoundMemory, ...] = ()
+    contradicts: tuple[Memory, ...] = ()
 
 
 class Attempt(NamedTuple):
@@ -383,7 +402,7 @@ RECORDS: Mapping[Kind, type[Record]] = {
 
 KINDS: Mapping[type[Any], Kind] = {record: kind for kind, record in RECORDS.items()}
 
-_USUAL = {"visibility": Visibility.PRIVATE, "author": ""}
+_USUAL = {"visibility": Visibility.PRIVATE, "author": "", "valid_from": "", "valid_to": ""}
 _LINE_OF_VALUE = ("type", "id", "content", "axis", "cluster_id", "member_ids", "created_at", "workspace")
 
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satchel.codec import Clean, Data, json_line, json_object
+from satchel.codec import Clean, Data, iso_time, json_line, json_object
 from satchel.errors import EmbeddingError, MissingExtraError, UsageError
+from satchel.memory.foreign import FileOptions, read_foreign
 from satchel.memory.journal import read_active, write_active
 from satchel.memory.memories import put_memories
 from satchel.memory.model import (
@@ -35,7 +36,7 @@ from satchel.memory.model import (
     imported,
 )
 from satchel.memory.records import Kept, document_of, exchange_record, stored
-from satchel.memory.scope import Notebook
+from satchel.memory.scope import EVERYWHERE, Notebook
 from satchel.sources.conversations import Exchange, read_transcript
 from satchel.store.protocol import Store
 from satchel.store.records import Document
@@ -182,6 +183,33 @@ def _store(work: _Import, store: Store) -> None:
         present = {document.key: document for document in store.documents(ids).values()}
         writer.put([document_of(exchange) for key, exchange in exchanges if work.is_new(present.get(key), exchange)])
         writer.merge(never)
+
+
+def import_foreign(
+    lines: Iterable[bytes], notebook: Notebook, form: str, options: FileOptions, *, everywhere: bool = False
+) -> ImportReport:
+    """Import a file of another program into this repository, or for every one; problems count its memories from 1.
+
+    One without a date that is here already stays as it is. Raises UsageError for a file of another format.
+    """
+    pieces = [*lines]
+    is_split = len(pieces) > 1 and not pieces[0].endswith(b"\n")  # lines of a pipe have no ends
+    content = read_foreign(form, (b"\n" if is_split else b"").join(pieces), options)
+    notebook = notebook._replace(workspace=EVERYWHERE) if everywhere else notebook
+    if content.exchanges:
+        return put_exchanges(content.exchanges, notebook, origin=form)
+    work, present, now = _Import(), notebook.store.keys(Kind.MEMORY), iso_time(notebook.now())
+    for number, data in enumerate(content.memories, 1):
+        if "created_at" not in data and data["id"] in present:
+            work.unchanged += 1
+            continue
+        try:
+            dated = data if "created_at" in data else {**data, "created_at": now}
+            work.add(number, replace(imported(dated, notebook.safe), workspace=notebook.workspace))
+        except UsageError as error:
+            work.problems.append(LineProblem(number, str(error)))
+    _store(work, notebook.store)
+    return ImportReport(work.added, work.updated, work.unchanged, tuple(work.problems), content.passed_over)
 
 
 def copy_records(source: Store, target: Store, workspaces: Mapping[str, str]) -> dict[Kind, tuple[int, int]]:

@@ -43,7 +43,8 @@ IDENTITY_CHARACTERS = 100
 _FIELD_CHARACTERS = 200
 _STORED: Mapping[Kind, str] = {
     Kind.MEMORY: """
-        category importance provenance created_at supersedes superseded_by workspace visibility author
+        category importance provenance created_at supersedes superseded_by valid_from valid_to
+        workspace visibility author
     """,
     Kind.EXPERIENCE: """
         domain strategy goal hypothesis action prediction history iteration_count notes outcome_status outcome_result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -227,11 +227,24 @@ class MemoryService:
 
         return export_lines(self._root.memory_store)
 
-    def import_memory(self, lines: Iterable[bytes], *, form: str, here: bool, everywhere: bool) -> ImportReport:
+    def export_memories(self, form: str) -> str:
+        """Return the memories that this root sees as the text of a file of another program, mem0 or csv."""
+        from satchel.memory.foreign import write_foreign
+        from satchel.memory.model import record_data
+
+        return write_foreign(form, map(record_data, self.memories.listed()))
+
+    def import_memory(
+        self, lines: Iterable[bytes], *, form: str, here: bool, everywhere: bool, columns: Mapping[str, str]
+    ) -> ImportReport:
         """As `Satchel.import_memory`."""
-        from satchel.memory.portable import CLAUDE_CODE, import_lines, import_transcript
+        from satchel.memory.foreign import FOREIGN, FileOptions
+        from satchel.memory.portable import CLAUDE_CODE, import_foreign, import_lines, import_transcript
 
         notebook = self.notebook
+        if form in FOREIGN:
+            options = FileOptions("" if everywhere else self._root.places.root.name, columns)
+            return import_foreign(lines, notebook, form, options, everywhere=everywhere)
         if form == CLAUDE_CODE:
             return import_transcript(lines, notebook._replace(workspace=EVERYWHERE) if everywhere else notebook)
         workspace = EVERYWHERE if everywhere else notebook.workspace if here else None

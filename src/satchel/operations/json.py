@@ -135,7 +135,10 @@ MEMORY = _kept(Memory)
 MEMORIES = record(memories=many(MEMORY).of(_itself))
 MATCH = Field(MEMORY.schema, lambda match: {**MEMORY.data(match.memory), "score": _rounded(match.score)})
 MATCHES = record(memories=many(MATCH).of(_itself))
-STORED = record(memory=MEMORY, similar=many(MATCH))
+STORED = record(
+    memory=MEMORY, similar=many(MATCH),
+    contradicts=replace(many(MEMORY), is_optional=True).of(lambda stored: stored.contradicts or None),
+)  # fmt: skip
 EXPERIENCE = _kept(Experience, status=TEXT)
 EXPERIENCES = record(experiences=many(EXPERIENCE), orphans=TEXTS)
 VALUE = record(
@@ -269,7 +272,7 @@ def hit_line(hit: Hit) -> str:
 
 def memory_line(memory: Memory, score: str = "") -> str:
     """`mem_...  0.83  decision 0.9  Retries back off exponentially`."""
-    mark = "  (replaced)" if memory.superseded_by else ""
+    mark = "  (replaced)" if memory.superseded_by else f"  (until {memory.valid_to[:10]})" if memory.valid_to else ""
     cells = (memory.id, score, f"{memory.category} {memory.importance:g}", line(memory.content))
     return "  ".join(filter(None, cells)) + mark + shared_mark(memory)
 

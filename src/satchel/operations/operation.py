@@ -222,6 +222,7 @@ class Spelling:
     experience: str = "`experience`"
     resolve: str = "resolve it with that session"
     restore: str = "`remember` with action restore and its id"
+    supersede: str = "store with supersedes {old} and text {new} links them"
 
 
 @dataclass(frozen=True, slots=True)

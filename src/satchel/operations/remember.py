@@ -38,21 +38,21 @@ STORE, FORGET, RESTORE, LIST, SHARE, REVIEW = "store", "forget", "restore", "lis
 ACCEPT, REJECT = "accept", "reject"
 START, UPDATE, NOTE, RESOLVE, CORRECT, SHOW = "start", "update", "note", "resolve", "correct", "show"
 
-_OF_SEARCH = ("category", "min_importance", "tags", "since", "until")
-_OF_LIST = ("category", "provenance", "origin", "since", "superseded")
-_OF_NEW = ("category", "importance", "tags", "origin", "everywhere", "visibility")
+_OF_SEARCH = ("category", "min_importance", "tags", "since", "until", "as_of")
+_OF_LIST = ("category", "provenance", "origin", "since", "superseded", "as_of")
+_OF_NEW = ("category", "importance", "tags", "origin", "everywhere", "visibility", "since", "until")
 _LISTED = ("domain", "strategy", "outcome", "tier", "since", "limit", "session")
 _STARTED = ("domain", "strategy", "goal", "hypothesis", "action_taken", "prediction")
 _RESOLVED = ("status", "result", "surprise", "root_cause", "root_cause_description", "lesson", "takeaway")
 
 MEMORY_ACTIONS: Mapping[str, tuple[str, ...]] = {
     STORE: ("text", "category", "importance", "tags", "provenance", "origin", "everywhere", "visibility",
-            "supersedes"),
+            "supersedes", "since", "until"),
     SHARE: ("ids",),
     FORGET: ("ids", "origin", "question", "limit", "confirm", "for_good"),
     RESTORE: ("ids",),
     LIST: ("question", "category", "min_importance", "tags", "provenance", "origin", "since", "until", "superseded",
-           "forgotten", "limit"),
+           "forgotten", "as_of", "limit"),
     REVIEW: ("ids", "verdict", "text", "category", "limit"),
 }  # fmt: skip
 EXPERIENCE_ACTIONS: Mapping[str, tuple[str, ...]] = {
@@ -118,7 +118,12 @@ def _stored(call: OperationCall) -> Answered:
     alike = [
         f"{match.memory.id} says nearly the same ({match.score:.2f}): forget one of the two" for match in stored.similar
     ]
-    return Answered(stored.memory.id, json.STORED.data(stored), tuple(alike), stored)
+    opposed = [
+        f"it contradicts {one.id} ({json.minute(one.begins)}: {json.line(one.content)}): if it replaces that, "
+        + call.caller.spelling.supersede.format(old=one.id, new=stored.memory.id)
+        for one in stored.contradicts
+    ]
+    return Answered(stored.memory.id, json.STORED.data(stored), (*alike, *opposed), stored)
 
 
 def _shared(call: OperationCall) -> Answered:
@@ -299,8 +304,9 @@ _PROVENANCE = text("provenance", "Who says it (agent).", choices(Provenance))
 _ORIGIN = text("origin", "Source of the memories, to list or forget them together.")
 _MEMORY_LISTING = (
     Parameter("min_importance", Shape.NUMBER, "Lowest importance.", least=0, most=1),
-    Parameter("since", Shape.MOMENT, "Only newer ones."),
-    Parameter("until", Shape.MOMENT, "Only older ones."),
+    Parameter("since", Shape.MOMENT, "Only newer ones; store: true from then on."),
+    Parameter("until", Shape.MOMENT, "Only older ones; store: true until then."),
+    Parameter("as_of", Shape.MOMENT, "What was true then, also if it was replaced since."),
     Parameter("superseded", Shape.SWITCH, "Include replaced ones.", default=False),
     Parameter("limit", Shape.COUNT, "Most rows.", least=1, flags=("-n", "--limit")),
 )
@@ -327,7 +333,7 @@ REMEMBER = Operation(
         Parameter("importance", Shape.NUMBER, "How important it is (0.5).", least=0, most=1),
         _TAGS,
         Parameter("everywhere", Shape.SWITCH, "store: for every repository, not only this one.", default=False),
-        text("supersedes", "store: id of the memory, or value, that this replaces."),
+        text("supersedes", "store: id of the memory, or value, that this text, or the memory of this id, replaces."),
         Parameter("ids", Shape.TEXTS, "Ids of any of these."),
         text("verdict", "review: what becomes of `ids`; without it the candidates are listed.", (ACCEPT, REJECT)),
         _VISIBILITY,

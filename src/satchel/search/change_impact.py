@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from satchel.search.change_relations import (
     CHANGED_TEST,
     SIGNAL,
     Impact,
+    Related,
     faded,
     impact_of_definitions,
     merged,
@@ -33,13 +35,17 @@ from satchel.sources.change import Change, ChangedFile
 from satchel.sources.code.languages import language_of
 from satchel.sources.roles import is_secondary
 from satchel.store.protocol import Store
-from satchel.types import EdgeType, Hit, Kind, Role, ScoredSpan, Signal
+from satchel.store.records import StoredChunk
+from satchel.types import EdgeType, Hit, Kind, Range, ScoredSpan, Signal
 
 COMMIT = 0.6
 """Nearness of a commit that touched all changed files."""
 
 MOST_FILES = 40
 """Most commits found by their files, and most files of such a commit: one with more says little about any of them."""
+
+NAMED = 0.6
+"""Nearness of a passage that names a changed definition."""
 
 PAST = 0.6
 """Nearness of a memory or an experience that names a changed file."""
@@ -78,13 +84,32 @@ def _removed(file: ChangedFile, name: str) -> CodeDefinition:
 def with_change(result: SearchResult, change: Change, store: Store, kind: Kind, impact: Impact) -> SearchResult:
     """Return the hits of a search and those that the change concerns, best first."""
     if kind is Kind.CODE:
-        # Factor for other chunks of a changed file: they share all words with the change, and the file is open
-        # anyway.
-        rest = tuple(faded(hit, 0.4) if _file_of(change, hit) else hit for hit in result.hits)
+        # Factors for other chunks: those of a changed file share all words with the change, and the file is open
+        # anyway; those of other files are only alike.
+        rest = tuple(faded(hit, 0.4 if _file_of(change, hit) else 0.3) for hit in result.hits)
         return with_impact(result._replace(hits=rest), impact, store)
     if kind is Kind.COMMIT:
         return result._replace(hits=merged(result.hits, _commit_hits(result.hits, change, store)))
-    return result
+    return result._replace(hits=_naming(result.hits, change, store)) if kind is Kind.DOC else result
+
+
+def _naming(hits: Sequence[Hit], change: Change, store: Store) -> tuple[Hit, ...]:
+    """Return the passages of documents that name a changed definition or file, best first."""
+    names = {*(name.rpartition(".")[2] for name in change.names), *(file.path for file in change.files)}
+    words = "|".join(re.escape(name) for name in sorted(names) if len(name) > 3)
+    texts = store.texts({hit.chunk.document for hit in hits})
+    best = max((hit.score for hit in hits), default=0.0) + math.log(NAMED)
+    naming = [
+        hit._replace(relevance=max(hit.relevance, relevance_of(NAMED)), score=max(hit.score, best))
+        for hit in hits
+        if words and re.search(rf"(?<!\w)(?:{words})(?!\w)", _passage(hit, texts))
+    ]
+    return tuple(sorted(naming, key=lambda hit: (-hit.score, hit.chunk.id)))
+
+
+def _passage(hit: Hit, texts: Mapping[int, str]) -> str:
+    place, lines = hit.chunk.location, texts.get(hit.chunk.document, "").split("\n")
+    return "\n".join(lines[place.start_line - 1 : place.end_line]) if place is not None else ""
 
 
 def with_past(
@@ -118,24 +143,20 @@ def _file_of(change: Change, hit: Hit) -> ChangedFile | None:
     return change.file(hit.chunk.location.path) if hit.chunk.location is not None else None
 
 
-def is_changed(change: Change, hit: Hit, start: int, end: int) -> bool:
-    """Return whether the change touches these lines of a chunk: a definition by its name, all else by its lines."""
-    file = _file_of(change, hit)
-    if file is None:
-        return False
-    if hit.chunk.role in (Role.FUNCTION, Role.METHOD, Role.CLASS):
-        return hit.chunk.title in file.names
-    return any(first <= end and start <= last for first, last in file.ranges)
-
-
-def _changed_rows(change: Change, store: Store) -> dict[int, float]:
-    rows: dict[int, float] = {}
+def _changed_rows(change: Change, store: Store) -> dict[int, Related]:
+    """Return the chunks of the changed definitions, each with its changed lines and a few around them."""
+    rows: dict[int, Related] = {}
     for file in change.files:
         document = store.document(Kind.CODE, file.path) if file.names else None
         if document is not None:
+            chunks = {row: part for row, part in store.chunks(document.rows).items() if part.name in file.names}
             weight = CHANGED_TEST if document.secondary else CHANGED
-            rows |= {row: weight for row, chunk in store.chunks(document.rows).items() if chunk.name in file.names}
+            rows |= {row: Related(weight, _within(file, part)) for row, part in chunks.items()}
     return rows
+
+
+def _within(file: ChangedFile, part: StoredChunk) -> tuple[Range, ...]:
+    return tuple((first - 3, last + 3) for first, last in file.ranges if first <= part.end and last >= part.start)
 
 
 def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[Hit]:
@@ -144,6 +165,9 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
     touched: dict[int, set[str]] = defaultdict(set)
     for row, _, path in store.edges_to(with_former_names(paths, store), [EdgeType.TOUCHES]):
         touched[row].add(path)
+    written = store.first_rows(Kind.COMMIT, [one for file in change.files for one in file.commits])
+    for row in written.values():
+        touched[row] |= {*paths}
     stored = stored_rows(store, touched)
     visible = set(store.iterate_keys(Kind.COMMIT)) if stored else set()
     by_id = {hit.chunk.id: hit for hit in searched}
@@ -156,7 +180,8 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
         if document.key in visible and size <= MOST_FILES:
             fade = 0.5 ** (max(newest - document.created, 0.0) / COMMIT_HALF_LIFE_SECONDS)
             share = sum(weights[path] for path in touched[row]) / sum(weights[path] for path in paths)
-            rated.append((min(share, 1.0) * (0.5 + 0.5 * fade), document, part))
+            is_written = document.key in written
+            rated.append((is_written + min(share, 1.0) * (0.5 + 0.5 * fade), document, part))
     rated.sort(key=lambda row: (-row[0], row[1].key))
     hits = []
     unasked = 0
@@ -164,15 +189,17 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
         chunk = chunk_of(document, part)
         hit = by_id.get(chunk.id)
         if hit is None:
-            unasked += 1
+            unasked += share < 1.0
             # Most commits that touched the files but share no word with the question: the last few show the recent
             # work there.
             if unasked > 3:
                 continue
-        weight = COMMIT * share
+        weight = COMMIT * min(share, 1.0)
         # A commit that shares words with the question comes before those that only touched the file.
         # Factor for a commit that touched the changed files but shares no word with the question.
         value = hit.score + math.log1p(share) if hit is not None else ceiling + math.log(weight * 0.2)
+        if share >= 1.0:
+            value = ceiling + math.log(share)  # it wrote the lines that were changed
         signal = Signal(SIGNAL, round(weight, 4), 1.0)
         base = hit or Hit(chunk, 0.0, value, (ScoredSpan(part.start, part.end, value),))
         score = max(base.score, value)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.search.chunks import chunks_of
 from satchel.search.strength import relevance_of
+from satchel.sources.roles import is_secondary
 from satchel.store.records import StoredChunk
 from satchel.text import pattern
 from satchel.types import Hit, Role, ScoredSpan, Signal
@@ -34,12 +35,11 @@ HEIR = 0.8
 TEST = 0.7
 FURTHER_TEST = 0.5
 CALLEE = 0.45
-CLASS_TEST = 0.4
 USER = 0.75
 IMPORTER = 0.4
 """Nearness of a chunk to a change: the changed definition itself (a changed test or example says less), its callers,
-its overrides and heirs, tests that call it, tests that call a caller, its callees, tests of the class of a changed
-method, code that passes it on or uses it as a type, code that only imports it."""
+its overrides and heirs, tests that call it, tests that call a caller, its callees, code that passes it on or uses it as
+a type, code that only imports it."""
 
 ALIKE, UNSURE, BESIDE = 0.1, 0.6, 0.3
 """Factors for hits that only share words with a question about an impact: with calls or uses found, and without. The
@@ -47,6 +47,12 @@ last is for prose and commits beside calls and uses."""
 
 MOST_RELATED = 80
 """Most chunks found by relation that the packer gets, the nearest first."""
+
+MOST_TOLD = 5
+"""Changed definitions whose calls are searched in the text, too."""
+
+MOST_OF_A_KIND = 12
+"""Most tests, and most chunks of production code of one nearness, that are shown around a change."""
 
 MOST_TARGETS = 200
 """Most definitions of a change that are examined: a larger one is a sweep with callers everywhere."""
@@ -114,7 +120,7 @@ _NAMES = pattern(
 )
 _CALLEES = pattern(r"\bcallees?\b|\bwhat\s(?:does|do|is)\b.{1,60}\bcall(?:ed by)?\b", re.IGNORECASE)
 _PLAIN_BEFORE = pattern(
-    rf"(?:\b(?:calls?|uses?|using|of|to|{_ACTS})\s+(?:the\s+)?(?:function|method|class|type|struct)?\s*)$"
+    rf"(?:\b(?:calls?|uses?|using|of|to|gives?|giving|{_ACTS})\s+(?:the\s+)?(?:function|method|class|type|struct)?\s*)$"
     rf"|\b(?:function|method|class|type|struct)\s+$|\b(?:is|are)\s+$",
     re.IGNORECASE,
 )
@@ -229,23 +235,41 @@ def impact_targets(text: str, relations: Relations) -> list[CodeDefinition]:
     return min(rated, key=lambda row: row[:2])[2] if rated else []
 
 
-def impact_of_definitions(relations: Relations, targets: Sequence[CodeDefinition], own: Mapping[int, float]) -> Impact:
+def impact_of_definitions(
+    relations: Relations, targets: Sequence[CodeDefinition], own: Mapping[int, Related]
+) -> Impact:
     """Return the dependents of changed definitions; `own` are the chunks of the change itself, by row."""
     dependents = _Dependents(relations, own)
     most = max(MOST_FILES // max(len(targets), 1), FEWEST_FILES)
     callers = [(target, dependents.depend_on(target, most)) for target in targets[:MOST_TARGETS]]
     for target in targets[:MOST_TARGETS]:
-        if own.get(target.row) == CHANGED:
+        if target.row in own and own[target.row].weight == CHANGED:
+            dependents.uses(target, min(most, FURTHER_FILES), imports=False)
             dependents.callees(target, CALLEE)
-    return Impact(dependents.rows, tuple(callers))
+    told = [(target, found) for target, found in callers if not is_secondary(target.path)][:MOST_TOLD]
+    unresolved = {target: relations.unresolved(target, found.sites, FURTHER_FILES) for target, found in told}
+    return Impact(_capped(dependents.rows, relations), tuple(callers), unresolved=unresolved)
+
+
+def _capped(rows: Mapping[int, Related], relations: Relations) -> dict[int, Related]:
+    """Return the nearest dependents of a change: so many tests, and of production code so many of each nearness."""
+    kept: dict[int, Related] = {}
+    counts: Counter[float] = Counter()
+    relations.code.load(rows)
+    for row in sorted(rows, key=lambda row: (-rows[row].weight, row)):
+        group = TEST if relations.code.document_of(row).secondary else rows[row].weight
+        counts[group] += 1
+        if rows[row].weight == CHANGED or counts[group] <= MOST_OF_A_KIND:
+            kept[row] = rows[row]
+    return kept
 
 
 class _Dependents:
     """Related chunks by row; of several relations the nearest counts."""
 
-    def __init__(self, relations: Relations, own: Mapping[int, float] | None = None) -> None:
+    def __init__(self, relations: Relations, own: Mapping[int, Related] | None = None) -> None:
         self._relations, self._own = relations, own
-        self.rows: dict[int, Related] = {row: Related(weight) for row, weight in (own or {}).items()}
+        self.rows: dict[int, Related] = dict(own or {})
 
     def _add(self, row: int, weight: float, lines: Iterable[tuple[int, int]] = ()) -> None:
         if row < 0 or (self._own is not None and row in self._own):
@@ -270,24 +294,14 @@ class _Dependents:
             for site in self._relations.callers(middle, FURTHER_FILES).sites if middle is not None else ():
                 if site.secondary:
                     self._add(site.row, FURTHER_TEST * site.certainty, [around(site)])
-        if self._own is not None:
-            self._tests_of_class(target)
         return callers
 
-    def _tests_of_class(self, target: CodeDefinition) -> None:
-        """Add tests that use or extend the class of a method: they may reach it where no call can be resolved."""
-        owner = self._relations.owner(target)
-        if owner is None or owner.key == target.key:
-            return
-        uses = (site for site in self._relations.uses(owner, FURTHER_FILES) if site.how == "use")
-        for site in (*self._relations.callers(owner, FURTHER_FILES).sites, *uses):
-            if site.secondary:
-                self._add(site.row, CLASS_TEST * site.certainty, [around(site)])
-
-    def uses(self, target: CodeDefinition) -> tuple[CallSite, ...]:
-        """Add and return the uses of a definition other than calls."""
-        uses = self._relations.uses(target, MOST_FILES)
-        for site in uses:
+    def uses(
+        self, target: CodeDefinition, most_files: int = MOST_FILES, *, imports: bool = True
+    ) -> tuple[CallSite, ...]:
+        """Add and return the uses of a definition other than calls: passed, defaulted, registered, named as a type."""
+        uses = self._relations.uses(target, most_files)
+        for site in uses if imports else [site for site in uses if site.how == "use"]:
             weight = (FURTHER_TEST if site.secondary else USER) if site.how == "use" else IMPORTER
             self._add(site.row, weight, [around(site)])
         return uses

@@ -142,6 +142,8 @@ class Query:
     trace: Trace = NO_TRACE
     asks_for_tests: bool = False
     zones: tuple[tuple[Zone, str], ...] = field(default=(), repr=False)
+    is_broad: bool = False
+    """Whether it asks for all about its subject, as in "lessons about encoding"; its other words do not count."""
 
 
 _RUN = pattern(rf"(\S{{{LONGEST_RUN}}})(?=\S)")
@@ -172,11 +174,34 @@ _TEST_REQUEST = pattern(
 )
 
 
+_FILLER = (
+    r"(?:\s+(?:(?:of|that|what|was|we|i|you|wir|ich|know|known|is|have|learned|tried|wissen|weiß|remembered)|"
+    r"experiences?|lessons?|memories|facts))"
+)
+_ABOUT = r"\s+(?:about|on|of|with|from|regarding|concerning|über|zu|mit|aus)\s+"
+_BROAD = pattern(
+    r"^(?:please |tell me |show me |list |give me |summari[sz]e |the |an? )*(?:"
+    rf"(?:everything|anything|lessons?|experiences?|memories|facts|timeline|alles|lehren|erfahrungen){_FILLER}*{_ABOUT}|"
+    rf"(?:all|summary|overview){_FILLER}+{_ABOUT}|"
+    rf"what (?:do|did|have|has|is) (?:i |we |you )?(?:know|learn|learned|known|remembered|try|tried)(?:{_ABOUT}| to )|"
+    r"was (?:wissen|weiß|haben) (?:wir|ich) (?:gelernt )?über )(?P<subject>.+?)(?: wissen| gelernt)?[?.!]*$",
+    re.IGNORECASE,
+)
+
+
+def subject_of(question: str) -> str:
+    """Return what a broad question is about, empty for any other question."""
+    line = " ".join(question[:400].split())
+    match = _BROAD.match(line) if len(line) <= 200 else None  # characters of a question that only names a theme
+    return match["subject"] if match is not None else ""
+
+
 def analyse(text: str) -> Query:
-    """Split a question into zones, weigh its terms, and collect its mentions."""
+    """Split a question into zones, weigh its terms, and collect its mentions. A broad one counts by its subject."""
     # A longer question is cut: the important part is at its start, and a pasted log must not cost seconds.
     text = text[:60_000]
-    lines = without_wrappers(_RUN.sub(r"\1 ", _COMMENT.sub(" ", text)).split("\n"))
+    subject = subject_of(text)
+    lines = without_wrappers(_RUN.sub(r"\1 ", _COMMENT.sub(" ", subject or text)).split("\n"))
     trace = read_trace(lines)
     zones = [] if words.asks_nothing(text) else list(_zones(lines, trace.error))
     symbols: dict[tuple[str, str], Mention] = {}
@@ -198,6 +223,7 @@ def analyse(text: str) -> Query:
         trace=trace,
         asks_for_tests=bool(_TEST_REQUEST.search(title)),
         zones=tuple(zones),
+        is_broad=bool(subject),
     )
 
 

@@ -28,6 +28,7 @@ import numpy as np
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray, Occurrences
 from satchel.search.chunks import chunk_of, identity_of, stored_rows
+from satchel.search.contradictions import newest_first
 from satchel.search.dense import Likeness, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
 from satchel.search.query import Query
@@ -57,6 +58,9 @@ _ASIDE = {"routine": 0.3, "no cause": 0.2}
 
 HALF_LIFE_SECONDS = 30.0 * DAY_SECONDS
 """The half-life of recency, the same as for nodes of a graph: 0.5 after 30 days, 0.25 after 60."""
+
+MOST_COMPARED = 20
+"""Memories of an answer, the best ones, among which a newer one is placed before what it contradicts."""
 
 _TIERS = {str(tier): weight for tier, weight in TIER_WEIGHTS.items()}
 
@@ -165,16 +169,67 @@ def search_records(
         weight = NOTE_VECTOR_WEIGHT if is_alone else VECTOR_WEIGHT
         ranked = (1 - weight) * _share(words) + weight * _share(vectors)
         signals = [_Column("words", words, 1 - weight), _Column("vectors", similar.cosine, weight)]
+    is_theme = query.is_broad and kind in (Kind.MEMORY, Kind.EXPERIENCE)
+    if is_theme:
+        ranked, matched = _of_theme(store, kind, query, _share(ranked), matched)
+        signals = [_Column("theme", ranked, 1.0), *signals]
     ranked = np.where(lexicon.live_chunk & (ranked > 0), ranked, -np.inf)
     several = len(Axis) if kind is Kind.EXPERIENCE and filters.axis is None else 1
     spans = scores.span if is_alone else None
     ranking = _Ranking(lexicon, ranked, matched, signals, several, spans, asks_for_routine(title_of(query)))
     hits = _hits(store, ranking, candidates, filters, now)
     strength = max((hit.relevance for hit in hits), default=0.0)
-    placed = zip(hits, places_of([hit.score for hit in hits]), strict=True)
+    places = _places(kind, hits, is_theme=is_theme)
+    placed = zip(hits, places, strict=True)
     shares = ((hit, hit.relevance / max(strength, 1e-12), place) for hit, place in placed)
     rated = tuple([hit._replace(relevance=relevance_of(strength, share, place)) for hit, share, place in shares])
+    if kind is Kind.MEMORY and len(rated) > 1:
+        compared = rated[:MOST_COMPARED]
+        texts = store.texts([hit.chunk.document for hit in compared])
+        rated = (*newest_first(compared, lambda document: texts.get(document, "")), *rated[MOST_COMPARED:])
+    if is_theme and rated and query.text.lower().lstrip().startswith("timeline"):
+        rated = _by_time(rated)
     return SearchResult(rated, covered, lexicon.chunk_count, strength, strength)
+
+
+def _of_theme(
+    store: Store, kind: Kind, query: Query, ranked: FloatArray, matched: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return how near each chunk is to the theme of a broad question, and how well it matches.
+
+    The best of a theme matches as well as the best for the words of its subject.
+    """
+    from satchel.search.recall import gathered  # here, because few questions are broad
+
+    lexicon = store.lexicon(kind)
+    owners = lexicon.columns.chunk_document
+    best = np.zeros((2, len(lexicon.columns.document_id)))
+    for row, values in zip(best, (ranked, matched), strict=True):
+        np.maximum.at(row, owners, np.where(lexicon.live_chunk, values, 0.0))
+    # The fourth root: all of a theme are wanted, and those that say it in other words no less.
+    near = gathered(store, lexicon, kind, title_of(query), *best)[owners] ** 0.25
+    return near, near * math.sqrt(float(best[1].max(initial=0.0)))
+
+
+def _places(kind: Kind, hits: Sequence[Hit], *, is_theme: bool) -> list[int]:
+    """Return the places that relevance falls by: that of the first among records that match equally well."""
+    if is_theme:
+        return [1] * len(hits)
+    places = places_of([hit.score for hit in hits])
+    if kind not in (Kind.MEMORY, Kind.EXPERIENCE):
+        return places
+    firsts: dict[float, int] = {}
+    return [firsts.setdefault(round(hit.relevance, 2), place) for hit, place in zip(hits, places, strict=True)]
+
+
+def _by_time(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Return hits as a timeline, oldest first; each counts almost as much as the best."""
+    ordered = sorted(hits, key=lambda hit: (hit.chunk.created, hit.chunk.id))
+    best, relevance = max(hit.score for hit in hits), max(hit.relevance for hit in hits)
+    return tuple(
+        hit._replace(score=best - place / 1_000, relevance=relevance * (1 - place / 1_000))
+        for place, hit in enumerate(ordered)
+    )
 
 
 def answering(result: SearchResult) -> list[Hit]:

@@ -41,12 +41,19 @@ def definitions_named(code: Code, text: str) -> list[CodeDefinition]:
     if colons and _FILE.search(before):
         path, symbol = before.removeprefix("code:"), after
     plain = re.sub(r"::|#(?=\w)|->", ".", symbol)
-    named = [
-        one
-        for one in code.defined(last_of(plain))
-        if f".{one.qualified}".endswith(f".{plain}") and (not path or f"/{one.path}".endswith(f"/{path}"))
-    ]
+    every = [one for one in code.defined(last_of(plain)) if not path or f"/{one.path}".endswith(f"/{path}")]
+    named = [one for one in every if f".{one.qualified}".endswith(f".{plain}")]
+    if not named and not path:
+        named = [one for one in every if f".{_home(one)}.{one.qualified}".endswith(f".{plain}")]
     return sorted(named, key=lambda one: (one.qualified != plain, is_secondary(one.path), one.path, one.line))
+
+
+def _home(one: CodeDefinition) -> str:
+    """Return the package or module that may be written before a definition: `api` of `api.Client`."""
+    folders, _, name = one.path.rpartition("/")
+    stem = name.partition(".")[0]
+    is_package = one.language in {"go", "java", "csharp", "cpp", "c"} or stem in {"__init__", "mod", "lib", "index"}
+    return (folders if is_package else f"{folders}/{stem}").replace("/", ".")
 
 
 def clear(named: Sequence[CodeDefinition], most: int) -> list[CodeDefinition]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha1, sha256
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ MOST_COMPARED_LINES = 4_000
 _ENTRY = re.compile(rb"(\d{6}) (?:blob |commit )?([0-9a-f]{40}(?:[0-9a-f]{24})?)(?: (\d))?")
 _MODIFIED = re.compile(rb"\s+mtime: (\d+):(\d+)\n")
 _SIZE = re.compile(rb"\s+size: (\d+)\t")
+_LOGGED = re.compile(rb"commit ([0-9a-f]{40,64})|:\d{6} \d{6} ([0-9a-f]+) ([0-9a-f]+) [A-Z]")
 _RAW = re.compile(rb":\d{6} \d{6} ([0-9a-f]+) ([0-9a-f]+) [A-Z]\d*")
 
 
@@ -128,6 +129,9 @@ def resolve(repository: Repository, revision: str) -> str:
 MOST_FILES = 200
 """Maximum files of a change that are read: a larger change has callers everywhere."""
 
+MOST_TRACED, MOST_TRACED_COMMITS = 8, 25
+"""Changed files whose lines are followed into the history, and commits to each that are looked at."""
+
 LINK = "120000"
 
 _GONE = frozenset({files.SkipReason.VANISHED, files.SkipReason.SYMLINK, files.SkipReason.SPECIAL_FILE})
@@ -143,7 +147,8 @@ class ChangedFile:
     """One file of a change. `status` is added, modified or deleted.
 
     `ranges` are the changed lines in the present file; for deleted lines, the line before the gap. `names` are the
-    qualified names of the changed definitions, `removed` those of the deleted ones.
+    qualified names of the changed definitions, `removed` those of the deleted ones. `commits` are the ids of those that
+    wrote the lines which were changed, newest first.
     """
 
     path: str
@@ -153,6 +158,7 @@ class ChangedFile:
     removed: tuple[str, ...] = ()
     insertions: int = 0
     deletions: int = 0
+    commits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +218,7 @@ def change_from(data: Mapping[str, Any]) -> Change:
                 "ranges": tuple((int(start), int(end)) for start, end in file["ranges"]),
                 "names": tuple(file["names"]),
                 "removed": tuple(file["removed"]),
+                "commits": tuple(file.get("commits", ())),
             }
         )
         for file in data["files"]
@@ -274,6 +281,7 @@ class _Reader:
         self._repository, self._options, self._staged = repository, options, staged
         self._live: dict[str, bytes | None] = {}
         self._unreadable: set[str] = set()
+        self._traced = 0
         self._staged_at = (files.stamp(repository.git_dir, "index") or (0, 0, 0))[1]
 
     def differs(self, path: str, old: Entry | None, new: Entry | None) -> bool:
@@ -322,7 +330,12 @@ class _Reader:
         if before is None or after is None:
             return None
         status = "deleted" if is_gone else "added" if old is None else "modified"
-        return _compared(clean_field(path), status, before, after)
+        changed, lines, former = _compared(clean_field(path), status, before, after)
+        if changed is not None and status == "modified" and self._traced < MOST_TRACED:
+            self._traced += 1
+            commits = writers(self._repository, self._options.prefix + path, former, self._options.limit)
+            changed = replace(changed, commits=tuple(commits))
+        return changed, lines
 
     def _now(self, path: str, new: Entry | None) -> tuple[str | None, bool]:
         """Return the text of the new side (None if it cannot be read), and whether the file is gone."""
@@ -338,11 +351,32 @@ class _Reader:
         return redact(clean_text(decoded[0])[0], allow=self._options.allow)[0] if decoded is not None else None
 
 
-def _compared(path: str, status: str, before: str, after: str) -> tuple[ChangedFile | None, list[str]]:
+def writers(repository: Repository, path: str, lines: Iterable[str], limit: int) -> Iterator[str]:
+    """Yield the commits, newest first, that wrote any of these lines of a file: it has the line, its parent has not."""
+    wanted, commit = {line.strip() for line in lines} - {""}, ""
+    arguments = ("--raw", "-z", "--no-renames", "--no-abbrev", "--format=commit %H", f"-n{MOST_TRACED_COMMITS}")
+    try:
+        listed = run(repository, "log", *arguments, "--end-of-options", "HEAD", "--", path)
+    except GitError:  # a shallow or partial clone
+        return
+    for match in _LOGGED.finditer(listed):
+        commit = match[1].decode() if match[1] else commit
+        if match[1] or not wanted:
+            continue
+        sides = ((blob(repository, match[side].decode(), limit) or b"").decode("utf-8", "replace") for side in (2, 3))
+        old, new = ({line.strip() for line in text.split("\n")} for text in sides)
+        written = (wanted & new) - old
+        wanted -= written
+        if written:
+            yield commit
+
+
+def _compared(path: str, status: str, before: str, after: str) -> tuple[ChangedFile | None, list[str], list[str]]:
+    """Return what changed, the lines that came and went, and those that were there: replaced, or around new ones."""
     old, new = before.split("\n"), after.split("\n")
     steps = [step for step in opcodes(old, new) if step[0] != "equal"]
     if not steps:
-        return None, []
+        return None, [], []
     gone_lines = [(first + 1, last) for _, first, last, _, _ in steps if last > first]
     come_lines = [(first + 1, last) for _, _, _, first, last in steps if last > first]
     # Deleted lines have the range of the line before the gap.
@@ -362,7 +396,9 @@ def _compared(path: str, status: str, before: str, after: str) -> tuple[ChangedF
     )
     lines = [line for start, end in come_lines for line in new[start - 1 : end]]
     lines += [line for start, end in gone_lines for line in old[start - 1 : end]]
-    return changed, [line.strip() for line in lines if line.strip()]
+    beside = ((first - 1, last + 1) if first == last else (first, last) for _, first, last, *_ in steps)
+    former = [line for first, last in beside for line in old[max(first, 0) : last]]
+    return changed, [line.strip() for line in lines if line.strip()], former
 
 
 def _written(lines: Sequence[str], ranges: Iterable[Range]) -> list[Range]:

@@ -13,9 +13,10 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import get_ident
+from typing import Any
 
 from satchel.errors import LockedError
 from satchel.system.files import escape_name
@@ -177,6 +178,25 @@ def prune_surplus(folder: Path, pattern: str, most: int) -> None:
     paths = sorted(folder.glob(pattern), key=lambda path: (path.stat().st_mtime_ns, path.name))
     for path in paths[: len(paths) - most // 2] if len(paths) >= most else ():
         path.unlink(missing_ok=True)
+
+
+def read_list(path: Path) -> list[Any] | None:
+    """Return a list that `keep_list` wrote, None where there is none or it cannot be read."""
+    try:
+        data = json.loads(read(path, 100_000) or b"null")
+    except (OSError, ValueError):
+        return None
+    return data if isinstance(data, list) else None
+
+
+def keep_list(path: Path, values: Sequence[Any]) -> None:
+    """Keep a list as JSON among the newest thousand of its folder. Errors of the disk are ignored: it is made again."""
+    try:
+        make_folder(path.parent)
+        prune_surplus(path.parent, "*.json", 1_000)
+        replace(path, json.dumps(list(values)).encode("ascii"))
+    except OSError:
+        return
 
 
 _LOOK_SECONDS = 0.05

@@ -63,6 +63,8 @@ def _counts(target: Listed) -> str:
     calls, files = int(target["calls"]), target["files"]
     uses = sum(len(file["uses"]) for file in files)
     calling = sum(bool(file["lines"]) for file in files)
+    if not files and target.get("unresolved"):
+        return f"Calls of {quote(target['name'])} that could not be told:"
     if calls:
         counts = f"Call sites of {quote(target['name'])}: {calls} in {counted(calling, 'file')}"
         counts += f" and {uses} other use{'s' if uses > 1 else ''}" if uses else ""

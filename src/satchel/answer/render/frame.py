@@ -290,7 +290,7 @@ def note_lines(request: RenderRequest, items: Sequence[ContextItem]) -> str:
 
 def place_lines(request: RenderRequest) -> str:
     """Return the places as lines of text. The dash keeps a path from looking like a mark of the layout."""
-    return "".join(f"- {line}\n" for line in request.places)
+    return "".join(f"{line}\n" for line in request.places)
 
 
 def _type_counts(items: Sequence[ContextItem]) -> tuple[str, ...]:

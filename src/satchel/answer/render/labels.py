@@ -215,7 +215,15 @@ def _memory_name(item: ContextItem) -> str:
     category, importance = item.metadata.get("category"), item.metadata.get("importance")
     if not category:
         return ""
-    return f"Category: {category}" + (f", Importance: {importance:g}" if isinstance(importance, int | float) else "")
+    since, until = item.metadata.get("valid_from"), item.metadata.get("valid_to")
+    parts = (
+        f"Category: {category}",
+        f"Importance: {importance:g}" if isinstance(importance, int | float) else "",
+        f"since {_day(since)}" if since else _day(item.metadata.get("timestamp")),
+        f"until {_day(until)}" if until else "",
+        f"replaced by the newer {plain_name(str(newer))}" if (newer := item.metadata.get("replaced_by")) else "",
+    )
+    return ", ".join(filter(None, parts))
 
 
 def _value_name(item: ContextItem) -> str:

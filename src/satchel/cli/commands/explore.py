@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -238,6 +238,13 @@ def check_text(check: Check, *, colored: bool = False) -> str:
 @click.option("--since", metavar="TIME", help="Only fixes since then: a date, a date with time, or epoch seconds.")
 @click.option("--fresh", is_flag=True, help="Ask again what an earlier run was told.")
 @click.option(
+    "--questions",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    metavar="FILE",
+    help='Your questions in place of fixes: {"question": "...", "files": ["src/a.py:10-20"]} on each line.',
+)
+@click.option("--against", multiple=True, metavar="KEY=VALUE", help="Measure again with this setting, and compare.")
+@click.option(
     "--html", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML report."
 )
 def eval_command(
@@ -248,31 +255,39 @@ def eval_command(
     max_tokens: int | None,
     since: str | None,
     fresh: bool,
+    questions: Path | None,
+    against: Sequence[str],
     page: Path | None,
 ) -> int:
     """Measure satchel on the fixes of this repository's own history.
 
     The message of each small fix is asked at the state before it, and the lines that it changed are the right answer.
-    Work tree, index and memories are not touched, and nothing leaves this machine. Answers are kept, so a second run
+    Work tree, index and memories are not touched, and nothing leaves this machine, unless `rerank.endpoint` is set:
+    then every fix is asked without this model, too, and the two are compared. Answers are kept, so a second run
     asks only about what is new; Ctrl-C keeps what is done. Ends with 1 when the history has no usable fix.
     """
+    from satchel.evaluation.fixes import own_questions
     from satchel.evaluation.report import report_data
     from satchel.evaluation.run import evaluate
 
+    own, changed = own_questions(questions) if questions is not None else [], dict(map(_assigned, against))
+    other = None
     if page is not None and not page.absolute().parent.is_dir():
         raise UsageError(f"--html {page}: there is no folder {page.parent}")
     moment = parse_moment(since, "since") if since is not None else 0.0
     with Interrupt() as interrupt, opened(invocation) as satchel:
+        if satchel.settings.rerank_endpoint and not changed:
+            against, changed = ["rerank.endpoint="], {"rerank.endpoint": ""}
         with watch(color=invocation.color) as progress:
-            outcome = evaluate(
-                satchel, limit=limit, max_tokens=max_tokens, since=moment, fresh=fresh, progress=progress,
-                should_stop=interrupt.requested,
-            )  # fmt: skip
+            options: Any = {"limit": limit, "max_tokens": max_tokens, "since": moment, "fresh": fresh, "questions": own}
+            options |= {"progress": progress, "should_stop": interrupt.requested}
+            outcome = evaluate(satchel, **options)
+            other = evaluate(satchel, changed=changed, **options) if changed else None
         name = satchel.places.root.name
     if invocation.as_json:
-        streams.write_json(report_data(outcome))
+        streams.write_json(report_data(outcome) | ({"against": report_data(other)} if other is not None else {}))
     elif outcome.answers:
-        streams.write_line("\n".join(report_lines(outcome)))
+        streams.write_line("\n".join([*report_lines(outcome), *compared_lines(outcome, other, against)]))
     if page is not None and outcome.answers:
         from satchel.evaluation.report import report_page
 
@@ -294,14 +309,50 @@ def report_lines(outcome: EvaluationResult) -> list[str]:
     ]
     kind = "fix" if len(answers) == 1 else "fixes"
     columns = [Column("measure"), Column("mean", is_number=True), Column("95 % interval"), Column("share of")]
-    return [
+    asked = (
         f"{len(answers):,} small {kind} of {outcome.mined.commits:,} commits, {day(fixes[0].time)} to "
-        f"{day(fixes[-1].time)}, asked at the state before each" + (" (stopped)" if outcome.is_stopped else ""),
+        f"{day(fixes[-1].time)}, asked at the state before each"
+    )
+    asked = asked if fixes[0].parent else f"{len(answers):,} of your questions, asked as the files are now"
+    failed = [(fix, answer.needed) for fix, answer in zip(fixes, answers, strict=True) if answer.needed]
+    return [
+        asked + (" (stopped)" if outcome.is_stopped else ""),
         f"left out: {left_out_text(outcome.mined.left_out)}" if outcome.mined.left_out else "left out: none",
         f"{named_share(fixes):.0%} of the messages name a changed file: people's questions are harder",
         "",
         *plain_lines(columns, rows),
+        *(
+            ["", f"not shown, {len(failed)} of {len(answers)}, and what the best right file would need:"]
+            if failed
+            else []
+        ),
+        *(f"  {fix.sha[:10]} {fix.subject}: {needed}" for fix, needed in failed[-20:]),
     ]
+
+
+def compared_lines(outcome: EvaluationResult, other: EvaluationResult | None, against: Sequence[str]) -> list[str]:
+    """Return the means of a second run with other settings beside those of the first, and which questions moved."""
+    from satchel.evaluation.report import measures, moved
+
+    if other is None:
+        return []
+    first, second = ({row.name: row.value for row in measures(one.answers, one.max_tokens)} for one in (outcome, other))
+    rows = [
+        (name, f"{value.mean:.3f}", f"{second[name].mean:.3f}", f"{second[name].mean - value.mean:+.3f}")
+        for name, value in first.items()
+        if name in second
+    ]
+    columns = [Column(name, is_number=name != "measure") for name in ("measure", "now", "against", "difference")]
+    better, worse = moved(outcome.answers, other.answers)
+    head = f"against {', '.join(against)}: {better} questions show more of the right files, {worse} fewer"
+    return ["", head, "", *plain_lines(columns, rows)]
+
+
+def _assigned(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"--against {text!r}: write KEY=VALUE, as in context.limit=10")
+    return key, value
 
 
 def why_empty(outcome: EvaluationResult) -> str:

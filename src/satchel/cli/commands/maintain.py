@@ -1,10 +1,9 @@
-"""Stored data and settings: `satchel index`, `clean`, `export`, `import`, `workspace`, `store`, `config` and more."""
+"""Stored data and settings: `satchel index`, `clean`, `workspace`, `store`, `config` and more."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,18 +13,13 @@ import click
 from satchel.cli import streams
 from satchel.cli.options import Invocation, command, group
 from satchel.cli.session import PARTLY_DONE, Interrupt, opened, report, watch
-from satchel.cli.streams import STANDARD_INPUT, counts_text, size_text
+from satchel.cli.streams import counts_text, size_text
 from satchel.codec import many, record
-from satchel.errors import UsageError
 from satchel.operations.json import COUNT, COUNTS, FAILURES, NUMBER, SWITCH, TEXT
-from satchel.system import state_files
-from satchel.vocabulary import ImportFormat, choices
 
 if TYPE_CHECKING:
     from satchel.config import Folders, LoadedSettings
-    from satchel.engine import Satchel
     from satchel.index.options import IndexReport, VectorReport
-    from satchel.memory.model import ImportReport
     from satchel.system.locations import Registry, Workspace
 
 
@@ -113,129 +107,6 @@ def clean_command(invocation: Invocation, *, everything: bool) -> None:
     removed = clean(root=invocation.root, everything=everything)
     size = f"removed {size_text(removed.size)} from" if removed.size else "there is nothing in"
     report(invocation, {"removed": str(removed.folder), "bytes": removed.size}, message=f"{size} {removed.folder}")
-
-
-STANDARD_OUTPUT = "-"
-
-
-@command("export")
-@click.argument("target", metavar="[FILE|-]", default=STANDARD_OUTPUT)
-@click.option("--force", is_flag=True, help="Write over a FILE that exists.")
-def export_command(invocation: Invocation, target: str, *, force: bool) -> int:
-    """Write everything that is remembered as JSON Lines.
-
-    Memories, experiences, values and conversations of all repositories, replaced and active ones too: enough to bring
-    everything back with `satchel import`. FILE is written whole or not at all.
-    """
-    path = Path(target)
-    if target != STANDARD_OUTPUT and path.exists() and not force:
-        raise UsageError(f"{target} exists: name another file, or write over it with --force")
-    with opened(invocation) as satchel:
-        lines = list(satchel.export_memory())
-    text = "".join(f"{line}\n" for line in lines)
-    if target == STANDARD_OUTPUT:
-        streams.write(text)
-        return 0
-    state_files.replace(path, text.encode())
-    streams.say(f"wrote {len(lines) - 1} records to {target}", color=invocation.color)
-    return 0
-
-
-PROBLEMS_SHOWN = 20
-"""Most broken lines that are named; the rest are counted, because a file of another format has only such lines."""
-
-TRANSCRIPTS = "~/.claude/projects"
-"""Where Claude Code keeps its transcripts."""
-
-
-@command("import", shows="what was imported")
-@click.argument("sources", nargs=-1, metavar="[FILE|-]...")
-@click.option(
-    "--as",
-    "form",
-    type=click.Choice(choices(ImportFormat)),
-    default=ImportFormat.SATCHEL.value,
-    show_default=True,
-    help="Who wrote it: satchel export, CALM or CLAMS (the journal of experiences), Claude Code (transcripts).",
-)
-@click.option("--here", is_flag=True, help="All of it belongs to this repository.")
-@click.option("--everywhere", is_flag=True, help="All of it belongs to every folder.")
-def import_command(invocation: Invocation, sources: Sequence[str], *, form: str, here: bool, everywhere: bool) -> int:
-    """Import memories, experiences and conversations from JSON Lines.
-
-    A line that cannot be used is named with its number, and all others are imported (exit code 3). What is here
-    already is replaced only by a newer version, so the same file can be imported again.
-
-    Of Claude Code, a FILE may be a folder, by default ~/.claude/projects: what was said while working in this
-    repository is taken from it.
-    """
-    if here and everywhere:
-        raise UsageError("--here and --everywhere exclude each other: choose one")
-    with opened(invocation) as satchel:
-        if form == ImportFormat.CLAUDE_CODE:
-            reports = _transcripts(satchel, sources, everywhere=everywhere)
-        elif not sources:
-            raise UsageError("there is nothing to import: name a FILE, or - for standard input")
-        else:
-            options = {"form": form, "here": here, "everywhere": everywhere}
-            reports = {source: _imported(satchel, source, options) for source in sources}
-    data = _import_data(reports)
-    if invocation.as_json:
-        streams.write_json(data)
-    else:
-        _say(data, invocation.color)
-    return PARTLY_DONE if data["problems"] else 0
-
-
-def _transcripts(satchel: Satchel, sources: Sequence[str], *, everywhere: bool) -> dict[str, ImportReport]:
-    paths = [source for source in sources if source != STANDARD_INPUT]
-    options = {"form": ImportFormat.CLAUDE_CODE, "everywhere": everywhere}
-    reports = {STANDARD_INPUT: _imported(satchel, STANDARD_INPUT, options)} if STANDARD_INPUT in sources else {}
-    if paths or not sources:
-        if everywhere:
-            raise UsageError("--everywhere: conversations belong to a repository; leave it out")
-        reports[""] = satchel.memory.import_transcripts(paths or [TRANSCRIPTS])
-    return reports
-
-
-def _imported(satchel: Satchel, source: str, options: Mapping[str, Any]) -> ImportReport:
-    if source == STANDARD_INPUT:
-        if sys.stdin is None:
-            raise UsageError("the lines should come from standard input (-), which is closed")
-        return satchel.import_memory(sys.stdin.buffer, **options)
-    if Path(source).is_char_device() or Path(source).is_block_device():
-        raise UsageError(f"{source} is a device: give a file, or - for standard input")
-    if Path(source).is_fifo():
-        return satchel.import_memory(streams.lines_of_pipe(source), **options)
-    with Path(source).open("rb") as file:
-        return satchel.import_memory(file, **options)
-
-
-def _import_data(reports: Mapping[str, ImportReport]) -> dict[str, Any]:
-    """Return the reports by source as plain JSON values; a problem names its source if there are several."""
-    counts: Counter[str] = Counter()
-    for one in reports.values():
-        counts.update(one.passed_over)
-    problems = [
-        {"source": source if len(reports) > 1 else "", "line": problem.line, "message": problem.message}
-        for source, one in reports.items()
-        for problem in one.problems
-    ]
-    sums = {name: sum(getattr(one, name) for one in reports.values()) for name in ("added", "updated", "unchanged")}
-    return {**sums, "problems": problems, "passed_over": dict(sorted(counts.items()))}
-
-
-def _say(data: Mapping[str, Any], color: str) -> None:
-    streams.say(f"imported: {data['added']} new, {data['updated']} updated, {data['unchanged']} unchanged", color=color)
-    if data["passed_over"]:
-        counts = ", ".join(f"{number} {reason}" for reason, number in data["passed_over"].items())
-        streams.say(f"passed over: {counts}", color=color, dim=True)
-    for problem in data["problems"][:PROBLEMS_SHOWN]:
-        place = f"line {problem['line']}" if problem["line"] else "a file"
-        streams.note(f"{problem['source']} {place}: {problem['message']}".lstrip(), color=color)
-    more = len(data["problems"]) - PROBLEMS_SHOWN
-    if more > 0:
-        streams.note(f"and {more} more lines that cannot be used", color=color)
 
 
 TYPES = ("repository", "vault", "tana")

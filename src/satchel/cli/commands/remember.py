@@ -60,23 +60,28 @@ def _adding(name: str, parent: click.Group | None = None) -> Callable[[Any], Com
     )  # fmt: skip
 
 
+_SUPERSEDE = click.option("--supersede", is_flag=True, help="Replace the newest memory that it contradicts.")
+
+
 @_adding("remember")
-def remember_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
+@_SUPERSEDE
+def remember_command(invocation: Invocation, arguments: dict[str, Any], *, supersede: bool) -> None:
     """Remember something, as `satchel memory add` does.
 
     TEXT is one thing in a sentence or a few; `-` reads it from standard input.
     """
-    _store(invocation, {"provenance": str(Provenance.USER), **arguments})
+    _store(invocation, {"provenance": str(Provenance.USER), **arguments}, supersede=supersede)
 
 
 @_adding("add", memory_command)
-def add(invocation: Invocation, arguments: dict[str, Any]) -> None:
+@_SUPERSEDE
+def add(invocation: Invocation, arguments: dict[str, Any], *, supersede: bool) -> None:
     """Remember something.
 
     TEXT is one thing in a sentence or a few; `-` reads it from standard input. What already says nearly the same is
-    named, and both are kept.
+    named, and so is what it contradicts; all are kept.
     """
-    _store(invocation, {"provenance": str(Provenance.USER), **arguments})
+    _store(invocation, {"provenance": str(Provenance.USER), **arguments}, supersede=supersede)
 
 
 @operation_command(
@@ -96,13 +101,21 @@ def supersede(invocation: Invocation, arguments: dict[str, Any]) -> None:
     _store(invocation, arguments)
 
 
-def _store(invocation: Invocation, arguments: Mapping[str, Any]) -> None:
+def _store(invocation: Invocation, arguments: Mapping[str, Any], *, supersede: bool = False) -> None:
     answered = ask(invocation, REMEMBER, {**arguments, "action": STORE})
+    opposed = answered.subject.contradicts if arguments.get("supersedes") is None else ()
+    if opposed and supersede:
+        link = {"action": STORE, "supersedes": opposed[0].id, "text": answered.text}
+        answered = ask(invocation, REMEMBER, link)
     report(invocation, answered.envelope, [answered.text])
     similar = () if invocation.as_json else answered.subject.similar
     for match in similar:
         streams.note(f"{match.memory.id} says nearly the same ({match.score:.2f}): "
                      f"{clean_field(match.memory.content, 100)}", color=invocation.color)  # fmt: skip
+    for old in () if invocation.as_json or supersede else opposed:
+        streams.note(f"it contradicts {old.id}: {clean_field(old.content, 100)}", color=invocation.color)
+        streams.say(f"if it replaces that: satchel memory supersede {old.id} {answered.text}", color=invocation.color,
+                    dim=True)  # fmt: skip
     if similar:
         forget_it = f"satchel memory forget {similar[0].memory.id}"
         streams.say(f"to keep only the new one: {forget_it}", color=invocation.color, dim=True)
@@ -113,7 +126,7 @@ def _store(invocation: Invocation, arguments: Mapping[str, Any]) -> None:
     "search",
     memory_command,
     shows="the memories with their relevance",
-    only=("question", "category", "min_importance", "tags", "since", "until", "limit"),
+    only=("question", "category", "min_importance", "tags", "since", "until", "as_of", "limit"),
     positional={"question": "QUESTION|-"},
 )
 def search(invocation: Invocation, arguments: dict[str, Any]) -> None:

@@ -133,6 +133,14 @@ class Modules:
                 return Module(joined(folder, target[len(name) + 1 :]), "go")
         return None
 
+    def go_spellings(self, path: str) -> set[str]:
+        """Return the import path of the package of a file in Go."""
+        if not path.endswith(".go"):
+            return set()
+        folder = folder_of(path)
+        around = [(name, home) for name, home in self._go_modules if f"{folder}/".startswith(home)]
+        return {f"{name}/{folder.removeprefix(home).strip('/')}".rstrip("/") for name, home in around}
+
     def crate_of(self, path: str) -> str:
         """Return the folder in which the modules of the crate of a file lie."""
         folder = folder_of(path)
@@ -199,7 +207,7 @@ MOST_FILES = 3
 _SEPARATOR = re.compile(r"::|[./\\]+")
 _SUFFIX = re.compile(r"\.[A-Za-z]{1,4}$")
 _STANDS_FOR_FOLDER = ("__init__", "index", "mod", "lib", "main")
-_FOLDER_FILES = ("__init__.py", "index.ts", "index.tsx", "index.js", "index.jsx", "mod.rs", "lib.rs")
+_FOLDER_FILES = ("doc.go", "__init__.py", "index.ts", "index.tsx", "index.js", "index.jsx", "mod.rs", "lib.rs")
 _ROOTS = frozenset({"crate", "self", "super", "src"})
 _LEADS = ("", "./", "../", "../../", "../../../", ".", "..")
 
@@ -222,7 +230,8 @@ def import_targets(store: Store, files: Sequence[Place]) -> Iterator[tuple[int, 
 
 def importers(store: Store, files: Sequence[Place]) -> Iterator[tuple[int, int]]:
     """Yield (row of a place, first row of a file that imports its file)."""
-    spelled = {place.key: _spellings(place.key) for place in files}
+    modules = Modules(Code(store))
+    spelled = {place.key: _spellings(place.key) | modules.go_spellings(place.key) for place in files}
     edges = store.edges_to(sorted({one for spellings in spelled.values() for one in spellings}), [EdgeType.IMPORTS])
     sources = store.places({row for row, _, _ in edges})
     paths_by_import = _resolved(store, [(sources[row].key, target) for row, _, target in edges if row in sources])
@@ -272,7 +281,17 @@ def _resolved(store: Store, written: Sequence[tuple[str, str]]) -> Mapping[tuple
         for start in range(len(module)):
             by_module[module[start:]].append(path)
     paths_of = {}
+    modules, go_files = (
+        Modules(Code(store)),
+        {path for paths in by_module.values() for path in paths if path.endswith(".go")},
+    )
     for path, target in written:
+        if path.endswith(".go"):
+            package = modules.go(target)  # none for the standard library: a folder `errors` here is not meant
+            name = target.rpartition("/")[2]
+            homes = {joined(package.path, file) for file in (f"{name}.go", "doc.go")} if package else set()
+            paths_of[path, target] = tuple(sorted(homes & go_files))
+            continue
         parts = parts_by_target[target]
         # `from shop.errors import Late` may be stored as `shop.errors.Late`: then the last part is a name.
         fitting = by_module.get(parts) or (by_module.get(parts[:-1]) if len(parts) > 1 else None) or []

@@ -259,10 +259,7 @@ def _bound(node: Node, inner: Node, parent: Node, member: Node | None, *, in_pat
 
 def _given(node: Node, inner: Node, parent: Node, member: Node | None, *, in_pattern: bool) -> Binding:
     """Return the binding of a name by a declaration or an assignment."""
-    type_ = parent.child_by_field_name("type")
-    if type_ is None and parent.parent is not None and parent.type in {"variable_declarator", "init_declarator"}:
-        type_ = parent.parent.child_by_field_name("type")
-    value = field_of(parent, "right", "value")
+    type_, value = _written(parent), field_of(parent, "right", "value")
     if type_ is not None and type_.type == "implicit_type" and parent.named_child_count > 1:
         value = parent.named_children[-1]  # `var x = y` of C#, where the grammar has no field for it
     if in_pattern and not member and parent.type != "let_condition":
@@ -271,6 +268,13 @@ def _given(node: Node, inner: Node, parent: Node, member: Node | None, *, in_pat
         return Binding(node, How.PATTERN, None, value, None, inner.named_children.index(node))
     how = How.MEMBER if parent.type in _FIELDS else How.VALUE
     return Binding(node, how, type_, _matching(node, inner, value), member)
+
+
+def _written(parent: Node) -> Node | None:
+    """Return the type of a declaration, also of several: `Client a = x, b` has it around them."""
+    around = parent.parent if parent.type in {"variable_declarator", "init_declarator"} else None
+    own = parent.child_by_field_name("type")
+    return around.child_by_field_name("type") if own is None and around is not None else own
 
 
 def _parameter(node: Node, inner: Node, parent: Node, member: Node | None, *, in_pattern: bool) -> Binding | None:

@@ -72,6 +72,7 @@ const MEANINGS = {
   "traced file": "the stack trace leads to this file",
   "history": "commits about this changed it",
   "calls": "tied by calls to what matches",
+  "reranked": "the model of rerank.endpoint judged it",
   "words": "its words match",
   "meaning": "it means something like the question",
   "change": "the change concerns it",

@@ -1,0 +1,71 @@
+"""Tell statements that contradict an older one from those that repeat it, add to it, or are about something else.
+
+    python benchmarks/contradictions.py --out benchmarks/results/contradictions.json
+
+The 40 pairs of `contradictions.txt` were written before the code. They go through the real memory too: it is asked what
+the newer statement contradicts while it holds the older statements of all pairs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from satchel import Satchel
+from satchel.search.contradictions import contradicts
+
+PAIRS = Path(__file__).with_name("contradictions.txt")
+
+
+def pairs() -> list[tuple[str, str, str]]:
+    """Return mark, older and newer statement of each pair."""
+    rows = [row for row in PAIRS.read_text("utf-8").splitlines() if row and not row.startswith("#")]
+    return [(row[0], *(part.strip() for part in row[2:].split(" | "))) for row in rows]  # type: ignore[misc]
+
+
+def measure() -> dict[str, Any]:
+    """Return how many contradictions are right, missed or wrong, by pair and in one memory of all."""
+    told = [(mark, old, new, contradicts(old, new)) for mark, old, new in pairs()]
+    right = sum(mark == "x" and is_told for mark, *_, is_told in told)
+    return {
+        "pairs": len(told), "contradictions": sum(mark == "x" for mark, *_ in told),
+        "precision": round(right / max(sum(is_told for *_, is_told in told), 1), 3),
+        "recall": round(right / sum(mark == "x" for mark, *_ in told), 3),
+        "missed": [f"{old} | {new}" for mark, old, new, is_told in told if mark == "x" and not is_told],
+        "wrong": [f"{old} | {new}" for mark, old, new, is_told in told if mark != "x" and is_told],
+    }  # fmt: skip
+
+
+def measure_memory(root: Path) -> dict[str, Any]:
+    """Return the same for a memory of all older statements: the named one must be that of the pair."""
+    homes = {f"XDG_{name}_HOME": str(root / name.lower()) for name in ("CACHE", "CONFIG", "DATA", "STATE")}
+    with Satchel.open(root, root=root, settings={"embed.provider": "off"}, environ=homes) as engine:
+        for _, old, _ in pairs():
+            engine.memories.add(old)
+        named = [(mark, old, new, engine.memories.contradicted(new)) for mark, old, new in pairs()]
+    right = sum(mark == "x" and any(one.content == old for one in found) for mark, old, _, found in named)
+    asked = [(f"{new} | {one.content}", mark == "x" and one.content == old) for mark, old, new, found in named
+             for one in found]  # fmt: skip
+    return {
+        "recall": round(right / sum(mark == "x" for mark, *_ in named), 3),
+        "others": [text for text, is_its in asked if not is_its],
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Measure, and print and store the result."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, help="file for the result")
+    out = parser.parse_args().out
+    with tempfile.TemporaryDirectory() as folder:
+        text = json.dumps({**measure(), "memory": measure_memory(Path(folder))}, indent=1, ensure_ascii=False)
+    print(text)
+    if out:
+        out.write_text(text + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

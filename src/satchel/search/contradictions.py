@@ -1,0 +1,110 @@
+"""Statements about the same matter that cannot both be true now: another value after the same words, or a negation.
+
+"The quota is 5 GB" and "The quota is 50 GB", "Use npm" and "Use pnpm", "Run it" and "Do not run it". It compares words,
+knows no meanings, and prefers to miss a contradiction: another subject, an addition or another prohibition is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+from functools import cache
+
+from satchel.text import STOP_WORDS, pattern
+from satchel.types import Hit
+
+MOST_WORDS = 60
+"""Words of a statement that is compared; a longer one says several things."""
+
+_WORD = pattern(r"https?://\S+|\w+(?:[.:/+#-]\w+)*")
+_NEGATIONS = """not no never don't doesn't dont cannot nicht kein keine nie niemals ne pas jamais nunca"""
+_CONTRACTED = (("don't", "do not"), ("doesn't", "does not"), ("mustn't", "must not"), ("can't", "can not"))
+_FRAME = "always do does please we our the a an since now immer bitte"
+_VERBS = """
+    is are was were be has have may must should can will runs run listens listen lives live starts start stored kept
+    uses use called deploy belongs belong expires ist sind läuft heißt liegt gehört wird werden verwende nutze est sont
+    es son
+"""
+
+
+@cache
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+def contradicts(older: str, newer: str) -> bool:
+    """Return whether a newer statement says another thing about the same matter."""
+    first, second = _words(older), _words(newer)
+    if not first or not second or max(len(first), len(second)) > MOST_WORDS:
+        return False
+    negations = _set(_NEGATIONS)
+    told, said = (_without(words, negations | _set(_FRAME)) for words in (first, second))
+    was_denied, is_denied = not negations.isdisjoint(first), not negations.isdisjoint(second)
+    if was_denied != is_denied:
+        return told == said
+    return not is_denied and told != said and _has_other_value(told, said)
+
+
+def _without(words: Sequence[str], others: frozenset[str]) -> list[str]:
+    return [word for word in words if word not in others]
+
+
+def _has_other_value(told: Sequence[str], said: Sequence[str]) -> bool:
+    """Return whether the same words are followed by another value."""
+    steps = [step for step in SequenceMatcher(None, told, said, autojunk=False).get_opcodes() if step[0] != "equal"]
+    replaced = [step for step in steps if step[0] == "replace"]
+    common, verbs = set(told) & set(said), set(said) & _set(_VERBS)
+    if len(replaced) != 1 or len(common) < 2 or STOP_WORDS.issuperset(common):
+        return False
+    earliest = next((place + 1 for place, word in enumerate(told) if word in verbs), (len(told) + 1) // 2)
+    _, begin, end, other, other_end = replaced[0]
+    is_short, is_of_a_kind = (
+        max(end - begin, other_end - other) <= 3,
+        _is_number(told[begin]) == _is_number(said[other]),
+    )
+    return all((is_short, is_of_a_kind, min(step[1] for step in steps) >= earliest))
+
+
+def _is_number(word: str) -> bool:
+    return any(letter.isdigit() for letter in word)
+
+
+def _words(text: str) -> list[str]:
+    lower = text.lower()
+    for short, full in _CONTRACTED:
+        lower = lower.replace(short, full)
+    return [word.strip(".") for word in _WORD.findall(lower)[: MOST_WORDS + 1]]
+
+
+def newest_first(hits: Sequence[Hit], text_of: Callable[[int], str]) -> tuple[Hit, ...]:
+    """Return hits with each newer statement before what it contradicts, and the older ones marked `replaced_by` it.
+
+    Scores and relevances stay with the places; nothing is left out.
+    """
+    order = list(hits)
+    for older in hits:
+        newer = [
+            one for one in order if one.chunk.created > older.chunk.created
+            and contradicts(text_of(older.chunk.document), text_of(one.chunk.document))
+        ]  # fmt: skip
+        if newer:
+            last = max(newer, key=lambda one: (one.chunk.created, one.chunk.id))
+            place = next(n for n, one in enumerate(order) if one.chunk.id == older.chunk.id)
+            order[place] = _marked(older, last.chunk.id.partition(":")[2])
+            if order.index(last) > place:
+                order.remove(last)
+                order.insert(place, last)
+    return tuple(_placed(one, at) for one, at in zip(order, hits, strict=True))
+
+
+def _marked(hit: Hit, newer: str) -> Hit:
+    return hit._replace(chunk=replace(hit.chunk, fields={**hit.chunk.fields, "replaced_by": newer}))
+
+
+def _placed(hit: Hit, at: Hit) -> Hit:
+    """Return a hit with the score and the relevance of another place."""
+    less = 0.001 if "replaced_by" in hit.chunk.fields else 0.0  # equal ones would be in the order of their ids
+    score = at.score - less
+    spans = tuple(span._replace(value=span.value + score - hit.score) for span in hit.spans)
+    return hit._replace(score=score, relevance=at.relevance * (1 - less), spans=spans)
