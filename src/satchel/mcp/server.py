@@ -10,6 +10,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import IntEnum
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
 
@@ -60,7 +61,17 @@ TEMPLATES: Result = {
     ]
 }
 
-INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32600, -32601, -32602, -32603
+
+class Fault(IntEnum):
+    """The codes of errors of JSON-RPC and MCP."""
+
+    PARSE_ERROR = -32700
+    INVALID_REQUEST = -32600
+    METHOD_NOT_FOUND = -32601
+    INVALID_PARAMS = -32602
+    INTERNAL_ERROR = -32603
+    UNSUPPORTED_VERSION = -32022
+    CONNECTION_CLOSED = -32000
 
 
 class ProtocolError(Exception):
@@ -432,7 +443,7 @@ class Handlers:
             return await self._get_prompt(params["name"], dict(params.get("arguments") or {}), report)
         if method == "resources/read":
             return await self._read_resource(params["uri"], report)
-        raise ProtocolError(METHOD_NOT_FOUND, "Method not found", method)
+        raise ProtocolError(Fault.METHOD_NOT_FOUND, "Method not found", method)
 
     async def _call_tool(
         self, name: str, arguments: dict[str, Any], report: Report | None, *, may_write: bool
@@ -467,7 +478,7 @@ class Handlers:
             arguments = arguments_of(prompt, values)
             return message_of(prompt, values, await self._runner.run(report, prompt.operation, arguments))
         except (SatchelError, OSError) as error:
-            raise ProtocolError(INVALID_PARAMS, _as_tools(fault_text(error))) from None
+            raise ProtocolError(Fault.INVALID_PARAMS, _as_tools(fault_text(error))) from None
 
     async def _read_resource(self, uri: str, report: Report | None) -> Result:
         """Return a document, or the content behind a handle."""
@@ -477,7 +488,7 @@ class Handlers:
         except (SatchelError, OSError):  # the answer must not tell missing from forbidden
             answered = None
         if answered is None or not answered.text:
-            raise ProtocolError(INVALID_PARAMS, not_found(clean_field(uri)), {"uri": uri})
+            raise ProtocolError(Fault.INVALID_PARAMS, not_found(clean_field(uri)), {"uri": uri})
         return {"contents": [{"mimeType": MIME_TYPE, "text": answered.text, "uri": uri}]}
 
 
@@ -520,4 +531,4 @@ def _failed(message: str) -> Result:
 
 def _unknown(what: str, name: str, names: Iterable[str]) -> ProtocolError:
     shown = clean_field(name, 60)  # length of an unknown name in a message
-    return ProtocolError(INVALID_PARAMS, f"there is no {what} {shown!r}: choose from {', '.join(names)}")
+    return ProtocolError(Fault.INVALID_PARAMS, f"there is no {what} {shown!r}: choose from {', '.join(names)}")
