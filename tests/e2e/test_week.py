@@ -98,7 +98,6 @@ def test_a_week_of_a_user(satchel: Satchel, tmp_path: Path) -> None:
     output.write_text(FAILURE)
     for _ in range(2):
         again = satchel("brief", "--after-failure", str(output)).out
-        print(again)
         assert LESSON in again
 
     # Friday: many experiences of the team arrive, and a value emerges.

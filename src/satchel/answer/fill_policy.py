@@ -100,7 +100,7 @@ def fill_policy(
     # fifty.
     is_broad = bool(subject_of(request.query))
     share = 0.2 if is_absent and not is_broad else 0.5 if (is_weak or is_absent) and terms <= SHORT_QUESTION else 1.0
-    most = FIND_TOKENS * max(request.max_tokens / USUAL_BUDGET, 1.0) if request.places else math.inf
+    most = FIND_TOKENS * max(request.max_tokens / USUAL_BUDGET, 1.0) if request.places and not is_broad else math.inf
     most = min(most, 800) if share < 1.0 and not is_broad else most  # what answers nothing well is not read further
     return FillPolicy(
         not_found=not_found,
@@ -121,7 +121,8 @@ def value_range(request: AssembleRequest) -> float:
     if request.fill or request.plan not in ("", FAILURE):
         return math.inf
     # Added to the range for each doubling of the budget above the usual one.
-    return FIND_RANGE if request.places else VALUE_RANGE + 0.5 * max(doublings, 0.0)
+    is_narrow = request.places and not subject_of(request.query)
+    return FIND_RANGE if is_narrow else VALUE_RANGE + 0.5 * max(doublings, 0.0)
 
 
 def level_of(section: PlannedSection, candidates: Sequence[Candidate]) -> float:
