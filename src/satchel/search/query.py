@@ -23,11 +23,7 @@ from satchel import text as words
 from satchel.search.trace import NO_TRACE, Trace, read_trace
 from satchel.text import pattern
 
-_WRAPPER_WORDS = frozenset((
-    "an", "cmd", "code", "command", "completed", "err", "errno", "error", "exit", "exited", "failed", "finished",
-    "has", "npm", "of", "process", "program", "returned", "script", "status", "terminated", "the", "with",
-))  # fmt: skip
-_ENDED = frozenset(("exit", "exited", "code", "status"))
+_WRAPPER_WORDS, _ENDED = (frozenset(words.ENGLISH[heading]) for heading in ("end of a command", "ended"))
 _WRAPPER = pattern(
     r"error: (?:test failed|could not compile|aborting due|process didn't exit|recipe )|g?make(?:\[\d+\])?: \*\*\*"
     r"|npm (?:err!|error)(?:\s|$)|error command failed|elifecycle",
