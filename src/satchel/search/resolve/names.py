@@ -383,16 +383,13 @@ def _is_inside(node: Node, other: Node | None) -> bool:
 
 # Interfaces of Go, which a type implements by having their methods, without naming them
 
-MAX_INTERFACES = 60
-"""Declarations of one method in interfaces that are compared with a type: `Close` stands in hundreds."""
-
 
 def implemented(names: Names, owner: CodeDefinition, method: str) -> Iterator[CodeDefinition]:
     """Yield this method of each interface that a type has all methods of."""
     if owner.language != "go" or _methods(names.code, owner):
         return
     declared = [one for one in names.code.defined(method) if one.owner and one.language == "go"]
-    for one in _only_of_interfaces(names.code, declared)[:MAX_INTERFACES]:
+    for one in _only_of_interfaces(names.code, declared)[:60]:  # `Close` stands in hundreds
         interface = _type_of(names.code, one)
         if interface is not None and _has_all(names, owner, _methods(names.code, interface)):
             yield one
