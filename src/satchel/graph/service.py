@@ -38,8 +38,6 @@ from satchel.store.records import Document
 from satchel.tokens import counter
 from satchel.types import Context, Failure, Hit, Kind, ShownBefore, Usage
 
-LEAST_CANDIDATES = 40
-
 MOST_SOURCES = 5
 """Matches of a topic from which a walk starts, as the specification has it."""
 
@@ -177,7 +175,7 @@ def assemble_graph(request: GraphRequest, bench: Workbench, clock: Callable[[], 
     explored = [one for own in found for one in own]
     rated = _ranked(request, bench, found)
     # One candidate for each of so many tokens of the budget: few nodes cost less with their heading, path and marks.
-    best = rated[: max(request.max_tokens // 40, LEAST_CANDIDATES) + LEAST_CANDIDATES]
+    best = rated[: max(request.max_tokens // 40, 40) + 40]
     every = list(dict.fromkeys(nodes for _, nodes in best))
     section, rest, shown_before = _sifted(_section(best, every, request), best, found, request, bench)
     seen = [*(one for done in explored for one in done.failures), *(note for nodes in every for note in nodes.notes)]

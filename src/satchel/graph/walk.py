@@ -331,8 +331,7 @@ def _with_mentions(
         # rarest name decides.
         worth = relevance.of([step.target for step in found]) + 0.1
         best = np.argsort(-worth * [step.share for step in found], kind="stable")
-        # Most notes followed from one source because they share a name with it. With 10 the multi-hop passages measure
-        # no better and an answer costs a third more.
+        # With ten of them the multi-hop passages measure no better, and an answer costs a third more.
         steps = [*steps, *(found[place] for place in best[:5])]
     return sorted(steps, key=lambda step: step.source)
 

@@ -42,7 +42,7 @@ COMMIT = 0.6
 """Nearness of a commit that touched all changed files."""
 
 MOST_FILES = 40
-"""Most commits found by their files, and most files of such a commit: one with more says little about any of them."""
+"""Most files of a commit that is found by them: one with more says little about any of them."""
 
 NAMED = 0.6
 """Nearness of a passage that names a changed definition."""
