@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from satchel import Satchel
 from satchel.config import PROJECT_NOTES, Folders, LoadedSettings, load_settings, user_file
 from satchel.errors import ConfigError
 from satchel.safety.sanitize import clean_field
@@ -315,3 +316,17 @@ def test_loading_settings_imports_nothing_heavy(tmp_path: Path) -> None:
     )
     answer = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=tmp_path)
     assert ast.literal_eval(answer.stdout) == []
+
+
+def test_a_setting_of_the_repository_that_may_hide_is_named_in_every_answer(tmp_path: Path) -> None:
+    root = tmp_path / "shop"
+    root.mkdir()
+    (root / "app.py").write_text("def load_parcels():\n    return 1\n")
+    (root / ".satchel.toml").write_text('[context]\nmin_score = 1.0\nlimit = 9\n[index]\nexclude = ["evil.py"]\n')
+    with Satchel.open(root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as satchel:
+        satchel.memories.add("Parcels are loaded at night")
+        for context in (satchel.assemble("load parcels"), satchel.graph("load_parcels")):
+            said = " ".join(failure.message for failure in context.failures)
+            assert "context.limit = 9; index.exclude = ('evil.py',)" in said
+        assert {item.source for item in satchel.assemble("load parcels").items} == {"code", "memory"}
+        assert satchel.settings.context_min_score is None

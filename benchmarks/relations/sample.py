@@ -39,7 +39,7 @@ def calls(path: Path, name: str) -> Iterator[tuple[int, str]]:
     if language not in LANGUAGES:
         return
     known = grammar(language)
-    tree = syntax_tree(source, known)
+    tree = syntax_tree(source, known, language)
     if tree is None:
         return
     for pattern, captures in QueryCursor(known.query).matches(tree.root_node):

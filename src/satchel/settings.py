@@ -424,6 +424,11 @@ class Settings:
         "what is about to be lost is worth keeping; the rest the host keeps by itself",
         choices=("never", "compaction", "always"),
     )  # fmt: skip
+    memory_author: str = setting(
+        "memory.author", "",
+        "who writes memories into a file: a person or an agent; on a server it is the user of the database",
+        "one person needs no name; give each agent its own (`SATCHEL_MEMORY_AUTHOR`), which is its session, too",
+    )  # fmt: skip
     memory_capture: str = setting(
         "memory.capture", "suggest",
         "what becomes of memories found in a conversation that ends: suggest (they wait for `satchel memory review`), "

@@ -168,12 +168,15 @@ FILTER_KINDS: Mapping[str, frozenset[Kind]] = {
     "strategy": frozenset({Kind.EXPERIENCE, Kind.VALUE}),
     "outcome": frozenset({Kind.EXPERIENCE}),
     "axis": frozenset({Kind.EXPERIENCE, Kind.VALUE}),
-    "author": frozenset({Kind.COMMIT}),
+    "author": frozenset({Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE}),
     "since": _RECORDS,
     "until": _RECORDS,
     "tags": _RECORDS,
 }
 """Filter of a search -> the kinds that it applies to. It does not restrict any other kind."""
+
+PINNED_TAG = "pinned"
+"""The tag of memories that every brief shows first."""
 
 DEFAULT_IMPORTANCE = 0.5
 """The importance of a memory without one, 0 to 1."""

@@ -33,7 +33,7 @@ def test_a_topic_shows_what_is_linked(run: Satchel) -> None:
     done = run("graph", "rocket", "launch", "--workspace", "graphs")
     assert done.code == 0
     assert "## Plan" in done.out
-    assert "reference > Budget" in done.out
+    assert "reference at line 4 > Budget" in done.out
     assert "workspace graphs" in done.out
     assert "status: active" in done.out
 

@@ -74,7 +74,7 @@ def test_commits_get_no_vectors_unless_they_are_named_and_code_is_not_sent_to_an
         named = {f"embed.{name}": value for name, value in settings.items()}
         return {*embedded_kinds(load_settings(None, {}, named, folders).settings, is_local=is_local)}
 
-    assert {*Kind} - kinds(is_local=True) == {Kind.COMMIT}
-    assert {*Kind} - kinds(is_local=False) == {Kind.CODE, Kind.COMMIT}
+    assert {*Kind} - kinds(is_local=True) == {Kind.COMMIT, Kind.CONTEXT}
+    assert {*Kind} - kinds(is_local=False) == {Kind.CODE, Kind.COMMIT, Kind.CONTEXT}
     assert kinds(is_local=False, kinds=["commits", "code"]) == {Kind.CODE, Kind.COMMIT}
     assert Kind.CODE not in kinds(is_local=True, kinds=["code"], code_chunks=0)

@@ -28,7 +28,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "e482a2c583053013400ce7bc0ff81677e4924cd8e50d2744559f80b86a6ee067"
+TOOLS_HASH = "0474724cda6a359c5920e2ec28d37784bfdc3339419a8807dcdfcf0743284107"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 2_000
@@ -171,7 +171,7 @@ def test_wrong_options_are_refused_in_one_sentence(asked: Asked, options: Any, s
 def test_the_help_of_a_tool_explains_its_options(asked: Asked, arguments: dict[str, Any]) -> None:
     result = asked.call("search", arguments)
     assert not result.is_error
-    assert "author (text): Part of the author's name, for commits." in text_of(result).split("\n")
+    assert "author (text): Part of the author's name." in text_of(result).split("\n")
     assert "One of confirmed, falsified, abandoned, active." in text_of(result)
 
 
@@ -200,7 +200,11 @@ def test_instructions_fit_into_what_hosts_read() -> None:
         ("context_query", {"question": "x", "format": "html"}, "unknown format 'html': choose from markdown, xml"),
         ("expand", {"handles": ["zzzzzzzz"]}, "unknown handle zzzzzzzz: ask the question again here"),
         ("graph_context", {"query": "x", "depth": 9}, "depth is 9: give 1 to 5 steps"),
-        ("remember", {"action": "burn"}, "unknown action 'burn': choose from store, share, forget, restore, list"),
+        (
+            "remember",
+            {"action": "burn"},
+            "unknown action 'burn': choose from store, share, pin, unpin, forget, restore, list",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_call_is_said_in_one_sentence(

@@ -66,7 +66,8 @@ def test_a_check_that_failed_and_passed_after_a_change_is_an_experience() -> Non
     assert (one.kind, one.fields["goal"], one.fields["action"]) == (EXPERIENCE, "Fix the cart.", "edit src/cart.py")
     assert one.fields["lesson"] == {"what_worked": reply}
     assert "assert 19 == 20" in one.quote
-    assert one.fields["outcome"]["result"] == "`pytest tests/cart -q` passed; pytest: 3 passed"
+    assert one.fields["outcome"] == {"status": "falsified", "result": one.quote}
+    assert one.fields["notes"] == ["`pytest tests/cart -q` passed; pytest: 3 passed"]
 
 
 @pytest.mark.parametrize(

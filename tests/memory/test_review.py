@@ -102,7 +102,7 @@ def test_an_experience_is_stored_as_a_finished_one(engine: Satchel) -> None:
         engine.memory.review.accept([one.id], text="Another")
     engine.memory.review.accept([one.id])
     (experience,) = engine.experiences.listed()
-    assert (experience.status, experience.goal, experience.session_id) == ("confirmed", "Fix the cart.", "s")
+    assert (experience.status, experience.goal, experience.session_id) == ("falsified", "Fix the cart.", "s")
     assert engine.memory.learn(story)[0] == 0
     found = engine.assemble("cart total rounded", types=["experiences"], refresh=False)
     assert "The total is rounded once" in found.text

@@ -185,3 +185,21 @@ def test_a_log_without_error_and_names_is_searched_as_it_is() -> None:
 @pytest.mark.parametrize("log", ["ok all good", "5 passed in 0.20s", "Build completed successfully"])
 def test_a_log_of_success_shows_nothing(engine: Satchel, log: str) -> None:
     assert engine.brief(after_failure=log).items == ()
+
+
+@pytest.mark.parametrize("max_tokens", [150, 300, 1_000])
+def test_what_is_pinned_comes_first_in_every_brief_and_is_bounded(engine: Satchel, max_tokens: int) -> None:
+    for number in range(30):
+        engine.memories.add(f"An important rule of this place, number {number}, said at some length", importance=1.0)
+    pinned = [
+        engine.memories.add(f"Never push to main, rule {number}", importance=0.1).memory.id for number in range(8)
+    ]
+    engine.memories.pin(pinned[:1])
+    brief = engine.brief(max_tokens=max_tokens)
+    assert headings(brief.text)[0] == "Pinned"
+    assert "Never push to main, rule 0" in brief.text
+    engine.memories.pin(pinned)
+    shown = [item for item in engine.brief(max_tokens=max_tokens).items if "Never push to main" in item.content]
+    assert 1 <= len(shown) <= 5
+    assert [memory.tags for memory in engine.memories.pin(pinned, is_pinned=False)] == [()] * 8
+    assert "Pinned" not in headings(engine.brief(max_tokens=max_tokens).text)

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from satchel import Satchel
-from satchel.answer.render.call_sites import call_site_lines
+from satchel.answer.render import call_site_lines
 from satchel.search.change_relations import Impact, impact_of_question, speaks_of_impact, with_impact
 from satchel.search.query import analyse
 from satchel.search.searcher import search_kind

@@ -149,6 +149,16 @@ def test_implementations_of_a_trait_for_types_of_other_files_and_calls_in_macros
     assert "src/bin/tool/main.rs:7" in code.callers("src/ship.rs::Order.price")
 
 
+def test_a_macro_among_the_items_of_a_module_hides_no_call_below_it(open_files: Open) -> None:
+    text = (
+        "use crate::pack;\n\nmod tests {\n    use super::*;\n\n    check!(one, two);\n\n"
+        "    fn run(thing: Thing) {\n        assert!(thing.price() > 1);\n        pack();\n    }\n}\n"
+    )
+    code = open_files(RUST | {"src/wide.rs": text})
+    assert "src/wide.rs:10" in code.callers("src/ship.rs::pack")
+    assert code.unresolved("src/ship.rs::Ship.price") == ["src/wide.rs:9"]
+
+
 def test_an_overloaded_function_is_its_implementation(open_files: Open) -> None:
     code = open_files(
         {

@@ -108,7 +108,7 @@ def doors(engine: Satchel, memory: str, experience: str, handles: list[str]) -> 
         "values": lambda: [engine.values.cluster(), engine.values.propose(), engine.values.listed()],
         "conversations": engine.conversations.listed,
         "export": lambda: list(engine.export_memory()),
-        "context": lambda: engine.assemble(question, types=[*CONTEXT_TYPES], min_score=0.0, now=NOW).text,
+        "context": lambda: engine.assemble(question, types=[*CONTEXT_TYPES][:-1], min_score=0.0, now=NOW).text,
         "search": lambda: engine.search(SECRET_WORD, now=NOW),
         "premortem": lambda: engine.premortem("debugging", "read-the-error", now=NOW).text,
         "expand": lambda: engine.expand(handles).text,
@@ -165,6 +165,9 @@ def test_no_door_leads_another_role_to_a_private_record(team: Callable[..., Satc
         sql(f"{chosen}; INSERT INTO satchel_root.meta VALUES ('a', 'b')", "grace")
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         sql("INSERT INTO satchel.roots(name, owner) VALUES ('x', 'ada')", "grace")
+    for attack in ("UPDATE satchel.version SET number = 99", "UPDATE satchel.roots SET owner = 'grace'"):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            sql(attack, "grace")
 
 
 def _said(door: Callable[[], object]) -> str:

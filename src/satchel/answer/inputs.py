@@ -94,7 +94,7 @@ def _less_if_bare(candidate: Candidate) -> Candidate:
     """Return lines outside of functions with less value: the place and its best line say nearly as much."""
     is_bare = candidate.chunk.role in (Role.GAP, Role.CLASS) and not candidate.is_lifted
     # Subtracted from the value (log scale) of lines outside of functions where other places are named anyway.
-    return replace(candidate, value=candidate.value - 0.8) if is_bare else candidate
+    return replace(candidate, value=candidate.value - 1.2) if is_bare else candidate
 
 
 def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[_Part]) -> Section:

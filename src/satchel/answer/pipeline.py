@@ -13,7 +13,7 @@ from satchel.answer.inputs import sections_of
 from satchel.answer.items import counted_items
 from satchel.answer.pins import find_pins, with_pins
 from satchel.answer.plans import written_names
-from satchel.answer.render.call_sites import call_site_lines
+from satchel.answer.render import call_site_lines
 from satchel.answer.request import AssembleRequest
 from satchel.answer.search import Searched, Workbench, search
 from satchel.answer.sections import Section

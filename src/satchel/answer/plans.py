@@ -25,7 +25,7 @@ from satchel.search.trace import is_vendored
 from satchel.settings import DEFAULT_WEIGHTS, Settings
 from satchel.text import pattern
 from satchel.types import CONTEXT_TYPES, Kind, Role
-from satchel.vocabulary import Axis, Domain, MemoryCategory, OutcomeStatus, checked_text, parse_choice
+from satchel.vocabulary import PINNED_TAG, Axis, Domain, MemoryCategory, OutcomeStatus, checked_text, parse_choice
 
 if TYPE_CHECKING:
     from satchel.search.rank_without_query import FieldRanking
@@ -90,6 +90,7 @@ PREMORTEM_QUESTIONS = {
 """Questions for a foreign searcher that needs one, as the first specification has them."""
 
 VALUES, EVENTS, MEMORIES, COMMITS = "Top Values", "Recent Events", "Key Memories", "Recent Commits"
+PINNED = "Pinned"
 
 VALUE_WEIGHTS = {"support": 0.7, "recency": 0.3}
 EVENT_WEIGHTS = {"recency": 0.8, "importance": 0.2, "tier": 0.2}
@@ -206,7 +207,7 @@ def premortem_plan(request: AssembleRequest) -> Plan:
 
 
 def brief_plan(request: AssembleRequest) -> Plan:
-    """Return top values, recent events (memories of that category, and experiences), key memories, and last commits."""
+    """Return what is pinned, top values, recent events (memories and experiences), key memories, and last commits."""
     from satchel.search.rank_without_query import FieldRanking
 
     limit = request.limit
@@ -214,6 +215,8 @@ def brief_plan(request: AssembleRequest) -> Plan:
     commits = FieldRanking(COMMIT_WEIGHTS, last=True)
     return Plan(
         (
+            # First, and few: what is always shown is paid for in every session.
+            PlannedSection(Kind.MEMORY, 3.0, 5, PINNED, Filters(tags=(PINNED_TAG,)), FieldRanking(MEMORY_WEIGHTS)),
             PlannedSection(Kind.VALUE, 1.0, min(limit, MOST_VALUES), VALUES, NO_FILTERS, FieldRanking(VALUE_WEIGHTS)),
             PlannedSection(Kind.MEMORY, 1.0, limit, EVENTS, Filters(category=MemoryCategory.EVENT), events),
             PlannedSection(Kind.EXPERIENCE, 1.5, limit, EVENTS, NO_FILTERS, events, side=Axis.STRATEGY),

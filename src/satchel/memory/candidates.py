@@ -20,7 +20,7 @@ from satchel.settings import Settings
 from satchel.sources.conversations import Action, Exchange, shortened
 from satchel.text import pattern
 from satchel.types import Failure
-from satchel.vocabulary import Domain, MemoryCategory, OutcomeStatus, Strategy, choices
+from satchel.vocabulary import Domain, MemoryCategory, OutcomeStatus, RootCauseCategory, Strategy, choices
 
 EXPERIENCE = "experience"
 """The kind of a candidate that is not a memory; the others are categories of memories."""
@@ -225,12 +225,14 @@ def _experience(begun: _Failed, exchange: Exchange, command: str, counts: object
     seen = shortened((error[0] if error else failure.result).strip(), 200) or "it failed"
     goal = next(filter(None, map(str.strip, _SENTENCE.split(first.said))), f"Make `{command}` pass")[:200]
     learned = shortened(reply, 400)
+    # What failed is what the next failure is compared with: so the belief that the check passes is what was falsified.
     fields = {
         "domain": str(Domain.DEBUGGING), "strategy": str(Strategy.READ_THE_ERROR), "goal": goal,
-        "hypothesis": f"`{command}` shows the cause: {seen}",
-        "action": "; ".join(dict.fromkeys(changes))[:500], "prediction": f"`{command}` passes",
-        "outcome": {"status": str(OutcomeStatus.CONFIRMED), "result": f"`{command}` passed; {counts or 'ok'}"},
-        "lesson": {"what_worked": learned},
+        "hypothesis": f"`{command}` passes", "prediction": f"`{command}` passes",
+        "action": "; ".join(dict.fromkeys(changes))[:500],
+        "outcome": {"status": str(OutcomeStatus.FALSIFIED), "result": seen},
+        "root_cause": {"category": str(RootCauseCategory.OVERSIGHT), "description": learned},
+        "lesson": {"what_worked": learned}, "notes": [f"`{command}` passed; {counts or 'ok'}"],
     }  # fmt: skip
     yield Suggestion(EXPERIENCE, f"`{command}` failed ({seen}) and passed: {learned}", seen, exchange.key, fields)
 

@@ -25,7 +25,7 @@ from satchel.memory.model import (
     tier_of,
 )
 from satchel.memory.records import Records, document_of, stored, without_evidence
-from satchel.memory.scope import without_none
+from satchel.memory.scope import DEFAULT_SESSION, without_none
 from satchel.memory.trash import discard
 from satchel.store.protocol import Store
 from satchel.types import Kind, never
@@ -42,9 +42,6 @@ from satchel.vocabulary import (
 
 if TYPE_CHECKING:
     from satchel.store.writer import Writer
-
-DEFAULT_SESSION = "default"
-"""The session of callers that name none, one for each repository."""
 
 ACTIVE_KEY = "active_experiences"
 """The `meta` key of the memory file for the active experiences of all repositories, a JSON list."""
@@ -285,7 +282,7 @@ class Journal(Records[Experience]):
         named = self._notebook.safe_field(session, 100)  # session characters
         if not named:
             raise _LastWordError("the session is empty: leave session out, or give it a name", "session")
-        return named
+        return self._notebook.session if named == DEFAULT_SESSION else named
 
     def _in_session(self, active: Sequence[Experience], session: str) -> Experience | None:
         return next((entry for entry in active if self._is_here(entry) and entry.session_id == session), None)

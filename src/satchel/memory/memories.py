@@ -25,6 +25,7 @@ from satchel.types import Kind, never
 from satchel.vocabulary import (
     DEFAULT_IMPORTANCE,
     MOST_TAGS,
+    PINNED_TAG,
     TAG_CHARACTERS,
     MemoryCategory,
     Moment,
@@ -184,6 +185,7 @@ class Memories(Records[Memory]):
         tag: str | None = None,
         provenance: str | None = None,
         origin: str | None = None,
+        author: str | None = None,
         since: Moment | None = None,
         superseded: bool = False,
         as_of: Moment | None = None,
@@ -202,7 +204,9 @@ class Memories(Records[Memory]):
         if as_of is not None:
             moment = parse_moment(as_of, "as_of")
             memories = list(filter(None, (self._then(memory, moment) for memory in memories)))
-        return self._listed(memories, since, limit, category=category, provenance=provenance, origin=origin)
+        return self._listed(
+            memories, since, limit, category=category, provenance=provenance, origin=origin, author=author
+        )
 
     def containing(self, question: str) -> list[Memory]:
         """Return the memories whose text, tags or category contain every telling word of a question, newest first.
@@ -230,6 +234,19 @@ class Memories(Records[Memory]):
             put_memories(self._store, writer, [replace(memory, supersedes="") for memory in newer], gone=ids)
             discard(self._store, writer, gone, self._notebook.now())
         return gone
+
+    def pin(self, identities: Sequence[str], *, is_pinned: bool = True) -> list[Memory]:
+        """Let every brief show memories first, or no longer; returns them. Raises UsageError for an unknown id."""
+        moment = self._notebook.now()
+        with self._store.write() as writer:
+            chosen = [self.get(identity) for identity in checked_names("ids", identities)]
+            tags = [[tag for tag in memory.tags if tag != PINNED_TAG] for memory in chosen]
+            pinned = [
+                replace(memory, tags=(*kept, *([PINNED_TAG] if is_pinned else [])), updated=moment)
+                for memory, kept in zip(chosen, tags, strict=True)
+            ]
+            put_memories(self._store, writer, pinned)
+        return pinned
 
     def share(self, identities: Sequence[str]) -> list[Memory]:
         """Let the team find memories from now on, with the older ones that they replaced; returns all of them.

@@ -64,14 +64,9 @@ Seen = Annotated[Visibility, codec.choice(Visibility, required=False)]
 Counts = Annotated[Mapping[str, int], codec.counts()]
 Created = Annotated[float, codec.moment("created_at")]
 Updated = Annotated[float, codec.moment("updated_at")]
-
-
-def _load_when(name: str, value: Any, clean: Clean | None) -> str:
-    return value if clean is None or not value else codec.iso_time(parse_moment(value, name))
-
-
-When = Annotated[str, codec.Field({"type": "string"}, load=_load_when)]
-"""An ISO time in UTC, empty for none."""
+When = Annotated[str, codec.Field({"type": "string"}, load=lambda name, value, clean: (
+    codec.iso_time(parse_moment(value, name)) if clean and value else value
+))]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

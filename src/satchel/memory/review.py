@@ -19,6 +19,7 @@ from satchel.memory.model import Chosen, Experience, Memory, Waiting, experience
 from satchel.memory.records import document_of, stored
 from satchel.memory.scope import Notebook, near_ids
 from satchel.memory.trash import chosen_of
+from satchel.search.contradictions import contradicts
 from satchel.text import SAME_PROSE, shingles, similarity
 from satchel.types import Kind, never
 from satchel.vocabulary import MEMORY_CHARACTERS, MemoryCategory, Provenance, checked_names, parse_choice
@@ -53,13 +54,13 @@ class Review:
     def propose(self, candidates: Iterable[Suggestion]) -> list[Waiting]:
         """Keep candidates that are new; returns them. Known, refused and already remembered ones are left out."""
         moment, entries, news = self._notebook.now(), self._entries(), dict[str, dict[str, Any]]()
-        marks = [*map(shingles, (*(one.text for one in self.waiting()), *map(_lesson_of, self._experiences())))]
+        known = [*(one.text for one in self.waiting()), *map(_lesson_of, self._experiences())]
         for candidate in candidates:
             text = self._notebook.safe(candidate.text)[:MEMORY_CHARACTERS]
-            identity, mark = self._identity(candidate.kind, text), shingles(text)
-            is_new = identity not in entries and not _is_near(mark, marks)
-            if is_new and (candidate.kind == EXPERIENCE or not self._memories.similar_to(text)):
-                marks.append(mark)
+            identity = self._identity(candidate.kind, text)
+            remembered = [one.memory.content for one in self._memories.similar_to(text)]
+            if identity not in entries and not _is_said(text, [*known, *remembered]):
+                known.append(text)
                 news[identity] = {
                     "id": identity, "kind": candidate.kind, "text": text, "source": candidate.source, "created": moment,
                     "quote": self._notebook.safe(candidate.quote)[:500], "workspace": self._notebook.workspace,
@@ -136,6 +137,8 @@ class Review:
     def _safe(self, value: Any) -> Any:
         if isinstance(value, Mapping):
             return {name: self._safe(inner) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [self._safe(inner) for inner in value]
         return self._notebook.safe(value) if isinstance(value, str) else value
 
     def _experiences(self) -> list[Experience]:
@@ -151,12 +154,14 @@ class Review:
         return experience_from({**one.fields, **identity, **times, "origin": origin, "author": notebook.author})
 
 
-def _is_near(mark: frozenset[str], marks: Iterable[frozenset[str]]) -> bool:
-    return any(similarity(mark, other) >= SAME_PROSE for other in marks)
+def _is_said(text: str, known: Iterable[str]) -> bool:
+    """Return whether one of the texts says nearly the same, and nothing else about the matter."""
+    mark = shingles(text)
+    return any(similarity(mark, shingles(one)) >= SAME_PROSE and not contradicts(one, text) for one in known)
 
 
 def _lesson_of(experience: Experience) -> str:
     """Return an experience as its candidate says it."""
-    command = experience.prediction.removesuffix(" passes")
-    seen = experience.hypothesis.partition(" shows the cause: ")[2]
-    return f"{command} failed ({seen}) and passed: {experience.lesson.what_worked if experience.lesson else ''}"
+    command, lesson = experience.hypothesis.removesuffix(" passes"), experience.lesson
+    seen = experience.outcome.result if experience.outcome else ""
+    return f"{command} failed ({seen}) and passed: {lesson.what_worked if lesson else ''}"

@@ -20,6 +20,11 @@ from satchel.store.records import Document
 from satchel.system.locations import Places
 from satchel.vocabulary import checked_text, parse_choice
 
+DEFAULT_SESSION = "default"
+"""The session of callers that name none, where neither the host of the agent nor the settings name one."""
+
+AUTHOR_CHARACTERS = 100
+
 EVERYWHERE = ""
 """The workspace of a record that belongs to all workspaces."""
 
@@ -57,7 +62,8 @@ def _random_digits() -> str:
 class Notebook(NamedTuple):
     """The memory of one root, for writing. Tests set `clock` and `draw`.
 
-    `store` shows the records of `workspace` and those that belong everywhere. `allow` are texts that are not secrets.
+    `store` shows the records of `workspace` and those that belong everywhere. `allow` are texts that are not secrets,
+    `name` is who writes into a file, and `session` the session of callers that name none.
     """
 
     store: Store
@@ -65,11 +71,13 @@ class Notebook(NamedTuple):
     allow: tuple[str, ...] = ()
     clock: Callable[[], float] = time.time
     draw: Callable[[], str] = _random_digits
+    name: str = ""
+    session: str = DEFAULT_SESSION
 
     @property
     def author(self) -> str:
-        """Who writes: the user of a server, empty for a file."""
-        return self.store.user
+        """Who writes: the user of a server, for a file the configured name, by default empty."""
+        return self.store.user or self.safe_field(self.name, AUTHOR_CHARACTERS)
 
     @property
     def in_sight(self) -> set[str]:

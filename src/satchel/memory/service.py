@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from satchel.errors import UsageError
 from satchel.memory.model import Chosen, Memory
-from satchel.memory.scope import EVERYWHERE, Notebook
+from satchel.memory.scope import DEFAULT_SESSION, EVERYWHERE, Notebook
 from satchel.memory.trash import chosen_from, chosen_of, linked, purge, supported, take_out, trash_of
 from satchel.system import hook_log, telemetry
 from satchel.system.state_files import locked
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from satchel.sources.conversations import Exchange
 
 
+SESSION_VARIABLES = ("SATCHEL_SESSION", "CLAUDE_CODE_SESSION_ID")
+"""Environment variables with the session of whoever calls, the first that is set."""
+
+
 class MemoryService:
     """Memories, experiences, values and conversations of one opened root."""
 
@@ -35,8 +39,9 @@ class MemoryService:
     @property
     def notebook(self) -> Notebook:
         """The memory file of this root, for writing records of other kinds."""
-        root = self._root
-        return Notebook(root.memory_store, root.workspace, root.settings.redact_allow)
+        root, name = self._root, self._root.settings.memory_author
+        session = next(filter(None, (*map(root.environ.get, SESSION_VARIABLES), name)), DEFAULT_SESSION)
+        return Notebook(root.memory_store, root.workspace, root.settings.redact_allow, name=name, session=session)
 
     @property
     def memories(self) -> Memories:

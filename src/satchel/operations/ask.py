@@ -81,7 +81,7 @@ FILTERS = (
     text("strategy", "Strategy of experiences and values.", choices(Strategy)),
     text("outcome", "Outcome of experiences.", (*choices(OutcomeStatus), ACTIVE)),
     text("axis", "One aspect of experiences and values.", choices(Axis)),
-    text("author", "Part of the author's name, for commits."),
+    text("author", "Part of the author's name."),
     Parameter("since", Shape.MOMENT, "Records from this time on: a date, or seconds since the epoch."),
     Parameter("until", Shape.MOMENT, "Records before this time."),
     Parameter("tags", Shape.TEXTS, "Records with all of these tags.", flags=("--tag",)),

@@ -27,7 +27,7 @@ from satchel.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from satchel.memory.model import Chosen, Experience
+    from satchel.memory.model import Chosen, Experience, Memory
 
 Row = TypeVar("Row")
 
@@ -35,11 +35,12 @@ DEFAULT_ROWS = 20
 """Default number of rows of a list."""
 
 STORE, FORGET, RESTORE, LIST, SHARE, REVIEW = "store", "forget", "restore", "list", "share", "review"
+PIN, UNPIN = "pin", "unpin"
 ACCEPT, REJECT = "accept", "reject"
 START, UPDATE, NOTE, RESOLVE, CORRECT, SHOW = "start", "update", "note", "resolve", "correct", "show"
 
 _OF_SEARCH = ("category", "min_importance", "tags", "since", "until", "as_of")
-_OF_LIST = ("category", "provenance", "origin", "since", "superseded", "as_of")
+_OF_LIST = ("category", "provenance", "origin", "author", "since", "superseded", "as_of")
 _OF_NEW = ("category", "importance", "tags", "origin", "everywhere", "visibility", "since", "until")
 _LISTED = ("domain", "strategy", "outcome", "tier", "since", "limit", "session")
 _STARTED = ("domain", "strategy", "goal", "hypothesis", "action_taken", "prediction")
@@ -49,10 +50,12 @@ MEMORY_ACTIONS: Mapping[str, tuple[str, ...]] = {
     STORE: ("text", "category", "importance", "tags", "provenance", "origin", "everywhere", "visibility",
             "supersedes", "since", "until"),
     SHARE: ("ids",),
+    PIN: ("ids",),
+    UNPIN: ("ids",),
     FORGET: ("ids", "origin", "question", "limit", "confirm", "for_good"),
     RESTORE: ("ids",),
-    LIST: ("question", "category", "min_importance", "tags", "provenance", "origin", "since", "until", "superseded",
-           "forgotten", "as_of", "limit"),
+    LIST: ("question", "category", "min_importance", "tags", "provenance", "origin", "author", "since", "until",
+           "superseded", "forgotten", "as_of", "limit"),
     REVIEW: ("ids", "verdict", "text", "category", "limit"),
 }  # fmt: skip
 EXPERIENCE_ACTIONS: Mapping[str, tuple[str, ...]] = {
@@ -88,7 +91,9 @@ def _remember(call: OperationCall) -> Answered:
     action = _check_action(call.arguments, MEMORY_ACTIONS)
     answered = {
         STORE: _stored,
-        SHARE: _shared,
+        SHARE: _marked,
+        PIN: _marked,
+        UNPIN: _marked,
         FORGET: _forgotten,
         RESTORE: _restored,
         LIST: _memories,
@@ -118,18 +123,28 @@ def _stored(call: OperationCall) -> Answered:
     alike = [
         f"{match.memory.id} says nearly the same ({match.score:.2f}): forget one of the two" for match in stored.similar
     ]
-    opposed = [
+    return Answered(
+        stored.memory.id, json.STORED.data(stored), (*alike, *_opposed(call, stored.memory, stored.contradicts)), stored
+    )
+
+
+def _opposed(call: OperationCall, memory: Memory, older: Sequence[Memory]) -> list[str]:
+    """Return a note for each older memory that a new one contradicts, with how to link the two."""
+    return [
         f"it contradicts {one.id} ({json.minute(one.begins)}: {json.line(one.content)}): if it replaces that, "
-        + call.caller.spelling.supersede.format(old=one.id, new=stored.memory.id)
-        for one in stored.contradicts
+        + call.caller.spelling.supersede.format(old=one.id, new=memory.id)
+        for one in older
+        if one.id != memory.id
     ]
-    return Answered(stored.memory.id, json.STORED.data(stored), (*alike, *opposed), stored)
 
 
-def _shared(call: OperationCall) -> Answered:
+def _marked(call: OperationCall) -> Answered:
+    """Share, pin or unpin memories."""
+    action, memories = call.arguments["action"], call.engine.memories
     if "ids" not in call.arguments:
-        raise UsageError("say what to share: ids")
-    rows = call.engine.memories.share(call.arguments["ids"])
+        raise UsageError(f"say what to {action}: ids")
+    ids = call.arguments["ids"]
+    rows = memories.share(ids) if action == SHARE else memories.pin(ids, is_pinned=action == PIN)
     return Answered("\n".join(map(memory_line, rows)), json.MEMORIES.data(rows))
 
 
@@ -187,8 +202,10 @@ def _reviewed(call: OperationCall) -> Answered:
         gone = review.reject(ids)
         return Answered(json.candidates_text(gone), json.CANDIDATES.data(gone), (f"rejected {len(gone)}",), gone)
     chosen = review.accept(ids, **call.chosen(("text", "category")))
-    stored = (f"remembered {len(chosen.ids)}",)
-    return Answered(json.chosen_text(chosen), json.FORGOTTEN.data(chosen), stored, chosen)
+    memories = call.engine.memories
+    opposed = [note for one in chosen.memories for note in _opposed(call, one, memories.contradicted(one.content))]
+    notes = (f"remembered {len(chosen.ids)}", *opposed)
+    return Answered(json.chosen_text(chosen), json.FORGOTTEN.data(chosen), notes, chosen)
 
 
 def _trash(call: OperationCall) -> Answered:
@@ -221,7 +238,7 @@ _NO_MEMORY = "nothing that is remembered here matches"
 
 
 def _matches(call: OperationCall, question: str) -> Answered:
-    unwanted = [name for name in ("provenance", "origin", "superseded") if name in call.arguments]
+    unwanted = [name for name in ("provenance", "origin", "author", "superseded") if name in call.arguments]
     if unwanted:
         raise UsageError(f"{unwanted[0]} says nothing to a question: leave one of the two out", unwanted[0])
     limit = call.arguments.get("limit", 10)  # default number of matches of a question
@@ -303,6 +320,7 @@ _TAGS = Parameter("tags", Shape.TEXTS, "Words to find it by.", flags=("--tag",))
 _PROVENANCE = text("provenance", "Who says it (agent).", choices(Provenance))
 _ORIGIN = text("origin", "Source of the memories, to list or forget them together.")
 _MEMORY_LISTING = (
+    text("author", "list: only those that this person or agent wrote."),
     Parameter("min_importance", Shape.NUMBER, "Lowest importance.", least=0, most=1),
     Parameter("since", Shape.MOMENT, "Only newer ones; store: true from then on."),
     Parameter("until", Shape.MOMENT, "Only older ones; store: true until then."),
@@ -334,7 +352,7 @@ REMEMBER = Operation(
         _TAGS,
         Parameter("everywhere", Shape.SWITCH, "store: for every repository, not only this one.", default=False),
         text("supersedes", "store: id of the memory, or value, that this text, or the memory of this id, replaces."),
-        Parameter("ids", Shape.TEXTS, "Ids of any of these."),
+        Parameter("ids", Shape.TEXTS, "Their ids."),
         text("verdict", "review: what becomes of `ids`; without it the candidates are listed.", (ACCEPT, REJECT)),
         _VISIBILITY,
         _QUESTION,
@@ -348,8 +366,7 @@ REMEMBER = Operation(
     ),
     _remember,
     json.one_of(json.STORED, json.CORRECTED, json.FORGOTTEN, json.MEMORIES, json.CANDIDATES),
-    "Never store a secret. What you tried and how it ended "
-    "belongs to `experience`.",
+    "Never a secret. What you tried belongs to `experience`.",
     leading=("action", "text", "category", "ids", "question"),
     hints=Hints(is_read_only=False, is_destructive=True, is_idempotent=False),
 )  # fmt: skip

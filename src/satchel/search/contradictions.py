@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import cache
+from itertools import starmap
 
 from satchel.text import STOP_WORDS, pattern
 from satchel.types import Hit
@@ -53,17 +54,21 @@ def _without(words: Sequence[str], others: frozenset[str]) -> list[str]:
 def _has_other_value(told: Sequence[str], said: Sequence[str]) -> bool:
     """Return whether the same words are followed by another value."""
     steps = [step for step in SequenceMatcher(None, told, said, autojunk=False).get_opcodes() if step[0] != "equal"]
-    replaced = [step for step in steps if step[0] == "replace"]
-    common, verbs = set(told) & set(said), set(said) & _set(_VERBS)
-    if len(replaced) != 1 or len(common) < 2 or STOP_WORDS.issuperset(common):
-        return False
+    replaced = [(told[step[1] : step[2]], said[step[3] : step[4]]) for step in steps if step[0] == "replace"]
+    common = set(told) & set(said)
+    verbs = common & _set(_VERBS)
     earliest = next((place + 1 for place, word in enumerate(told) if word in verbs), (len(told) + 1) // 2)
-    _, begin, end, other, other_end = replaced[0]
-    is_short, is_of_a_kind = (
-        max(end - begin, other_end - other) <= 3,
-        _is_number(told[begin]) == _is_number(said[other]),
-    )
-    return all((is_short, is_of_a_kind, min(step[1] for step in steps) >= earliest))
+    return all((
+        len(replaced) == 1,
+        len(common) >= 2 and not STOP_WORDS.issuperset(common),
+        all(starmap(_is_exchanged, replaced)),
+        all(step[1] >= earliest for step in steps),
+    ))  # fmt: skip
+
+
+def _is_exchanged(old: Sequence[str], new: Sequence[str]) -> bool:
+    """Return whether a value is replaced by one of its kind, both of a few words."""
+    return max(len(old), len(new)) <= 3 and _is_number(old[0]) == _is_number(new[0])
 
 
 def _is_number(word: str) -> bool:

@@ -15,9 +15,8 @@ import numpy as np
 
 from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entity, SourceFile
 from satchel.search.resolve.modules import folder_of, group_of, importers
-from satchel.search.resolve.names import Names, is_telling
-from satchel.search.resolve.structural import implemented, implementers
-from satchel.search.resolve.syntax import binding_of, calls_base, owner_of, statement_of
+from satchel.search.resolve.names import Names, implemented, implementers, is_telling
+from satchel.search.resolve.syntax import above, binding_of, calls_base, owner_of, statement_of
 from satchel.sources.roles import is_inline_test, is_secondary
 from satchel.store.protocol import Store
 from satchel.store.records import Document
@@ -41,10 +40,9 @@ def definitions_named(code: Code, text: str) -> list[CodeDefinition]:
     if colons and _FILE.search(before):
         path, symbol = before.removeprefix("code:"), after
     plain = re.sub(r"::|#(?=\w)|->", ".", symbol)
-    every = [one for one in code.defined(last_of(plain)) if not path or f"/{one.path}".endswith(f"/{path}")]
+    every = [one for one in code.defined(last_of(plain)) if f"/{one.path}".endswith(f"/{path}" if path else "")]
     named = [one for one in every if f".{one.qualified}".endswith(f".{plain}")]
-    if not named and not path:
-        named = [one for one in every if f".{_home(one)}.{one.qualified}".endswith(f".{plain}")]
+    named = named or [one for one in every if f".{_home(one)}.{one.qualified}".endswith(f".{plain}")]
     return sorted(named, key=lambda one: (one.qualified != plain, is_secondary(one.path), one.path, one.line))
 
 
@@ -279,8 +277,10 @@ class Relations:
     def _is_another(self, file: SourceFile, offset: int, target: CodeDefinition) -> bool:
         """Return whether a name in a text is no call, or one of another definition here."""
         node = file.node_at(offset)
-        if node is None or "comment" in node.type or "string" in node.type or binding_of(node) is not None:
-            return node is not None
+        if node is None or any(outer.type == "ERROR" for outer in above(node)):
+            return False
+        if re.search("comment|string", node.type) or binding_of(node) is not None:
+            return True
         meant = [one for one in self.names.meaning(file, node) if isinstance(one, CodeDefinition)]
         return bool(meant) and not self._means(meant, target)
 

@@ -73,7 +73,7 @@ _DOCUMENT_COLUMNS = (
 )
 _CHUNK_COLUMNS = 'row, document, role, name, twin, start, "end", signature, summary'
 _EDGE_TYPES: Mapping[str, EdgeType] = {str(one): one for one in EdgeType}  # a third of the time of `EdgeType(name)`
-_EMBEDDED = f"NOT (kind = '{Kind.CODE}' AND secondary > 0)"  # documents whose chunks may have vectors
+_EMBEDDED = f"NOT (kind = '{Kind.CODE}' AND CAST(secondary AS integer) > 0)"  # documents whose chunks may have vectors
 _UNREADABLE = (ValueError, IndexError, struct.error, zlib.error)
 
 

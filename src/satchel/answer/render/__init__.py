@@ -6,16 +6,17 @@ The text parses back to the same items for any content (`tests/rendered.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
-from satchel.answer.render.frame import RenderRequest, Stop
-from satchel.answer.render.labels import sections
+from satchel.answer.render.frame import RenderRequest, Stop, counted
+from satchel.answer.render.labels import quote, sections
+from satchel.tokens import TokenCounter
 from satchel.types import ContextItem, Format, View
 
-__all__ = ["RenderRequest", "Stop", "body_parts", "render", "render_with_usage", "writer"]
+__all__ = ["RenderRequest", "Stop", "body_parts", "call_site_lines", "render", "render_with_usage", "writer"]
 
 
 class FormatWriter(Protocol):
@@ -92,3 +93,98 @@ def render_with_usage(
         used = counted
     text = body + writer(format).tail(request._replace(used=0), items)
     return text, count(text)
+
+
+LINES_SHOWN = 10
+"""Lines named for each file; the others are counted, because a long list of calls in a test file does not help."""
+
+FILES_SHOWN = 8
+"""Files named for the lines that contain a call of the same name but could not be resolved."""
+
+Listed = Mapping[str, Any]
+
+
+def call_site_lines(listing: Sequence[Listed], counter: TokenCounter, max_tokens: int) -> tuple[str, ...]:
+    """Return a line with the counts for each definition of a listing (`Impact.listing`), below it one for each file.
+
+    Definitions share the room; files without room are counted: `and 7 more in 3 files`.
+    """
+    room = max_tokens * 0.15  # share of the budget for these lines: some forty files in 4,000 tokens
+    lines: list[str] = []
+    for number, target in enumerate(listing):
+        own = _within(target, counter, room / (len(listing) - number))
+        room -= sum(_size(line, counter) for line in own)
+        lines += own
+    return tuple(lines)
+
+
+def _within(target: Listed, counter: TokenCounter, room: float) -> list[str]:
+    """Return the lines of one definition that fit; none if the counts do not fit."""
+    files: Sequence[Listed] = target["files"]
+    lines = [_counts(target)]
+    room -= _size(lines[0], counter)
+    if room < 0:
+        return []
+    unresolved = _unresolved(target)
+    if unresolved and _size(unresolved, counter) <= room / 2:
+        lines.append(unresolved)
+        room -= _size(unresolved, counter)
+    for shown, file in enumerate(files):
+        line = _file_line(file)
+        rest = _more(files[shown:])
+        remaining = room - _size(line, counter)
+        if remaining < (_size(rest, counter) if shown + 1 < len(files) else 0):
+            return [*lines, rest] if _size(rest, counter) <= room else lines
+        lines.append(line)
+        room = remaining
+    return lines
+
+
+def _size(line: str, counter: TokenCounter) -> int:
+    return counter.count(line) + 4  # tokens of each line besides its text: more in XML, fewer in Markdown
+
+
+def _counts(target: Listed) -> str:
+    """`Call sites of Blueprint.register: 12 in 5 files and 3 other uses`."""
+    calls, files = int(target["calls"]), target["files"]
+    uses = sum(len(file["uses"]) for file in files)
+    calling = sum(bool(file["lines"]) for file in files)
+    if not files and target.get("unresolved"):
+        return f"Calls of {quote(target['name'])} that could not be told:"
+    if calls:
+        counts = f"Call sites of {quote(target['name'])}: {calls} in {counted(calling, 'file')}"
+        counts += f" and {uses} other use{'s' if uses > 1 else ''}" if uses else ""
+    elif uses:
+        counts = f"Uses of {quote(target['name'])}: {uses} in {counted(len(files), 'file')}"
+    else:
+        return f"Call sites of {quote(target['name'])}: none resolved"
+    unread = int(target["unread_files"])
+    return f"{counts}; {counted(unread, 'file')} not read" if unread else counts
+
+
+def _unresolved(target: Listed) -> str:
+    """`and 16 more lines contain send(: src/a.py: 3, 9; src/b.py: 4`, empty where there are none."""
+    files = target.get("unresolved", ())
+    count = sum(len(file["lines"]) for file in files)
+    if not count:
+        return ""
+    name = quote(f"{target['name'].rpartition('.')[2]}(")
+    shown = "; ".join(f"{quote(file['path'])}: {_numbers(file['lines'])}" for file in files[:FILES_SHOWN])
+    more = f"; and {counted(len(files) - FILES_SHOWN, 'file')} more" if len(files) > FILES_SHOWN else ""
+    return f"- {count} more {'lines contain' if count > 1 else 'line contains'} {name}, not resolved: {shown}{more}"
+
+
+def _file_line(file: Listed) -> str:
+    """`- src/a.py: 10, 44; named 3`. The dash keeps a path from looking like a mark of the layout."""
+    calls, uses = _numbers(file["lines"]), _numbers(file["uses"])
+    return f"- {quote(file['path'])}: {'; '.join(filter(None, (calls, uses and f'named {uses}')))}"
+
+
+def _numbers(lines: Sequence[int]) -> str:
+    more = len(lines) - LINES_SHOWN
+    return ", ".join(map(str, lines[:LINES_SHOWN])) + (f" and {more} more" if more > 0 else "")
+
+
+def _more(files: Sequence[Listed]) -> str:
+    count = sum(len(file["lines"]) + len(file["uses"]) for file in files)
+    return f"and {count} more in {counted(len(files), 'file')}"

@@ -26,6 +26,7 @@ from satchel.operations.remember import (
     MEMORY_ACTIONS,
     NEEDED,
     NOTE,
+    PIN,
     REJECT,
     REMEMBER,
     RESOLVE,
@@ -35,6 +36,7 @@ from satchel.operations.remember import (
     SHOW,
     START,
     STORE,
+    UNPIN,
     UPDATE,
 )
 from satchel.safety.sanitize import clean_field
@@ -155,6 +157,22 @@ def share(invocation: Invocation, arguments: dict[str, Any]) -> None:
     removes it for later questions.
     """
     show(invocation, ask(invocation, REMEMBER, {**arguments, "action": SHARE}))
+
+
+@operation_command(
+    REMEMBER, "pin", memory_command, shows="what is pinned now", only=("ids",), positional={"ids": "ID..."}
+)
+def pin(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    """Show memories first in every brief, at most five of them. They get the tag `pinned`."""
+    show(invocation, ask(invocation, REMEMBER, {**arguments, "action": PIN}))
+
+
+@operation_command(
+    REMEMBER, "unpin", memory_command, shows="what was unpinned", only=("ids",), positional={"ids": "ID..."}
+)
+def unpin(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    """Let memories take their place in a brief by importance and age again."""
+    show(invocation, ask(invocation, REMEMBER, {**arguments, "action": UNPIN}))
 
 
 @operation_command(

@@ -29,11 +29,18 @@ _ITEMS = re.compile(rb"\s*(?://|#\[|(?:pub|fn|async|impl|mod|use|struct|enum|tra
 _BRACES = re.compile(rb'"(?:\\.|[^"\\])*"|//[^\n]*|\'\\?.\'|[{}]')
 
 
-def without_macros(source: bytes) -> bytes:
-    """Return Rust with calls of macros as calls of functions and the items in `cfg_io! { }` as items; offsets stay."""
+def without_macros(source: bytes, root: Node) -> bytes:
+    """Return Rust with calls of macros as calls of functions and the items in `cfg_io! { }` as items; offsets stay.
+
+    `root` is the tree of the text as it is. A macro among the items of a module stays: no call may stand there.
+    """
     text = bytearray(source)
     for match in _MACRO.finditer(source):
         first, last = match.span()
+        node = root.descendant_for_byte_range(first, first)
+        around = node.parent.parent if node is not None and node.parent is not None else None
+        if match[1] != b"{" and around is not None and around.type == "declaration_list":
+            continue
         if match[1] == b"(":
             text[source.index(b"!", first)] = 32
         elif match[1] == b"[":
@@ -105,8 +112,9 @@ class SourceFile:
         """The root of the tree; None for a language without a grammar, or a text that no parser gets through."""
         if self.language not in GRAMMARS:
             return None
-        source = without_macros(self.source) if self.language == "rust" else self.source
-        tree = syntax_tree(source, grammar(self.language), self.language)
+        tree = syntax_tree(self.source, grammar(self.language), self.language)
+        if tree is not None and self.language == "rust":
+            tree = syntax_tree(without_macros(self.source, tree.root_node), grammar("rust"), "rust")
         return tree.root_node if tree is not None else None
 
     @cached_property

@@ -117,8 +117,6 @@ CONSTRUCTED = SCOPES | {"type_spec", "enum_item", "struct_item", "type_alias"}
 PARAMETER_PLACES = frozenset({"required_parameter", "optional_parameter"})
 FIELD_PLACES = PARAMETER_PLACES | {"field_declaration", "public_field_definition"}
 
-_TOKENS_BEFORE = re.compile(r"([A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)*)(?:\.|::)$")
-
 
 class How(Enum):
     """How a name is bound: declared with a body, as a member of a type, as a parameter, by a value, in a pattern."""
@@ -173,16 +171,6 @@ def calls_base(node: Node, source: bytes) -> bool:
     """Return whether a name is asked of the base class outright: `super().flush()`."""
     owner = owner_of(node)
     return owner is not None and source[owner.start_byte : owner.end_byte].startswith((b"super", b"base", b"parent"))
-
-
-def tokens_before(node: Node, source: bytes) -> str:
-    """Return `self.matcher` before a name in the unparsed arguments of a Rust macro; empty for a bare name."""
-    if node.parent is None or node.parent.type != "token_tree":
-        return ""
-    # Bytes read before a name in the unparsed arguments of a macro to find its owner
-    text = source[max(node.start_byte - 120, 0) : node.start_byte].decode("utf-8", "replace")
-    match = _TOKENS_BEFORE.search(text)
-    return match[1].replace("::", ".") if match else "?" if text.endswith((".", "::")) else ""
 
 
 def above(node: Node) -> Iterator[Node]:

@@ -33,7 +33,6 @@ from satchel.search.resolve.syntax import (
     owner_of,
     part_of,
     principal,
-    tokens_before,
 )
 from satchel.types import EdgeType, Import
 
@@ -434,8 +433,7 @@ class ValueLookup(ABC):
         owner, name = owner_of(node), file.text(node)
         if owner is not None:
             return self.of_members(self.value(file, owner), name)
-        before = tokens_before(node, file.source)
-        return self.of_members(self.dotted(file, before, node), name) if before else self.bare(file, name, node)
+        return self.bare(file, name, node)
 
     def _called(self, file: SourceFile, node: Node) -> Entities:
         """Return what a call gives back."""

@@ -220,6 +220,11 @@ class PostgresStore(DatabaseStore):
         with self._server.connection("BEGIN", self._timeout_ms / 1000, writes=True) as (connection, _):
             for grant in grants:
                 connection.raw.execute(SQL("GRANT {} TO {}").format(SQL(grant), Identifier(role)))
+            # A writer neither stops the store for all by another version, nor takes roots of the team.
+            for right in ("INSERT, UPDATE, DELETE ON satchel.version", "UPDATE ON satchel.roots"):
+                connection.raw.execute(SQL("REVOKE {} FROM {}").format(SQL(right), Identifier(role)))
+            if writes:
+                connection.raw.execute(SQL("GRANT UPDATE (name) ON satchel.roots TO {}").format(Identifier(role)))
             connection.commit()
 
     def index_vectors(self) -> int:
