@@ -10,13 +10,12 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import IntEnum
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
 
 from satchel import __version__
 from satchel.errors import SatchelError, UsageError
-from satchel.mcp.running import EngineRunner, Report
+from satchel.mcp.running import EngineRunner, Fault, ProtocolError, Report
 from satchel.operations.ask import (
     AFTER_FAILURE,
     CONTEXT_QUERY,
@@ -60,27 +59,6 @@ TEMPLATES: Result = {
         },
     ]
 }
-
-
-class Fault(IntEnum):
-    """The codes of errors of JSON-RPC and MCP."""
-
-    PARSE_ERROR = -32700
-    INVALID_REQUEST = -32600
-    METHOD_NOT_FOUND = -32601
-    INVALID_PARAMS = -32602
-    INTERNAL_ERROR = -32603
-    UNSUPPORTED_VERSION = -32022
-    CONNECTION_CLOSED = -32000
-
-
-class ProtocolError(Exception):
-    """A request that is answered with an error: its code, its message, and data if it has any."""
-
-    def __init__(self, code: int, message: str, data: Any = None) -> None:
-        super().__init__(message)
-        self.code, self.message, self.data = code, message, data
-
 
 _URI = re.compile(r"satchel://(document|handle)/(.+)", re.DOTALL)
 

@@ -14,16 +14,8 @@ from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from satchel.mcp.pipes import END_SECONDS, LAST_SECONDS, Output, Parent, Pipes, end_after, lines
-from satchel.mcp.running import EngineRunner, Report
-from satchel.mcp.server import (
-    CACHE_HINTS,
-    INSTRUCTIONS,
-    SERVER_INFO,
-    Fault,
-    Handlers,
-    ProtocolError,
-    Result,
-)
+from satchel.mcp.running import EngineRunner, Fault, ProtocolError, Report
+from satchel.mcp.server import CACHE_HINTS, INSTRUCTIONS, SERVER_INFO, Handlers, Result
 from satchel.system import telemetry
 from satchel.system.threads import in_thread
 

@@ -28,8 +28,8 @@ from starlette.types import ASGIApp
 
 from satchel.engine import Satchel
 from satchel.mcp.pipes import END_SECONDS
-from satchel.mcp.running import EngineRunner, Report
-from satchel.mcp.server import CACHE_HINTS, INSTRUCTIONS, SERVER_INFO, Handlers, ProtocolError, Result
+from satchel.mcp.running import EngineRunner, ProtocolError, Report
+from satchel.mcp.server import CACHE_HINTS, INSTRUCTIONS, SERVER_INFO, Handlers, Result
 from satchel.system.threads import in_thread
 from satchel.web import routes as api
 from satchel.web.access import Access, Origins, Rights
