@@ -23,7 +23,7 @@ from satchel.search.filters import NO_FILTERS, Filters, make_filters
 from satchel.search.query import FORM_WEIGHTS, Query, analyse
 from satchel.search.trace import is_vendored
 from satchel.settings import DEFAULT_WEIGHTS, Settings
-from satchel.text import pattern
+from satchel.text import pattern, wording
 from satchel.types import CONTEXT_TYPES, Kind, Role
 from satchel.vocabulary import PINNED_TAG, Axis, Domain, MemoryCategory, OutcomeStatus, checked_text, parse_choice
 
@@ -35,13 +35,7 @@ HISTORY_FACTOR = 8.0
 11 of 12 such questions show the commit, without it 5, and 44 of 47 files of code (benchmarks/results/why_changed.json).
 With 12 or 20 the code loses a third of its room."""
 
-_ASKS_OF_HISTORY = re.compile(
-    r"(?:^|[.,;:?]\s*|\b(?:and|but|or) )(?:why|when|who|since when|which commit)\b[^?!\n]{0,100}?(?:"
-    r"\b(?:was|were|been|did|had)\b[^?!\n]{0,150}?\b(?:add|chang|delet|deprecat|dropp?|introduc|mov|refactor|remov|renam|"
-    r"replac|revert|rewr|split|start|stop|switch)(?:e?[ds]|ing|itten|ote|en|t|ed)?\b"
-    r"|\b(?:no longer|any ?more)\b|\bused to\b)|\bwhat changed\b",
-    re.IGNORECASE,
-)
+_ASKS_OF_HISTORY = wording("asks of history")
 
 ROLE_KINDS: Mapping[Role, tuple[Kind, ...]] = {
     Role.FUNCTION: (Kind.CODE,),

@@ -27,7 +27,7 @@ from satchel.sources.code.languages import kind_of, language_of
 from satchel.sources.commits import Commit, read_commits
 from satchel.sources.roles import file_role
 from satchel.system.git import Repository, run, stream
-from satchel.text import is_meaningful, words
+from satchel.text import is_meaningful, wording, words
 from satchel.types import Kind
 
 
@@ -59,28 +59,11 @@ COMMITS_READ = 5_000
 
 MOST_FILES = 5
 
-_FIX = re.compile(
-    r"\b(?:fix(?:e[sd]|ing)?|bug\w*|hotfix|resolve[sd]?|correct(?:s|ed|ly)?|repair\w*|broken?|breaks?|crash\w*|"
-    r"regression|wrong\w*|incorrect\w*|mistake\w*|invalid|missing|fail(?:s|ed|ure|ing)?|error\w*|exception|leak\w*|"
-    r"race|deadlock|hang(?:s|ing)?|overflow\w*|prevent\w*|avoid\w*|handle[sd]?|properly|don'?t|no longer|instead of)\b",
-    re.IGNORECASE,
-)
+_FIX = wording("a fix")
 _REVERT = re.compile(r"^(?:revert|reapply|back ?out)\b|^this reverts commit", re.IGNORECASE | re.MULTILINE)
-_RELEASE = re.compile(
-    r"^(?:\[?release\]?|bump|prepare|upgrade|pin|unpin|v?\d+(?:\.\d+)+\b|version\b|changelog|"
-    r"(?:chore|build|ci|deps?)\b[^:]*:)|\bbump(?:s|ed)? \S+ (?:from|to)\b|^update\b.*\b(?:depend|requirement|to v?\d)",
-    re.IGNORECASE,
-)
-_FORMATTING = re.compile(
-    r"^(?:style|docs?|format|refactor)(?:\([^)]*\))?:|\b(?:typos?|spelling|whitespace|re-?format\w*|lint\w*|pep ?8|"
-    r"black|isort|ruff|prettier|gofmt|rustfmt|clang-format|rename[sd]?|copyright)\b",
-    re.IGNORECASE,
-)
-_TRAILER = re.compile(
-    r"^\s*(?:[A-Z][A-Za-z-]+-[Bb]y|Change-Id|Closes|Fixes|Refs?|Resolves|See|Issue|Bug|PR-URL|Reviewed-on)\b[:\s]"
-    r"[^a-z]*(?:\S+@\S+|#\d+|https?:\S+|\S*\d\S*)?.{0,40}$",
-    re.MULTILINE,
-)
+_RELEASE = wording("release")
+_FORMATTING = wording("formatting")
+_TRAILER = wording("trailer of a message")
 _SIGNED = re.compile(
     r"^\s*(?:Signed-off|Co-authored|Reviewed|Acked|Tested|Reported)-by:.*$", re.IGNORECASE | re.MULTILINE
 )

@@ -7,6 +7,7 @@ from hashlib import blake2b
 
 from satchel.hooks.event_context import Answer, EventContext, counted, injected, nothing
 from satchel.system import hook_log
+from satchel.text import wording
 from satchel.vocabulary import Domain
 
 EDITING = frozenset({
@@ -44,12 +45,7 @@ _TELLING = re.compile(
     r"|cannot find|not found|expected|assert"
 )
 _VARYING = re.compile(r"0x[0-9a-f]+|\b\d+(?:\.\d+)?\s?(?:ms|s|sec|seconds)\b|(?:/[\w.@+-]+)+/|\d+|\s+", re.IGNORECASE)
-_FAILED_COUNT = re.compile(
-    r"\b([1-9]\d*) (?:failed|failures?|errors?)\b|^(?:FAILED|FAIL)\b|^not ok \d|\bBUILD FAIL(?:ED|URE)\b"
-    r"|^make(?:\[\d+\])?: \*\*\* .*Error \d+|^error(?:\[\w+\])?: (?:could not compile|aborting)|test result: FAILED"
-    r"|^\S+:\d+:\d+: (?:(?:fatal )?error: |undefined: )",
-    re.MULTILINE,
-)
+_FAILED_COUNT = wording("failures counted")
 
 
 def answer(hook: EventContext) -> Answer:

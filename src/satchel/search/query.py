@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from satchel import text as words
 from satchel.search.trace import NO_TRACE, Trace, read_trace
-from satchel.text import pattern
+from satchel.text import pattern, wording
 
 _WRAPPER_WORDS, _ENDED = (frozenset(words.ENGLISH[heading]) for heading in ("end of a command", "ended"))
 _WRAPPER = pattern(
@@ -35,12 +35,7 @@ _SHELL_PROMPT = pattern(
     r"\s*(?:(?:\(\S{1,40}\) )?[$%\u276f\u279c>]|\S{0,40}[\w.-]{1,40}@[\w.-]{1,60}[:~ ]\S{0,200} ?[$%\u276f\u279c>#]"
     r"|PS [A-Z]:[^>]{0,200}>) \S"
 )
-_LOG = pattern(
-    r"[=_*~-]{3,}|Traceback \(|thread '|panic: |goroutine \d|\s*at \S.*:\d|\s*File \"|\s*\u25cf |\s*#\d+\s+0x"
-    r"|[.FEsx]{3,}(?:\s|$)|\s*(?:FAIL|PASS|RUN|ok)(?:\s{2}|\t)|--- FAIL: |not ok \d|running \d+ test|collected \d"
-    r"|(?:FAIL|FAILED|ERROR|PASS):? \S+(?:::|\.[cm]?[jt]sx?\b| \()|\s+(?:Compiling|Finished|Running|Checking) \S"
-    r"|platform \w+ -- |rootdir: "
-)
+_LOG = wording("line of a log")
 _WORD = pattern(r"[A-Za-z]+")
 
 
