@@ -77,10 +77,12 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
     look = None
     if request.places and request.max_tokens >= LEAST_NAMED and any(one.kind is Kind.CODE for one in sections):
         from satchel.answer.hops import (
+            NUMBER,
             Hops,
         )  # here, because small answers and readers without tools do not look further
 
-        look = Hops(bench, searched.terms, written_names(searched.findings.query))
+        names = [*written_names(searched.findings.query), *request.names, *NUMBER.findall(request.query)]
+        look = Hops(bench, searched.terms, [*dict.fromkeys(name.rstrip("()") for name in names)])
     return Filling(
         request,
         bench,
