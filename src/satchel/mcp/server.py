@@ -408,24 +408,20 @@ class Handlers:
         self._runner = runner
         self._session = session
 
-    async def answer(
-        self, method: str, params: Mapping[str, Any], report: Report | None, *, may_write: bool = True
-    ) -> Result:
+    async def answer(self, method: str, params: Mapping[str, Any], report: Report | None) -> Result:
         """Return the result of a request with valid parameters. Raises ProtocolError."""
         if method in LISTS:
             return LISTS[method]()
         if method == "tools/call":
             arguments = dict(params.get("arguments") or {})
-            return await self._call_tool(params["name"], arguments, report, may_write=may_write)
+            return await self._call_tool(params["name"], arguments, report)
         if method == "prompts/get":
             return await self._get_prompt(params["name"], dict(params.get("arguments") or {}), report)
         if method == "resources/read":
             return await self._read_resource(params["uri"], report)
         raise ProtocolError(Fault.METHOD_NOT_FOUND, "Method not found", method)
 
-    async def _call_tool(
-        self, name: str, arguments: dict[str, Any], report: Report | None, *, may_write: bool
-    ) -> Result:
+    async def _call_tool(self, name: str, arguments: dict[str, Any], report: Report | None) -> Result:
         """Return the answer of a tool; errors of the call are part of it, so that a model can correct them."""
         operation = TOOLS_BY_NAME.get(name)
         if operation is None:
@@ -435,8 +431,6 @@ class Handlers:
             if arguments.pop(HELP, False):
                 return {"content": [_text(option_help(operation))], "isError": False,
                         "structuredContent": {"items": [], "more": 0}}  # fmt: skip
-            if not may_write and operation.writes(arguments):
-                return _failed("this token may only read: nothing was changed")
             if self._session and SESSION in operation.parameters:
                 arguments.setdefault("session", self._session)
             answered = await self._runner.run(report, operation, arguments)
