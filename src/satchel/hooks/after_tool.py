@@ -19,26 +19,7 @@ EDITING = frozenset({
 SIGNATURE_LINES = 12
 """Number of significant lines that identify a failure."""
 
-_RUNNERS = (
-    r"(?:python[\d.]*\s+-m\s+)?(?:pytest|unittest|tox|nox|mypy|ruff|flake8|pylint|pyright|behave|nose2|build)",
-    r"(?:npm|pnpm|yarn|bun)\s+(?:run\s+|run-script\s+)?[\w:.-]*(?:test|build|check|lint|typecheck|compile|ci)[\w:.-]*",
-    r"(?:npx|pnpm|yarn|bunx|bun|deno)\s+(?:(?:exec|dlx|run|task)\s+)?(?:jest|vitest|mocha|ava|tsc|eslint|playwright)",
-    r"(?:npx|pnpm|yarn|bunx|bun|deno)\s+(?:(?:exec|dlx|run|task)\s+)?(?:webpack|vite|rollup|esbuild|test|check|lint)",
-    r"(?:jest|vitest|mocha|tsc|eslint|playwright|cypress)",
-    r"cargo\s+(?:\+\S+\s+)?(?:t|test|nextest|b|build|c|check|clippy|bench|r|run)",
-    r"go\s+(?:test|build|vet|install|run)",
-    r"(?:g?make|ninja|just|task|rake|bazel(?:isk)?|buck2?|pants|meson|ctest|scons)",
-    r"cmake\s+--build",
-    r"(?:mvnw?|\./mvnw|gradlew?|\./gradlew|sbt|lein|ant)",
-    r"dotnet\s+(?:test|build|run|publish)",
-    r"(?:swift|xcodebuild|zig)\s+(?:test|build)?",
-    r"(?:phpunit|vendor/bin/phpunit|pest|composer\s+(?:run\s+)?test|rspec|bundle\s+exec\s+\S+|mix\s+(?:test|compile))",
-    r"(?:gcc|g\+\+|clang(?:\+\+)?|javac|kotlinc|rustc|ghc|stack|cabal)",
-    r"(?:uv|poetry|pipenv|hatch|pdm|rye)\s+run",
-    r"(?:(?:bash|sh|zsh)\s+)?[\w./-]*(?:test|build|check)[\w.-]*",
-)
-_BEFORE = r"(?:^|[;&|(]|\bdo\b|\bthen\b)\s*(?:(?:[A-Za-z_]\w*=\S*|sudo|env|time|nice|timeout\s+\S+|exec|command)\s+)*"
-_CHECKING = re.compile(_BEFORE + r"(?:\S*/)?(?:" + "|".join(_RUNNERS) + r")(?=$|[\s;&|)])")
+_CHECKING = wording("command that checks")
 
 _TELLING = re.compile(
     r"^E\s|\bFAILED\b|\b[Ff]ail(?:ed|ure)?\b|(?:Error|Exception|Panic|Warning)\b|\berror(?:\[|:)|panicked|\*\*\*|undefined"
