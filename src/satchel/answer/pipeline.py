@@ -113,11 +113,7 @@ def _with_line_counts(fitted: Fitted, bench: Workbench) -> tuple[Fitted, list[Fa
 
 
 def _best_entities(sections: Sequence[Section], request: AssembleRequest) -> Sequence[Section]:
-    """Return the sections with the candidates of the most relevant chunks; a section without any is left out.
-
-    Candidates that are worth too little to be shown do not count. Ties are ordered by position in the section, then by
-    section.
-    """
+    """Return the sections with the candidates of the most relevant chunks; a section without any is left out."""
     if request.entity_limit is None:
         return sections
     bests = {section: section.highest_value for section in sections}

@@ -188,10 +188,7 @@ def _clear(name: str, qualifier: str, defined: Sequence[_Defined], sources: _Sou
 
 
 def _raising(trace: Trace, store: Store, lexicon: Lexicon) -> Iterator[TracedPlace]:
-    """Yield places with the words of the errors, then of the tests whose name is a sentence.
-
-    An error has values between its words, so that a source shares fewer of them; the name of a test has none.
-    """
+    """Yield places with the words of the errors, then of the tests whose name is a sentence."""
     for text in trace.errors[:MOST_LITERALS]:
         yield from _literal(text.partition(": ")[2] or text, store, lexicon, 0.25, secondary=False)
     for test in trace.tests[:MOST_LITERALS]:

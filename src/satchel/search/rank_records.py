@@ -192,10 +192,7 @@ def search_records(
 def _of_theme(
     store: Store, kind: Kind, query: Query, ranked: FloatArray, matched: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return how near each chunk is to the theme of a broad question, and how well it matches.
-
-    The best of a theme matches as well as the best for the words of its subject.
-    """
+    """Return how near each chunk is to the theme of a broad question, and how well it matches."""
     from satchel.search.recall import gathered  # here, because few questions are broad
 
     lexicon = store.lexicon(kind)
@@ -398,10 +395,7 @@ class _Picked:
 def _pick(
     store: Store, ranking: _Ranking, positions: IntArray, filters: Filters, picked: dict[int, _Picked], most: int
 ) -> None:
-    """Add the admitted records of these chunks (best first), by document, until there are `most` of them.
-
-    Later chunks of an added record are added to it. A section of a note is a record of its own, by its row.
-    """
+    """Add the admitted records of these chunks (best first), by document, until there are `most` of them."""
     columns = ranking.lexicon.columns
     owners = columns.document_id[columns.chunk_document[positions]].tolist()
     rows = columns.chunk_row[positions].tolist()
