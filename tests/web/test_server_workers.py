@@ -128,7 +128,7 @@ def test_workers_that_cannot_start_end_the_server(tmp_path: Path) -> None:
     with serving(root, tmp_path, *WORKERS) as running:
         worker = started(running)[0]
         settings = tmp_path / "home" / "config"
-        settings.mkdir(exist_ok=True)
+        settings.mkdir(parents=True, exist_ok=True)
         (settings / "satchel.toml").write_text("[context", encoding="utf-8")
         os.kill(worker, signal.SIGKILL)
         _, errors = running.process.communicate(timeout=PATIENCE_SECONDS)
