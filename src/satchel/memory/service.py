@@ -135,8 +135,9 @@ class MemoryService:
         store = self._root.memory_store
         store.make_room()
         gone = trash_of(store)
-        if memories := [memory.id for memory in chosen.memories if memory.id not in gone]:
-            self.memories.forget(memories)
+        memories = {memory.id: memory for memory in chosen.memories}
+        if present := [identity for identity in memories if identity not in gone]:
+            memories |= {memory.id: memory for memory in self.memories.forget(present)}  # other processes link more
         if remarks := [remark.id for remark in chosen.conversations if remark.id not in gone]:
             self.conversations.forget(remarks)
         for value in chosen.values:
@@ -150,7 +151,7 @@ class MemoryService:
             hook_log.scrub(self._root.places.state)
         except OSError as error:
             telemetry.warning("the hook log keeps the titles of what was injected", reason=str(error))
-        return chosen._replace(is_forgotten=True)
+        return chosen._replace(memories=[*memories.values()], is_forgotten=True)
 
     def trash(self) -> Chosen:
         """Return what was forgotten here and can be brought back, the last first."""
