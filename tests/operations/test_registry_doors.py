@@ -28,7 +28,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "situation_context": ("situation",),
     "search": ("search",),
     "expand": ("expand",),
-    "remember": ("remember", "memory add", "memory supersede", "memory search", "memory list", "memory forget"),
+    "remember": ("remember", *(f"memory {one}" for one in ("add", "supersede", "search", "list", "forget", "review"))),
     "experience": tuple(f"experience {one}" for one in ("start", "update", "note", "resolve", "list", "show")),
     "why": ("why",),
     "status": ("status",),
@@ -42,11 +42,31 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 }
 """Operation -> the commands that run it. `chunk` has none: `search` and `expand` lead to chunks."""
 
-TERMINAL_ONLY = frozenset({"as_json", "color", "explained", "fix", "given_root", "strict", "workspace"})
-"""How the terminal prints, which root is meant, and what only a person may start."""
+TERMINAL_ONLY = frozenset(
+    {
+        "as_json",
+        "color",
+        "every",
+        "explained",
+        "fix",
+        "given_root",
+        "paths",
+        "reject",
+        "strict",
+        "supersede",
+        "workspace",
+    }
+)
+"""How the terminal prints, which root is meant, what only a person may start, and what saves typing ids."""
 
-SPELLED_BY_THE_TERMINAL = {"action": "command", "mode": "command", "saved": "file", "failure": "failed"}
-"""An argument that is a sub-command there, or the text of a file."""
+SPELLED_BY_THE_TERMINAL = {
+    "action": "command",
+    "mode": "command",
+    "saved": "file",
+    "failure": "failed",
+    "verdict": "accept",
+}
+"""An argument that is a sub-command there, the text of a file, or a switch for each of its choices."""
 
 REQUEST, WALK = "request", "graph_request"
 
@@ -58,7 +78,7 @@ METHODS: Mapping[str, tuple[Callable[..., Any] | str, ...]] = {
     "search": ("search", "search_pattern", REQUEST),
     "expand": ("expand",),
     "document": (ReceiptService.document, "expand", "assemble"),
-    "remember": (Memories.add, Memories.supersede, Memories.search, Memories.listed),
+    "remember": (Memories.prepared, Memories.supersede, Memories.search, Memories.listed),
     "experience": (Journal.start, Journal.update, Journal.note, Journal.resolve, Journal.listed, Journal.get),
     "why": ("why", REQUEST),
     "memories": (Memories.search, Memories.listed),
@@ -68,7 +88,10 @@ METHODS: Mapping[str, tuple[Callable[..., Any] | str, ...]] = {
     "history": ("file_history", "churn", "authors"),
     "replay": ("replay",),
 }
-"""Operation -> the methods that do the same, those of the engine by name; a request takes what they pass on to it."""
+"""Operation -> the methods that do the same, those of the engine by name; a request takes what they pass on to it.
+
+`Memories.add` takes what `prepared` does.
+"""
 
 SPELLED_IN_PYTHON: Mapping[str, Mapping[str, str]] = {
     "context_query": {"diff": "change", "staged": "change"},
@@ -83,7 +106,7 @@ SPELLED_IN_PYTHON: Mapping[str, Mapping[str, str]] = {
     "remember": {
         "action": "a method each", "text": "content", "supersedes": "a method", "ids": "forget", "confirm": "forget",
         "category": "a filter too", "min_importance": "filters", "tags": "filters", "since": "filters",
-        "until": "filters", "for_good": "purge", "forgotten": "trash",
+        "until": "filters", "for_good": "purge", "forgotten": "trash", "verdict": "accept, reject",
     },
     "memories": {"min_importance": "filters", "tags": "filters", "until": "filters"},
     "experience": {"action": "a method each", "action_taken": "action", "note": "text", "id": "identity"},
