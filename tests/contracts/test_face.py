@@ -253,7 +253,7 @@ def test_our_findings_go_through_somebody_elses_searcher_unchanged(engine: Satch
             self.search_experiences = Searcher(engine).search_experiences
 
     context = asyncio.run(ContextAssembler(Wrapped()).assemble_context(QUESTION, ["memories", "experiences"]))
-    assert "**Memory** Category: fact, Importance: 0.8\n" in context.text
+    assert "**Memory** Category: fact, Importance: 0.8, 20" in context.text  # and the rest of its day
     assert "**Experience** debugging | root-cause-analysis\n" in context.text
     assert context.failures == ()
 

@@ -208,7 +208,7 @@ def test_many_records_of_both_kinds_keep_their_words_and_vectors(team: Callable[
     for number in range(24):  # more segments than are kept apart, so that they are merged
         role = ROLES[number % 2]
         visibility = ("private", "team")[number // 2 % 2]
-        engines[role].memories.add(f"{role} says {visibility} word{number} of the release", visibility=visibility)
+        engines[role].memories.add(f"{role} word{number} is {visibility} in the release", visibility=visibility)
     for role, engine in engines.items():
         engine.vectors.fill(None, lambda: False)
         listed = {one.content for one in engine.memories.listed()}
