@@ -54,6 +54,15 @@ def everything(engine: Satchel) -> list[str]:
     return sorted(engine.export_memory())
 
 
+@pytest.mark.parametrize("for_good", [False, True])
+def test_what_was_linked_since_it_was_chosen_is_named_and_can_be_brought_back(engine: Satchel, for_good: bool) -> None:
+    old, new = (engine.memories.add(f"The port is {number}").memory.id for number in (80, 443))
+    chosen = engine.memory.find([new])
+    engine.memories.supersede(old, new)  # as another process may
+    assert engine.memory.forget(chosen, for_good=for_good).ids == [new, old]
+    assert set(engine.memory.trash().ids) == ({old} if for_good else {new, old})
+
+
 def test_a_receipt_says_what_went_and_how_it_comes_back(engine: Satchel) -> None:
     kept = engine.memories.add("The queue runs on port 9670", tags=["queue"]).memory
     gone = engine.memories.add("Zebras are striped", importance=0.9).memory

@@ -137,8 +137,7 @@ class MemoryService:
         gone = trash_of(store)
         memories = {memory.id: memory for memory in chosen.memories}
         if present := [identity for identity in memories if identity not in gone]:
-            # With those that another process let them replace since they were chosen.
-            memories |= {memory.id: memory for memory in self.memories.forget(present)}
+            memories |= {memory.id: memory for memory in self.memories.forget(present)}  # other processes link more
         if remarks := [remark.id for remark in chosen.conversations if remark.id not in gone]:
             self.conversations.forget(remarks)
         for value in chosen.values:

@@ -189,22 +189,21 @@ def _restored(call: OperationCall) -> Answered:
 def _reviewed(call: OperationCall) -> Answered:
     """List the candidates that wait, or accept or reject some of them."""
     arguments, review = call.arguments, call.engine.memory.review
-    verdict = arguments.get("verdict")
-    if verdict is None:
+    if (verdict := arguments.get("verdict")) is None:
         rows, left = _first(review.waiting(), arguments.get("limit", DEFAULT_ROWS), call.caller.spelling)
-        unwanted = [name for name in ("ids", "text", "category") if name in arguments]
-        if unwanted:
-            raise UsageError(f"{unwanted[0]} needs a verdict: accept or reject", "verdict")
-        nothing = () if rows else ("no candidate waits: they come from conversations that end",)
-        return Answered(json.candidates_text(rows), json.CANDIDATES.data(rows), (*nothing, *left), rows)
-    ids = arguments.get("ids", [])
+        for name in filter(arguments.__contains__, ("ids", "text", "category")):
+            raise UsageError(f"{name} needs a verdict: accept or reject", "verdict")
+        notes = left if rows else ("no candidate waits: they come from conversations that end", *left)
+        return Answered(json.candidates_text(rows), json.CANDIDATES.data(rows), notes, rows)
+    if verdict not in (ACCEPT, REJECT):
+        raise UsageError(f"unknown verdict {verdict!r}: choose from {ACCEPT}, {REJECT}", "verdict")
     if verdict == REJECT:
-        gone = review.reject(ids)
+        gone = review.reject(arguments.get("ids", []))
         return Answered(json.candidates_text(gone), json.CANDIDATES.data(gone), (f"rejected {len(gone)}",), gone)
-    chosen = review.accept(ids, **call.chosen(("text", "category")))
+    chosen = review.accept(arguments.get("ids", []), **call.chosen(("text", "category")))
     memories = call.engine.memories
     opposed = [note for one in chosen.memories for note in _opposed(call, one, memories.contradicted(one.content))]
-    notes = (f"remembered {len(chosen.ids)}", *opposed)
+    notes = f"remembered {len(chosen.ids)}", *opposed
     return Answered(json.chosen_text(chosen), json.FORGOTTEN.data(chosen), notes, chosen)
 
 
