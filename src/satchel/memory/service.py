@@ -136,7 +136,9 @@ class MemoryService:
         store.make_room()
         gone = trash_of(store)
         if memories := [memory.id for memory in chosen.memories if memory.id not in gone]:
-            self.memories.forget(memories)
+            # Another process may have linked more of them since they were chosen: the receipt names what went.
+            went = {memory.id: memory for memory in (*chosen.memories, *self.memories.forget(memories))}
+            chosen = chosen._replace(memories=[*went.values()])
         if remarks := [remark.id for remark in chosen.conversations if remark.id not in gone]:
             self.conversations.forget(remarks)
         for value in chosen.values:
