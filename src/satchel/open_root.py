@@ -487,10 +487,7 @@ class _Attempts:
             self._is_done = self._is_last or not self._repaired()
 
     def _recovers(self, error: StoreError) -> bool:
-        """Return whether another try is worth it: a server was lost, or a store is damaged, which is repaired now.
-
-        A damaged memory is left out of the second answer.
-        """
+        """Return whether another try is worth it: a server was lost, or a store is damaged, which is repaired now."""
         if self._is_last or isinstance(error, UnreachableStoreError):
             return not self._is_last
         return self._repaired() or any(root.memory_damage for root in self._roots.values())

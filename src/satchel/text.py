@@ -154,17 +154,29 @@ def similarity(first: frozenset[str], second: frozenset[str]) -> float:
 
 
 class _Pattern:
-    def __init__(self, text: str, flags: int) -> None:
-        self._source = text, flags
+    def __init__(self, compiled: Callable[[], re.Pattern[str]]) -> None:
+        self._compiled = compiled
 
     def __getattr__(self, name: str) -> Any:
-        value = self.__dict__[name] = getattr(re.compile(*self._source), name)
+        value = self.__dict__[name] = getattr(self._compiled(), name)
         return value
 
 
 def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
     """Return an expression that is compiled when it is first used: a process uses half of those that it imports."""
-    return cast("re.Pattern[str]", _Pattern(text, flags))
+    return cast("re.Pattern[str]", _Pattern(lambda: re.compile(text, flags)))
+
+
+def wording(heading: str) -> re.Pattern[str]:
+    """Return an expression of `words/wording.txt`, read and compiled when it is first used."""
+
+    def compiled() -> re.Pattern[str]:
+        text = (Path(__file__).with_name("words") / "wording.txt").read_text(encoding="utf-8")
+        _, below = text.split(f"\n## {heading}\n", 1)
+        lines = below.split("\n## ", 1)[0].split("\n")
+        return re.compile("".join(line for line in lines if not line.startswith("# ")))
+
+    return cast("re.Pattern[str]", _Pattern(compiled))
 
 
 PATTERN_MEMORY = 1 << 18

@@ -94,3 +94,17 @@ def test_the_lines_are_those_of_now(repository: TinyRepository, satchel: Satchel
 
 def test_readers_without_tools_get_no_places(satchel: Satchel) -> None:
     assert "- uses" not in satchel.assemble(QUESTION, types=["code"]).text
+
+
+def test_a_line_with_a_name_that_occurs_once_or_twice_comes_first(repository: TinyRepository, satchel: Satchel) -> None:
+    lock = "def shut(gates):\n    for gate in gates:\n        gate.stop(3, gates.limit('GATE_STOP_MAX'))\n"
+    lock += "        gate.ring()\n"
+    files = {"ferry/lock.py": lock, "tests/test_lock.py": "def test_stop():\n    assert 'GATE_STOP_MAX' == 3\n"}
+    repository.commit("Lock", {**files, "ferry/sizes.py": "WIDTHS = {'pontoon': 25_000}\n"})
+    satchel.index()
+    line = "- named ferry/lock.py:3 gate.stop(3, gates.limit('GATE_STOP_MAX'))"
+    assert places(satchel, names=["GATE_STOP_MAX"])[0] == line
+    assert line not in places(satchel)
+    assert line not in places(satchel, names=["gate"])
+    for number in ("25,000", "25_000", "25000"):
+        assert places(satchel, f"{QUESTION} of {number}")[0] == "- named ferry/sizes.py:1 WIDTHS = {'pontoon': 25_000}"

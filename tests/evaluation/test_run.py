@@ -113,24 +113,13 @@ def test_without_a_repository_there_is_nothing_to_learn_from(tmp_path: Path, mon
         evaluate(satchel)
 
 
-def test_the_command_prints_a_table_and_writes_a_page(
-    history: History, capfd: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_the_command_prints_a_table_or_json(history: History, capfd: pytest.CaptureFixture[str]) -> None:
     hostile = "fix: <script>alert(1)</script> & basket counts \u202ewrong articles"
     commit(history.root, hostile, {"shop/basket.py": "def change_basket():\n    return 0\n"})
-    page = tmp_path / "report.html"
-    assert run(["eval", "--root", str(history.root), "--limit", "3", "--html", str(page)]) == 0
-    out, err = capfd.readouterr()
+    assert run(["eval", "--root", str(history.root), "--limit", "3"]) == 0
+    out = capfd.readouterr().out
     assert out.startswith("3 small fixes of ")
     assert re.search(r"^hit@1 +1\.000 +1\.000 to 1\.000 +fixes whose first file is a changed one$", out, re.MULTILINE)
-    assert f"wrote {page}" in err
-    text = page.read_text(encoding="utf-8")
-    assert "<script" not in text
-    assert "&lt;script&gt;alert(1)" in text
-    assert "\u202e" not in text
-    assert not re.search(r"(?:src|href|url)\s*[=(]", text)
-    assert text.count("<table>") == text.count("</table>") == 3
-    assert '<td class="number">1.000 to 1.000</td>' in text
 
     assert run(["eval", "--root", str(history.root), "--limit", "3", "--json"]) == 0
     data = json.loads(capfd.readouterr().out)
@@ -138,16 +127,13 @@ def test_the_command_prints_a_table_and_writes_a_page(
     assert data["asked"] == 0
     assert data["measures"]["span@4000"]["mean"] == 1.0
     assert [row["rank"] for row in data["fixes"]] == [1, 1, 1]
+    assert not any("\u202e" in row["subject"] for row in data["fixes"])
 
 
-def test_the_command_says_why_there_is_nothing(
-    history: History, capfd: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_the_command_says_why_there_is_nothing(history: History, capfd: pytest.CaptureFixture[str]) -> None:
     root = ["--root", str(history.root)]
     assert run(["eval", *root, "--since", "2030-01-01"]) == 1
     assert "none of 0 commits is a usable fix" in capfd.readouterr().err
-    assert run(["eval", *root, "--html", str(tmp_path / "no" / "a.html")]) == 2
-    assert "there is no folder" in capfd.readouterr().err
     assert run(["eval", *root, "--limit", "0"]) == 2
     assert run(["eval", *root, "--max-tokens", "-1"]) == 2
 

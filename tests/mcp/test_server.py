@@ -28,7 +28,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "0474724cda6a359c5920e2ec28d37784bfdc3339419a8807dcdfcf0743284107"
+TOOLS_HASH = "3eb82fac96222b048622942c0c67fa404ead933e827b7a67f48df432858a164e"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 2_000

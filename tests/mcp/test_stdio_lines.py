@@ -52,10 +52,8 @@ class Slow(Handlers):
         self.answers = asyncio.Semaphore(0)
         self.cancelled = 0
 
-    async def answer(
-        self, method: str, params: Mapping[str, Any], report: Report | None, *, may_write: bool = True
-    ) -> Result:
-        del method, report, may_write
+    async def answer(self, method: str, params: Mapping[str, Any], report: Report | None) -> Result:
+        del method, report
         self.begun.release()
         try:
             await self.answers.acquire()

@@ -165,10 +165,11 @@ def _lines(context: Context, root: Path) -> Iterator[str]:
 def weaker_inside(assembly: Assembly) -> Iterator[str]:
     """What is shown although something clearly better was left out for lack of room.
 
-    Candidates are tried by value for cost, so a cheap one may come before one that is better and much larger.
+    Candidates are tried by value for cost, so a cheap one may come before one that is better and much larger. `fill`
+    asks for the whole budget: the room that a better one leaves is spent.
     """
     packing = assembly.packing
-    if not assembly.context.items or assembly.shares or packing is None:
+    if not assembly.context.items or assembly.shares or packing is None or not packing.inputs.is_strict:
         return
     out = [
         one

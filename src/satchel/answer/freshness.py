@@ -28,9 +28,6 @@ from satchel.vocabulary import STALE_CHOICES
 STALE_GROUP = "~stale"
 """Suffix of the key of the item with the stale parts of a file whose other parts are shown up to date."""
 
-MOST_COMPARED = 16
-"""New files of the right size that are read to detect a renamed file."""
-
 ListChanged = Callable[[], Iterable[tuple[str, int]]]
 """Paths and sizes (bytes) of the files that are new or changed since the index was built."""
 
@@ -188,7 +185,7 @@ class Freshener:
     def _renamed_file(self, document: Document) -> _FileNow | None:
         """Return the new file with the bytes of a renamed one, except a file that is indexed with the same bytes."""
         same_size = [path for path, size in self._changed_files if size == document.size]
-        for path in same_size[:MOST_COMPARED]:
+        for path in same_size[:16]:  # new files of the right size that are read to detect a renamed file
             indexed = self.store.document(document.kind, path)
             if indexed is not None and indexed.content_hash == document.content_hash:
                 continue
@@ -356,10 +353,7 @@ def _paired(old: _Side, new: _Side) -> PartNow:
 
 
 def _line_finder(lines: Sequence[str]) -> Callable[[tuple[str, ...], int], int]:
-    """Return a function `find(body, near)` that searches a text for consecutive lines.
-
-    It returns the line nearest to `near` where exactly these lines begin; 0 if there is none or all are blank.
-    """
+    """Return a function `find(body, near)` that searches a text for consecutive lines."""
     places: dict[str, list[int]] = defaultdict(list)
 
     def find(body: tuple[str, ...], near: int) -> int:

@@ -16,7 +16,7 @@ from satchel.answer.candidates import Candidate
 from satchel.answer.packing import Packing
 from satchel.answer.search import Workbench
 from satchel.answer.sections import subtract
-from satchel.answer.source_lines import Lines, Unreadable
+from satchel.answer.source_lines import COMMENT, Lines, Unreadable
 from satchel.search.relations import Relations
 from satchel.search.resolve.code import CodeDefinition, SourceFile
 from satchel.search.resolve.syntax import LEAVES
@@ -35,7 +35,13 @@ MOST_USED, MOST_ALIKE, MOST_NAMES = 3, 20, 40
 SHORT = 12
 """Lines of a short helper: its result is told beside its first line, and its only caller is named."""
 
+RARE = 2
+"""Lines of production code with a name that is nearly certain to lead to the answer."""
+
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
+NUMBER = re.compile(r"(?<![\w.])\d[\d_,]{2,}\d(?![\w.])")
+"""A number of at least four signs."""
+
 _RESULT = re.compile(r"return\b|=> ")
 
 
@@ -68,7 +74,7 @@ class Hops:
         found: list[Hop] = []
         for home, relations in self._homes:
             look = _Look(packing, home, relations)
-            found += look.named(self._named)
+            found = [*look.rare(self._named), *found, *look.named(self._named)]
             own = [one for one in candidates if one.group.startswith(home.prefix) and look.is_indexed(one)]
             used = [(_worth(hop, self._terms), hop) for one in own for hop in look.used(one)]
             used.sort(key=lambda pair: -pair[0])
@@ -113,6 +119,32 @@ class _Look:
             if len(own) == 1 and f".{own[0].qualified}".endswith(f".{name}"):
                 made += self._hops("named", own[0])
         return made
+
+    def rare(self, names: Iterable[str]) -> list[Hop]:
+        """Return the lines of names and numbers that production code has once or twice, unless they are shown."""
+        store = self._home.store
+        lexicon = store.lexicon(Kind.CODE)
+        found: list[Hop] = []
+        for name in names:
+            written = spellings(name.rpartition(".")[2])
+            units: set[int] = set()
+            for one in written:  # an index has the parts of a number
+                postings = lexicon.postings([words.terms_of(word)[0] for word in words.words(one)])
+                units |= (
+                    set.intersection(*(set(posting.body[0].tolist()) for posting in postings)) if postings else set()
+                )
+            positions = {int(lexicon.span_document[unit]) for unit in units if len(units) <= MOST_ALIKE}
+            own = [one for one in positions if not lexicon.columns.document_secondary[one]]
+            exact = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, written))})(?!\w)")
+            lines = []
+            for document in store.documents({int(lexicon.columns.document_id[one]) for one in own}).values():
+                read = self._lines.get(f"{self._home.prefix}{document.key}") or self._home.lines.read(document.key)
+                texts = () if isinstance(read, Unreadable) else read.lines
+                matches = ((line, exact.search(text)) for line, text in enumerate(texts, 1) if not COMMENT.match(text))
+                lines += [(document.key, line, match[0]) for line, match in matches if match]
+            for path, line, word in sorted(lines) if len(lines) <= RARE else ():
+                found += self._at("named", path, (line, line), "", line, word)
+        return list(dict.fromkeys(found))[:MOST_USED]
 
     def used(self, candidate: Candidate) -> Iterator[Hop]:
         """Yield the definitions that the shown lines of a candidate use, each once."""
@@ -171,6 +203,12 @@ class _Look:
         first, last = read.lines[line - 1].strip(), read.lines[span[1] - 1].strip()
         is_short = line < span[1] < line + SHORT and _RESULT.match(last) is not None
         return [Hop(why, key, *span, name, line, f"{first} … {last}" if is_short else first)]
+
+
+def spellings(name: str) -> list[str]:
+    """Return the ways to write a number of more than three digits, or the name: 50000, 50_000 and 50,000."""
+    digits = re.sub(r"(?<=\d)[_,](?=\d{3})", "", name)
+    return [name] if not digits.isdigit() or len(digits) < 4 else [digits, f"{int(digits):_}", f"{int(digits):,}"]
 
 
 def _is_name(rows: Sequence[Range], node: Node) -> bool:

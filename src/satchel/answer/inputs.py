@@ -94,7 +94,7 @@ def _less_if_bare(candidate: Candidate) -> Candidate:
     """Return lines outside of functions with less value: the place and its best line say nearly as much."""
     is_bare = candidate.chunk.role in (Role.GAP, Role.CLASS) and not candidate.is_lifted
     # Subtracted from the value (log scale) of lines outside of functions where other places are named anyway.
-    return replace(candidate, value=candidate.value - 0.8) if is_bare else candidate
+    return replace(candidate, value=candidate.value - 1.2) if is_bare else candidate
 
 
 def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[_Part]) -> Section:
@@ -171,11 +171,7 @@ def _candidates(
     side: Axis | None,
     reach: float = math.inf,
 ) -> tuple[list[Candidate], dict[str, Lines], list[Failure]]:
-    """Return the candidates of these hits, the lines of their files by group, and failures to read them.
-
-    No candidate is shown whose value is below the best one by more than `reach`, and the first of these by priority
-    are listed. Hits that would be neither are left out, and files with only such hits are not read.
-    """
+    """Return the candidates of these hits, the lines of their files by group, and failures to read them."""
     candidates: list[Candidate] = []
     lines: dict[str, Lines] = {}
     best, listed = -math.inf, list[float]()

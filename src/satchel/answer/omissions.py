@@ -146,7 +146,7 @@ def _unshown(packing: Packing, hops: Sequence[Hop], most: int) -> list[tuple[lis
         if any(start <= one.end and one.start <= end for start, end in taken):
             continue
         passages, _ = best.setdefault(chunk.id, ([], lines))
-        if len(passages) < PASSAGES and one not in passages:
+        if len(passages) < PASSAGES and all(span != (one.start, one.end) for span in map(_lines_of, passages)):
             passages.append(one)
     return list(best.values())
 
@@ -170,7 +170,11 @@ def _whole(one: Omission, candidate: Candidate, lines: Lines) -> Omission:
 def _named_place(omissions: Sequence[Omission]) -> _PlaceRow:
     first = omissions[0]
     name = first.title if first.title != first.path else ""
-    return _PlaceRow("", first.path, tuple((one.start, one.end) for one in omissions), name)
+    return _PlaceRow("", first.path, tuple(map(_lines_of, omissions)), name)
+
+
+def _lines_of(omission: Omission) -> Range:
+    return omission.start, omission.end
 
 
 def _hop_place(hop: Hop) -> _PlaceRow:

@@ -279,10 +279,7 @@ class Packing:
         return TWIN if has_twin else None
 
     def _has_twin(self, section: Section, candidate: Candidate) -> bool:
-        """Return whether a shown candidate has the same full text; it then lists this one as another origin.
-
-        A text without a twin is remembered.
-        """
+        """Return whether a shown candidate has the same full text; it then lists this one as another origin."""
         ends = self._ends.get(candidate)
         if ends is None:
             ends = self._ends[candidate] = ends_of(section, candidate)

@@ -77,10 +77,12 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
     look = None
     if request.places and request.max_tokens >= LEAST_NAMED and any(one.kind is Kind.CODE for one in sections):
         from satchel.answer.hops import (
+            NUMBER,
             Hops,
         )  # here, because small answers and readers without tools do not look further
 
-        look = Hops(bench, searched.terms, written_names(searched.findings.query))
+        names = [*written_names(searched.findings.query), *request.names, *NUMBER.findall(request.query)]
+        look = Hops(bench, searched.terms, [*dict.fromkeys(name.rstrip("()") for name in names)])
     return Filling(
         request,
         bench,
@@ -111,11 +113,7 @@ def _with_line_counts(fitted: Fitted, bench: Workbench) -> tuple[Fitted, list[Fa
 
 
 def _best_entities(sections: Sequence[Section], request: AssembleRequest) -> Sequence[Section]:
-    """Return the sections with the candidates of the most relevant chunks; a section without any is left out.
-
-    Candidates that are worth too little to be shown do not count. Ties are ordered by position in the section, then by
-    section.
-    """
+    """Return the sections with the candidates of the most relevant chunks; a section without any is left out."""
     if request.entity_limit is None:
         return sections
     bests = {section: section.highest_value for section in sections}

@@ -23,7 +23,7 @@ from satchel.search.filters import NO_FILTERS, Filters, make_filters
 from satchel.search.query import FORM_WEIGHTS, Query, analyse
 from satchel.search.trace import is_vendored
 from satchel.settings import DEFAULT_WEIGHTS, Settings
-from satchel.text import pattern
+from satchel.text import pattern, wording
 from satchel.types import CONTEXT_TYPES, Kind, Role
 from satchel.vocabulary import PINNED_TAG, Axis, Domain, MemoryCategory, OutcomeStatus, checked_text, parse_choice
 
@@ -35,13 +35,7 @@ HISTORY_FACTOR = 8.0
 11 of 12 such questions show the commit, without it 5, and 44 of 47 files of code (benchmarks/results/why_changed.json).
 With 12 or 20 the code loses a third of its room."""
 
-_ASKS_OF_HISTORY = re.compile(
-    r"(?:^|[.,;:?]\s*|\b(?:and|but|or) )(?:why|when|who|since when|which commit)\b[^?!\n]{0,100}?(?:"
-    r"\b(?:was|were|been|did|had)\b[^?!\n]{0,150}?\b(?:add|chang|delet|deprecat|dropp?|introduc|mov|refactor|remov|renam|"
-    r"replac|revert|rewr|split|start|stop|switch)(?:e?[ds]|ing|itten|ote|en|t|ed)?\b"
-    r"|\b(?:no longer|any ?more)\b|\bused to\b)|\bwhat changed\b",
-    re.IGNORECASE,
-)
+_ASKS_OF_HISTORY = wording("asks of history")
 
 ROLE_KINDS: Mapping[Role, tuple[Kind, ...]] = {
     Role.FUNCTION: (Kind.CODE,),
@@ -106,11 +100,7 @@ _WENT_WELL = pattern(r"\b(?:ok(?:ay)?|all good|pass(?:ed|es)|succe\w+|done|compl
 _WENT_WRONG = pattern(r"\b(?:fail\w*|errors?|wrong|broken?|not|never|no|crash\w*|hangs?|timed?.?out)\b", re.IGNORECASE)
 """Words of a log without any error, file or name: then there is nothing to look for."""
 
-FAILURE_CHARACTERS = 20_000
-"""Characters of a log that are read, from its end, which states the failure."""
-
 MOST_ERRORS = 3
-MOST_NAMES = 12
 MOST_FILES = 6
 """A log is reduced to this many errors, names and files."""
 
@@ -270,7 +260,7 @@ def written_names(query: Query) -> list[str]:
     """Return the names that are written as names, the most telling form first, in the order of the text."""
     telling = [mention for mention in query.symbols if mention.form not in {"plain", "capitalised"}]
     telling.sort(key=lambda mention: -FORM_WEIGHTS[mention.form])
-    return list(dict.fromkeys(mention.text for mention in telling))[:MOST_NAMES]
+    return list(dict.fromkeys(mention.text for mention in telling))[:12]
 
 
 def own_files(query: Query) -> list[str]:
@@ -302,6 +292,7 @@ def brief_request(settings: Settings, after_failure: str | None, **options: Any)
         return make_request("", settings, {**defaults, **options, "plan": BRIEF})
     if not checked_text("the failure", after_failure).strip():
         raise UsageError("the failure is empty: give the output of the command that failed")
-    text = sanitize.text(after_failure, settings.redact_allow)[-FAILURE_CHARACTERS:]
+    # Characters of a log that are read, from its end, which states the failure
+    text = sanitize.text(after_failure, settings.redact_allow)[-20_000:]
     defaults = {"max_tokens": FAILURE_TOKENS, "limit": FAILURE_LIMIT}
     return make_request(text, settings, {**defaults, **options, "plan": FAILURE})

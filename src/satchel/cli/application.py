@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -27,51 +28,15 @@ PROGRAM = "satchel"
 COMPLETE_VARIABLE = "_SATCHEL_COMPLETE"
 """Set by the shell while it asks for completions."""
 
-GROUPS: Mapping[str, Mapping[str, str]] = {
-    "Ask": {
-        "context": "Pack what matters for a question into a token budget.",
-        "search": "List the best matches for a question.",
-        "graph": "Walk from a topic or a node to what it is related to.",
-        "why": "Explain how a file or symbol ranks for a question, and why it is in or out.",
-        "expand": "Show everything behind a handle.",
-        "replay": "Ask a saved question again and name what differs.",
-    },
-    "Guide an agent": {
-        "situation": "Show the instructions and history that apply to a task, file or tool call.",
-        "brief": "Show what to know when a session starts, or after a failure.",
-        "premortem": "Show what went wrong before in this kind of work.",
-        "rules": "Say which instruction files there are.",
-        "trust": "Trust the instruction files of a folder.",
-    },
-    "Remember": {
-        "remember": "Remember something, as `satchel memory add` does.",
-        "memory": "Store, find, replace and delete long-term facts.",
-        "experience": "Record what was tried, what was expected, and how it ended.",
-        "values": "Find and keep the lessons that several experiences share.",
-        "export": "Write everything that is remembered as JSON Lines.",
-        "import": "Import memories, experiences and conversations from JSON Lines.",
-    },
-    "Connect": {
-        "setup": "Set satchel up in a client: its MCP server, and its hooks if wanted.",
-        "remove": "Take satchel out of a client again.",
-        "mcp": "Serve a folder to an MCP client over standard input and output.",
-        "serve": "Serve the page, the HTTP API and MCP at /mcp, for this machine.",
-        "proxy": "Run another MCP server, with context in the results of the tools you choose.",
-        "hook": "Answer an event of an agent's host; show what was injected; switch hooks on and off.",
-    },
-    "Look after it": {
-        "index": "Bring the index of a folder up to date.",
-        "status": "Show what is indexed, how fresh it is and what was left out.",
-        "history": "Show the commits that touched a file, which files change most, or who changed them.",
-        "doctor": "Check that everything satchel needs works, and fix what can be fixed safely.",
-        "config": "Show the settings and where they come from, or change one.",
-        "workspace": "Name repositories, vaults and exports of notes, to ask them from anywhere.",
-        "store": "Show, set up, check and change where index and memory are stored.",
-        "clean": "Remove the index of a folder; it is built again when needed.",
-        "eval": "Measure satchel on the fixes of this repository's own history.",
-        "completion": "Print the script that completes commands in a shell.",
-    },
-}
+
+def _groups() -> Iterator[tuple[str, Mapping[str, str]]]:
+    text = Path(__file__).with_name("commands.txt").read_text(encoding="utf-8")
+    for block in text.strip().split("\n\n")[1:]:
+        heading, *lines = block.split("\n")
+        yield heading.strip("[]"), {name: summary for name, _, summary in (line.partition(": ") for line in lines)}
+
+
+GROUPS = dict(_groups())
 """Heading of the help -> sub-command -> its summary, which is also the first line of its own help."""
 
 COMMANDS: Mapping[str, str] = {name: text for group in GROUPS.values() for name, text in group.items()}
@@ -190,9 +155,13 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         return streams.abandon()
     except OSError as error:
-        parts = (str(error.filename or ""), error.strerror or str(error))
-        return _report(": ".join(filter(None, parts)), "OSError", 1, invocation)
+        return _report(_system_message(error), "OSError", 1, invocation)
     return int(code or 0)
+
+
+def _system_message(error: OSError) -> str:
+    """`src/a.py: Permission denied`, or the reason alone."""
+    return ": ".join(filter(None, (str(error.filename or ""), error.strerror or str(error))))
 
 
 def wants_json(arguments: Sequence[str]) -> bool:

@@ -197,7 +197,7 @@ def operation_command(
     optional. `needed` names further required parameters, `flags` other option names.
     """
     places, flags = positional or {}, flags or {}
-    offered = [one for one in operation.parameters if one.name not in without and (only is None or one.name in only)]
+    offered = _offered(operation, only, without)
     arguments = [_argument(one, places[one.name]) for one in sorted(
         (one for one in offered if one.name in places), key=lambda one: [*places].index(one.name))]  # fmt: skip
     options = [
@@ -225,6 +225,11 @@ def operation_command(
     return decorate
 
 
+def _offered(operation: Operation, only: Sequence[str] | None, without: Sequence[str]) -> list[Parameter]:
+    names = {one.name for one in operation.parameters} if only is None else {*only}
+    return [one for one in operation.parameters if one.name in names - {*without}]
+
+
 def _argument(parameter: Parameter, metavar: str) -> click.Argument:
     is_list = parameter.shape is Shape.TEXTS or metavar.rstrip("]").endswith("|-")
     return click.Argument(
@@ -236,10 +241,7 @@ def _option(parameter: Parameter, flags: Sequence[str], *, is_needed: bool) -> c
     shape, written = parameter.shape, list(flags) or [f"--{parameter.name.replace('_', '-')}"]
     help_text = _help(parameter)
     if shape is Shape.SWITCH:
-        is_pair = parameter.default is not False
-        spelled = [f"{flag}/--no-{flag[2:]}" for flag in written] if is_pair else written
-        shown = f"{help_text[:-1]} (the default)." if parameter.default is True else help_text
-        return click.Option([*spelled, parameter.name], is_flag=True, default=None, help=shown)
+        return _switch(parameter, written, help_text)
     values: dict[str, Any] = {"type": _TYPES.get(shape, str)}
     if parameter.name in CHECKED_BY_PARSER:
         values["type"] = click.Choice(parameter.choices)
@@ -250,6 +252,13 @@ def _option(parameter: Parameter, flags: Sequence[str], *, is_needed: bool) -> c
         values |= {"is_flag": False, "flag_value": parameter.bare, "metavar": f"[{values['metavar']}]"}
     is_repeated = shape in (Shape.TEXTS, Shape.COUNTS)
     return click.Option([*written, parameter.name], required=is_needed, help=help_text, multiple=is_repeated, **values)
+
+
+def _switch(parameter: Parameter, flags: Sequence[str], help_text: str) -> click.Option:
+    is_pair = parameter.default is not False
+    spelled = [f"{flag}/--no-{flag[2:]}" for flag in flags] if is_pair else flags
+    shown = f"{help_text[:-1]} (the default)." if parameter.default is True else help_text
+    return click.Option([*spelled, parameter.name], is_flag=True, default=None, help=shown)
 
 
 def completing(names: Iterable[str]) -> Completion:

@@ -203,6 +203,15 @@ REQUESTS = (
 )  # fmt: skip
 
 
+def _listed_tools(line: bytes) -> int:
+    """Return how many tools a line of the server lists, 0 for any other line."""
+    with contextlib.suppress(ValueError):
+        answer = json.loads(line)
+        if isinstance(answer, dict) and answer.get("id") == REQUESTS[-1]["id"] and "result" in answer:
+            return len(answer["result"]["tools"])
+    return 0
+
+
 def start_once(target: ClientFile, places: ClientPlaces) -> tuple[int, str]:
     """Start the server as the client will, and return how many tools it lists, and the fault if it lists none."""
     entry = target.wants[0].value
@@ -217,11 +226,8 @@ def start_once(target: ClientFile, places: ClientPlaces) -> tuple[int, str]:
         return 0, f"{words[0]} cannot be started: {error.strerror or error}"
     except subprocess.TimeoutExpired:
         return 0, f"the server does not answer within {START_SECONDS:.0f} s"
-    for line in done.stdout.splitlines():
-        with contextlib.suppress(ValueError):
-            answer = json.loads(line)
-            if isinstance(answer, dict) and answer.get("id") == REQUESTS[-1]["id"] and "result" in answer:
-                return len(answer["result"]["tools"]), ""
+    if tools := sum(map(_listed_tools, done.stdout.splitlines())):
+        return tools, ""
     said = done.stderr.decode("utf-8", "replace").strip().splitlines()
     return 0, f"the server ended with {done.returncode} and listed no tools" + (f": {said[-1]}" if said else "")
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-_FORMAT_VERSION = 9
 _TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7}
 _FLOAT, _INTEGER, _INTEGERS = 1, 2, 7
 
@@ -73,7 +72,7 @@ class Graph:
         graph = b"".join(_bytes(1, node) for node in self._nodes) + _bytes(2, "satchel")
         graph += b"".join(_bytes(5, constant) for constant in self._constants)
         graph += _bytes(11, _value(*source)) + _bytes(12, _value(*result))
-        head = _number(1, _FORMAT_VERSION) + _bytes(2, "satchel")
+        head = _number(1, 9) + _bytes(2, "satchel")
         # The oldest set with all operators in use: Gelu came with 20.
         return head + _bytes(7, graph) + _bytes(8, _bytes(1, "") + _number(2, 20))
 
@@ -94,11 +93,6 @@ def _value(name: str, kind: str, shape: Sequence[int | str]) -> bytes:
 
 INPUT, OUTPUT = "ids", "vector"
 LAYERS, HEADS, WIDTH = 6, 12, 384
-EPSILON = 1e-12
-"""Epsilon of the layer normalisation, as in training."""
-
-LARGEST = 63
-"""Weights use 7 of 8 bits: with all 8, processors without VNNI overflow and give other vectors."""
 
 Array = npt.NDArray[np.float32]
 
@@ -181,11 +175,13 @@ def _product(graph: Graph, state: str, weight: Array, bias: Array) -> str:
 
 def _normed(graph: Graph, state: str, tensors: dict[str, Array], name: str) -> str:
     weight, bias = graph.constant(tensors[f"{name}.weight"]), graph.constant(tensors[f"{name}.bias"])
-    return graph.node("LayerNormalization", state, weight, bias, axis=-1, epsilon=EPSILON)
+    # Epsilon of the layer normalisation, as in training
+    return graph.node("LayerNormalization", state, weight, bias, axis=-1, epsilon=1e-12)
 
 
 def _eight_bits(matrix: Array, *, axis: int) -> tuple[npt.NDArray[np.int8], Array]:
     """Return the matrix as integers, and the scales of its lines across `axis`."""
-    scales = (np.abs(matrix).max(axis=axis, keepdims=True) / LARGEST).astype(np.float32)
+    # Weights use 7 of 8 bits: with all 8, processors without VNNI overflow and give other vectors
+    scales = (np.abs(matrix).max(axis=axis, keepdims=True) / 63).astype(np.float32)
     scales[scales == 0] = 1.0
     return np.rint(matrix / scales).astype(np.int8), scales

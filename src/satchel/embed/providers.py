@@ -30,15 +30,11 @@ BATCH = 64
 TRIES = 4
 """Attempts of a request when the server is busy or away."""
 
-FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 20.0
 """Pauses double from the first one to the longest; a longer `Retry-After` is respected up to the longest."""
 
 PAUSE_SECONDS = 60.0
 """Time for which an endpoint that could not be reached is not asked again: each attempt may take its full timeout."""
-
-MAX_TOKENS = 8_000
-"""Tokens of a text that are sent, roughly: what current models take."""
 
 _BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 _TOO_LONG = frozenset({400, 413, 422})
@@ -54,7 +50,7 @@ class EndpointOptions(NamedTuple):
     model: str
     dimension: int
     key: str = ""
-    max_tokens: int = MAX_TOKENS
+    max_tokens: int = 8_000  # tokens of a text that are sent, roughly: what current models take
     timeout_seconds: float = 30.0
 
 
@@ -146,7 +142,7 @@ class Endpoint:
                 if response.status_code not in _BUSY or not remaining:
                     return response
                 named = _seconds(response.headers)
-            wait = FIRST_PAUSE_SECONDS * 2 ** (tries - 1 - remaining)
+            wait = 1.0 * 2 ** (tries - 1 - remaining)
             self._pause(min(max(named, wait), LONGEST_PAUSE_SECONDS))
         raise AssertionError("the last try returns or raises")
 

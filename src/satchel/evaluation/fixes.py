@@ -27,11 +27,8 @@ from satchel.sources.code.languages import kind_of, language_of
 from satchel.sources.commits import Commit, read_commits
 from satchel.sources.roles import file_role
 from satchel.system.git import Repository, run, stream
-from satchel.text import is_meaningful, words
+from satchel.text import is_meaningful, wording, words
 from satchel.types import Kind
-
-_SEED = 20_240_305
-"""The same values give the same interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,8 @@ def estimate(values: Sequence[float]) -> Estimate:
         return Estimate(0.0, 0.0, 0.0)
     data = np.asarray(values, dtype=np.float64)
     # Number of samples: the ends of an interval vary by less than the printed precision.
-    drawn = np.random.default_rng(_SEED).integers(0, len(data), size=(2_000, len(data)))
+    # The same values give the same interval
+    drawn = np.random.default_rng(20_240_305).integers(0, len(data), size=(2_000, len(data)))
     means = data[drawn].mean(axis=1)
     edge = (1 - 0.95) / 2  # confidence
     low, high = np.quantile(means, [edge, 1 - edge])
@@ -60,37 +58,12 @@ COMMITS_READ = 5_000
 """Number of the newest commits that are searched for fixes."""
 
 MOST_FILES = 5
-MOST_LINES = 100
-"""Limits of the source files and changed lines of a fix; larger ones have several answers and fit no budget."""
 
-FEWEST_WORDS = 4
-"""Significant words that a message needs; `fix bug` is not a question."""
-
-MOST_CHARACTERS = 2_000
-"""Length limit of the question: longer messages contain pasted discussions."""
-
-_FIX = re.compile(
-    r"\b(?:fix(?:e[sd]|ing)?|bug\w*|hotfix|resolve[sd]?|correct(?:s|ed|ly)?|repair\w*|broken?|breaks?|crash\w*|"
-    r"regression|wrong\w*|incorrect\w*|mistake\w*|invalid|missing|fail(?:s|ed|ure|ing)?|error\w*|exception|leak\w*|"
-    r"race|deadlock|hang(?:s|ing)?|overflow\w*|prevent\w*|avoid\w*|handle[sd]?|properly|don'?t|no longer|instead of)\b",
-    re.IGNORECASE,
-)
+_FIX = wording("a fix")
 _REVERT = re.compile(r"^(?:revert|reapply|back ?out)\b|^this reverts commit", re.IGNORECASE | re.MULTILINE)
-_RELEASE = re.compile(
-    r"^(?:\[?release\]?|bump|prepare|upgrade|pin|unpin|v?\d+(?:\.\d+)+\b|version\b|changelog|"
-    r"(?:chore|build|ci|deps?)\b[^:]*:)|\bbump(?:s|ed)? \S+ (?:from|to)\b|^update\b.*\b(?:depend|requirement|to v?\d)",
-    re.IGNORECASE,
-)
-_FORMATTING = re.compile(
-    r"^(?:style|docs?|format|refactor)(?:\([^)]*\))?:|\b(?:typos?|spelling|whitespace|re-?format\w*|lint\w*|pep ?8|"
-    r"black|isort|ruff|prettier|gofmt|rustfmt|clang-format|rename[sd]?|copyright)\b",
-    re.IGNORECASE,
-)
-_TRAILER = re.compile(
-    r"^\s*(?:[A-Z][A-Za-z-]+-[Bb]y|Change-Id|Closes|Fixes|Refs?|Resolves|See|Issue|Bug|PR-URL|Reviewed-on)\b[:\s]"
-    r"[^a-z]*(?:\S+@\S+|#\d+|https?:\S+|\S*\d\S*)?.{0,40}$",
-    re.MULTILINE,
-)
+_RELEASE = wording("release")
+_FORMATTING = wording("formatting")
+_TRAILER = wording("trailer of a message")
 _SIGNED = re.compile(
     r"^\s*(?:Signed-off|Co-authored|Reviewed|Acked|Tested|Reported)-by:.*$", re.IGNORECASE | re.MULTILINE
 )
@@ -200,7 +173,8 @@ def unusable(commit: Commit) -> str:
     if not _FIX.search(commit.message):
         return "no fix"
     meaningful = {word for word in words(question_of(commit.message)) if is_meaningful(word)}
-    return "" if len(meaningful) >= FEWEST_WORDS else "says too little"
+    # Significant words that a message needs; `fix bug` is not a question
+    return "" if len(meaningful) >= 4 else "says too little"
 
 
 def is_source(path: str) -> bool:
@@ -212,7 +186,8 @@ def question_of(message: str) -> str:
     """Return the message as a question: without `fix:`, issue numbers and trailers, cleaned and redacted."""
     text = _NUMBER.sub("", _TRAILER.sub("", _SIGNED.sub("", _PREFIX.sub("", message))))
     lines = [line.rstrip() for line in sanitize.text(text).strip().split("\n")]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))[:MOST_CHARACTERS].strip()
+    # Length limit of the question: longer messages contain pasted discussions
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))[:2_000].strip()
 
 
 def _fix(repository: Repository, commit: Commit, parent: str) -> Fix | str:
@@ -227,7 +202,8 @@ def _fix(repository: Repository, commit: Commit, parent: str) -> Fix | str:
     gold = {path: ranges for path, ranges in gold.items() if is_source(path)}
     if not gold:
         return "only new files"
-    if changed > MOST_LINES:
+    # Limits of the source files and changed lines of a fix; larger ones have several answers and fit no budget
+    if changed > 100:
         return "many lines"
     subject = sanitize.line(question_of(commit.subject) or commit.subject, 100)  # longest subject
     return Fix(commit.sha, parent, commit.time, subject, question_of(commit.message), gold)

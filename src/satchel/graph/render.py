@@ -25,9 +25,6 @@ from satchel.safety.sanitize import clean_field
 from satchel.tokens import TokenCounter
 from satchel.types import ContextItem, Detail, Format, ShownBefore
 
-BACKEND = "sqlite"
-"""The name of the store in answers; the specification requires one."""
-
 HEADER_RESERVE = 200
 """Tokens for head and overflow, as the specification has it."""
 
@@ -190,7 +187,7 @@ def _json_head(page: GraphPage, numbers: Numbers) -> str:
             "nodesSummarized": numbers.summarised,
         },
         "assembledAt": page.assembled_at,
-        "backend": BACKEND,
+        "backend": "sqlite",  # the specification requires the name of the store
         "embeddings": page.embeddings,
     }
     more = {"warnings": list(page.warnings), "shownBefore": list(page.shown_before)}

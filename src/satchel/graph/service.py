@@ -38,8 +38,6 @@ from satchel.store.records import Document
 from satchel.tokens import counter
 from satchel.types import Context, Failure, Hit, Kind, ShownBefore, Usage
 
-LEAST_CANDIDATES = 40
-
 MOST_SOURCES = 5
 """Matches of a topic from which a walk starts, as the specification has it."""
 
@@ -104,10 +102,7 @@ def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[StartNo
 
 
 def _factors(result: SearchResult, best: float) -> Iterator[tuple[Hit, float]]:
-    """Yield each match of one kind with its factor relative to the best match of all kinds (strength `best`).
-
-    Scores are logarithms: of what ranks records, and of the value of spans of files, whose share is their square root.
-    """
+    """Yield each match of one kind with its factor relative to the best match of all kinds (strength `best`)."""
     hits = result.hits[:MOST_MATCHES]
     power = FACTOR_POWER if result.with_vectors is None else MEANT_FACTOR_POWER
     first = max((hit.score for hit in hits), default=0.0)
@@ -140,11 +135,7 @@ Placed = tuple[Rated, Nodes]
 
 
 def _ranked(request: GraphRequest, bench: Workbench, found: Sequence[Sequence[Explored]]) -> list[Placed]:
-    """Return the nodes of all workspaces, best first; `found` has the queries in each of them.
-
-    A score counts as much as the workspace answers the query in parts of the best one. An id that begins with the name
-    of a workspace is looked for there alone.
-    """
+    """Return the nodes of all workspaces, best first; `found` has the queries in each of them."""
     placed: list[Placed] = []
     best = [max(one.strength for one in own) or 1.0 for own in zip(*found, strict=True)]
     for one, explored in zip(bench.every, found, strict=True):
@@ -177,7 +168,7 @@ def assemble_graph(request: GraphRequest, bench: Workbench, clock: Callable[[], 
     explored = [one for own in found for one in own]
     rated = _ranked(request, bench, found)
     # One candidate for each of so many tokens of the budget: few nodes cost less with their heading, path and marks.
-    best = rated[: max(request.max_tokens // 40, LEAST_CANDIDATES) + LEAST_CANDIDATES]
+    best = rated[: max(request.max_tokens // 40, 40) + 40]
     every = list(dict.fromkeys(nodes for _, nodes in best))
     section, rest, shown_before = _sifted(_section(best, every, request), best, found, request, bench)
     seen = [*(one for done in explored for one in done.failures), *(note for nodes in every for note in nodes.notes)]

@@ -314,11 +314,6 @@ def _unresolved(relations: Relations, rows: Sequence[int], places: Mapping[int, 
             yield f"{target.qualified}: {calls} by text could not be told: {shown}"
 
 
-MOST_MENTIONS = 5
-"""Most notes followed from one source because they share a name with it. With 10 the multi-hop passages measure no
-better and an answer costs a third more."""
-
-
 def _with_mentions(
     store: Store, steps: list[WalkEdge], notes: Sequence[int], lens: Lens, relevance: Relevance
 ) -> list[WalkEdge]:
@@ -336,7 +331,8 @@ def _with_mentions(
         # rarest name decides.
         worth = relevance.of([step.target for step in found]) + 0.1
         best = np.argsort(-worth * [step.share for step in found], kind="stable")
-        steps = [*steps, *(found[place] for place in best[:MOST_MENTIONS])]
+        # With ten of them the multi-hop passages measure no better, and an answer costs a third more.
+        steps = [*steps, *(found[place] for place in best[:5])]
     return sorted(steps, key=lambda step: step.source)
 
 

@@ -409,34 +409,20 @@ _TEXT: _Check = (lambda value: isinstance(value, str), "give a text")
 _TEXTS: _Check = (_is_texts, "give a list of texts")
 _SHARE: _Check = (_is_share, "give a number from 0 to 1")
 
-_SCHEMA: Mapping[str, _Check] = {
-    "metadata": _MAPPING,
-    "metadata.id": _TEXT,
-    "metadata.type": _TEXT,
-    "metadata.name": _TEXT,
-    "metadata.created": _TEXT,
-    "metadata.updated": _TEXT,
-    "metadata.description": _TEXT,
-    "intent_context": _MAPPING,
-    "intent_context.intent_type": _TEXT,
-    "intent_context.business_goal": _TEXT,
-    "intent_context.extends": (
-        lambda value: isinstance(value, str) or _is_texts(value),
-        "give a path, or a list of paths",
+_CHECKED: Sequence[tuple[_Check, str]] = (
+    (_MAPPING, "metadata intent_context relationships status"),
+    (_TEXT, "metadata.id metadata.type metadata.name metadata.created metadata.updated metadata.description"),
+    (_TEXT, "intent_context.intent_type intent_context.business_goal intent_context.context_adaptations"),
+    (
+        (lambda value: isinstance(value, str) or _is_texts(value), "give a path, or a list of paths"),
+        "intent_context.extends",
     ),
-    "intent_context.context_adaptations": _TEXT,
-    "relationships": _MAPPING,
-    "relationships.depends_on": _TEXTS,
-    "relationships.blocks": _TEXTS,
-    "relationships.children": _TEXTS,
-    "relationships.shares_with": _TEXTS,
-    "behavior_rules": (lambda value: isinstance(value, list), "give a list"),
-    "injection_rules": (lambda value: isinstance(value, list), "give a list"),
-    "status": _MAPPING,
-    "status.current": (lambda value: value in STATUSES, f"choose from {', '.join(STATUSES)}"),
-    "status.progress": _SHARE,
-    "status.confidence": _SHARE,
-}
+    (_TEXTS, "relationships.depends_on relationships.blocks relationships.children relationships.shares_with"),
+    ((lambda value: isinstance(value, list), "give a list"), "behavior_rules injection_rules"),
+    ((lambda value: value in STATUSES, f"choose from {', '.join(STATUSES)}"), "status.current"),
+    (_SHARE, "status.progress status.confidence"),
+)
+_SCHEMA = {name: check for check, names in _CHECKED for name in names.split()}
 """Fields of the schema, each with the test of its value and the advice for a wrong one."""
 
 

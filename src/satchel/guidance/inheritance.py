@@ -39,9 +39,6 @@ from satchel.safety import sanitize
 from satchel.system import files
 from satchel.types import Failure
 
-LARGEST_FILE = 256_000
-"""Size limit of a context file in bytes; the largest honest one seen has a few thousand."""
-
 MOST_ANCESTORS = 64
 """Limit of the contexts in one chain."""
 
@@ -135,7 +132,8 @@ class ContextTree:
         if cached is not None and cached[0] == stamp:
             return cached[1]
         try:
-            decoded = files.decode(files.read_bytes(self._root, name, limit=LARGEST_FILE).raw)
+            # Size limit of a context file in bytes; the largest honest one seen has a few thousand
+            decoded = files.decode(files.read_bytes(self._root, name, limit=256_000).raw)
         except files.Skipped as skipped:
             raise ContextFileError(f"{sanitize.line(name)}: cannot be read: {skipped}") from None
         if decoded is None:

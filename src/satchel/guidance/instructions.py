@@ -33,9 +33,6 @@ from satchel.safety import sanitize
 from satchel.system import files
 from satchel.types import Failure
 
-LARGEST_FILE = 256_000
-"""Size limit of a file in bytes; agents warn above 40,000 characters."""
-
 MOST_HOPS = 5
 """Limit of nested imports, that of Claude Code."""
 
@@ -43,8 +40,6 @@ LONGEST_WITH_IMPORTS = 500_000
 """Length limit of a file with its imports."""
 
 MOST_RULE_FILES = 500
-DEEPEST_RULES = 5
-"""Limits of the rule files of one folder, and of nested folders in `rules`."""
 
 MOST_FOLDERS = 20_000
 """Limit of searched folders; a tree with more is a home folder or a disk."""
@@ -179,7 +174,8 @@ class Instructions:
         prefix = f"{folder}/" if folder else ""
         if form in _PLAIN:
             return [path for name in _PLAIN[form] if os.path.lexists(self._root / (path := f"{prefix}{name}"))]
-        return self._rule_files(f"{prefix}{form.value}", _SUFFIXES[form], DEEPEST_RULES)
+        # Limits of the rule files of one folder, and of nested folders in `rules`
+        return self._rule_files(f"{prefix}{form.value}", _SUFFIXES[form], 5)
 
     def _rule_files(self, folder: str, suffix: str, depth: int) -> list[str]:
         """Return the files with a suffix below a folder, sorted; no links are followed."""
@@ -202,7 +198,8 @@ class Instructions:
         """Return the text of a file, clean and redacted. Raises Skipped, also for everything below `.git`."""
         if ".git" in path.split("/"):
             raise files.Skipped(files.SkipReason.SECRET_FILE)
-        decoded = files.decode(files.read_bytes(self._root, path, limit=LARGEST_FILE).raw)
+        # Size limit of a file in bytes; agents warn above 40,000 characters
+        decoded = files.decode(files.read_bytes(self._root, path, limit=256_000).raw)
         if decoded is None:
             raise files.Skipped(files.SkipReason.BINARY)
         return sanitize.text(decoded[0], self._allow)

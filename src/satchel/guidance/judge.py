@@ -291,10 +291,7 @@ def _line_answers(text: str) -> dict[int, bool]:
 
 
 def _json_answers(data: object) -> Iterator[tuple[int, bool]]:
-    """Yield the answers of `[true, false]`, `{"1": "true"}` or `[{"condition": 1, "answer": true}]`.
-
-    They may also be the only value of a mapping.
-    """
+    """Yield the answers of `[true, false]`, `{"1": "true"}` or `[{"condition": 1, "answer": true}]`."""
     if isinstance(data, Mapping) and len(data) == 1 and isinstance(inner := next(iter(data.values())), list | Mapping):
         data = inner
     rows = data.items() if isinstance(data, Mapping) else enumerate(data, 1) if isinstance(data, list) else ()

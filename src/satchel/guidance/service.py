@@ -176,8 +176,9 @@ class GuidanceService:
         self, moment: Situation, request: AssembleRequest, kinds: Sequence[Kind], bench: Workbench
     ) -> list[Hit]:
         """Return commits that touched the files of a situation, and records that name them."""
-        files = moment.files[:MOST_COMPARED]
-        most = min(BESIDE_WORDS, request.limit) if request.query else request.limit
+        files = moment.files[:20]  # files of a situation whose history is searched
+        # Records of each kind from the history of the files if the situation also has words to search for
+        most = min(3, request.limit) if request.query else request.limit
         named = naming(bench.store, files)
         hits: list[Hit] = []
         for kind in kinds if files else ():
@@ -342,12 +343,6 @@ def _meta(gathered: Guidance, situation: Situation) -> dict[str, Any]:
         ],
     }  # fmt: skip
 
-
-BESIDE_WORDS = 3
-"""Records of each kind from the history of the files if the situation also has words to search for."""
-
-MOST_COMPARED = 20
-"""Files of a situation whose history is searched."""
 
 SIGNAL = Signal("file", 1.0, 1.0)
 

@@ -35,8 +35,6 @@ _INTENT = frozenset({"intent_type", "context_adaptations", "business_goal", "ext
 _HEADING = re.compile(r"(#{1,6})\s")
 _BULLET = re.compile(r"(\s*)(?:[-*+]|\d{1,3}[.)])\s")
 _SENTENCE = re.compile(r"\n|(?<=[.!?;])\s+")
-_LOWEST = 7
-"""Level of a line that introduces the bullets below it; those of headings are 1 to 6."""
 
 Weigh = Callable[[Sequence[tuple[str, str]]], list[float]]
 """Returns the values of texts, each with the text of its headings."""
@@ -92,7 +90,8 @@ def _split(text: str) -> Iterator[GuideEntry]:
     for block in _blocks(text):
         heading = _HEADING.match(block)
         is_bullet = _BULLET.match(block) is not None
-        level = len(heading[1]) if heading is not None else 0 if is_bullet else _LOWEST
+        # Level of a line that introduces the bullets below it; those of headings are 1 to 6
+        level = len(heading[1]) if heading is not None else 0 if is_bullet else 7
         heads = [row for row in heads if not level or row[0] < level]
         above = tuple(number for _, number in heads)
         if heading is not None or (block.endswith(":") and not is_bullet):

@@ -7,6 +7,7 @@ from hashlib import blake2b
 
 from satchel.hooks.event_context import Answer, EventContext, counted, injected, nothing
 from satchel.system import hook_log
+from satchel.text import wording
 from satchel.vocabulary import Domain
 
 EDITING = frozenset({
@@ -18,38 +19,14 @@ EDITING = frozenset({
 SIGNATURE_LINES = 12
 """Number of significant lines that identify a failure."""
 
-_RUNNERS = (
-    r"(?:python[\d.]*\s+-m\s+)?(?:pytest|unittest|tox|nox|mypy|ruff|flake8|pylint|pyright|behave|nose2|build)",
-    r"(?:npm|pnpm|yarn|bun)\s+(?:run\s+|run-script\s+)?[\w:.-]*(?:test|build|check|lint|typecheck|compile|ci)[\w:.-]*",
-    r"(?:npx|pnpm|yarn|bunx|bun|deno)\s+(?:(?:exec|dlx|run|task)\s+)?(?:jest|vitest|mocha|ava|tsc|eslint|playwright)",
-    r"(?:npx|pnpm|yarn|bunx|bun|deno)\s+(?:(?:exec|dlx|run|task)\s+)?(?:webpack|vite|rollup|esbuild|test|check|lint)",
-    r"(?:jest|vitest|mocha|tsc|eslint|playwright|cypress)",
-    r"cargo\s+(?:\+\S+\s+)?(?:t|test|nextest|b|build|c|check|clippy|bench|r|run)",
-    r"go\s+(?:test|build|vet|install|run)",
-    r"(?:g?make|ninja|just|task|rake|bazel(?:isk)?|buck2?|pants|meson|ctest|scons)",
-    r"cmake\s+--build",
-    r"(?:mvnw?|\./mvnw|gradlew?|\./gradlew|sbt|lein|ant)",
-    r"dotnet\s+(?:test|build|run|publish)",
-    r"(?:swift|xcodebuild|zig)\s+(?:test|build)?",
-    r"(?:phpunit|vendor/bin/phpunit|pest|composer\s+(?:run\s+)?test|rspec|bundle\s+exec\s+\S+|mix\s+(?:test|compile))",
-    r"(?:gcc|g\+\+|clang(?:\+\+)?|javac|kotlinc|rustc|ghc|stack|cabal)",
-    r"(?:uv|poetry|pipenv|hatch|pdm|rye)\s+run",
-    r"(?:(?:bash|sh|zsh)\s+)?[\w./-]*(?:test|build|check)[\w.-]*",
-)
-_BEFORE = r"(?:^|[;&|(]|\bdo\b|\bthen\b)\s*(?:(?:[A-Za-z_]\w*=\S*|sudo|env|time|nice|timeout\s+\S+|exec|command)\s+)*"
-_CHECKING = re.compile(_BEFORE + r"(?:\S*/)?(?:" + "|".join(_RUNNERS) + r")(?=$|[\s;&|)])")
+_CHECKING = wording("command that checks")
 
 _TELLING = re.compile(
     r"^E\s|\bFAILED\b|\b[Ff]ail(?:ed|ure)?\b|(?:Error|Exception|Panic|Warning)\b|\berror(?:\[|:)|panicked|\*\*\*|undefined"
     r"|cannot find|not found|expected|assert"
 )
 _VARYING = re.compile(r"0x[0-9a-f]+|\b\d+(?:\.\d+)?\s?(?:ms|s|sec|seconds)\b|(?:/[\w.@+-]+)+/|\d+|\s+", re.IGNORECASE)
-_FAILED_COUNT = re.compile(
-    r"\b([1-9]\d*) (?:failed|failures?|errors?)\b|^(?:FAILED|FAIL)\b|^not ok \d|\bBUILD FAIL(?:ED|URE)\b"
-    r"|^make(?:\[\d+\])?: \*\*\* .*Error \d+|^error(?:\[\w+\])?: (?:could not compile|aborting)|test result: FAILED"
-    r"|^\S+:\d+:\d+: (?:(?:fatal )?error: |undefined: )",
-    re.MULTILINE,
-)
+_FAILED_COUNT = wording("failures counted")
 
 
 def answer(hook: EventContext) -> Answer:

@@ -124,6 +124,15 @@ def _outlined(reading: Reading, text: str, options: ReadingOptions) -> tuple[Kin
     return Kind.NOTE, outline
 
 
+BATCH_BYTES = 150_000
+"""Source bytes of a batch: large enough to hide the cost of the pipe, small enough to stop and end soon."""
+
+LAST_BATCH_BYTES = 20_000
+"""Bytes of the last batches, so that no lane waits long for another."""
+
+WORKER_WORTH_BYTES = 1_200_000
+"""Source bytes for each worker: it starts in about 0.2 s, so less work is faster without one."""
+
 WORKER = ("-P", "-m", "satchel.index.reading")
 """Python arguments of a worker; `-P` keeps a module in the current folder from replacing it."""
 
@@ -151,8 +160,7 @@ class Lanes:
         should_stop: Callable[[], bool],
     ) -> None:
         lanes = workers or min(_processors(), 8)  # processes at most: more would wait for the one that writes
-        # Source bytes for each worker: it starts in about 0.2 s, so less work is faster without one
-        extra = min(lanes - 1, sum(sizes) // 1_200_000)
+        extra = min(lanes - 1, sum(sizes) // WORKER_WORTH_BYTES)
         self._options, self._should_stop = options, should_stop
         self._batches: deque[Batch] = deque(enumerate(_batches(wanted, sizes, extra + 1)))
         self._results: queue.SimpleQueue[Result | None] = queue.SimpleQueue()
@@ -237,9 +245,7 @@ def _batches(wanted: Sequence[File], sizes: Sequence[int], lanes: int) -> Iterat
     for file, length in zip(wanted, sizes, strict=True):
         batch.append(file)
         size += length
-        # Source bytes of a batch: large enough to hide the cost of the pipe, small enough to stop and end soon
-        # Bytes of the last batches, so that no lane waits long for another
-        if size >= min(150_000, max(20_000, remaining // (4 * lanes))):
+        if size >= min(BATCH_BYTES, max(LAST_BATCH_BYTES, remaining // (4 * lanes))):
             yield batch
             remaining -= size
             batch, size = [], 0

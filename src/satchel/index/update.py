@@ -220,11 +220,7 @@ _INNER = frozenset({Role.FUNCTION, Role.METHOD})
 
 
 def _fields(reading: Reading, extraction: Extraction) -> dict[str, Any]:
-    """Return the stored facts of a file: its imports as (target, names, first line, last line).
-
-    Imports inside a function are left out: they are shown with it. `redacted` secrets and `cleaned` characters are
-    counted if there are any.
-    """
+    """Return the stored facts of a file: its imports as (target, names, first line, last line)."""
     parts = extraction.parts  # in order, and they tile the file
     starts = [part.start for part in parts] if extraction.imports else []
     owned = ((one, parts[bisect_left(starts, one.start) - 1]) for one in extraction.imports)

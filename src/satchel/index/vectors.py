@@ -119,12 +119,12 @@ class IndexVectors:
         failure = None
         try:
             for place, chosen in self._stores():
-                store = place.open()  # a separate one: that of the answers may be closed and replaced meanwhile
-                try:
-                    made += fill(store, chosen, embedder, cache, progress, should_stop, most_code)
-                finally:
-                    kinds |= counts(store, chosen, embedder, most_code).kinds
-                    store.close()
+                # A separate one: that of the answers may be closed and replaced meanwhile.
+                with closing(place.open()) as store:
+                    try:
+                        made += fill(store, chosen, embedder, cache, progress, should_stop, most_code)
+                    finally:
+                        kinds |= counts(store, chosen, embedder, most_code).kinds
         except (EmbeddingError, MissingExtraError, StoreError, LockedError) as error:
             failure = Failure("vectors", str(error), "what is missing is made by the next `satchel index`")
         finally:

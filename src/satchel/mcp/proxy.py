@@ -115,10 +115,7 @@ def _ended(first: str | int, ends: queue.SimpleQueue[str | int], child: Child) -
 
 
 def _from_client(descriptor: int, child: Child, relay: Relay, tell: Callable[[str], None]) -> None:
-    """Pass the lines of the client on until it ends, then close the input of the server.
-
-    If the server stops reading, the lines are still read until the client ends.
-    """
+    """Pass the lines of the client on until it ends, then close the input of the server."""
     server, is_heard = Output(child.input), True
     for line in lines(descriptor):
         if isinstance(line, bytes):

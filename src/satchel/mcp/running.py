@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from satchel.operations.operation import Answered, Caller, Operation, StoppedError
@@ -18,6 +19,26 @@ if TYPE_CHECKING:
 
 Report = Callable[[float, str], Awaitable[None]]
 """Tells a client about progress: steps so far, and what is done."""
+
+
+class Fault(IntEnum):
+    """The codes of errors of JSON-RPC and MCP."""
+
+    PARSE_ERROR = -32700
+    INVALID_REQUEST = -32600
+    METHOD_NOT_FOUND = -32601
+    INVALID_PARAMS = -32602
+    INTERNAL_ERROR = -32603
+    UNSUPPORTED_VERSION = -32022
+    CONNECTION_CLOSED = -32000
+
+
+class ProtocolError(Exception):
+    """A request that is answered with an error: its code, its message, and data if it has any."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.data = code, message, data
 
 
 class EngineRunner:

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from satchel import __version__
 from satchel.errors import SatchelError, UsageError
-from satchel.mcp.running import EngineRunner, Report
+from satchel.mcp.running import EngineRunner, Fault, ProtocolError, Report
 from satchel.operations.ask import (
     AFTER_FAILURE,
     CONTEXT_QUERY,
@@ -59,17 +59,6 @@ TEMPLATES: Result = {
         },
     ]
 }
-
-INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32600, -32601, -32602, -32603
-
-
-class ProtocolError(Exception):
-    """A request that is answered with an error: its code, its message, and data if it has any."""
-
-    def __init__(self, code: int, message: str, data: Any = None) -> None:
-        super().__init__(message)
-        self.code, self.message, self.data = code, message, data
-
 
 _URI = re.compile(r"satchel://(document|handle)/(.+)", re.DOTALL)
 
@@ -419,24 +408,20 @@ class Handlers:
         self._runner = runner
         self._session = session
 
-    async def answer(
-        self, method: str, params: Mapping[str, Any], report: Report | None, *, may_write: bool = True
-    ) -> Result:
+    async def answer(self, method: str, params: Mapping[str, Any], report: Report | None) -> Result:
         """Return the result of a request with valid parameters. Raises ProtocolError."""
         if method in LISTS:
             return LISTS[method]()
         if method == "tools/call":
             arguments = dict(params.get("arguments") or {})
-            return await self._call_tool(params["name"], arguments, report, may_write=may_write)
+            return await self._call_tool(params["name"], arguments, report)
         if method == "prompts/get":
             return await self._get_prompt(params["name"], dict(params.get("arguments") or {}), report)
         if method == "resources/read":
             return await self._read_resource(params["uri"], report)
-        raise ProtocolError(METHOD_NOT_FOUND, "Method not found", method)
+        raise ProtocolError(Fault.METHOD_NOT_FOUND, "Method not found", method)
 
-    async def _call_tool(
-        self, name: str, arguments: dict[str, Any], report: Report | None, *, may_write: bool
-    ) -> Result:
+    async def _call_tool(self, name: str, arguments: dict[str, Any], report: Report | None) -> Result:
         """Return the answer of a tool; errors of the call are part of it, so that a model can correct them."""
         operation = TOOLS_BY_NAME.get(name)
         if operation is None:
@@ -446,8 +431,6 @@ class Handlers:
             if arguments.pop(HELP, False):
                 return {"content": [_text(option_help(operation))], "isError": False,
                         "structuredContent": {"items": [], "more": 0}}  # fmt: skip
-            if not may_write and operation.writes(arguments):
-                return _failed("this token may only read: nothing was changed")
             if self._session and SESSION in operation.parameters:
                 arguments.setdefault("session", self._session)
             answered = await self._runner.run(report, operation, arguments)
@@ -467,7 +450,7 @@ class Handlers:
             arguments = arguments_of(prompt, values)
             return message_of(prompt, values, await self._runner.run(report, prompt.operation, arguments))
         except (SatchelError, OSError) as error:
-            raise ProtocolError(INVALID_PARAMS, _as_tools(fault_text(error))) from None
+            raise ProtocolError(Fault.INVALID_PARAMS, _as_tools(fault_text(error))) from None
 
     async def _read_resource(self, uri: str, report: Report | None) -> Result:
         """Return a document, or the content behind a handle."""
@@ -477,7 +460,7 @@ class Handlers:
         except (SatchelError, OSError):  # the answer must not tell missing from forbidden
             answered = None
         if answered is None or not answered.text:
-            raise ProtocolError(INVALID_PARAMS, not_found(clean_field(uri)), {"uri": uri})
+            raise ProtocolError(Fault.INVALID_PARAMS, not_found(clean_field(uri)), {"uri": uri})
         return {"contents": [{"mimeType": MIME_TYPE, "text": answered.text, "uri": uri}]}
 
 
@@ -520,4 +503,4 @@ def _failed(message: str) -> Result:
 
 def _unknown(what: str, name: str, names: Iterable[str]) -> ProtocolError:
     shown = clean_field(name, 60)  # length of an unknown name in a message
-    return ProtocolError(INVALID_PARAMS, f"there is no {what} {shown!r}: choose from {', '.join(names)}")
+    return ProtocolError(Fault.INVALID_PARAMS, f"there is no {what} {shown!r}: choose from {', '.join(names)}")

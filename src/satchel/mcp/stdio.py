@@ -14,19 +14,8 @@ from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from satchel.mcp.pipes import END_SECONDS, LAST_SECONDS, Output, Parent, Pipes, end_after, lines
-from satchel.mcp.running import EngineRunner, Report
-from satchel.mcp.server import (
-    CACHE_HINTS,
-    INSTRUCTIONS,
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
-    SERVER_INFO,
-    Handlers,
-    ProtocolError,
-    Result,
-)
+from satchel.mcp.running import EngineRunner, Fault, ProtocolError, Report
+from satchel.mcp.server import CACHE_HINTS, INSTRUCTIONS, SERVER_INFO, Handlers, Result
 from satchel.system import telemetry
 from satchel.system.threads import in_thread
 
@@ -35,8 +24,6 @@ if TYPE_CHECKING:
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 ENVELOPE_VERSIONS = ("2026-07-28",)
-
-UNSUPPORTED_VERSION = -32022
 
 _META = "io.modelcontextprotocol/"
 VERSION, CAPABILITIES, CLIENT, SERVER = (
@@ -109,7 +96,7 @@ class Conversation:
             return await self._enveloped(method, params, report)
         if is_enveloped:
             raise ProtocolError(
-                INVALID_REQUEST,
+                Fault.INVALID_REQUEST,
                 "this connection serves the handshake protocol era; "
                 "requests carrying the 2026-07-28 envelope are not accepted on it",
             )
@@ -143,14 +130,14 @@ class Conversation:
         if method == "initialize":
             asked = params.get("protocolVersion")
             raise ProtocolError(
-                UNSUPPORTED_VERSION,
+                Fault.UNSUPPORTED_VERSION,
                 "connection is serving the 2026-07-28 protocol; the initialize handshake is not accepted",
                 supported | ({"requested": asked} if isinstance(asked, str) else {}),
             )
         meta = _envelope(params)
         if meta[VERSION] not in ENVELOPE_VERSIONS:
             raise ProtocolError(
-                UNSUPPORTED_VERSION, "Unsupported protocol version", supported | {"requested": meta[VERSION]}
+                Fault.UNSUPPORTED_VERSION, "Unsupported protocol version", supported | {"requested": meta[VERSION]}
             )
         _check(method, params, ENVELOPE_ONLY)
         if not _is_object(meta[CAPABILITIES]) or not _optional(_is_client)(meta.get(CLIENT)):
@@ -171,13 +158,13 @@ def _envelope(params: Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(meta, Mapping):
         keys = f"{VERSION!r} and {CAPABILITIES!r}"
         raise ProtocolError(
-            INVALID_PARAMS, f"params._meta must be an object carrying the required {keys} envelope keys"
+            Fault.INVALID_PARAMS, f"params._meta must be an object carrying the required {keys} envelope keys"
         )
     if missing := [key for key in (VERSION, CAPABILITIES) if key not in meta]:
         message = f"params._meta is missing the required envelope key(s): {', '.join(missing)}"
-        raise ProtocolError(INVALID_PARAMS, message)
+        raise ProtocolError(Fault.INVALID_PARAMS, message)
     if not isinstance(meta[VERSION], str):
-        raise ProtocolError(INVALID_PARAMS, "the protocol-version envelope value must be a string")
+        raise ProtocolError(Fault.INVALID_PARAMS, "the protocol-version envelope value must be a string")
     return meta
 
 
@@ -189,20 +176,18 @@ def _check(method: str, params: Mapping[str, Any], more: Mapping[str, Mapping[st
     """Raise ProtocolError for a method that is not served, and for parameters of another shape."""
     shape = PARAMETERS.get(method, more.get(method))
     if shape is None:
-        raise ProtocolError(METHOD_NOT_FOUND, "Method not found", method)
+        raise ProtocolError(Fault.METHOD_NOT_FOUND, "Method not found", method)
     checks = {**shape, "_meta": _optional(_is_object)}
     if not all(check(params.get(name)) for name, check in checks.items()):
         raise _invalid()
 
 
 def _invalid() -> ProtocolError:
-    return ProtocolError(INVALID_PARAMS, "Invalid request parameters", "")
+    return ProtocolError(Fault.INVALID_PARAMS, "Invalid request parameters", "")
 
 
 LONGEST_LINE = 8_000_000
 """Bytes of a message. The longest useful one is the output of a failed command."""
-
-PARSE_ERROR, CONNECTION_CLOSED = -32700, -32000
 
 Identity = str | int
 
@@ -251,7 +236,9 @@ class LineServer:
                 if method == "notifications/cancelled":
                     self._cancel(params.get("requestId"))
             elif identity in self._open:
-                await self._send(_error(identity, INVALID_REQUEST, f"request {identity!r} is still being answered"))
+                await self._send(
+                    _error(identity, Fault.INVALID_REQUEST, f"request {identity!r} is still being answered")
+                )
             else:
                 task = self._open[identity] = asyncio.ensure_future(self._answer(identity, method, params))
                 self._tasks.add(task)
@@ -271,7 +258,7 @@ class LineServer:
             message = _error(identity, error.code, error.message, error.data)
         except Exception:  # noqa: BLE001 - an internal error must not reach the client or end its other calls
             telemetry.warning("a request failed", method=method, exc_info=True)
-            message = _error(identity, INTERNAL_ERROR, "Internal server error")
+            message = _error(identity, Fault.INTERNAL_ERROR, "Internal server error")
         self._open.pop(identity)
         await self._send(message)
 
@@ -296,7 +283,7 @@ class LineServer:
             await asyncio.wait(self._tasks, timeout=1.0)
         for identity in [*self._open]:
             self._open.pop(identity).cancel()
-            await self._send(_error(identity, CONNECTION_CLOSED, "Connection closed"))
+            await self._send(_error(identity, Fault.CONNECTION_CLOSED, "Connection closed"))
         self._over.set()
 
     async def _send(self, message: Result) -> None:
@@ -326,12 +313,16 @@ def parsed(line: bytes | None) -> tuple[Result | None, Result | None]:
         if b"\\ud" in line.lower():
             json.dumps(value, ensure_ascii=False).encode()  # raises for half a surrogate pair
     except (ValueError, RecursionError):
-        return None, _error(None, PARSE_ERROR, "the line is not JSON, or nested too deeply: send one message per line")
+        return None, _error(
+            None, Fault.PARSE_ERROR, "the line is not JSON, or nested too deeply: send one message per line"
+        )
     if isinstance(value, dict) and _is_message(value):
         return value, None
     identity = value.get("id") if isinstance(value, dict) else None
     answered = identity if _is_identity(identity) else None
-    return None, _error(answered, INVALID_REQUEST, "the line is not a JSON-RPC 2.0 message (batches are not accepted)")
+    return None, _error(
+        answered, Fault.INVALID_REQUEST, "the line is not a JSON-RPC 2.0 message (batches are not accepted)"
+    )
 
 
 def _is_message(value: Result) -> bool:
@@ -361,7 +352,7 @@ def read_lines(source: int, longest: int) -> Iterator[bytes | None]:
         yield plain if isinstance(plain, bytes) and len(plain) <= longest else None
 
 
-_TOO_LONG = _error(None, INVALID_REQUEST, f"the line has more than {LONGEST_LINE:,} bytes: send less at once")
+_TOO_LONG = _error(None, Fault.INVALID_REQUEST, f"the line has more than {LONGEST_LINE:,} bytes: send less at once")
 
 
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"

@@ -18,7 +18,7 @@ from satchel.errors import ConfigError, JudgeError, MissingExtraError
 from satchel.memory.capture import TestCounts, read_counts
 from satchel.settings import Settings
 from satchel.sources.conversations import Action, Exchange, shortened
-from satchel.text import pattern
+from satchel.text import pattern, wording
 from satchel.types import Failure
 from satchel.vocabulary import Domain, MemoryCategory, OutcomeStatus, RootCauseCategory, Strategy, choices
 
@@ -41,64 +41,16 @@ _AFTER_COLON = pattern(r":[ ]*\n.*\Z", re.DOTALL)
 _LINES = pattern(r"^(?:[>|#]| {4}|\t).*$", re.MULTILINE)
 _SENTENCE = pattern(r"(?<=[.!?])[\"')]*\s+(?=[^\W\d_]|[`\"'(])|\n+")
 _QUOTED = pattern(r"\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|`[^`\n]*`")
-_OPENING = pattern(
-    r"(?i)^(?:(?:ok(?:ay)?|so|and|but|also|please|bitte|by the way|btw|no|yes|well|then|oh|hey|hi|thanks|nein|ja|non|"
-    r"oui|great|good|fyi|(?:two|three|some|a few|another|one more) (?:things?|notes?|points?))[,:!]?\s+|[-*•]\s+|"
-    r"\d[.)]\s+)+"
-)
-_PASSING = pattern(
-    r"(?i)\?[\"') ]*$|\b(?:this time|for now|at the moment|right now|this run|today|just once|"
-    r"for this (?:run|task|commit|pr)|currently|temporarily|diesmal|heute|gerade|im moment|momentan|cette fois|"
-    r"pour l'instant|por ahora|maybe|perhaps|not sure|i (?:think|guess|wonder|suppose)|vielleicht|peut-être|quizás)\b|"
-    r"^(?:if|unless|should|could|would|wenn|falls|sollten|si)\b"
-)
-"""Questions, conditions and doubts, and what is only for now."""
-
-_TOLD = pattern(
-    r"(?i)^(?:remember|note|keep in mind|for the record|fyi|be aware|you should know|don't forget|merk dir|beachte)"
-    r"(?:,? (?P<that>that|dass)|[,:])\s"
-)
-_LEADING = pattern(
-    r"(?i)^(?:(?:remember|note|keep in mind|for the record|fyi|be aware|you should know|don't forget)(?: that|[,:])|"
-    r"from now on|going forward)[, ]\s*"
-)
+_OPENING = wording("opening of a sentence")
+_PASSING = wording("passing")
+_TOLD = wording("told to remember")
+_LEADING = wording("leading words")
 _POINTS_BACK = pattern(r"(?i)\b(?:it|this|that|them|they|these|those)\b")
-_DECIDED = pattern(
-    r"(?i)^.{0,25}?\b(?:we|the team|our team)(?:'ve| have| has)?(?: all| now| finally| just)? (?:decided|agreed|chose|"
-    r"settled on|opted|switched|moved|migrated|standardi[sz]ed)\b|^(?:the|our) decision (?:is|was)\b|"
-    r"^i(?:'ve| have)? decided\b|\bwir (?:haben|hatten) (?:uns )?[^.]{0,60}?\b(?:entschieden|beschlossen|geeinigt)\b|"
-    r"\b(?:nous avons|on a) (?:décidé|choisi)\b|\b(?:hemos|se ha) decidido\b"
-)
+_DECIDED = wording("decided")
 _CHOSEN = pattern(r"(?i)^let'?s (?:go with|use|stick (?:with|to)|settle on|standardi[sz]e on)\b")
-_WISHED = pattern(
-    r"(?i)\b(?:from now on|going forward|ab jetzt|ab sofort|künftig|in zukunft|à partir de maintenant|désormais|"
-    r"a partir de ahora|de ahora en adelante)\b|"
-    r"^(?:always|never)\s+(?!(?:mind|been|seen|had|again|here|there|happy|good|nice|great|up|an?|the|something|give|say|"
-    r"saw|thought|knew|ready|glad|fun|worth|forget)\b)\w+\s|"
-    r"^(?:i|we) prefer\s|^i(?:'d| would) rather (?:have )?you\s|^(?:i|we) want you to (?:always|never)\s|"
-    r"^we (?:always|never)\s+(?!(?:seen|had|been|know|knew|look|feel|felt|want|think|get|do|go|are|were|have|love|hope|"
-    r"try|thought|saw|got|went|did|talk|make|enjoy)\b)\w+\s|"
-    r"^use\s.+(?:,\s*(?:and )?(?:not|never)\s|\binstead of\s|\brather than\s)|"
-    r"^(?:when|whenever|before|after)\s[^,]+,\s*(?:please )?(?:always|never|don't|do not|use)\s|"
-    r"\b(?:make|be) sure (?:to|you) (?:always|never)\b|"
-    r"^(?:immer|nie|niemals|toujours|jamais|siempre|nunca)\s+\w+|^(?:verwende|nutze|nimm|benutze)\s.+\b(?:immer|statt|nie)\b|"
-    r"^(?:don't|do not)\s+(?!(?:worry|mind|bother|know|forget|think|see|understand|have|get|want|need|be|give|miss|"
-    r"let|feel|stop|hesitate|sweat|panic|lose|ask)\b)\w+\s(?!.*\b(?:this|that|it|these|those|yet|now|again|here|me|only|"
-    r"your|you)\b)"
-)
-_STATED = pattern(
-    r"(?i)^(?!.*\b(?:when|while|as soon as) (?:i|we)\b)(?:(?:the|our|my|all)\s(?!(?:thing|problem|point|following|only|"
-    r"situation|way|current|best|issue|bug|page|app|test|build|idea)\b)[^,;:?!\"]{3,70}?|(?-i:[A-Z]{2,}))\s(?:is|are|was|"
-    r"were|listens? on|runs? (?:on|in)|lives? (?:in|at)|belongs? to|must be|expires?|starts? at)\s"
-    r"(?!(?:not|still|again|broken|red|green|slow|down|up|missing|wrong|too|so|very|really|also|now|just|only|that|dead|"
-    r"ignored|due|called|shown|set|present|off|at \d|\w+ing)\b)(?P<object>.+)|"
-    r"^(?:der|die|das|unser\w*)\s[^,;:?!\"]{3,70}?\s(?:läuft auf|liegt (?:auf|in|unter)|gehört)\s(?P<named>.+)"
-)
-_TELLING = pattern(
-    r"https?://|`[^`]+`|\b[\w.-]+/[\w./-]+|\b\d{2,}|\b\d+\s?(?:%|[kmgt]?b\b|s\b|ms\b|min|hour|day|week|month|year)|"
-    r"\b\w+_\w+|\b\w+(?:-\w+)*-\d|(?<=\s)#\w|\b[a-z]+[A-Z]\w*|(?<=[\s(])[A-ZÀ-Þ]\w+"
-)
-"""What makes a statement worth keeping: an address, a path, a number, or a name."""
+_WISHED = wording("wished")
+_STATED = wording("stated")
+_TELLING = wording("telling")
 
 MOST_CHARACTERS = 400
 """Longest sentence that is a candidate: a longer one is pasted or needs a person."""
@@ -132,10 +84,7 @@ def _said(exchange: Exchange) -> Iterator[Suggestion]:
 
 
 def _kind(sentence: str, *, is_short: bool) -> str | None:
-    """Return the category of what a sentence says, None if it is nothing to remember.
-
-    Only in a short prompt a plain statement counts: a long one describes what is wrong.
-    """
+    """Return the category of what a sentence says, None if it is nothing to remember."""
     bare = _QUOTED.sub(lambda match: f"`{'x' * (len(match[0]) - 2)}`", sentence)
     if len(sentence) > MOST_CHARACTERS or len(sentence.split()) < 3 or _PASSING.search(bare):
         return None

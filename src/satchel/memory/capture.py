@@ -17,13 +17,9 @@ from typing import IO, NamedTuple
 
 from satchel.errors import UsageError
 
-KEPT_BYTES = 16_384
-"""Bytes that are kept from the end of each stream: many times the longest summary of a runner."""
-
 COMMAND_CHARACTERS = 200
 """Length limit of the command line in the result of an experience."""
 
-_CHUNK = 65_536
 _COLOR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _FIRST_SIGNAL_CODE = 128
 _STOPPED = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGKILL})
@@ -108,9 +104,10 @@ def run_captured(command: Sequence[str], out: IO[bytes], err: IO[bytes]) -> Capt
 def _pass_on(source: IO[bytes], target: IO[bytes], tail: bytearray) -> None:
     """Copy a stream and keep its end. A target that was closed does not stop the command."""
     is_read = True
-    while chunk := source.read1(_CHUNK):  # type: ignore[attr-defined]
+    while chunk := source.read1(65_536):  # type: ignore[attr-defined]
         tail += chunk
-        del tail[:-KEPT_BYTES]
+        # Bytes that are kept from the end of each stream: many times the longest summary of a runner
+        del tail[:-16_384]
         if is_read:
             try:
                 target.write(chunk)

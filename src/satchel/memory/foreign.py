@@ -152,7 +152,7 @@ def _mem0(raw: bytes, _: FileOptions) -> Foreign:
 
 
 def _graphiti(raw: bytes, _: FileOptions) -> Foreign:
-    """Read the facts (edges) of a graph and the summaries of its entities. Facts that ended say so."""
+    """Read the facts (edges) of a graph, with the time in which they were true, and the summaries of its entities."""
     data = _json(raw)
     episodes = len(_mappings(data, "episodes")) if isinstance(data, Mapping) else 0
     passed_over = {"episodes, whose facts are there": episodes} if episodes else {}
@@ -161,13 +161,11 @@ def _graphiti(raw: bytes, _: FileOptions) -> Foreign:
 
 def _facts(data: object) -> Iterator[Data]:
     for edge in _mappings(data, "edges", "facts"):
-        times = [f"{name} {str(edge[key])[:10]}" for name, key in _VALIDITY.items() if edge.get(key)]
-        shown = f" ({', '.join(times)})" if times else ""
-        text = f"{_first(edge, 'fact', 'content') or ''}{shown}"
-        ended = "ended" if _first(edge, "invalid_at", "expired_at") else ""
-        created = _first(edge, "created_at", "valid_at")
-        tags = [_first(edge, "name") or "", ended]
-        yield from _memory("graphiti", text, _first(edge, "uuid") or "", tags=tags, created_at=created)
+        ended, created = _first(edge, "invalid_at", "expired_at"), _first(edge, "created_at", "valid_at")
+        yield from _memory(
+            "graphiti", _first(edge, "fact", "content"), _first(edge, "uuid") or "", created_at=created,
+            tags=[_first(edge, "name") or ""], valid_from=_first(edge, "valid_at"), valid_to=ended,
+        )  # fmt: skip
 
 
 def _summaries(data: object) -> Iterator[Data]:
@@ -176,9 +174,6 @@ def _summaries(data: object) -> Iterator[Data]:
             text = f"{node.get('name', '')}: {node['summary']}"
             identity, created = _first(node, "uuid") or "", _first(node, "created_at")
             yield from _memory("graphiti", text, identity, category="context", created_at=created)
-
-
-_VALIDITY = {"from": "valid_at", "until": "invalid_at"}
 
 
 def _letta(raw: bytes, _: FileOptions) -> Foreign:

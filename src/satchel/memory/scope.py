@@ -31,7 +31,6 @@ EVERYWHERE = ""
 MOST_NEAR_IDS = 3
 """Number of ids named in the message about an unknown one."""
 
-_SHORTEST_START = 4
 _SHARED_DIGITS = 16
 
 
@@ -148,6 +147,6 @@ def near_ids(missing: str, present: set[str]) -> str:
     """Return a hint for an unknown id: the ids that contain or resemble it, or how to see all."""
     import difflib
 
-    starts = sorted(identity for identity in present if len(missing) >= _SHORTEST_START and missing in identity)
+    starts = sorted(identity for identity in present if len(missing) >= 4 and missing in identity)
     near = starts or difflib.get_close_matches(missing, sorted(present), n=MOST_NEAR_IDS)
     return f"did you mean {', '.join(near[:MOST_NEAR_IDS])}?" if near else "the list shows all that there are"

@@ -26,10 +26,6 @@ SHOWN_CHARACTERS = 60
 """Characters of a wrong value in a message."""
 
 
-READING_ACTIONS = ("list", "show")
-"""Actions that change nothing, of the operations that have others too."""
-
-
 class StoppedError(SatchelError):
     """The caller cancelled the call."""
 
@@ -283,10 +279,6 @@ class Operation(NamedTuple):
     def description(self) -> str:
         """The summary and the details."""
         return f"{self.summary} {self.details}".rstrip()
-
-    def writes(self, arguments: Mapping[str, Any]) -> bool:
-        """Return whether a call with these arguments, which nobody has checked, may change what is kept."""
-        return not self.hints.is_read_only and arguments.get("action") not in READING_ACTIONS
 
     @property
     def reads_tree(self) -> bool:

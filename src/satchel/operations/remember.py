@@ -366,8 +366,7 @@ REMEMBER = Operation(
     ),
     _remember,
     json.one_of(json.STORED, json.CORRECTED, json.FORGOTTEN, json.MEMORIES, json.CANDIDATES),
-    "Never store a secret. What you tried and how it ended "
-    "belongs to `experience`.",
+    "Never a secret. What you tried belongs to `experience`.",
     leading=("action", "text", "category", "ids", "question"),
     hints=Hints(is_read_only=False, is_destructive=True, is_idempotent=False),
 )  # fmt: skip

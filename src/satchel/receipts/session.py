@@ -287,10 +287,7 @@ class Account:
         return rows
 
     def _sent_pieces(self, item: ContextItem) -> tuple[SentLines, ...]:
-        """Return a row for each piece, so that unedited definitions still count as shown after an edit.
-
-        A piece outside of the spans is a remark in the place of lines.
-        """
+        """Return a row for each piece, so that unedited definitions still count as shown after an edit."""
         return tuple(
             self._sent(piece.text, (piece.start, piece.end), stale=piece.freshness is Freshness.STALE)
             for piece in item.pieces

@@ -72,9 +72,6 @@ from satchel.vocabulary import parse_moment
 RANK_STEP = 10.0
 """Distance of two ranks in log value: more than the effect of any difference in size, so that the order is kept."""
 
-SHORTENED_SHARE = 0.5
-"""Largest share of the budget for one shortened entity, so that there is room for a second; more if that is small."""
-
 _GROUP_KINDS = {"code": Kind.CODE, "documentation": Kind.DOC, "conversation": Kind.CONVERSATION, "other": Kind.NOTE}
 _ROLES = {"function": Role.FUNCTION, "method": Role.METHOD, "class": Role.CLASS, "section": Role.SECTION}
 
@@ -101,7 +98,9 @@ class EntityCandidates:
     def most_tokens(self, size: float, room: float, request: AssembleRequest) -> float:
         """Return the tokens for a shortened entity of this size in this room: half, or what the others leave of it."""
         others = sum(one.size for one in (*self.candidates, *self.whole_files)) - size
-        return min(max(request.max_tokens * SHORTENED_SHARE, request.max_tokens - others), room)
+        # Largest share of the budget for one shortened entity, so that there is room for a second; more if that is
+        # small
+        return min(max(request.max_tokens * 0.5, request.max_tokens - others), room)
 
     def _imports(self, candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
         outline = self.outlines.get(candidate.group)

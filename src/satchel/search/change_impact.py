@@ -41,9 +41,8 @@ from satchel.types import EdgeType, Hit, Kind, Range, ScoredSpan, Signal
 COMMIT = 0.6
 """Nearness of a commit that touched all changed files."""
 
-MOST_COMMITS = 40
 MOST_FILES = 40
-"""Most commits found by their files, and most files of such a commit: one with more says little about any of them."""
+"""Most files of a commit that is found by them: one with more says little about any of them."""
 
 NAMED = 0.6
 """Nearness of a passage that names a changed definition."""
@@ -188,7 +187,7 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
     rated.sort(key=lambda row: (-row[0], row[1].key))
     hits = []
     unasked = 0
-    for share, document, part in rated[:MOST_COMMITS]:
+    for share, document, part in rated[:40]:
         chunk = chunk_of(document, part)
         hit = by_id.get(chunk.id)
         if hit is None:

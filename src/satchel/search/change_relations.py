@@ -48,12 +48,6 @@ last is for prose and commits beside calls and uses."""
 MOST_RELATED = 80
 """Most chunks found by relation that the packer gets, the nearest first."""
 
-MOST_TOLD = 5
-"""Changed definitions whose calls are searched in the text, too."""
-
-MOST_OF_A_KIND = 12
-"""Most tests, and most chunks of production code of one nearness, that are shown around a change."""
-
 MOST_TARGETS = 200
 """Most definitions of a change that are examined: a larger one is a sweep with callers everywhere."""
 
@@ -62,40 +56,6 @@ MOST_FILES, FEWEST_FILES = 250, 10
 
 MOST_BETWEEN, FURTHER_FILES = 8, 40
 """Callers whose own callers are searched for tests, the nearest first, and files parsed for each."""
-
-CONTEXT_LINES, TEST_LINES = 2, 1
-"""Lines shown before and after a call in production code and in a test."""
-
-FIRST_LINES, REST = 24, 0.75
-"""The first lines of a long definition that a question is about come first; the others have this factor, so that they
-come after the calls and before the tests."""
-
-SUBJECT = 0.4
-"""The definition that a question is about is worth so much more (log scale) than the best answer of the search."""
-
-SPREAD = 1.7
-"""Factor for the log values of dependents where a question asks for them: calls in production code come before
-implementations, those before tests, and all of them before hits that only share words."""
-
-LATER_CALL = 0.02
-"""A later call of one chunk is worth so much less (log scale) than the one before it."""
-
-MOST_ALIKE = 3
-"""A name that more definitions share is not the subject of a question."""
-
-MOST_CHARACTERS = 400
-"""A longer question, or one of several lines, is a report or a task, even if it names a change."""
-
-MOST_SUBJECTS, NEAR = 3, 1.0
-"""Most functions whose calls are searched, the first ones of the ranking, and how much less (log scale) than the best
-one they may be worth."""
-
-MOST_CALLS, MOST_SITES = 12, 3
-"""Most chunks that call one function, production code first, and most calls shown of each: further calls in a test file
-say the same again."""
-
-CALL_DROP, TEST_DROP = 0.7, 1.4
-"""How much less (log scale) a call in production code and in a test is worth than the function that is called."""
 
 _ACTS = r"(?:renam|remov|delet|chang|modif|refactor|mov|deprecat|replac|drop|inlin)(?:e|es|ed|ing|y|ies|ied|ping|ped)?"
 _WORDING = pattern(
@@ -188,7 +148,8 @@ def _listed(sites: Sequence[CallSite], prefix: str) -> list[dict[str, Any]]:
 def speaks_of_impact(text: str) -> bool:
     """Return whether a question is worded as one about changing or using something."""
     question = text.strip()
-    return len(question) <= MOST_CHARACTERS and "\n" not in question and _WORDING.search(question) is not None
+    # A longer question, or one of several lines, is a report or a task, even if it names a change.
+    return len(question) <= 400 and "\n" not in question and _WORDING.search(question) is not None
 
 
 def is_act(word: str) -> bool:
@@ -229,7 +190,7 @@ def impact_targets(text: str, relations: Relations) -> list[CodeDefinition]:
             continue
         named = definitions_named(relations.code, name)
         owned = [one for one in named if one.owner and re.search(rf"\b{re.escape(last_of(one.owner))}\b", text)]
-        subject = clear(owned or named, MOST_ALIKE)
+        subject = clear(owned or named, 3)
         if subject:
             rated.append((-len(name.split(".")) if not owned else -2, match.start(), subject))
     return min(rated, key=lambda row: row[:2])[2] if rated else []
@@ -246,7 +207,8 @@ def impact_of_definitions(
         if target.row in own and own[target.row].weight == CHANGED:
             dependents.uses(target, min(most, FURTHER_FILES), imports=False)
             dependents.callees(target, CALLEE)
-    told = [(target, found) for target, found in callers if not is_secondary(target.path)][:MOST_TOLD]
+    # The calls of the first few changed definitions are searched in the text, too.
+    told = [(target, found) for target, found in callers if not is_secondary(target.path)][:5]
     unresolved = {target: relations.unresolved(target, found.sites, FURTHER_FILES) for target, found in told}
     return Impact(_capped(dependents.rows, relations), tuple(callers), unresolved=unresolved)
 
@@ -259,7 +221,7 @@ def _capped(rows: Mapping[int, Related], relations: Relations) -> dict[int, Rela
     for row in sorted(rows, key=lambda row: (-rows[row].weight, row)):
         group = TEST if relations.code.document_of(row).secondary else rows[row].weight
         counts[group] += 1
-        if rows[row].weight == CHANGED or counts[group] <= MOST_OF_A_KIND:
+        if rows[row].weight == CHANGED or counts[group] <= 12:
             kept[row] = rows[row]
     return kept
 
@@ -312,9 +274,9 @@ class _Dependents:
             self._add(call.definition.row, weight * call.certainty)
 
 
-def around(site: CallSite, most: int = CONTEXT_LINES) -> tuple[int, int]:
-    """Return the lines that show a call: the statement around it, and a few lines before and after the call."""
-    count = min(TEST_LINES, most) if site.secondary else most
+def around(site: CallSite, most: int = 2) -> tuple[int, int]:
+    """Return the lines that show a call: the statement around it, and `most` before and after it, one in a test."""
+    count = min(1, most) if site.secondary else most
     return min(site.statement[0], site.line - count), max(site.statement[1], site.line + count)
 
 
@@ -352,11 +314,13 @@ def _hits(searched: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
     for row, (part, chunk) in chunks_of(store, nearest).items():
         relation = related[row]
         hit = by_id.get(chunk.id) or Hit(chunk, 0.0, -math.inf)
-        value = ceiling + math.log(relation.weight) * (SPREAD if impact.is_question else 1.0)
+        # Where a question asks for them, calls in production code come before implementations, those before tests, and
+        # all of them before hits that only share words.
+        value = ceiling + math.log(relation.weight) * (1.7 if impact.is_question else 1.0)
         if not impact.is_question:
             value = max(hit.score, value)
         elif relation.weight == CHANGED and impact.is_sure:
-            value += SUBJECT
+            value += 0.4  # what a question is about is worth more than the best answer of the search
         hits.append(
             hit._replace(
                 relevance=max(hit.relevance, relevance_of(relation.weight)),
@@ -375,8 +339,9 @@ def spans_of(part: StoredChunk, relation: Related, value: float) -> tuple[Scored
     if part.end - part.start < 12:  # a chunk of at most so many lines is one span
         return (ScoredSpan(part.start, part.end, value),)
     if not relation.lines:
-        first = min(part.start + FIRST_LINES - 1, part.end)
-        rest = (ScoredSpan(first + 1, part.end, value + math.log(REST)),) if first < part.end else ()
+        # The first lines of a long definition come first; the others come after the calls and before the tests.
+        first = min(part.start + 23, part.end)
+        rest = (ScoredSpan(first + 1, part.end, value + math.log(0.75)),) if first < part.end else ()
         return (ScoredSpan(part.start, first, value), *rest)
     spans: list[ScoredSpan] = []
     for first, last in sorted(set(relation.lines)):
@@ -384,15 +349,15 @@ def spans_of(part: StoredChunk, relation: Related, value: float) -> tuple[Scored
         if spans and start <= spans[-1].end + 1:
             spans[-1] = spans[-1]._replace(end=max(end, spans[-1].end))
         elif len(spans) < 20:  # most calls of one chunk that are shown; the listing has all of them
-            spans.append(ScoredSpan(start, end, value - LATER_CALL * len(spans)))
+            spans.append(ScoredSpan(start, end, value - 0.02 * len(spans)))
     return tuple(spans)
 
 
 def with_callers(result: SearchResult, store: Store) -> SearchResult:
-    """Return the hits of a search for code, and the calls of the functions ranked first."""
-    least = result.hits[0].score - NEAR if result.hits else 0.0
+    """Return the hits of a search for code, and the calls of the three functions ranked first, if near the best hit."""
+    least = result.hits[0].score - 1.0 if result.hits else 0.0
     functions = [hit for hit in result.hits if hit.chunk.role in (Role.FUNCTION, Role.METHOD)]
-    subjects = [hit for hit in functions if hit.score >= least][:MOST_SUBJECTS]
+    subjects = [hit for hit in functions if hit.score >= least][:3]
     if not subjects:
         return result
     from satchel.search.relations import Relations  # here, because parsing is only for those who edit
@@ -407,7 +372,7 @@ def with_callers(result: SearchResult, store: Store) -> SearchResult:
         sites: dict[int, list[CallSite]] = defaultdict(list)
         # Files parsed for the calls of one function: some thirty in all, less than a tenth of a second.
         for site in relations.callers(target, 10).sites:
-            if site.row != target.row and (site.row in sites or len(sites) < MOST_CALLS):
+            if site.row != target.row and (site.row in sites or len(sites) < 12):
                 sites[site.row].append(site)
         calls = dict(_call_hits(subject, sites, store)) | calls
     hits = sorted((*result.hits, *calls.values()), key=lambda hit: (-hit.score, hit.chunk.id))
@@ -415,12 +380,12 @@ def with_callers(result: SearchResult, store: Store) -> SearchResult:
 
 
 def _call_hits(subject: Hit, sites: dict[int, list[CallSite]], store: Store) -> list[tuple[int, Hit]]:
-    """Return one hit for each chunk that calls the subject, with the lines of its calls."""
+    """Return one hit for each chunk that calls the subject, with the lines of its first calls, worth less than it."""
     hits = []
     for row, (part, chunk) in chunks_of(store, sites).items():
         own = sites[row]
-        value = subject.score - (TEST_DROP if own[0].secondary else CALL_DROP)
-        spans = spans_of(part, Related(1.0, tuple(around(site, 1) for site in own[:MOST_SITES])), value)
+        value = subject.score - (1.4 if own[0].secondary else 0.7)
+        spans = spans_of(part, Related(1.0, tuple(around(site, 1) for site in own[:3])), value)
         hit = Hit(chunk, subject.relevance, value, spans, (Signal("calls", 1.0, 0.0),), partial=True)
         hits.append((row, hit))
     return hits

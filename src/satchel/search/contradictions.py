@@ -9,29 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
-from functools import cache
 from itertools import starmap
 
-from satchel.text import STOP_WORDS, pattern
+from satchel.text import STOP_WORDS, pattern, word_lists
 from satchel.types import Hit
 
 MOST_WORDS = 60
 """Words of a statement that is compared; a longer one says several things."""
 
 _WORD = pattern(r"https?://\S+|\w+(?:[.:/+#-]\w+)*")
-_NEGATIONS = """not no never don't doesn't dont cannot nicht kein keine nie niemals ne pas jamais nunca"""
+_KNOWN = {heading: frozenset(words) for heading, words in word_lists("statements.txt").items()}
 _CONTRACTED = (("don't", "do not"), ("doesn't", "does not"), ("mustn't", "must not"), ("can't", "can not"))
-_FRAME = "always do does please we our the a an since now immer bitte"
-_VERBS = """
-    is are was were be has have may must should can will runs run listens listen lives live starts start stored kept
-    uses use called deploy belongs belong expires ist sind läuft heißt liegt gehört wird werden verwende nutze est sont
-    es son
-"""
-
-
-@cache
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
 
 
 def contradicts(older: str, newer: str) -> bool:
@@ -39,8 +27,8 @@ def contradicts(older: str, newer: str) -> bool:
     first, second = _words(older), _words(newer)
     if not first or not second or max(len(first), len(second)) > MOST_WORDS:
         return False
-    negations = _set(_NEGATIONS)
-    told, said = (_without(words, negations | _set(_FRAME)) for words in (first, second))
+    negations = _KNOWN["negations"]
+    told, said = (_without(words, negations | _KNOWN["frame"]) for words in (first, second))
     was_denied, is_denied = not negations.isdisjoint(first), not negations.isdisjoint(second)
     if was_denied != is_denied:
         return told == said
@@ -56,7 +44,7 @@ def _has_other_value(told: Sequence[str], said: Sequence[str]) -> bool:
     steps = [step for step in SequenceMatcher(None, told, said, autojunk=False).get_opcodes() if step[0] != "equal"]
     replaced = [(told[step[1] : step[2]], said[step[3] : step[4]]) for step in steps if step[0] == "replace"]
     common = set(told) & set(said)
-    verbs = common & _set(_VERBS)
+    verbs = common & _KNOWN["verbs"]
     earliest = next((place + 1 for place, word in enumerate(told) if word in verbs), (len(told) + 1) // 2)
     return all((
         len(replaced) == 1,

@@ -30,23 +30,11 @@ MOST_FRAMES = 200
 MOST_PLACES = 10
 """Most chunks that a trace leads to; further callers are only background."""
 
-LEAST_STRENGTH = 0.6
-STRENGTH_STEP = 0.07
-"""The innermost place has a strength of 1, the next ones less, down to the least."""
-
 LATEST_TEST = 2
 """Largest rank (from 0) of a failed test: it is relevant after a failure, although it is the outermost frame."""
 
 MOST_FILES = 3
 """A file name that more files share is ignored, unless only one of them defines the function."""
-
-LITERAL_WORDS = 3
-LITERAL_CHARACTERS = 10
-"""Least words in a row, and their characters, that a source shares with an error that it raises."""
-
-RAISING_SHARE = 0.25
-TEST_SHARE = 0.75
-"""Least share of the runs of words in a source: an error has values between its words, the name of a test has none."""
 
 MOST_LITERALS = 3
 """Most errors, and most names of tests, that are searched as strings of the source."""
@@ -151,9 +139,9 @@ def traced_places(trace: Trace, store: Store, lexicon: Lexicon) -> tuple[list[Tr
     ranks = [rank for rank, chunk in enumerate(order) if chunk in tests]
     if ranks and ranks[0] > LATEST_TEST:
         order.insert(LATEST_TEST, order.pop(ranks[-1]))
+    # The innermost place has a strength of 1, the next ones less.
     framed = [
-        led[chunk]._replace(strength=max(1.0 - STRENGTH_STEP * rank, LEAST_STRENGTH))
-        for rank, chunk in enumerate(order[:MOST_PLACES])
+        led[chunk]._replace(strength=max(1.0 - 0.07 * rank, 0.6)) for rank, chunk in enumerate(order[:MOST_PLACES])
     ]
     return framed, [place for frame in mentions if (place := _place(frame, sources)) is not None]
 
@@ -202,10 +190,10 @@ def _clear(name: str, qualifier: str, defined: Sequence[_Defined], sources: _Sou
 def _raising(trace: Trace, store: Store, lexicon: Lexicon) -> Iterator[TracedPlace]:
     """Yield places with the words of the errors, then of the tests whose name is a sentence."""
     for text in trace.errors[:MOST_LITERALS]:
-        yield from _literal(text.partition(": ")[2] or text, store, lexicon, RAISING_SHARE, secondary=False)
+        yield from _literal(text.partition(": ")[2] or text, store, lexicon, 0.25, secondary=False)
     for test in trace.tests[:MOST_LITERALS]:
         if " " in test.function:
-            yield from _literal(test.function, store, lexicon, TEST_SHARE, secondary=True)
+            yield from _literal(test.function, store, lexicon, 0.75, secondary=True)
 
 
 def _literal(text: str, store: Store, lexicon: Lexicon, least: float, *, secondary: bool) -> Iterator[TracedPlace]:
@@ -237,11 +225,11 @@ def _literal(text: str, store: Store, lexicon: Lexicon, least: float, *, seconda
 
 
 def _runs(text_words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield every run of `LITERAL_WORDS` words that is long enough to be part of a message."""
-    count = min(LITERAL_WORDS, max(len(text_words), 2))
+    """Yield every run of three words (two of a text of two) that is long enough to be part of a message."""
+    count = min(3, max(len(text_words), 2))
     for start in range(len(text_words) - count + 1):
         run = tuple(text_words[start : start + count])
-        if sum(map(len, run)) >= LITERAL_CHARACTERS:
+        if sum(map(len, run)) >= 10:
             yield run
 
 
@@ -259,14 +247,9 @@ def _spans_of(lexicon: Lexicon, document: int) -> tuple[int, int]:
     return first, first + int(lexicon.document_span_count[document])
 
 
-PATH_SUFFIX_WEIGHT = 4.0
 FILE_NAME_WEIGHT = 3.0
 STEM_WEIGHTS = {"backticks": 1.5, "dotted": 1.2, "compound": 1.0, "call": 0.5, "capitalised": 0.5, "plain": 0.5}
-"""Weights of naming a file by two or more path segments, its file name, its module stem; divided by the matches."""
-
-TITLE_FACTOR = 1.5
-CODE_FACTOR = 0.7
-"""Factors for a path in the title, and for one in pasted code or a trace."""
+"""Weights of naming a file by its name (4 by several path segments), its module stem; divided by the matches."""
 
 MOST_DEFINITIONS = 30
 """A name with more definitions is ignored."""
@@ -351,14 +334,14 @@ def _path_matches(mention: str, candidates: Sequence[tuple[int, str]]) -> tuple[
         suffix = "/".join(pieces[-length:])
         matches = [document for document, path in candidates if path == suffix or path.endswith("/" + suffix)]
         if matches:
-            return matches, PATH_SUFFIX_WEIGHT
+            return matches, 4.0
     return [document for document, _ in candidates], FILE_NAME_WEIGHT
 
 
 def _zone_factor(mention: Mention) -> float:
     if mention.zone is Zone.TITLE:
-        return TITLE_FACTOR
-    return 1.0 if mention.zone is Zone.PROSE else CODE_FACTOR
+        return 1.5
+    return 1.0 if mention.zone is Zone.PROSE else 0.7
 
 
 def _symbol_values(query: Query, store: Store, lexicon: Lexicon) -> dict[int, float]:

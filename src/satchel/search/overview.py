@@ -28,12 +28,6 @@ FILES_READ, NAMES_READ = 4, 100
 
 MOST_QUESTIONS = 3
 
-LEAST_LINES, MOST_LINES, MOST_CALLS = 8, 100, 4
-"""Lines of a definition worth asking about; a longer one is not better, nor one with more callers."""
-
-LEAST_CHARACTERS, LEAST_WORDS = 4, 4
-"""Least letters of its name, and least words of the subject of a commit."""
-
 _REFERENCE = re.compile(r"^\w+(?:\([\w./ -]*\))?!?: |\s*\(?#\d+\)?$")  # `fix(cli): ` and ` (#2429)`
 
 
@@ -161,9 +155,10 @@ def _questions(store: Store, sources: Sequence[str], recent: Sequence[tuple[str,
     places = store.places({row for row, _, _ in edges})
     calls = Counter(target for row, _, target in edges if row in places and not places[row].secondary)
     defined = Counter(row.name for row in store.definitions(sorted(set(last.values()))))
+    # A definition of a hundred lines is worth asking about as much as a longer one, one with four callers as with more.
     works = max(
-        (name for name in lines if lines[name] >= LEAST_LINES and calls[last[name]]),
-        key=lambda name: (min(lines[name], MOST_LINES) * min(calls[last[name]], MOST_CALLS), name),
+        (name for name in lines if lines[name] >= 8 and calls[last[name]]),
+        key=lambda name: (min(lines[name], 100) * min(calls[last[name]], 4), name),
         default="",
     )
     breaks = max(
@@ -172,7 +167,7 @@ def _questions(store: Store, sources: Sequence[str], recent: Sequence[tuple[str,
         default="",
     )
     shown = set(sources)
-    why = next((one for one, paths in recent if len(one.split()) >= LEAST_WORDS and shown.intersection(paths)), "")
+    why = next((one for one, paths in recent if len(one.split()) >= 4 and shown.intersection(paths)), "")
     questions = [
         f"How does {works} work?" if works else "",
         f"What would break if I change {breaks}?" if breaks else "",
@@ -184,4 +179,4 @@ def _questions(store: Store, sources: Sequence[str], recent: Sequence[tuple[str,
 
 def _is_telling(name: str) -> bool:
     last = name.rpartition(".")[2]
-    return len(last) >= LEAST_CHARACTERS and last[0].isalpha() and last not in {"main", "init", "setup", "test"}
+    return len(last) >= 4 and last[0].isalpha() and last not in {"main", "init", "setup", "test"}

@@ -21,13 +21,9 @@ from typing import NamedTuple
 
 from satchel import text as words
 from satchel.search.trace import NO_TRACE, Trace, read_trace
-from satchel.text import pattern
+from satchel.text import pattern, wording
 
-_WRAPPER_WORDS = frozenset((
-    "an", "cmd", "code", "command", "completed", "err", "errno", "error", "exit", "exited", "failed", "finished",
-    "has", "npm", "of", "process", "program", "returned", "script", "status", "terminated", "the", "with",
-))  # fmt: skip
-_ENDED = frozenset(("exit", "exited", "code", "status"))
+_WRAPPER_WORDS, _ENDED = (frozenset(words.ENGLISH[heading]) for heading in ("end of a command", "ended"))
 _WRAPPER = pattern(
     r"error: (?:test failed|could not compile|aborting due|process didn't exit|recipe )|g?make(?:\[\d+\])?: \*\*\*"
     r"|npm (?:err!|error)(?:\s|$)|error command failed|elifecycle",
@@ -39,12 +35,7 @@ _SHELL_PROMPT = pattern(
     r"\s*(?:(?:\(\S{1,40}\) )?[$%\u276f\u279c>]|\S{0,40}[\w.-]{1,40}@[\w.-]{1,60}[:~ ]\S{0,200} ?[$%\u276f\u279c>#]"
     r"|PS [A-Z]:[^>]{0,200}>) \S"
 )
-_LOG = pattern(
-    r"[=_*~-]{3,}|Traceback \(|thread '|panic: |goroutine \d|\s*at \S.*:\d|\s*File \"|\s*\u25cf |\s*#\d+\s+0x"
-    r"|[.FEsx]{3,}(?:\s|$)|\s*(?:FAIL|PASS|RUN|ok)(?:\s{2}|\t)|--- FAIL: |not ok \d|running \d+ test|collected \d"
-    r"|(?:FAIL|FAILED|ERROR|PASS):? \S+(?:::|\.[cm]?[jt]sx?\b| \()|\s+(?:Compiling|Finished|Running|Checking) \S"
-    r"|platform \w+ -- |rootdir: "
-)
+_LOG = wording("line of a log")
 _WORD = pattern(r"[A-Za-z]+")
 
 
@@ -79,11 +70,6 @@ TRACE_WEIGHT = 0.5
 PASTED_LINES = 5
 """A run of pasted lines (code, traces) counts as much as this many of them: a list of installed packages or a log of
 a hundred lines must not outweigh the sentence that asks. 1 to 2 points of file@4k; 3 to 8 lines measured the same."""
-
-SHORT_TERM_FACTOR = 0.5
-LONGEST_SHORT_TERM = 2
-"""Factor for words and numbers of one or two characters (`os`, `3`, `10`), which occur in versions and listings more
-often than in names. Half a point of file@4k; 0.25 and 0.75 gave less."""
 
 LONGEST_RUN = 255
 """Most characters without a space that are matched together. No file name is longer, and patterns for names and paths
@@ -285,8 +271,10 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = NAMES_WEIGHT
             if zone is Zone.TITLE:
                 title[term] += count
     for term in mass:
-        if len(term) <= LONGEST_SHORT_TERM and term.isascii():
-            mass[term] *= SHORT_TERM_FACTOR
+        # Short words and numbers (`os`, `10`) occur in versions and listings more often than in names. Half a point of
+        # file@4k; factors of 0.25 and 0.75 gave less.
+        if len(term) <= 2 and term.isascii():
+            mass[term] *= 0.5
     return tuple(
         QueryTerm(
             term,

@@ -59,9 +59,6 @@ _ASIDE = {"routine": 0.3, "no cause": 0.2}
 HALF_LIFE_SECONDS = 30.0 * DAY_SECONDS
 """The half-life of recency, the same as for nodes of a graph: 0.5 after 30 days, 0.25 after 60."""
 
-MOST_COMPARED = 20
-"""Memories of an answer, the best ones, among which a newer one is placed before what it contradicts."""
-
 _TIERS = {str(tier): weight for tier, weight in TIER_WEIGHTS.items()}
 
 
@@ -184,9 +181,9 @@ def search_records(
     shares = ((hit, hit.relevance / max(strength, 1e-12), place) for hit, place in placed)
     rated = tuple([hit._replace(relevance=relevance_of(strength, share, place)) for hit, share, place in shares])
     if kind is Kind.MEMORY and len(rated) > 1:
-        compared = rated[:MOST_COMPARED]
+        compared = rated[:20]  # among the best a newer one is placed before what it contradicts
         texts = store.texts([hit.chunk.document for hit in compared])
-        rated = (*newest_first(compared, lambda document: texts.get(document, "")), *rated[MOST_COMPARED:])
+        rated = (*newest_first(compared, lambda document: texts.get(document, "")), *rated[20:])
     if is_theme and rated and query.text.lower().lstrip().startswith("timeline"):
         rated = _by_time(rated)
     return SearchResult(rated, covered, lexicon.chunk_count, strength, strength)
@@ -195,10 +192,7 @@ def search_records(
 def _of_theme(
     store: Store, kind: Kind, query: Query, ranked: FloatArray, matched: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return how near each chunk is to the theme of a broad question, and how well it matches.
-
-    The best of a theme matches as well as the best for the words of its subject.
-    """
+    """Return how near each chunk is to the theme of a broad question, and how well it matches."""
     from satchel.search.recall import gathered  # here, because few questions are broad
 
     lexicon = store.lexicon(kind)
@@ -401,10 +395,7 @@ class _Picked:
 def _pick(
     store: Store, ranking: _Ranking, positions: IntArray, filters: Filters, picked: dict[int, _Picked], most: int
 ) -> None:
-    """Add the admitted records of these chunks (best first), by document, until there are `most` of them.
-
-    Later chunks of an added record are added to it. A section of a note is a record of its own, by its row.
-    """
+    """Add the admitted records of these chunks (best first), by document, until there are `most` of them."""
     columns = ranking.lexicon.columns
     owners = columns.document_id[columns.chunk_document[positions]].tolist()
     rows = columns.chunk_row[positions].tolist()

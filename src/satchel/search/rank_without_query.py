@@ -26,10 +26,6 @@ from satchel.vocabulary import Axis, OutcomeStatus
 PORTION = 64
 """Records whose chunks are read at once to find those with the requested side."""
 
-LEAST_OF_LAST = 0.01
-LAST_FADE = 0.9
-"""Factors that order the newest records even if all are old: each counts a tenth less than the one before it."""
-
 _RANKED_FIELDS = frozenset({
     "domain", "strategy", "domains", "strategies", "axis", "outcome_status", "confidence_tier", "category",
     "cluster_size", "superseded_by", "root_cause",
@@ -77,7 +73,8 @@ def known_records(
             shares = _shares(document, standing, matches.get(document.id, 0.0), now)
             relevance = standing.relevance(shares)
             if standing.last:
-                relevance = max(relevance, LEAST_OF_LAST) * LAST_FADE**position
+                # Each counts a tenth less than the one before it: they are in order even if all are old.
+                relevance = max(relevance, 0.01) * 0.9**position
             aside = set_aside(document)
             if aside is not None:
                 relevance *= aside[1]

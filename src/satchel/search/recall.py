@@ -20,9 +20,6 @@ from satchel.store.segments import Lexicon
 from satchel.text import EXACT_MARK, is_meaningful, pattern, terms_of, words
 from satchel.types import Kind
 
-MOST_RECALLED = 2_000
-"""Records of a kind up to which a theme is gathered: each is compared with the mean in every round."""
-
 SEEDS, ROUNDS = 5, 3
 FIELD_SHARE = 0.15
 """Share of the domain or category beside the words of a record."""
@@ -57,7 +54,7 @@ def gathered(
     columns = lexicon.columns
     near = np.zeros(len(columns.document_id))
     live = np.unique(columns.chunk_document[lexicon.live_chunk]).tolist()
-    if not ranked.any() or len(live) > MOST_RECALLED:
+    if not ranked.any() or len(live) > 2_000:  # each is compared with the mean in every round
         return near
     literal = np.flatnonzero(matched >= 0.99 * matched.max()).tolist()
     if names(subject, store.texts(columns.document_id[literal].tolist()).values()):

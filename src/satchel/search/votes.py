@@ -27,9 +27,6 @@ from satchel.store.segments import Lexicon
 from satchel.types import EdgeType, Kind
 from satchel.vocabulary import DAY_SECONDS
 
-BEST_COMMITS = 60
-"""Number of commits that vote; measured to matter little."""
-
 COMMIT_HALF_LIFE_SECONDS = 3 * 365.25 * DAY_SECONDS
 """Half of a commit's weight fades with this half-life: one three years before the newest has three quarters."""
 
@@ -66,7 +63,7 @@ def _votes_by_path(query: Query, store: Store) -> dict[str, float]:
         return {}
     scores = chunk_scores(commits, query.terms)
     scores[~commits.live_chunk] = 0.0
-    best = largest(scores, BEST_COMMITS)
+    best = largest(scores, 60)  # number of commits that vote; measured to matter little
     best = best[scores[best] > 0]
     if not len(best):
         return {}
@@ -100,9 +97,6 @@ def _touched(store: Store, rows: Sequence[int]) -> dict[int, tuple[float, list[s
 
 
 SEEDS = 20
-CALLER_WEIGHT = 0.7
-"""Weight of a caller of a good candidate; a callee has 1."""
-
 MOST_DEFINITIONS = 4
 """A name with more definitions is ambiguous: its calls are not followed."""
 
@@ -124,7 +118,8 @@ def neighbours(seeds: Sequence[tuple[int, float]], store: Store, lexicon: Lexico
         value = score_of[row]
         _spread(gained, row, value, {r: 1 / len(rows_of[name]) for name in called for r in rows_of[name]})
         if rows_of[own]:
-            _spread(gained, row, value, dict.fromkeys(callers[own], CALLER_WEIGHT / len(rows_of[own])))
+            # The weight of a caller of a good candidate; a callee has 1.
+            _spread(gained, row, value, dict.fromkeys(callers[own], 0.7 / len(rows_of[own])))
     places = lexicon.chunk_positions(gained)
     support[places[places >= 0]] = np.array(list(gained.values()))[places >= 0]
     support[~lexicon.live_chunk] = 0.0

@@ -26,6 +26,9 @@ SUBMODULE = "160000"
 MOST_ENTRIES = 1_000_000
 """Maximum files of a tree. A few objects can describe billions, and each takes 500 bytes here."""
 
+MOST_COMPARED_LINES = 4_000
+"""Maximum differing lines that are compared; beyond it the file counts as changed throughout (quadratic time)."""
+
 _ENTRY = re.compile(rb"(\d{6}) (?:blob |commit )?([0-9a-f]{40}(?:[0-9a-f]{24})?)(?: (\d))?")
 _MODIFIED = re.compile(rb"\s+mtime: (\d+):(\d+)\n")
 _SIZE = re.compile(rb"\s+size: (\d+)\t")
@@ -323,16 +326,9 @@ class _Reader:
     def compare(self, path: str, old: Entry | None, new: Entry | None) -> tuple[ChangedFile | None, list[str]] | None:
         """Return the changed file and its changed lines: (None, []) if none differs, None if a side is unreadable."""
         before = "" if old is None else self._text(blob(self._repository, old.blob, self._options.limit))
-        if new is None:
-            after: str | None = ""
-        elif self._staged:
-            after = self._text(blob(self._repository, new.blob, self._options.limit))
-        else:
-            raw = self._read(path)
-            after = "" if raw is None else self._text(raw)
+        after, is_gone = self._now(path, new)
         if before is None or after is None:
             return None
-        is_gone = new is None or (not self._staged and self._read(path) is None)
         status = "deleted" if is_gone else "added" if old is None else "modified"
         changed, lines, former = _compared(clean_field(path), status, before, after)
         if changed is not None and status == "modified" and self._traced < MOST_TRACED:
@@ -340,6 +336,15 @@ class _Reader:
             commits = writers(self._repository, self._options.prefix + path, former, self._options.limit)
             changed = replace(changed, commits=tuple(commits))
         return changed, lines
+
+    def _now(self, path: str, new: Entry | None) -> tuple[str | None, bool]:
+        """Return the text of the new side (None if it cannot be read), and whether the file is gone."""
+        if new is None:
+            return "", True
+        if self._staged:
+            return self._text(blob(self._repository, new.blob, self._options.limit)), False
+        raw = self._read(path)
+        return ("", True) if raw is None else (self._text(raw), False)
 
     def _text(self, raw: bytes | None) -> str | None:
         decoded = files.decode(raw) if raw is not None else None
@@ -419,8 +424,7 @@ def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
     old_middle, new_middle = old[first : len(old) - last], new[first : len(new) - last]
     if not old_middle and not new_middle:
         return []
-    # Maximum differing lines that are compared; beyond it the file counts as changed throughout (quadratic time)
-    if max(len(old_middle), len(new_middle)) > 4_000 or not old_middle or not new_middle:
+    if max(len(old_middle), len(new_middle)) > MOST_COMPARED_LINES or not old_middle or not new_middle:
         return [("replace", first, first + len(old_middle), first, first + len(new_middle))]
     from difflib import SequenceMatcher  # here, because only an edited file needs it
 

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from satchel.text import word_lists
 from satchel.types import EdgeType
 
+_ATTACHMENTS = frozenset(word_lists("file_names.txt")["attachments"])
 SUFFIXES = (".md", ".markdown")
 """Files of a vault with one of these endings are notes."""
 
@@ -58,16 +60,6 @@ def field_lines(fields: Mapping[str, Sequence[Any]]) -> list[str]:
     return [f"{name}: {', '.join(map(value_text, values))}" for name, values in fields.items()]
 
 
-_ATTACHMENT_SUFFIXES = frozenset(
-    {
-        ".3gp", ".avif", ".base", ".bmp", ".css", ".csv", ".docx", ".excalidraw", ".flac", ".gif", ".html",
-        ".jpeg", ".jpg", ".js", ".json", ".m4a", ".mkv", ".mov", ".mp3", ".mp4", ".ogg", ".ogv", ".pdf", ".png",
-        ".pptx", ".py", ".svg", ".txt", ".wav", ".webm", ".webp", ".xlsx", ".zip",
-    }
-)  # fmt: skip
-"""Suffixes of attachments: a link to one is not a link to a note."""
-
-
 def folded(name: str) -> str:
     """Return a name in the form for comparison."""
     return unicodedata.normalize("NFC", name).casefold()
@@ -109,7 +101,7 @@ class NoteNames:
         name = name.strip()
         if not name:
             return LinkTarget(source, fragment.strip())
-        if posixpath.splitext(name)[1].lower() in _ATTACHMENT_SUFFIXES:
+        if posixpath.splitext(name)[1].lower() in _ATTACHMENTS:
             return None
         folder = posixpath.dirname(source)
         if is_path or name.startswith("."):

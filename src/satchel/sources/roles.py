@@ -7,38 +7,17 @@ from enum import StrEnum
 
 from satchel.text import pattern, word_lists
 
-_ROLES = {
-    "benchmark": "bench benches benchmark benchmarks",
-    "doc": "doc docs documentation",
-    "example": "demo demos example examples sample samples",
-    "fixture": "__fixtures__ __snapshots__ fixture fixtures testdata test-data test_data",
-    "test": "__mocks__ __tests__ e2e spec specs t test testing tests unittests",
-    "generated": "__generated__ generated",
-    "vendor": "node_modules third_party third-party vendor",
-}
-_FOLDERS = {name: role for role, names in _ROLES.items() for name in names.split()}
+_NAMES = word_lists("file_names.txt")
+_FOLDERS = {name: heading[:-5] for heading, names in _NAMES.items() if heading.endswith(" role") for name in names}
 """Folder name -> role of what is inside. The outermost one that applies decides."""
 
 _TEST_FOLDER = pattern(r"[^/]+[_-]tests?")
 """`integration_tests`, `runtime-tests`."""
 
-_PACKAGE_ROOTS = frozenset({"src", "lib"})
-"""Folders of the shipped package."""
-
-_SHIPPED_NAMES = frozenset(
-    {"t", "testing", "spec", "specs", "example", "sample", "benchmark", "doc", "generated", "demo"}
-)
-"""Names that a shipped package also uses for what it offers: `src/flask/testing/`, `lib/spec/`."""
-
-_FILES = (
-    (pattern(r"conftest\.py|test_[^/]*|[^/]*_test\.[^/]+|[^/]*[.-]tests?\.[^/]+|[^/]*\.(?:spec|e2e)\.[^/]+"), "test"),
-    (pattern(r"[^/]*_spec\.rb|[^/]*_unittest\.[^./]+|(?:test|spec)_?helper\.[^./]+"), "test"),
-    (pattern(r"[^/]*(?:_pb2(?:_grpc)?\.pyi?|\.pb\.(?:go|cc|h)|\.g\.dart|\.designer\.cs)"), "generated"),
-    (pattern(r"[^/]*(?:[._]generated\.[^./]+|\.min\.(?:js|css))"), "generated"),
-)
+_FILES = [(pattern("|".join(_NAMES[f"{role} code"])), role) for role in ("test", "generated")]
 _CAMEL_TEST = pattern(r"[^/]*[a-z0-9](?:Tests?|TestCase|IT|Spec)\.(?:java|kt|scala|groovy|cs|swift|php)")
 
-SECONDARY = frozenset(_ROLES)
+SECONDARY = frozenset(_FOLDERS.values())
 """Roles that rank below sources."""
 
 
@@ -63,9 +42,9 @@ def file_role(path: str) -> str:
 
 def _is_shipped(folders: list[str], position: int) -> bool:
     """Return whether a folder is part of a package: `src/x/testing`, but not `testing`, `src/test` or `src/x/tests`."""
-    if folders[position].lower() not in _SHIPPED_NAMES:
+    if folders[position].lower() not in _NAMES["shipped"]:
         return False
-    return any(folder.lower() in _PACKAGE_ROOTS for folder in folders[:position])
+    return any(folder.lower() in {"src", "lib"} for folder in folders[:position])
 
 
 def is_secondary(path: str) -> bool:
@@ -91,41 +70,17 @@ class Peripheral(StrEnum):
     TEST_DATA = "test data"
 
 
-_NAMES = word_lists("file_names.txt")
 _BY_NAME = {
     name: role
     for role in (Peripheral.MANIFEST, Peripheral.LOCK, Peripheral.CONFIGURATION)
     for name in _NAMES[role.value]
 }
 
-_BY_PATTERN = (
-    (pattern(r".*\.(?:gemspec|podspec|csproj|vbproj|fsproj|props|sln|cabal|nuspec|nimble)"), Peripheral.MANIFEST),
-    (pattern(r"(?:[\w-]*[-_])?(?:requirements|constraints)(?:[-_.][\w-]*)*\.(?:txt|in)"), Peripheral.MANIFEST),
-    (pattern(r".+\.lock|.*[-_]lock\.(?:json|ya?ml|toml)"), Peripheral.LOCK),
-    (pattern(r"[jt]sconfig(?:[.-][\w.-]+)?\.json"), Peripheral.CONFIGURATION),
-    (pattern(r"\.?[\w.-]+\.config\.(?:[cm]?[jt]sx?|json)|\.[\w-]+rc(?:\.\w+)?"), Peripheral.CONFIGURATION),
-    (pattern(r"\.(?:eslint|prettier|stylelint|npm|git|docker|vercel)[\w.-]*"), Peripheral.CONFIGURATION),
-    (
-        pattern(
-            r"(?:change[-_ ]?logs?|changes|history|news|releases?|release[-_ ]?(?:notes?|history)|whats[-_]?new"
-            r"|migrat(?:ing|ion)[-_ ]?guide)(?:[-_.]v?\d[\w.-]*)?(?:\.(?:md|markdown|rst|txt|adoc|asciidoc|org|html))?"
-        ),
-        Peripheral.CHANGELOG,
-    ),
-    (
-        pattern(r"(?:un)?licen[cs]es?(?:[-_.][\w.-]+)?|copying(?:[-_.][\w.-]+)?|copyright(?:\.\w+)?|notice(?:\.\w+)?"),
-        Peripheral.LICENCE,
-    ),
-    (
-        pattern(
-            r"(?:code[-_]of[-_]conduct|governance|maintainers|authors|contributors|codeowners|funding|sponsors|backers"
-            r"|(?:pull_request|issue)_template|thanks|credits)(?:\.\w+)?"
-        ),
-        Peripheral.COMMUNITY,
-    ),
-    (pattern(r".+\.(?:snap|snapshot|golden|approved\.\w+|received\.\w+|cassette)"), Peripheral.TEST_DATA),
-    (pattern(r".+\.(?:po|pot|xliff|xlf)"), Peripheral.TRANSLATION),
-)
+_BY_PATTERN = [
+    (pattern("|".join(forms)), Peripheral(heading.removesuffix(" patterns")))
+    for heading, forms in _NAMES.items()
+    if heading.endswith(" patterns")
+]
 """Patterns of lower-case file names, the first that applies decides."""
 
 _COMMUNITY_PAGE = pattern(r"(?:^|/)(?:SECURITY|SUPPORT)\.\w+$")
@@ -138,30 +93,15 @@ _PROSE = pattern(r".+\.(?:md|mdx|markdown|rst|txt|adoc|asciidoc|html?)")
 """What can be a translated page or a release note. Code and data of a language are part of the product."""
 
 _PERIPHERAL_FOLDERS = {
-    ".github": Peripheral.CONFIGURATION,
-    ".circleci": Peripheral.CONFIGURATION,
-    ".gitlab": Peripheral.CONFIGURATION,
-    ".vscode": Peripheral.CONFIGURATION,
-    ".idea": Peripheral.CONFIGURATION,
-    ".devcontainer": Peripheral.CONFIGURATION,
-    ".husky": Peripheral.CONFIGURATION,
-    "licenses": Peripheral.LICENCE,
-    "licences": Peripheral.LICENCE,
+    name: role for role in (Peripheral.CONFIGURATION, Peripheral.LICENCE) for name in _NAMES[f"{role} folders"]
 }
-
-_NOTES_FOLDERS = frozenset({
-    "changelog", "changelogs", "changes", "changelog.d", "newsfragments", "news", "releases", "release-notes",
-    "release_notes", "releasenotes", "whatsnew", ".changeset", ".changes",
-})  # fmt: skip
-"""Folders of release notes; only prose in them counts: a package may well be called `changes`."""
 
 _LANGUAGE_NAMES = {code: name for code, _, name in (row.partition(":") for row in _NAMES["languages"])}
 _CODE = rf"({'|'.join(_LANGUAGE_NAMES)})(?:[-_](?:[a-z]{{2,4}}|\d{{3}}))?"
 _LANGUAGE = pattern(_CODE)
 _SUFFIXED = pattern(rf"(?:readme|contributing|changelog|[\w-]+)[._-]((?:{_CODE}))\.\w+")
 _README_SUFFIX = pattern(r"(?:readme|contributing|index|getting[-_]started)[._-].*")
-_TRANSLATED_FOLDERS = frozenset({"i18n", "l10n", "translations", "locale", "locales", "lang"})
-_PAGES = frozenset({"doc", "docs", "documentation", "website", "site", "content", "guide", "book", "pages"})
+_PAGES, _NOTES_FOLDERS = (frozenset(_NAMES[f"{what} folders"]) for what in ("page", "notes"))
 
 _TESTING = frozenset({"test", "fixture", "generated", "vendor"})
 """Roles of folders whose prose and data are material of tests or of somebody else."""
@@ -199,7 +139,7 @@ def language_of_page(path: str) -> str:
         return match[2]
     for above, folder in zip(["", *folders], folders, strict=False):
         match = _LANGUAGE.fullmatch(folder)
-        if match is not None and (above in _PAGES or above in _TRANSLATED_FOLDERS):
+        if match is not None and (above in _PAGES or above in _NAMES["translated folders"]):
             return match[1]
     return ""
 

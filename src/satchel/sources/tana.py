@@ -16,6 +16,7 @@ import msgspec
 
 from satchel.errors import UsageError
 from satchel.sources.notes import Link, Note
+from satchel.text import word_lists
 from satchel.types import EdgeType
 
 NameOf = Callable[[str], str | None]
@@ -86,38 +87,16 @@ def plain_text(name: str | None, name_of: NameOf, depth: int = 3) -> str:
 
 UNTITLED = "(untitled)"
 
-MACHINERY = frozenset(
-    {
-        "associatedData", "chat", "command", "group", "hotkey", "layout", "metanode", "search-history", "settings",
-        "syscommand", "tuple", "viewDef",
-    }
-)  # fmt: skip
+_NAMES = word_lists("tana.txt")
+MACHINERY = frozenset(_NAMES["machinery"])
 """Types of nodes for display or configuration, with all nodes below them."""
 
 TAG, TAG_DEFINITION, FIELD_DEFINITION, TYPE_CHOICE = "SYS_A13", "SYS_T01", "SYS_T02", "SYS_A02"
 
-SYSTEM_FIELDS: Mapping[str, str] = {
-    "SYS_A61": "Due date",
-    "SYS_A77": "Done",
-    "SYS_A90": "Date",
-    "SYS_A142": "Attendees",
-    "SYS_A150": "Speaker",
-    "SYS_A252": "Transcript start",
-    "SYS_A253": "Transcript end",
-    "SYS_A254": "Transcript speaker",
-}
-
-FIELD_TYPES: Mapping[str, str] = {
-    "SYS_D01": "checkbox",
-    "SYS_D03": "date",
-    "SYS_D05": "reference",
-    "SYS_D06": "text",
-    "SYS_D08": "number",
-    "SYS_D10": "url",
-    "SYS_D11": "email",
-    "SYS_D12": "options",
-    "SYS_D13": "user",
-}
+SYSTEM_FIELDS, FIELD_TYPES = (
+    {identity: name.replace("_", " ") for identity, _, name in (word.partition(":") for word in _NAMES[heading])}
+    for heading in ("fields", "types")
+)
 
 
 @dataclass(slots=True)

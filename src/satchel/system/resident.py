@@ -40,8 +40,6 @@ _MATTERING = frozenset({
 })  # fmt: skip
 """Variables, beside `SATCHEL_*`, that decide about an answer: both processes must have the same values."""
 
-_LONGEST_ANSWER = 64 << 20  # bytes of an answer; the largest context has a tenth
-
 
 def identity() -> list[bytes]:
     """Return what client and resident must have in common: version, location of the package, and environment."""
@@ -132,7 +130,8 @@ def ask(place: str, kind: bytes, words: Sequence[str], event: bytes, deadline: f
         received, chunk = b"", peer.recv(1)
         if chunk != ACCEPTED:
             return []
-        while chunk and len(received) < _LONGEST_ANSWER and (rest := deadline - time.monotonic()) > 0:
+        # bytes of an answer; the largest context has a tenth
+        while chunk and len(received) < 64 << 20 and (rest := deadline - time.monotonic()) > 0:
             peer.settimeout(rest)
             chunk = peer.recv(65_536)
             received += chunk

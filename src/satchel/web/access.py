@@ -12,20 +12,16 @@ another spelling of the same address is refused.
 from __future__ import annotations
 
 import base64
-import json
 import re
 import secrets
 import threading
 from collections.abc import Collection, Mapping
-from enum import StrEnum
-from hashlib import sha256
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from satchel.errors import ConfigError, UsageError
 from satchel.safety.trust import load_key
-from satchel.system import files, state_files
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Semaphore
@@ -43,10 +39,6 @@ SECRET_BYTES = 32
 
 BEARER = "bearer "
 
-USERS_NAME = "users.json"
-
-_USER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
-
 
 def load_token(state: Path, environ: Mapping[str, str]) -> str:
     """Return the token of the environment, else of the state folder, created if missing. Raises ConfigError."""
@@ -61,92 +53,22 @@ def load_token(state: Path, environ: Mapping[str, str]) -> str:
     return token
 
 
-class Rights(StrEnum):
-    """What a person may do."""
-
-    READ = "read"
-    WRITE = "write"
-
-
-class UserTokens:
-    """A token for each user, in a file (mode 0600) that has only hashes of them. Changes count at once."""
-
-    def __init__(self, state: Path) -> None:
-        self._folder = state / TOKEN_FOLDER
-        self._read: tuple[tuple[int, int, int] | None, Mapping[str, tuple[str, Rights]]] = (None, {})
-
-    def add(self, name: str, rights: Rights) -> str:
-        """Return a new token of a user, which replaces an older one. Raises UsageError for an impossible name."""
-        if not _USER.fullmatch(name):
-            raise UsageError(f"{name!r} can be no name: use at most 64 letters, digits, '.', '_', '@' and '-'")
-        token = secrets.token_urlsafe(SECRET_BYTES)
-        self._change(name, {_digest(token): (name, rights)})
-        return token
-
-    def remove(self, name: str) -> None:
-        """Remove the token of a user. Raises UsageError if there is none."""
-        if name not in self.names():
-            raise UsageError(f"{name!r} has no token: there are {', '.join(self.names()) or 'none'}")
-        self._change(name, {})
-
-    def names(self) -> list[str]:
-        """Return the names of the users with a token."""
-        return sorted(name for name, _ in self._rows().values())
-
-    def rights(self, token: str) -> Rights | None:
-        """Return what the user with this token may do, None for an unknown one."""
-        return self._rows().get(_digest(token), (None, None))[1]
-
-    def _rows(self) -> Mapping[str, tuple[str, Rights]]:
-        stamp = files.stamp(self._folder, USERS_NAME)
-        if stamp != self._read[0]:
-            # Size limit of the file of hashed tokens: some ten thousand users
-            raw = files.read_bytes(self._folder, USERS_NAME, limit=4_000_000).raw if stamp is not None else b"{}"
-            try:
-                rows = {digest: (name, Rights(rights)) for digest, (name, rights) in json.loads(raw).items()}
-            except (ValueError, TypeError, AttributeError) as error:
-                raise ConfigError(f"{self._folder / USERS_NAME} is damaged: remove it, and add the tokens") from error
-            self._read = stamp, rows
-        return self._read[1]
-
-    def _change(self, name: str, new: Mapping[str, tuple[str, Rights]]) -> None:
-        state_files.make_folder(self._folder)
-        with state_files.locked(self._folder):
-            kept = {digest: row for digest, row in self._rows().items() if row[0] != name}
-            state_files.replace(self._folder / USERS_NAME, json.dumps({**kept, **new}).encode())
-
-
-def _digest(token: str) -> str:
-    """Return the hash of a token. It is random and long, so a slow hash would add nothing."""
-    return sha256(token.encode()).hexdigest()
-
-
 class Access:
-    """The token, those of `users`, the ticket of the link and its session. Processes may share the count `unused`."""
+    """The token, the ticket of the link and its session. Processes may share the count `unused`."""
 
-    def __init__(
-        self,
-        token: str,
-        port: int,
-        users: UserTokens | None = None,
-        unused: threading.Semaphore | Semaphore | None = None,
-    ) -> None:
+    def __init__(self, token: str, port: int, unused: threading.Semaphore | Semaphore | None = None) -> None:
         self._token = token.encode()
-        self._users = users
         self._session = secrets.token_urlsafe(SECRET_BYTES)
         self._unused = unused or threading.Semaphore()
         self.ticket = secrets.token_urlsafe(SECRET_BYTES)
         # Cookies do not know ports: without the number, two servers on one machine would log each other's page out.
         self.cookie = f"satchel-{port}"
 
-    def bearer(self, authorization: str) -> Rights | None:
-        """Return what the token in an `Authorization` header allows, None without a known one."""
+    def is_bearer(self, authorization: str) -> bool:
+        """Return whether an `Authorization` header has the token."""
         if authorization[: len(BEARER)].lower() != BEARER:
-            return None
-        token = authorization[len(BEARER) :].strip()
-        if secrets.compare_digest(token.encode(), self._token):
-            return Rights.WRITE
-        return self._users.rights(token) if self._users is not None else None
+            return False
+        return secrets.compare_digest(authorization[len(BEARER) :].strip().encode(), self._token)
 
     def is_session(self, cookies: str) -> bool:
         """Return whether a `Cookie` header, which is only split, has the session that the ticket opened."""

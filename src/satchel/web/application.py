@@ -28,12 +28,12 @@ from starlette.types import ASGIApp
 
 from satchel.engine import Satchel
 from satchel.mcp.pipes import END_SECONDS
-from satchel.mcp.running import EngineRunner, Report
-from satchel.mcp.server import CACHE_HINTS, INSTRUCTIONS, SERVER_INFO, Handlers, ProtocolError, Result
+from satchel.mcp.running import EngineRunner, ProtocolError, Report
+from satchel.mcp.server import CACHE_HINTS, INSTRUCTIONS, SERVER_INFO, Handlers, Result
 from satchel.system.threads import in_thread
 from satchel.web import routes as api
-from satchel.web.access import Access, Origins, Rights
-from satchel.web.middleware import INTERNAL, RIGHTS, UNKNOWN_PAGE, Middleware, answer, wrong_method
+from satchel.web.access import Access, Origins
+from satchel.web.middleware import INTERNAL, UNKNOWN_PAGE, Middleware, answer, wrong_method
 from satchel.web.routes import openapi
 from satchel.web.state import ServerState
 
@@ -214,10 +214,7 @@ def build(runner: EngineRunner, session: str = "") -> Server[Any]:
 
     async def handle(context: Context, _params: types.RequestParams) -> Result:
         try:
-            is_reader = context.request is not None and context.request.scope.get(RIGHTS) is Rights.READ
-            result = await handlers.answer(
-                context.method, context.params or {}, reporting(context), may_write=not is_reader
-            )
+            result = await handlers.answer(context.method, context.params or {}, reporting(context))
         except ProtocolError as error:
             raise MCPError(error.code, error.message, error.data) from None
         return {"resultType": "complete", **result}  # the SDK drops what a version of the protocol does not have

@@ -30,7 +30,7 @@ from satchel.errors import (
 )
 from satchel.operations.operation import fault_text
 from satchel.safety.sanitize import redact
-from satchel.web.access import Access, Origins, Rights
+from satchel.web.access import Access, Origins
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,6 @@ NOT_SIGNED_IN = Refusal(
     "`satchel serve --show-token` prints",
     {"WWW-Authenticate": "Bearer"},
 )
-READ_ONLY = Refusal(403, "ReadOnly", "this token may only read", "ask for one that may write: it changes what is kept")
 WRONG_CONTENT = Refusal(
     415, "WrongContentType", "a body has to be JSON", "send it with `Content-Type: application/json`"
 )
@@ -137,9 +136,6 @@ def refusal_of(error: SatchelError | OSError) -> Refusal:
     name = type(error).__name__ if isinstance(error, SatchelError) else "OSError"
     return Refusal(status, name, fault_text(error), hint, headers)
 
-
-RIGHTS = "satchel.rights"
-"""Entry in the scope of a request with the rights of who sent it; only a library that mounts the routes has none."""
 
 TICKET_PARAMETER = "token"
 """Query parameter of the printed link: `/?token=...`."""
@@ -242,12 +238,9 @@ class Middleware:
         return None
 
     def _unknown_person(self, scope: Scope, headers: Headers) -> Refusal | None:
-        rights = self._access.bearer(headers.get("authorization", ""))
-        if rights is None and self._is_session(headers):
-            rights = Rights.WRITE
-        scope[RIGHTS] = rights
         is_probe = scope["path"] in PROBES and scope["method"] in {"GET", "HEAD"}
-        return NOT_SIGNED_IN if rights is None and not is_probe else None
+        is_known = self._access.is_bearer(headers.get("authorization", "")) or self._is_session(headers)
+        return None if is_known or is_probe else NOT_SIGNED_IN
 
     def _is_session(self, headers: Headers) -> bool:
         return any(self._access.is_session(cookies) for cookies in headers.getlist("cookie"))

@@ -33,15 +33,12 @@ from satchel.vocabulary import (
     RootCauseCategory,
     Strategy,
 )
-from satchel.web.access import Rights
 from satchel.web.middleware import (
     BUSY,
     GONE,
     INTERNAL,
     JSON,
     PROBES,
-    READ_ONLY,
-    RIGHTS,
     Refusal,
     answer,
     refusal_of,
@@ -215,10 +212,7 @@ async def performed(
     shared: ServerState = request.app.state.served
 
     def work(should_stop: ShouldStop) -> bytes:
-        given = arguments()
-        if request.scope.get(RIGHTS) is Rights.READ and operation.writes(given):
-            raise RefusedError(READ_ONLY)
-        done = operation.run(shared.engine, given, Caller(shared.indexing, should_stop))
+        done = operation.run(shared.engine, arguments(), Caller(shared.indexing, should_stop))
         envelope = {**done.envelope, **more()}
         return f"{json_text(_without_places(envelope) if operation.name in PLACES else envelope)}\n".encode()
 
@@ -309,7 +303,7 @@ ERROR_SCHEMA: Json = {
 REFUSALS: Mapping[str, str] = {
     "400": "An argument is impossible; the message names it.",
     "401": "No session and no token.",
-    "403": "A page of another site asks, or the token may only read.",
+    "403": "A page of another site asks.",
     "409": "Another process holds the index or the store; ask again.",
     "413": "The body is too large.",
     "415": "The body is not declared as JSON.",

@@ -82,10 +82,7 @@ class ServerState:
         self._first = asyncio.ensure_future(self._index_run.run(self._index))
 
     def _index(self, should_stop: ShouldStop) -> None:
-        """Bring the index up to date, also if another process builds it, then start its vectors.
-
-        A failure becomes part of the state; later questions try again and report their own error.
-        """
+        """Bring the index up to date, also if another process builds it, then start its vectors."""
         try:
             while not should_stop():
                 with contextlib.suppress(LockedError):  # after `index.lock_wait_s`, as another process builds it

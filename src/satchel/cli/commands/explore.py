@@ -244,9 +244,6 @@ def check_text(check: Check, *, colored: bool = False) -> str:
     help='Your questions in place of fixes: {"question": "...", "files": ["src/a.py:10-20"]} on each line.',
 )
 @click.option("--against", multiple=True, metavar="KEY=VALUE", help="Measure again with this setting, and compare.")
-@click.option(
-    "--html", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML report."
-)
 def eval_command(
     invocation: Invocation,
     /,
@@ -257,7 +254,6 @@ def eval_command(
     fresh: bool,
     questions: Path | None,
     against: Sequence[str],
-    page: Path | None,
 ) -> int:
     """Measure satchel on the fixes of this repository's own history.
 
@@ -272,8 +268,6 @@ def eval_command(
 
     own, changed = own_questions(questions) if questions is not None else [], dict(map(_assigned, against))
     other = None
-    if page is not None and not page.absolute().parent.is_dir():
-        raise UsageError(f"--html {page}: there is no folder {page.parent}")
     moment = parse_moment(since, "since") if since is not None else 0.0
     with Interrupt() as interrupt, opened(invocation) as satchel:
         if satchel.settings.rerank_endpoint and not changed:
@@ -283,16 +277,10 @@ def eval_command(
             options |= {"progress": progress, "should_stop": interrupt.requested}
             outcome = evaluate(satchel, **options)
             other = evaluate(satchel, changed=changed, **options) if changed else None
-        name = satchel.places.root.name
     if invocation.as_json:
         streams.write_json(report_data(outcome) | ({"against": report_data(other)} if other is not None else {}))
     elif outcome.answers:
         streams.write_line("\n".join([*report_lines(outcome), *compared_lines(outcome, other, against)]))
-    if page is not None and outcome.answers:
-        from satchel.evaluation.report import report_page
-
-        page.write_text(report_page(name, outcome), encoding="utf-8")
-        streams.say(f"wrote {page}", color=invocation.color)
     if not outcome.answers:
         streams.note(why_empty(outcome), color=invocation.color)
     return interrupt.exit_code or (0 if outcome.answers else NOTHING_FOUND)

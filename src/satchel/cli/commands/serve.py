@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from uvicorn.supervisors import Multiprocess
 
     from satchel.engine import Satchel
-    from satchel.web.access import Access, Origins, UserTokens
+    from satchel.web.access import Access, Origins
 
 FAILED = 1
 
@@ -40,9 +40,6 @@ FAILED = 1
 )
 @click.option("--open", "is_opened", is_flag=True, help="Open the page in the browser.")
 @click.option("--show-token", is_flag=True, help="Print the token for scripts and MCP clients, and end.")
-@click.option("--add-token", "added", metavar="NAME", help="Print a new token for a user, and end.")
-@click.option("--read-only", is_flag=True, help="With --add-token: this user may ask, and changes nothing.")
-@click.option("--remove-token", "removed", metavar="NAME", help="Remove the token of a user, and end.")
 @click.option("--allow-remote", is_flag=True, help="Listen on an address that other machines reach.")
 @click.option(
     "--allow-host",
@@ -66,9 +63,6 @@ def serve_command(
     port: int,
     is_opened: bool,
     show_token: bool,
-    added: str | None,
-    read_only: bool,
-    removed: str | None,
     allow_remote: bool,
     others: Sequence[str],
     workers: int,
@@ -76,20 +70,17 @@ def serve_command(
     """Serve the page, the HTTP API and MCP at /mcp, for this machine.
 
     Prints one line, the address of the page. It works once and signs that browser in. Scripts and MCP clients send
-    `Authorization: Bearer TOKEN` instead, with the token that --show-token prints, or the value of SATCHEL_HTTP_TOKEN,
-    or one of a user of their own. A running server knows at once when a user's token is added or removed.
+    `Authorization: Bearer TOKEN` instead, with the token that --show-token prints, or the value of SATCHEL_HTTP_TOKEN.
     GET /openapi.json describes the API. Ctrl-C ends it after the requests in progress, a second one at once.
     """
     from satchel.config import Folders
-    from satchel.web.access import UserTokens, load_token
+    from satchel.web.access import load_token
 
-    state = Folders.from_environment().state
-    users, token = UserTokens(state), load_token(state, os.environ)
+    token = load_token(Folders.from_environment().state, os.environ)
     if show_token:
         streams.write_line(token)
-    if _change_tokens(users, added, removed, read_only=read_only) or show_token:
         return 0
-    check_reach(host, os.environ, allow_remote=allow_remote, has_users=bool(users.names()))
+    check_reach(host, os.environ, allow_remote=allow_remote)
     try:
         from satchel.web.access import Access, bracketed, own_origins
         from satchel.web.server import Worker, listening, reachable, supervisor
@@ -98,7 +89,7 @@ def serve_command(
     with listening(host, port) as sock:
         own_port = sock.getsockname()[1]
         unused = get_context("spawn").Semaphore() if workers > 1 else None
-        access, origins = Access(token, own_port, users, unused), own_origins(host, own_port, others)
+        access, origins = Access(token, own_port, unused), own_origins(host, own_port, others)
         address = f"http://{bracketed(reachable(host))}:{own_port}/?token={access.ticket}"
         started = partial(announce, address, is_opened=is_opened)
         with opened(invocation) as satchel:
@@ -107,19 +98,6 @@ def serve_command(
                 return _alone(satchel, sock, origins, access, started, invocation.color)
         worker = Worker(invocation.root, origins, access, collect_seldom)
         return _several(supervisor(worker, workers, sock, drain_seconds), sock, started)
-
-
-def _change_tokens(users: UserTokens, added: str | None, removed: str | None, *, read_only: bool) -> bool:
-    """Add or remove the token of a user; returns whether that was asked for."""
-    from satchel.web.access import Rights
-
-    if read_only and added is None:
-        raise UsageError("--read-only says nothing without --add-token NAME")
-    if removed is not None:
-        users.remove(removed)
-    if added is not None:
-        streams.write_line(users.add(added, Rights.READ if read_only else Rights.WRITE))
-    return bool(added or removed)
 
 
 def _alone(
@@ -176,8 +154,8 @@ def _end_code(interrupt: Interrupt) -> int:
     return 0 if interrupt.received() == signal.SIGTERM else interrupt.exit_code
 
 
-def check_reach(host: str, environ: Mapping[str, str], *, allow_remote: bool, has_users: bool = False) -> None:
-    """Raise UsageError for a host that other machines reach, unless allowed and with a token of the user or users."""
+def check_reach(host: str, environ: Mapping[str, str], *, allow_remote: bool) -> None:
+    """Raise UsageError for a host that other machines reach, unless allowed and with a token of the user."""
     from satchel.web.access import TOKEN_VARIABLE, is_loopback
 
     if is_loopback(host):
@@ -187,11 +165,8 @@ def check_reach(host: str, environ: Mapping[str, str], *, allow_remote: bool, ha
             f"--host {host} is reached by other machines, which could read your code and memories: "
             "leave it out, or add --allow-remote"
         )
-    if not environ.get(TOKEN_VARIABLE) and not has_users:
-        raise UsageError(
-            f"--allow-remote needs a token of your own: set {TOKEN_VARIABLE} to a long random text, or add one for "
-            "each user with --add-token NAME"
-        )
+    if not environ.get(TOKEN_VARIABLE):
+        raise UsageError(f"--allow-remote needs a token of your own: set {TOKEN_VARIABLE} to a long random text")
 
 
 def announce(address: str, *, is_opened: bool) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entities, Entity, Module, SourceFile, rust_module
 from satchel.search.resolve.modules import folder_of, group_of
-from satchel.search.resolve.syntax import CLASSES, DOTTED, LEAVES, Binding, How, above, binding_of, home, scopes
+from satchel.search.resolve.syntax import CLASSES, COMMON, DOTTED, LEAVES, Binding, How, above, binding_of, home, scopes
 from satchel.search.resolve.values import IMPLICIT_SELF, ValueLookup
 from satchel.sources.roles import is_secondary
 from satchel.types import Import
@@ -24,13 +24,6 @@ if TYPE_CHECKING:
 
 _NAMESPACES = CLASSES | {"namespace_definition", "namespace_declaration", "file_scoped_namespace_declaration"}
 _LOOSE = frozenset({"c", "cpp", "csharp", "ruby", "php", "bash"})
-_COMMON = frozenset({
-    "add", "append", "catch", "clear", "clone", "close", "copy", "filter", "find", "forEach", "format", "get", "items",
-    "join", "keys", "len", "map", "match", "next", "open", "pop", "push", "read", "remove", "replace", "set", "sort",
-    "split", "then", "toString", "unwrap", "update", "values", "write",
-})  # fmt: skip
-"""Methods that the standard libraries have too, so that their class is not guessed."""
-
 _JAVA_PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
 _WORDS = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])")
 
@@ -243,7 +236,7 @@ class Names(ValueLookup):
         """
         name = file.text(node)
         imported = self._of_imported_trait(file, name) if file.language == "rust" else ()
-        if imported or name in _COMMON:
+        if imported or name in COMMON:
             return imported
         group = group_of(file.language)
         named = [one for one in self.code.defined(name) if group_of(one.language) == group]
@@ -390,16 +383,13 @@ def _is_inside(node: Node, other: Node | None) -> bool:
 
 # Interfaces of Go, which a type implements by having their methods, without naming them
 
-MAX_INTERFACES = 60
-"""Declarations of one method in interfaces that are compared with a type: `Close` stands in hundreds."""
-
 
 def implemented(names: Names, owner: CodeDefinition, method: str) -> Iterator[CodeDefinition]:
     """Yield this method of each interface that a type has all methods of."""
     if owner.language != "go" or _methods(names.code, owner):
         return
     declared = [one for one in names.code.defined(method) if one.owner and one.language == "go"]
-    for one in _only_of_interfaces(names.code, declared)[:MAX_INTERFACES]:
+    for one in _only_of_interfaces(names.code, declared)[:60]:  # `Close` stands in hundreds
         interface = _type_of(names.code, one)
         if interface is not None and _has_all(names, owner, _methods(names.code, interface)):
             yield one

@@ -1,6 +1,6 @@
 """The syntax around a name: the expression before it, its binding, and its scope.
 
-Tables of node types and fields serve all languages at once: no type of node means two things in two of them.
+The tables of node types are in `satchel/words/nodes.txt`.
 """
 
 from __future__ import annotations
@@ -10,112 +10,31 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from satchel.text import word_lists
+
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-LEAVES = frozenset({
-    "identifier", "type_identifier", "this", "self", "super", "crate", "package_identifier", "constant", "metavariable",
-    "property_identifier", "field_identifier", "private_property_identifier", "namespace_identifier",
-})  # fmt: skip
-DOTTED = frozenset({
-    "attribute", "member_expression", "nested_identifier", "selector_expression", "qualified_type", "field_expression",
-    "scoped_identifier", "scoped_type_identifier", "field_access", "member_access_expression", "generic_type",
-    "nested_type_identifier", "generic_function", "generic_type_with_turbofish", "type", "type_annotation",
-    "qualified_identifier",
-})  # fmt: skip
+_NODES = {heading: frozenset(types) for heading, types in word_lists("nodes.txt").items()}
+LEAVES, DOTTED, _MEMBERS = (_NODES[heading] for heading in ("leaves", "dotted", "members"))
+FUNCTIONS, CLASSES, DECLARATORS = (_NODES[heading] for heading in ("functions", "classes", "declarators"))
+SCOPES = FUNCTIONS | CLASSES | _NODES["modules"] | _NODES["function types"]
 
 _NAME_FIELDS = ("attribute", "property", "field", "name", "method")
 _OWNER_FIELDS = ("object", "operand", "value", "path", "package", "argument", "scope", "expression", "receiver")
-_MEMBERS = frozenset({
-    "attribute", "member_expression", "nested_identifier", "nested_type_identifier", "selector_expression",
-    "qualified_type", "field_expression", "scoped_identifier", "scoped_type_identifier", "field_access",
-    "method_invocation", "qualified_identifier", "member_access_expression", "member_call_expression",
-    "scoped_call_expression", "call", "member_access",
-})  # fmt: skip
-
-FUNCTIONS = frozenset({
-    "function_definition", "lambda", "function_declaration", "generator_function_declaration", "generator_function",
-    "function_expression", "arrow_function", "method_definition", "method_declaration", "func_literal",
-    "function_item", "closure_expression", "constructor_declaration", "compact_constructor_declaration",
-    "lambda_expression", "local_function_statement", "method", "singleton_method", "anonymous_function",
-})  # fmt: skip
-CLASSES = frozenset({
-    "class_definition", "class_declaration", "abstract_class_declaration", "class", "interface_declaration",
-    "enum_declaration", "record_declaration", "impl_item", "trait_item", "class_specifier", "struct_specifier",
-    "struct_declaration", "struct_item", "trait_declaration",
-})  # fmt: skip
-_MODULES = frozenset({"mod_item", "internal_module", "module_declaration", "namespace_definition"})
-_TYPES = frozenset({"function_type", "constructor_type", "call_signature", "function_signature", "method_signature"})
-"""Types and declarations of functions, whose parameters are not variables."""
-
-SCOPES = FUNCTIONS | CLASSES | _MODULES | _TYPES
-
-_DECLARED = frozenset({
-    *SCOPES, "type_spec", "type_alias", "type_alias_declaration", "macro_definition", "enum_item", "union_item",
-    "const_item", "static_item", "type_item", "function_signature", "function_signature_item",
-    "type_alias_statement", "enum_specifier", "method_elem", "method_signature",
-})  # fmt: skip
-_METHODS = frozenset({"method_declaration", "method_definition", "method_elem", "method_signature"})
-_FIELDS = frozenset({"field_declaration", "field_definition", "public_field_definition", "property_declaration"})
-_PARAMETERS = frozenset({
-    "parameters", "lambda_parameters", "formal_parameters", "typed_parameter", "default_parameter",
-    "typed_default_parameter", "list_splat_pattern", "dictionary_splat_pattern", "required_parameter",
-    "optional_parameter", "rest_pattern", "parameter_declaration", "variadic_parameter_declaration", "parameter",
-    "formal_parameter", "closure_parameters", "spread_parameter",
-})  # fmt: skip
-_VALUES = frozenset({
-    "variable_declarator", "assignment", "assignment_expression", "let_declaration", "var_spec", "const_spec",
-    "named_expression", "short_var_declaration", "assignment_statement", "let_condition",
-    "init_declarator", "let_chain", "declaration", *_FIELDS,
-})  # fmt: skip
-_LOOPS = frozenset({
-    "for_statement", "for_in_statement", "range_clause", "for_expression", "for_in_clause", "enhanced_for_statement",
-    "catch_clause", "match_arm", "case_clause", "match_pattern", "type_switch_statement", "resource",
-    "for_range_loop", "foreach_statement",
-})  # fmt: skip
-_TYPED_LOOPS = frozenset({"enhanced_for_statement", "for_range_loop", "foreach_statement", "resource"})
-DECLARATORS = frozenset({"pointer_declarator", "reference_declarator", "array_declarator"})
-_PATTERNS = frozenset({
-    "object_pattern", "array_pattern", "pair_pattern", "tuple_pattern", "pattern_list", "tuple_struct_pattern",
-    "struct_pattern", "field_pattern", "expression_list", "as_pattern_target", "as_pattern", "ref_pattern",
-    "mut_pattern", "reference_pattern", "object_assignment_pattern", "assignment_pattern", "slice_pattern",
-    "tuple", "list_pattern", "captured_pattern", "or_pattern", *DECLARATORS,
-})  # fmt: skip
-_SINGLE = DECLARATORS | {"expression_list", "ref_pattern", "mut_pattern"}
-"""Patterns around a name that has the value itself, not a part of it."""
-
 _PATTERN_FIELDS = ("left", "name", "pattern", "declarator", "alias", "parameter")
+_DECLARED, _METHODS = SCOPES | _NODES["declared"], _NODES["methods"]
+_FIELDS, _PARAMETERS, _LOOPS = (_NODES[heading] for heading in ("fields", "parameters", "loops"))
+_VALUES = _NODES["values"] | _FIELDS
+_PATTERNS, _SINGLE = _NODES["patterns"] | DECLARATORS, _NODES["single"] | DECLARATORS
 
-# Expressions: types around a generic name, around one value, written out, of several values, and so on.
-GENERIC = frozenset({
-    "generic_type", "generic_function", "type", "type_annotation", "generic_type_with_turbofish", "template_type",
-    "generic_name", "template_function",
-})  # fmt: skip
-WRAPPING = frozenset({
-    "await_expression", "await", "parenthesized_expression", "try_expression", "unary_expression", "with_item", "yield",
-    "non_null_expression", "reference_expression", "satisfies_expression", "pointer_expression", "expression_list",
-})  # fmt: skip
-CAST = frozenset({
-    "as_expression", "type_assertion_expression", "type_cast_expression", "cast_expression", "composite_literal",
-    "object_creation_expression", "type_conversion_expression",
-})  # fmt: skip
-CHOICES = frozenset({"boolean_operator", "conditional_expression", "ternary_expression", "binary_expression"})
-CALLS = frozenset({"call", "call_expression", "method_invocation", "invocation_expression"})
-UNKNOWN = frozenset({
-    "subscript", "index_expression", "subscript_expression", "lambda", "arrow_function", "closure_expression",
-    "function_expression", "match_expression", "if_expression", "block",
-})  # fmt: skip
-ALIASES = frozenset({"type_alias", "type_alias_declaration", "type_item", "type_spec"})
-WRITTEN_OUT = frozenset({"struct_type", "interface_type", "object_type", "function_type"})
-NAMED = LEAVES | DOTTED
-OBJECTS = FUNCTIONS | {"object", "class"}
-RETURNING = FUNCTIONS | {
-    "method_elem", "function_signature", "method_signature", "function_signature_item", "field_declaration",
-    "declaration",
-}  # fmt: skip
-CONSTRUCTED = SCOPES | {"type_spec", "enum_item", "struct_item", "type_alias"}
-PARAMETER_PLACES = frozenset({"required_parameter", "optional_parameter"})
-FIELD_PLACES = PARAMETER_PLACES | {"field_declaration", "public_field_definition"}
+GENERIC, WRAPPING, CAST, CHOICES = (_NODES[heading] for heading in ("generic", "wrapping", "cast", "choices"))
+CALLS, UNKNOWN, ALIASES, WRITTEN_OUT = (_NODES[heading] for heading in ("calls", "unknown", "aliases", "written out"))
+NAMED, OBJECTS = LEAVES | DOTTED, FUNCTIONS | {"object", "class"}
+RETURNING, CONSTRUCTED = FUNCTIONS | _NODES["returning"], SCOPES | _NODES["constructed"]
+PARAMETER_PLACES = _NODES["parameter places"]
+FIELD_PLACES = PARAMETER_PLACES | _NODES["field places"]
+PASSING, COMMON = _NODES["passing"], _NODES["common"]
 
 
 class How(Enum):
@@ -241,7 +160,7 @@ def _bound(node: Node, inner: Node, parent: Node, member: Node | None, *, in_pat
     if not any(inner in parent.children_by_field_name(field) for field in _PATTERN_FIELDS):
         return None
     if kind in _LOOPS:
-        return Binding(node, How.PATTERN, parent.child_by_field_name("type") if kind in _TYPED_LOOPS else None)
+        return Binding(node, How.PATTERN, parent.child_by_field_name("type") if kind in _NODES["typed loops"] else None)
     return _given(node, inner, parent, member, in_pattern=in_pattern) if kind in _VALUES else None
 
 
@@ -286,14 +205,6 @@ def _matching(node: Node, target: Node, value: Node | None) -> Node | None:
 
 _LEADS = re.compile(r"^(?:[:&*?!\s\"']|'\w+\s|(?:mut|dyn|impl|const|readonly|typeof|final|ref|out|in|keyof)\b)+")
 _HEAD = re.compile(r"[\w$]+(?:(?:\.|::)[\w$]+)*")
-_WRAPPERS = frozenset({
-    "Optional", "Option", "Box", "Arc", "Rc", "Result", "Promise", "Ref", "RefMut", "RefCell", "Mutex", "RwLock",
-    "MutexGuard", "Awaitable", "Type", "type", "ClassVar", "Final", "Annotated", "Readonly", "Partial", "Required",
-    "NonNullable", "Cow", "Pin", "Cell", "Generator", "Iterator", "AsyncGenerator", "InstanceType", "Coroutine",
-    "unique_ptr", "shared_ptr", "weak_ptr", "Task", "ValueTask", "Lazy",
-})  # fmt: skip
-"""Generic types whose value is used like their first argument. What a generator or fixture yields counts as well."""
-
 _NOTHING = frozenset({"None", "null", "undefined", "void", "nil"})
 
 
@@ -306,7 +217,7 @@ def principal(text: str) -> str:
             continue
         rest = plain[match.end() :].strip()
         name = match[0].replace("::", ".")
-        if name.rpartition(".")[2] in _WRAPPERS and rest[:1] in {"[", "<"}:
+        if name.rpartition(".")[2] in _NODES["wrappers"] and rest[:1] in {"[", "<"}:
             return principal(next(_top_level(rest[1:-1], ","), ""))
         return "" if rest.startswith("[]") else name
     return ""

@@ -41,12 +41,6 @@ if TYPE_CHECKING:
 
 _SELF = frozenset({"self", "cls", "this", "Self", "static"})
 _SUPER = frozenset({"super", "parent", "base"})
-_PASSING = frozenset({
-    "unwrap", "expect", "clone", "as_ref", "as_mut", "as_deref", "lock", "borrow", "borrow_mut", "to_owned",
-    "unwrap_or_default", "ok", "into_inner", "by_ref", "unwrap_or_else", "ok_or_else", "map_err",
-})  # fmt: skip
-"""Methods of Rust that return the object they are called on, wrapped differently."""
-
 _UNTYPED = frozenset({"python", "javascript", "typescript", "tsx"})
 """Languages in which a function need not say what it returns."""
 
@@ -447,7 +441,7 @@ class ValueLookup(ABC):
         if text == "super" and file.language == "python":
             return self._bases_around(file, node)
         entities = self.meaning(file, name)
-        if text in _PASSING and not any(isinstance(one, CodeDefinition) for one in entities):
+        if text in syntax.PASSING and not any(isinstance(one, CodeDefinition) for one in entities):
             return self.value(file, owner_of(name))
         return tuple(dict.fromkeys(value for one in entities for value in self.result(one)))
 

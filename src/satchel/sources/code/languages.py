@@ -204,11 +204,6 @@ _MARKS = {name: tuple(mark.replace("_", " ") for mark in marks) for name, marks 
 _REMARKS = {name: [marks[0].strip()] for name, marks in _MARKS.items()} | _words("remark")
 
 
-def line_mark(language: str) -> str:
-    """Return the mark of a comment line; empty for a language without one here."""
-    return _MARKS.get(language, ("",))[0].strip()
-
-
 def comment_lines(lines: Sequence[str], language: str) -> tuple[tuple[int, int], ...]:
     """Return the line ranges (from 1) of comment lines; none for a language without a comment mark here."""
     marks = _MARKS.get(language)
