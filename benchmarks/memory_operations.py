@@ -85,8 +85,9 @@ class Worker:
     def _good(self, _: int) -> None:
         memory = self._engine.memory
         chosen = memory.find([self._pick()])
-        self.purged += chosen.ids  # named before it is done: a process may end in between
-        self.gone += memory.forget(chosen, for_good=True).ids
+        removed = memory.forget(chosen, for_good=True).ids
+        self.purged += removed
+        self.gone += removed
 
     def _restore(self, _: int) -> None:
         if self.gone:

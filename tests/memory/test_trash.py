@@ -225,3 +225,15 @@ def test_random_operations_lose_nothing_that_was_not_named(repository: TinyRepos
                     here[identity] = gone.pop(identity)
             assert {memory.id: memory.content for memory in memories.listed(superseded=True)} == here
             assert {*door.memory.trash().ids} == gone.keys()
+
+
+def test_records_that_replaced_each_other_at_different_times_come_back(engine: Satchel) -> None:
+    first = engine.memories.add("The port is 1").memory
+    second = engine.memories.supersede(first.id, "The port is 2").memory
+    engine.memory.forget(engine.memory.find([second.id]))
+    engine.memory.bring_back([first.id])
+    third = engine.memories.add("The port is 3").memory
+    engine.memories.supersede(third.id, first.id)
+    engine.memory.forget(engine.memory.find([first.id]))
+    assert engine.memory.bring_back([second.id]).ids[0] == second.id
+    assert {memory.id for memory in engine.memories.listed(superseded=True)} >= {first.id, second.id}

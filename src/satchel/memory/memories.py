@@ -173,8 +173,10 @@ class Memories(Records[Memory]):
 
     def _then(self, memory: Memory, moment: float) -> Memory | None:
         """Return the memory, or the older one that it replaced, that was true at a moment; None if none was."""
-        while memory.begins > moment and memory.supersedes:
-            memory = self.get(memory.supersedes)
+        for older in self.with_replaced([memory.id]) if memory.begins > moment else ():
+            memory = older
+            if memory.begins <= moment:
+                break
         is_over = memory.valid_to and parse_moment(memory.valid_to) <= moment
         return None if is_over or memory.begins > moment else memory
 

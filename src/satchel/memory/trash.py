@@ -115,7 +115,8 @@ def chosen_from(store: Store, identities: Sequence[str]) -> dict[str, Record]:
         if record is None:
             raise UsageError(f"{identity!r} is not in the trash: what is forgotten stays there for {TRASH_DAYS} days")
         chosen[identity] = record
-        if isinstance(record, Memory) and record.supersedes in trash:
+        # Links in the trash are of several times, so that two records may each have replaced the other one.
+        if isinstance(record, Memory) and record.supersedes in trash and record.supersedes not in chosen:
             ids.append(record.supersedes)
     return chosen
 
