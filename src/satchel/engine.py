@@ -112,9 +112,9 @@ class Satchel:
     ) -> Self:
         """Open the root that contains `path`, or exactly `root`, or the `workspace` of this name.
 
-        A root without an index gets an empty one. `settings` are dotted keys that override files and environment;
-        `embedder` replaces the configured one. Raises NoIndexError where nothing can be indexed,
-        ConfigError for impossible settings, StoreError or LockedError for an unusable store.
+        A root without an index gets an empty one at the first use, and an unusable store is told then: StoreError or
+        LockedError. `settings` are dotted keys that override files and environment; `embedder` replaces the configured
+        one. Raises NoIndexError where nothing can be indexed, ConfigError for impossible settings.
         """
         variables = os.environ if environ is None else environ
         folders = config.Folders.from_environment(variables)

@@ -55,8 +55,8 @@ def test_vectors_are_made_after_the_words(
     assert shop.root.exists()
     monkeypatch.setattr("satchel.index.vectors.IndexVectors.embedder", property(lambda _: HashEmbedder()))
     found = satchel("index", "--json").json
-    assert found["vectors"]["made"] == 2
-    assert found["vectors"]["kinds"] == {"docs": "2/2"}
+    assert found["vectors"]["made"] == 6
+    assert found["vectors"]["kinds"] == {"code": "4/4", "docs": "2/2"}
     assert "vectors" not in satchel("index").err
 
 
@@ -96,10 +96,16 @@ def test_status_says_how_far_the_vectors_are(
     monkeypatch.setattr("satchel.index.vectors.IndexVectors.embedder", property(lambda _: HashEmbedder()))
     assert "vectors       nothing to embed yet, by hash@1\n" in satchel("status").out
     satchel("index", "--no-vectors")
-    assert "vectors       docs 0 of 2, by hash@1; `satchel index` makes the rest\n" in satchel("status").out
+    assert (
+        "vectors       code 0 of 4, docs 0 of 2, by hash@1; `satchel index` makes the rest\n" in satchel("status").out
+    )
     satchel("index")
     found = satchel("status", "--json").json["vectors"]
-    assert found == {"embedder": "hash@1", "kinds": {"docs": {"done": 2, "total": 2}}, "failure": None}
+    assert found == {
+        "embedder": "hash@1",
+        "kinds": {"code": {"done": 4, "total": 4}, "docs": {"done": 2, "total": 2}},
+        "failure": None,
+    }
 
 
 def test_status_says_what_was_configured_and_cannot_be_had(

@@ -149,8 +149,9 @@ def test_an_index_of_a_newer_version_is_refused_and_left_alone(root: Path, datab
     connection.pragma("user_version", 99)
     connection.close()
     before = database.read_bytes()
-    with pytest.raises(StoreError, match="upgrade satchel"), Satchel.open(root) as engine:
-        engine.assemble("honest")
+    for use in (Satchel.index, lambda satchel: satchel.assemble(QUESTION)):
+        with Satchel.open(root) as satchel, pytest.raises(StoreError, match="upgrade satchel"):
+            use(satchel)
     assert database.read_bytes() == before
 
 

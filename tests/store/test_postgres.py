@@ -16,7 +16,7 @@ import satchel
 from satchel import Satchel
 from satchel.sources.conversations import Exchange
 from satchel.testing import HashEmbedder, TinyRepository
-from satchel.types import CONTEXT_TYPES
+from satchel.types import SEARCHED_TYPES
 from tests.e2e.sample import sample_repository
 from tests.postgres import environment, server_url
 
@@ -62,7 +62,7 @@ def answers(engine: Satchel) -> list[str]:
     """The texts of contexts of every kind, and of searches."""
     texts = []
     for question in QUESTIONS:
-        for types in ([*CONTEXT_TYPES], *([name] for name in CONTEXT_TYPES)):
+        for types in ([*SEARCHED_TYPES], *([name] for name in SEARCHED_TYPES)):
             texts += [engine.assemble(question, types=types, now=NOW, max_tokens=1_500).text]
         texts.append(engine.graph(question, now=NOW).text)
         hits = engine.search(question, now=NOW)

@@ -61,11 +61,8 @@ def test_what_is_stored_is_read_where_nothing_can_be_written(tmp_path: Path, mon
 @pytest.mark.parametrize(
     ("status", "reason"),
     [
-        (SimpleNamespace(f_flag=0, f_bavail=0, f_favail=9, f_frsize=1, f_blocks=9, f_bfree=0), "the disk is full"),
-        (
-            SimpleNamespace(f_flag=os.ST_RDONLY, f_bavail=9, f_favail=9, f_frsize=1, f_blocks=9, f_bfree=9),
-            "its file system is read-only",
-        ),
+        (SimpleNamespace(f_flag=0, f_frsize=4096, f_blocks=9, f_bfree=1, f_bavail=0, f_favail=9), "the disk is full"),
+        (SimpleNamespace(f_flag=os.ST_RDONLY, f_bavail=9, f_favail=9), "its file system is read-only"),
     ],
 )
 def test_a_message_tells_a_full_disk_from_damage(

@@ -135,10 +135,9 @@ class MemoryService:
         store = self._root.memory_store
         store.make_room()
         gone = trash_of(store)
-        if memories := [memory.id for memory in chosen.memories if memory.id not in gone]:
-            # Another process may have linked more of them since they were chosen: the receipt names what went.
-            went = {memory.id: memory for memory in (*chosen.memories, *self.memories.forget(memories))}
-            chosen = chosen._replace(memories=[*went.values()])
+        memories = {memory.id: memory for memory in chosen.memories}
+        if present := [identity for identity in memories if identity not in gone]:
+            memories |= {memory.id: memory for memory in self.memories.forget(present)}  # other processes link more
         if remarks := [remark.id for remark in chosen.conversations if remark.id not in gone]:
             self.conversations.forget(remarks)
         for value in chosen.values:
