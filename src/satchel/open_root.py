@@ -271,10 +271,10 @@ class OpenRoot:
         """As `Satchel.index`. What was `seen` of the tree is used if no other process has published anything since."""
         from satchel.system.state_files import index_lock
 
-        wait = self.settings.index_lock_wait_s if wait_seconds is None else wait_seconds
+        store, wait = self.store, self.settings.index_lock_wait_s if wait_seconds is None else wait_seconds
         self.lines.take_mismatches()
         with index_lock(self.places.index / LOCK_NAME, wait, should_stop):
-            self.store.settle()
+            store.settle()
             try:
                 report = self._build(progress, should_stop, seen)
             except StoreError:
