@@ -353,7 +353,10 @@ def _paired(old: _Side, new: _Side) -> PartNow:
 
 
 def _line_finder(lines: Sequence[str]) -> Callable[[tuple[str, ...], int], int]:
-    """Return a function `find(body, near)` that searches a text for consecutive lines."""
+    """Return a function `find(body, near)` that searches a text for consecutive lines.
+
+    It returns the line nearest to `near` where exactly these lines begin; 0 if there is none or all are blank.
+    """
     places: dict[str, list[int]] = defaultdict(list)
 
     def find(body: tuple[str, ...], near: int) -> int:

@@ -171,7 +171,11 @@ def _candidates(
     side: Axis | None,
     reach: float = math.inf,
 ) -> tuple[list[Candidate], dict[str, Lines], list[Failure]]:
-    """Return the candidates of these hits, the lines of their files by group, and failures to read them."""
+    """Return the candidates of these hits, the lines of their files by group, and failures to read them.
+
+    No candidate is shown whose value is below the best one by more than `reach`, and the first of these by priority
+    are listed. Hits that would be neither are left out, and files with only such hits are not read.
+    """
     candidates: list[Candidate] = []
     lines: dict[str, Lines] = {}
     best, listed = -math.inf, list[float]()

@@ -229,7 +229,12 @@ def _change_from(data: Any) -> Change | None:
 
 
 def _option(check: Callable[[Any], Any] | None = None, **rest: Any) -> dict[str, Any]:
-    """Return how an option sets a field."""
+    """Return how an option sets a field.
+
+    `check` makes the value from that of the option, whose `name` is only needed where it is not the field's. A missing
+    option has the value of a `setting`; with `adds` the option adds to the setting. `dump` and `load` convert the value
+    to plain JSON and back; without `load` it must have the type of the default.
+    """
     return {"check": check, **rest}
 
 

@@ -102,7 +102,10 @@ def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[StartNo
 
 
 def _factors(result: SearchResult, best: float) -> Iterator[tuple[Hit, float]]:
-    """Yield each match of one kind with its factor relative to the best match of all kinds (strength `best`)."""
+    """Yield each match of one kind with its factor relative to the best match of all kinds (strength `best`).
+
+    Scores are logarithms: of what ranks records, and of the value of spans of files, whose share is their square root.
+    """
     hits = result.hits[:MOST_MATCHES]
     power = FACTOR_POWER if result.with_vectors is None else MEANT_FACTOR_POWER
     first = max((hit.score for hit in hits), default=0.0)
@@ -135,7 +138,11 @@ Placed = tuple[Rated, Nodes]
 
 
 def _ranked(request: GraphRequest, bench: Workbench, found: Sequence[Sequence[Explored]]) -> list[Placed]:
-    """Return the nodes of all workspaces, best first; `found` has the queries in each of them."""
+    """Return the nodes of all workspaces, best first; `found` has the queries in each of them.
+
+    A score counts as much as the workspace answers the query in parts of the best one. An id that begins with the name
+    of a workspace is looked for there alone.
+    """
     placed: list[Placed] = []
     best = [max(one.strength for one in own) or 1.0 for own in zip(*found, strict=True)]
     for one, explored in zip(bench.every, found, strict=True):

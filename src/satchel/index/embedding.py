@@ -236,7 +236,11 @@ def _embedded(
 
 
 def _vectors(texts: Sequence[str], embedder: Embedder, should_stop: ShouldStop) -> Vectors | None:
-    """Return the vectors of these texts, None after a stop."""
+    """Return the vectors of these texts, None after a stop.
+
+    A slow embedder (a server, a model that is built first) works in a thread that is abandoned on a stop: it writes
+    nothing to a store, and ends with its call or with the process.
+    """
     if embedder.is_quick:
         return embedder.embed_documents(texts)
     from concurrent.futures import Future  # here, because it imports logging

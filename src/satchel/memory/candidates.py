@@ -84,7 +84,10 @@ def _said(exchange: Exchange) -> Iterator[Suggestion]:
 
 
 def _kind(sentence: str, *, is_short: bool) -> str | None:
-    """Return the category of what a sentence says, None if it is nothing to remember."""
+    """Return the category of what a sentence says, None if it is nothing to remember.
+
+    Only in a short prompt a plain statement counts: a long one describes what is wrong.
+    """
     bare = _QUOTED.sub(lambda match: f"`{'x' * (len(match[0]) - 2)}`", sentence)
     if len(sentence) > MOST_CHARACTERS or len(sentence.split()) < 3 or _PASSING.search(bare):
         return None

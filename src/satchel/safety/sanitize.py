@@ -42,7 +42,11 @@ def _by_anchor() -> Mapping[str, Sequence[SecretRule]]:
 
 @cache
 def _opening(anchor: str) -> re.Pattern[str]:
-    """Return the expression for a frequent anchor and its lookahead."""
+    """Return the expression for a frequent anchor and its lookahead.
+
+    Few texts match it, and it compiles in a tenth of the time of a scanner: a process that searches the texts of one
+    answer rarely needs the scanner.
+    """
     return re.compile(f"{re.escape(anchor)}{GATES[anchor]}", re.ASCII)
 
 

@@ -149,7 +149,11 @@ class Changes:
         return overview(self._store, path, since, rows, self._allow)
 
     def _read(self) -> Iterator[CommitChange]:
-        """Yield the visible commits under present paths."""
+        """Yield the visible commits under present paths.
+
+        They come from the newest on, so each move is known before the commits that it renames, and a path that was
+        used again after a move keeps its own commits.
+        """
         renames: Mapping[str, Sequence[Sequence[str]]] = json.loads(self._store.meta("renames_by_commit") or "{}")
         for document in _visible(self._store):
             for old, new in renames.get(document.key, ()):
