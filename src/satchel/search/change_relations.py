@@ -16,7 +16,7 @@ from satchel.search.chunks import chunks_of
 from satchel.search.strength import relevance_of
 from satchel.sources.roles import is_secondary
 from satchel.store.records import StoredChunk
-from satchel.text import pattern
+from satchel.text import is_compound, pattern
 from satchel.types import Hit, Role, ScoredSpan, Signal
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ _WORDING = pattern(
 _NAMES = pattern(
     r"`([^`\n]{1,200})`|((?:[\w@+-]+/)*[\w@+.-]+\.\w{1,5}::[\w$.#]+|[A-Za-z_$#][\w$]*(?:(?:\.|::|\#)#?[A-Za-z_$][\w$]*)*)"
 )
+_SENTENCE_END = pattern(r"[.?!;:]+(?:\s+|$)")
 _CALLEES = pattern(r"\bcallees?\b|\bwhat\s(?:does|do|is)\b.{1,60}\bcall(?:ed by)?\b", re.IGNORECASE)
 _PLAIN_BEFORE = pattern(
     rf"(?:\b(?:calls?|uses?|using|of|to|gives?|giving|{_ACTS})\s+(?:the\s+)?(?:function|method|class|type|struct)?\s*)$"
@@ -185,8 +186,7 @@ def impact_targets(text: str, relations: Relations) -> list[CodeDefinition]:
     rated: list[tuple[int, int, list[CodeDefinition]]] = []
     for match in _NAMES.finditer(text):
         name = (match[1] or match[2]).strip()
-        is_marked = bool(match[1]) or not name.isalpha() or not name.islower()
-        if not is_marked and not _PLAIN_BEFORE.search(text[: match.start()]):
+        if not (match[1] or is_compound(name) or not name.isidentifier() or _is_asked_for(text, match)):
             continue
         named = definitions_named(relations.code, name)
         owned = [one for one in named if one.owner and re.search(rf"\b{re.escape(last_of(one.owner))}\b", text)]
@@ -194,6 +194,22 @@ def impact_targets(text: str, relations: Relations) -> list[CodeDefinition]:
         if subject:
             rated.append((-len(name.split(".")) if not owned else -2, match.start(), subject))
     return min(rated, key=lambda row: row[:2])[2] if rated else []
+
+
+def _is_asked_for(text: str, match: re.Match[str]) -> bool:
+    """Return whether a word that is not written as only code writes it is the name that its sentence asks about.
+
+    `Reader` may be one anywhere in a sentence about an impact, `send` only where a verb leads to it, and in a question
+    alone: a report of several sentences has such words by chance.
+    """
+    start = max((end.end() for end in _SENTENCE_END.finditer(text, 0, match.start())), default=0)
+    after = _SENTENCE_END.search(text, match.end())
+    sentence, name = text[start : after.start() if after else None], match[2]
+    if not _WORDING.search(sentence):
+        return False
+    if name[0].isupper():
+        return len(name) > 1 and match.start() > start + len(sentence) - len(sentence.lstrip())
+    return sentence.strip() == text.strip() and bool(_PLAIN_BEFORE.search(text[: match.start()]))
 
 
 def impact_of_definitions(
