@@ -42,6 +42,10 @@ _WORD = re.compile(r"[A-Za-z_]\w{2,}")
 NUMBER = re.compile(r"(?<![\w.])\d[\d_,]{2,}\d(?![\w.])")
 """A number of at least four signs."""
 
+_IMPORT = re.compile(r"\s*(?:import|from|use|using|require|#include|package)\b")
+_AS_CODE = r"(?<=[\w)\]][.>:]){0}|{0}(?=\(|\[|\.\w|\s*:?=[^=])"
+"""A plain word where only code has one, not prose or a list of words."""
+
 _RESULT = re.compile(r"return\b|=> ")
 
 
@@ -74,7 +78,7 @@ class Hops:
         found: list[Hop] = []
         for home, relations in self._homes:
             look = _Look(packing, home, relations)
-            found = [*look.rare(self._named), *found, *look.named(self._named)]
+            found = [*look.rare(self._named), *found, *look.named(self._named, self._terms)]
             own = [one for one in candidates if one.group.startswith(home.prefix) and look.is_indexed(one)]
             used = [(_worth(hop, self._terms), hop) for one in own for hop in look.used(one)]
             used.sort(key=lambda pair: -pair[0])
@@ -85,7 +89,7 @@ class Hops:
 
 def _worth(hop: Hop, terms: AbstractSet[str]) -> int:
     """Return how many terms of the question a used definition has; one that a line tells whole counts by itself."""
-    matched = terms & set(words.count_terms(words.words(f"{hop.name} {hop.text}")))
+    matched = terms & _terms(f"{hop.name} {hop.text}")
     return 2 * len(matched) + (hop.start == hop.end or " … " in hop.text)
 
 
@@ -108,16 +112,22 @@ class _Look:
         same = lines is not None and location is not None and lines.content_hash == location.content_hash
         return same and lines is not None and not lines.marks
 
-    def named(self, names: Iterable[str]) -> list[Hop]:
-        """Return the definitions of names that the shown lines do not contain, if they are few."""
+    def named(self, names: Iterable[str], terms: AbstractSet[str]) -> list[Hop]:
+        """Return the definitions of names that the shown lines do not contain, if they are few.
+
+        Of several definitions of a name those are meant whose class or file the question or another name speaks of.
+        """
         shown = "\n".join(self._lines[path].text(*span) for path, spans in self._shown.items() for span in spans)
         missing = [name for name in names if name and name not in shown]
-        code = self._relations.code
         made = []
         for name in missing:
-            own = [one for one in code.defined(name.rpartition(".")[2]) if not is_secondary(one.path)]
-            if len(own) == 1 and f".{own[0].qualified}".endswith(f".{name}"):
-                made += self._hops("named", own[0])
+            rows = self._relations.code.defined(name.rpartition(".")[2])
+            own = [one for one in rows if not is_secondary(one.path) and f".{one.qualified}".endswith(f".{name}")]
+            support = [len((_terms(f"{one.owner} {one.path}") - _terms(name)) & terms) for one in own]
+            most = max(support, default=0) if len(own) > 1 else 0
+            meant = [one for one, shared in zip(own, support, strict=True) if shared == most]
+            if len(own) == 1 or (most and len(meant) <= RARE):
+                made += [hop for one in meant for hop in self._hops("named", one)]
         return made
 
     def rare(self, names: Iterable[str]) -> list[Hop]:
@@ -135,15 +145,18 @@ class _Look:
                 )
             positions = {int(lexicon.span_document[unit]) for unit in units if len(units) <= MOST_ALIKE}
             own = [one for one in positions if not lexicon.columns.document_secondary[one]]
-            exact = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, written))})(?!\w)")
+            word = rf"(?<!\w)(?:{'|'.join(map(re.escape, written))})(?!\w)"
+            exact, as_code = re.compile(word), re.compile(_AS_CODE.format(word))
             lines = []
             for document in store.documents({int(lexicon.columns.document_id[one]) for one in own}).values():
                 read = self._lines.get(f"{self._home.prefix}{document.key}") or self._home.lines.read(document.key)
                 texts = () if isinstance(read, Unreadable) else read.lines
                 matches = ((line, exact.search(text)) for line, text in enumerate(texts, 1) if not COMMENT.match(text))
-                lines += [(document.key, line, match[0]) for line, match in matches if match]
-            for path, line, word in sorted(lines) if len(lines) <= RARE else ():
-                found += self._at("named", path, (line, line), "", line, word)
+                lines += [(document.key, line, match) for line, match in matches if match]
+            for path, line, match in lines if len(lines) <= RARE else ():
+                is_plain = match[0].isalpha() and match[0].islower()
+                if not _IMPORT.match(match.string) and (not is_plain or as_code.search(match.string)):
+                    found += self._at("named", path, (line, line), "", line, match[0])
         return list(dict.fromkeys(found))[:MOST_USED]
 
     def used(self, candidate: Candidate) -> Iterator[Hop]:
@@ -169,7 +182,14 @@ class _Look:
         counts = dict.fromkeys(written, 0)
         for row in self._home.store.definitions(list(written), most=MOST_ALIKE):
             counts[row.name] += 1
-        return sorted(filter(counts.__getitem__, written), key=counts.__getitem__)[:MOST_NAMES]
+        few = [name for name in written if counts[name] and not self._is_everywhere(name)]
+        return sorted(few, key=counts.__getitem__)[:MOST_NAMES]
+
+    def _is_everywhere(self, name: str) -> bool:
+        """Return whether so much of the code has a name that its definition tells nothing about the question."""
+        lexicon = self._home.store.lexicon(Kind.CODE)
+        (posting,) = lexicon.postings([words.terms_of(name)[0]]) or (None,)
+        return posting is not None and len(posting.body[0]) > max(len(lexicon.span_document) // 100, MOST_ALIKE)
 
     def caller(self, candidate: Candidate) -> list[Hop]:
         """Return the only call of a short function, if it has one in production code."""
@@ -203,6 +223,10 @@ class _Look:
         first, last = read.lines[line - 1].strip(), read.lines[span[1] - 1].strip()
         is_short = line < span[1] < line + SHORT and _RESULT.match(last) is not None
         return [Hop(why, key, *span, name, line, f"{first} … {last}" if is_short else first)]
+
+
+def _terms(text: str) -> AbstractSet[str]:
+    return set(words.count_terms(words.words(text)))
 
 
 def spellings(name: str) -> list[str]:
