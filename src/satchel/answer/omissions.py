@@ -18,7 +18,7 @@ from satchel.answer.truncation import matches
 from satchel.safety.sanitize import clean_field, plain_name
 from satchel.safety.trust import handle
 from satchel.search.chunks import GIVEN_ORIGIN
-from satchel.types import Detail, Format, Omission, Range
+from satchel.types import Detail, Format, Omission, Range, Role
 
 if TYPE_CHECKING:
     from satchel.answer.hops import Hop
@@ -106,7 +106,7 @@ def places(
     file each: `src/a.py: read (10-24,40-52), write (61-70)`.
     """
     made = [_hop_place(hop) for hop in hops]
-    best = _unshown(packing, hops, max(rows - len(made), 0) + LISTED)
+    best = _unshown(packing, hops, terms, max(rows - len(made), 0) + LISTED)
     found = [_place(omissions, lines, terms) for omissions, lines in best[: max(rows - len(made), 0)]]
     paths = [*dict.fromkeys(one.path for one in found)]
     made += sorted(found, key=lambda one: paths.index(one.path))
@@ -122,12 +122,20 @@ def _by_file(found: Sequence[_PlaceRow]) -> Iterator[str]:
         ranges: dict[str, list[str]] = {}
         for one in found:
             if one.path == path:
-                ranges.setdefault(plain_name(one.name.rpartition(".")[2]) or "lines", []).append(one.ranges)
+                ranges.setdefault(plain_name(_short_name(one.name)) or "lines", []).append(one.ranges)
         entries = [f"{name} ({','.join(own)})" for name, own in ranges.items()]
         yield f"- {quote(path)}: {', '.join(entries)}"
 
 
-def _unshown(packing: Packing, hops: Sequence[Hop], most: int) -> list[tuple[list[Omission], Lines]]:
+def _short_name(name: str) -> str:
+    """Return the last part of a qualified name, with its class for one that every class has, such as `__init__`."""
+    owner, dot, last = name.rpartition(".")
+    return f"{owner.rpartition('.')[2]}{dot}{last}" if last.startswith("__") else last
+
+
+def _unshown(
+    packing: Packing, hops: Sequence[Hop], terms: AbstractSet[str], most: int
+) -> list[tuple[list[Omission], Lines]]:
     """Return the best definitions of which nothing is shown, and what is left of long ones: their best passages."""
     waiting = [(section, candidate) for section in packing.rejected for candidate in packing.remaining(section)]
     waiting.sort(key=lambda pair: (-pair[1].value, pair[1].chunk.id, pair[1].place))
@@ -141,7 +149,7 @@ def _unshown(packing: Packing, hops: Sequence[Hop], most: int) -> list[tuple[lis
         if lines is None or not is_known or not _is_place(candidate, least, is_begun=chunk.id in begun):
             continue
         one = omission_of(packing, section, candidate, 0)
-        one = one if chunk.id in begun else _whole(one, candidate, lines)
+        one = one if chunk.id in begun else _whole(one, candidate, lines, terms)
         taken = [*shown.get(candidate.group, ()), *((hop.line, hop.line) for hop in hops if hop.path == one.path)]
         if any(start <= one.end and one.start <= end for start, end in taken):
             continue
@@ -157,14 +165,26 @@ def _is_place(candidate: Candidate, least: float, *, is_begun: bool) -> bool:
     return has_lines and (not is_begun or is_long_function(candidate.chunk))
 
 
-def _whole(one: Omission, candidate: Candidate, lines: Lines) -> Omission:
-    """Return all lines of its definition as an omission, unless they are too many to be opened in one look."""
+def _whole(one: Omission, candidate: Candidate, lines: Lines, terms: AbstractSet[str]) -> Omission:
+    """Return all lines of its definition as an omission, unless they are too many to be opened in one look.
+
+    Of lines outside of definitions the best one is returned.
+    """
     location = candidate.chunk.location
     assert location is not None
     start, end = without_blank_ends(lines.lines, location.start_line, location.end_line)
-    if end - start >= LONG_PLACE:
+    if candidate.chunk.role is Role.GAP:
+        start = end = start + _best_of(lines.lines[start - 1 : end], terms)
+    elif end - start >= LONG_PLACE:
         return one
     return one._replace(start=start, end=end, handle=one.handle and handle(one.id, one.content_hash, ((start, end),)))
+
+
+def _best_of(texts: Sequence[str], terms: AbstractSet[str]) -> int:
+    """Return the index of the line that matches best, rather one of code than one of a remark."""
+    gains = matches(texts, terms)
+    remarks = [COMMENT.match(text) is not None or not text.strip() for text in texts]
+    return max(range(len(texts)), key=lambda index: (gains[index] - remarks[index], not remarks[index], -index))
 
 
 def _named_place(omissions: Sequence[Omission]) -> _PlaceRow:
@@ -186,9 +206,7 @@ def _hop_place(hop: Hop) -> _PlaceRow:
 def _place(omissions: Sequence[Omission], lines: Lines, terms: AbstractSet[str]) -> _PlaceRow:
     first = omissions[0]
     texts = lines.lines[first.start - 1 : first.end]
-    gains = matches(texts, terms)
-    remarks = [COMMENT.match(text) is not None or not text.strip() for text in texts]
-    best = max(range(len(texts)), key=lambda index: (gains[index] - remarks[index], not remarks[index], -index))
+    best = _best_of(texts, terms)
     number = "" if len(texts) == 1 else f"{first.start + best} "
     text = f"{number}{clean_field(texts[best].strip(), LONGEST_TEXT)} {first.handle}".rstrip()
     return _named_place(omissions)._replace(text=text)
