@@ -258,7 +258,7 @@ def test_a_handle_of_another_root_is_unknown_here(satchel: Satchel, tmp_path: Pa
         elsewhere.expand([handle])
 
 
-@pytest.mark.parametrize("handle", ["short", "../../etc", "a2b3c4d5e", "ä2b3c4d5", ""])
+@pytest.mark.parametrize("handle", ["short", "a2b3c4d5e", "ä2b3c4d5", ""])
 def test_what_cannot_be_a_handle_is_refused(satchel: Satchel, handle: str) -> None:
     with pytest.raises(UsageError, match="is not a handle"):
         satchel.expand([handle])

@@ -44,9 +44,24 @@ def test_lines_of_several_places_and_handles(place: tuple[Satchel, Path]) -> Non
         ("hidden.py:1", "no indexed file 'hidden.py'"),
         ("../pier/lamp.py:1", "no indexed file"),
         ("pier/lamp.py:9-3", "names no lines"),
-        ("pier/lamp.py", "Lines of a file are a place"),
+        ("pier/gone.py", "no indexed file"),
+        ("pier/lamp.py:lantern_9", "no definition 'lantern_9'"),
+        ("lamp", "A place is a file, its lines or a definition"),
     ],
 )
 def test_what_is_no_place(place: tuple[Satchel, Path], text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         place[0].expand([text])
+
+
+def test_a_file_is_listed_by_its_declarations_and_a_definition_is_whole(place: tuple[Satchel, Path]) -> None:
+    satchel, root = place
+    assert "1\tdef lantern_1():\n… 2\n3\tdef lantern_2():\n" in satchel.expand(["pier/lamp.py"]).text.replace(
+        "2-2", "2"
+    )
+    for name in ("pier/lamp.py:lantern_2", "pier/lamp.py::lantern_2"):
+        (item,) = satchel.expand([name]).items
+        assert item.content == "def lantern_2():\n    return 2"
+    (root / "pier/notes.md").write_text("# Lanterns\n\nLit at dusk.\n\n## Oil\n\nWhale.\n", encoding="utf-8")
+    satchel.index()
+    assert "1\t# Lanterns\n… 2-4\n5\t## Oil\n" in satchel.expand(["pier/notes.md"]).text

@@ -217,3 +217,20 @@ def test_definitions_without_calls_say_so_or_where_they_are_named() -> None:
         "- a.py: named 4",
         "Call sites of send_all: none resolved",
     )
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "Whenever somebody asks where a thing is used, send is slow. Nobody knows who calls what in it.",
+        "I can ask who uses one of them. In C++ nothing is listed, and send does not work while several are chosen.",
+        "On the command line I am told that asking what my edits affect does not work. Client is not listed.",
+    ],
+)
+def test_a_report_of_several_sentences_is_about_no_name_by_chance(satchel: Satchel, report: str) -> None:
+    assert subjects(satchel, report) == []
+
+
+def test_a_report_may_name_its_definition_as_code(satchel: Satchel) -> None:
+    assert subjects(satchel, "I will rename `Client.send` soon. What breaks then?") == ["Client.send"]
+    assert subjects(satchel, "We plan a change. What breaks if I rename Client?") == ["Client"]

@@ -321,7 +321,7 @@ EXPAND = Operation(
         Parameter(
             "handles",
             Shape.TEXTS,
-            "8-character handles, or lines: src/a.py:10-20.",
+            "Handles, or places: src/a.py:10-20, src/a.py:f, src/a.py.",
             is_required=True,
         ),
         MAX_TOKENS,
@@ -331,7 +331,7 @@ EXPAND = Operation(
     ),
     _expand,
     json.EXPANDED.schema,
-    "Only for handles and lines.",
+    "Only for these.",
     leading=("handles", "max_tokens"),
 )
 

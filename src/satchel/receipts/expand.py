@@ -49,6 +49,7 @@ HANDLE_CHARACTERS = 8
 
 _LINES = re.compile(r"#L(\d{1,9})-(\d{1,9})$")
 _TWIN = re.compile(r"~(\d{1,4})$")
+_NAMED = re.compile(r"(.+?\w)::?([^\W\d][^:/]*)")
 
 
 class Expanded(NamedTuple):
@@ -73,7 +74,7 @@ def check_handles(handles: Sequence[str]) -> list[str]:
         if len(handle) != HANDLE_CHARACTERS or not handle.isalnum() or not handle.isascii():
             raise UsageError(
                 f"{clean_field(handle)!r} is not a handle: it has {HANDLE_CHARACTERS} letters and digits, as in "
-                "`a2b3c4d5`. Lines of a file are a place: `src/app.py:10-20`"
+                "`a2b3c4d5`. A place is a file, its lines or a definition: `src/app.py:10-20`, `src/app.py:Reader.read`"
             )
     return unique
 
@@ -350,22 +351,46 @@ def _left_out(row: Expanded, needed: int) -> Omission:
 
 
 def is_place(text: str) -> bool:
-    """Return whether a text names lines of a file: `src/a.py:10-20`."""
-    return re.search(r".:\d+(?:-\d+)?$", text) is not None
+    """Return whether a text names a file, a definition in it, or lines of it: `src/a.py:10-20`."""
+    return "/" in text or "." in text or re.search(r".:\d+(?:-\d+)?$", text) is not None
 
 
 def place_handle(text: str, root: OpenRoot) -> HandleTarget:
-    """Return a handle for lines of an indexed file as it is now. Raises UsageError."""
-    pin = parse_pin(text)
+    """Return a handle for lines of an indexed file as it is now. Raises UsageError.
+
+    `src/a.py:Reader.read` are those of a definition, `src/a.py` the first lines of all its definitions.
+    """
+    named = _NAMED.fullmatch(text)
+    pin = parse_pin(named[1] if named else text)
     read = root.lines.read(pin.path)
     kind = next((kind for kind in (Kind.CODE, Kind.DOC, Kind.NOTE) if root.store.document(kind, pin.path)), None)
     if kind is None or isinstance(read, Unreadable):
         raise UsageError(f"there is no indexed file {clean_field(pin.path)!r} here to show lines of")
     if pin.start > len(read.lines):
         raise UsageError(f"{clean_field(pin.path)} has only {len(read.lines)} lines")
-    identity, ranges = f"{kind}:{pin.path}#L{pin.start}-{pin.end}", ((pin.start, pin.end),)
+    content, ranges = "\n".join(read.lines), ((pin.start, pin.end),)
+    if named:
+        found = _definition(pin.path, content, named[2])
+        if found is None:
+            raise UsageError(
+                f"{clean_field(pin.path)} has no definition {clean_field(named[2])!r}: its path alone lists all"
+            )
+        ranges = (without_blank_ends(read.lines, *found),)
+    elif not pin.start:
+        ranges = _first_lines(pin.path, content) or ((1, len(read.lines)),)
+    identity = f"{kind}:{pin.path}#L{ranges[0][0]}-{ranges[-1][1]}"
     handle = make_handle(identity, read.content_hash, ranges)
     return HandleTarget(handle, kind, identity, pin.path, "", read.content_hash, ranges)
+
+
+def _first_lines(path: str, text: str) -> tuple[Range, ...]:
+    """Return the first line of each declaration of a file."""
+    lines, found = text.split("\n"), list[Range]()
+    for part in outline_file(path, text)[1].parts:
+        start = part.signature.split("\n")[0].strip()
+        own = range(part.start, part.end + 1) if part.name else ()
+        found += [(line, line) for line in own if start in lines[line - 1]][:1]
+    return tuple(found)
 
 
 def chunk_handle(identity: str, root: OpenRoot) -> HandleTarget | None:

@@ -209,7 +209,8 @@ def _is_asked_for(text: str, match: re.Match[str]) -> bool:
         return False
     if name[0].isupper():
         return len(name) > 1 and match.start() > start + len(sentence) - len(sentence.lstrip())
-    return sentence.strip() == text.strip() and bool(_PLAIN_BEFORE.search(text[: match.start()]))
+    is_alone = not (start or (after and text[after.end() :].strip()))
+    return is_alone and bool(_PLAIN_BEFORE.search(text[: match.start()]))
 
 
 def impact_of_definitions(

@@ -129,7 +129,8 @@ def labelled(pieces: Iterable[Piece], *, shown: bool, numbered: bool = False) ->
 
 
 def _is_one_definition(before: Piece, piece: Piece) -> bool:
-    is_same = bool(piece.name) and (before.name, before.freshness) == (piece.name, piece.freshness)
+    is_outline = bool(piece.name) or (before.start == before.end and piece.start == piece.end)
+    is_same = is_outline and (before.name, before.freshness) == (piece.name, piece.freshness)
     return is_same and _is_exact(before) and _is_exact(piece) and piece.start > before.end + 1
 
 

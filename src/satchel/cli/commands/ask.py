@@ -115,7 +115,8 @@ def expand_command(invocation: Invocation, arguments: dict[str, Any]) -> int:
 
     HANDLE is one of the 8-character names that `satchel context --json`, `--handles` or `--explain` gave. The text is
     that of the same revision: from the file if it still matches, else from git; otherwise a note says where it is now.
-    A place such as `src/app.py:10-20` shows these lines as they are now, with their numbers.
+    A place such as `src/app.py:10-20` or `src/app.py:Reader.read` shows these lines as they are now, with their
+    numbers; a path alone lists the definitions of its file with their lines.
     Ends with 1 if nothing can be shown.
     """
     answered = ask(invocation, EXPAND, arguments)
