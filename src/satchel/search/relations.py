@@ -11,16 +11,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entity, SourceFile
-from satchel.search.resolve.modules import folder_of, group_of, importers
+from satchel.search.resolve.modules import folder_of, words_of
 from satchel.search.resolve.names import Names, implemented, implementers, is_telling
 from satchel.search.resolve.syntax import above, binding_of, calls_base, owner_of, statement_of
+from satchel.sources.code.languages import FAMILIES, RULES
 from satchel.sources.roles import is_inline_test, is_secondary
 from satchel.store.protocol import Store
 from satchel.store.records import Document
-from satchel.text import terms_of
 from satchel.types import EdgeType, Kind
 
 if TYPE_CHECKING:
@@ -199,11 +197,11 @@ class Relations:
 
     def _of_group(self, rows: Iterable[int], target: CodeDefinition) -> list[int]:
         """Return those of these chunks that are code which may name the target, in order."""
-        listed, group = sorted(rows), group_of(target.language)
+        listed, family = sorted(rows), FAMILIES[target.language]
         self.code.load(listed)
         documents = {row: self.code.document_of(row) for row in listed}
         return [
-            row for row in listed if documents[row].kind is Kind.CODE and group_of(documents[row].language) == group
+            row for row in listed if documents[row].kind is Kind.CODE and FAMILIES[documents[row].language] == family
         ]
 
     def _nearest(self, rows: Iterable[int], target: CodeDefinition) -> list[str]:
@@ -214,15 +212,15 @@ class Relations:
     def _imports_of(self, target: CodeDefinition) -> list[tuple[SourceFile, int, str]]:
         """Return (file, line, bound name) of every import of a definition from its own file."""
         if target.key not in self._imports:
-            self._imports[target.key] = [] if target.owner else list(self._importing(target))
+            is_renamed = not target.owner and "alias" in RULES.get(target.language, ())
+            self._imports[target.key] = list(self._importing(target)) if is_renamed else []
         return self._imports[target.key]
 
     def _importing(self, target: CodeDefinition) -> Iterator[tuple[SourceFile, int, str]]:
-        document = self.code.store.document(Kind.CODE, target.path)
-        homes = self.code.store.places([document.first_chunk] if document is not None else [])
-        rows = [row for _, row in importers(self.code.store, list(homes.values()))]
-        self.code.load(rows)
-        # Most importers of a definition's file that are parsed for its aliases, the nearest first.
+        # A default import of JavaScript names the file alone.
+        words = (target.name, *(words_of(target.path)[-1:] if FAMILIES[target.language] == "ecmascript" else ()))
+        rows = self._of_group({row for word in words for row in self.code.mentioning(word)}, target)
+        # Most files that name a definition and are read for its aliases, the nearest first.
         paths = self._nearest(rows, target)[:1_000]
         self.code.load_files(paths)
         for file in map(self.code.file, paths):
@@ -241,10 +239,7 @@ class Relations:
 
     def _naming(self, target: CodeDefinition, most_files: int) -> list[int]:
         """Return the chunks that contain the name of a definition, nearest first; their files are loaded."""
-        lexicon = self.code.store.lexicon(Kind.CODE)
-        (postings,) = lexicon.postings(terms_of(target.name)[:1])
-        chunks = np.unique(lexicon.columns.span_chunk[postings.body[0]])
-        rows = lexicon.columns.chunk_row[chunks[lexicon.live_chunk[chunks]]].tolist()
+        rows = self.code.mentioning(target.name)
         files = {row: self.code.document_of(row) for row in self._of_group(rows, target)}
         distances = {path: far(target.path, path) for path in {document.key for document in files.values()}}
         order = sorted(files, key=lambda row: (files[row].secondary, distances[files[row].key], row))

@@ -7,14 +7,14 @@ package. The expression before it (`self`, a module, a variable, another call) i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import PurePosixPath
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entities, Entity, Module, SourceFile, rust_module
-from satchel.search.resolve.modules import folder_of, group_of
-from satchel.search.resolve.syntax import CLASSES, COMMON, DOTTED, LEAVES, Binding, How, above, binding_of, home, scopes
-from satchel.search.resolve.values import IMPLICIT_SELF, ValueLookup
+from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entities, SourceFile, rust_module
+from satchel.search.resolve.modules import folder_of
+from satchel.search.resolve.syntax import CLASSES, COMMON, Binding, How, above, binding_of, home, scopes
+from satchel.search.resolve.values import ValueLookup
+from satchel.sources.code.languages import FAMILIES
 from satchel.sources.roles import is_secondary
 from satchel.types import Import
 
@@ -23,14 +23,7 @@ if TYPE_CHECKING:
 
 
 _NAMESPACES = CLASSES | {"namespace_definition", "namespace_declaration", "file_scoped_namespace_declaration"}
-_LOOSE = frozenset({"c", "cpp", "csharp", "ruby", "php", "bash"})
-_JAVA_PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
 _WORDS = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])")
-
-_DEFAULT_EXPORT = re.compile(
-    r"export\s+default\s+(?:(?:abstract\s+)?class|(?:async\s+)?function\s*\*?)?\s*([A-Za-z_$][\w$]*)"
-    r"|export\s*\{[^}]*?([A-Za-z_$][\w$]*)\s+as\s+default\b"
-)
 
 
 class Names(ValueLookup):
@@ -39,25 +32,6 @@ class Names(ValueLookup):
     def __init__(self, code: Code) -> None:
         super().__init__(code)
         self._bound: dict[tuple[str, str], list[tuple[int, Binding]]] = {}
-
-    def bare(self, file: SourceFile, name: str, node: Node) -> Entities:
-        """Return what a name without anything before it means at a place."""
-        if file.language == "rust" and file.source[node.end_byte : node.end_byte + 1] == b"!":
-            return self._of_package(file, name) or (OUTSIDE,)
-        bound = self.bound(file, name, node)
-        if isinstance(bound, Import):
-            return self.imported(file, bound, name)
-        if isinstance(bound, Binding):
-            here = self.at(file, bound.node)
-            if here:
-                return here
-            if bound.value is not None and bound.value.type in LEAVES | DOTTED and bound.member is None:
-                last = bound.value if bound.value.type in LEAVES else bound.value.named_children[-1]
-                return self.meaning(file, last)
-            if bound.member is not None:
-                return self.of_members(self.source(file, bound), file.text(bound.member))
-            return (OUTSIDE,)
-        return self.unbound(file, name, node)
 
     def bound(self, file: SourceFile, name: str, node: Node) -> Binding | Import | None:
         """Return the innermost binding of a name around a place."""
@@ -96,13 +70,13 @@ class Names(ValueLookup):
 
     def unbound(self, file: SourceFile, name: str, node: Node) -> Entities:
         """Return a name that nothing around it binds: of the class, the package, a star import, or from outside."""
-        near = self._of_class_around(file, name, node) or self._of_package(file, name) or self._starred(file, name)
+        near = self._of_class_around(file, name, node) or self.of_package(file, name) or self.starred(file, name)
         if not near and file.language == "rust":
-            module = self.modules.rust_child(rust_module(file, node), name) or self.modules.crate(name)
+            module = self.modules.child(rust_module(file, node), name) or self.modules.crate(name)
             return (module or OUTSIDE,)
         if near:
             return near
-        if file.language not in _LOOSE or name in {"std", "System"}:
+        if "loose" not in file.rules or name in {"std", "System"}:
             return (OUTSIDE,)
         # In a language without imports by name (C, Ruby, PHP) a bare name means its definitions if so few.
         loose = self._loose(file, name, node)
@@ -110,14 +84,14 @@ class Names(ValueLookup):
 
     def _of_class_around(self, file: SourceFile, name: str, node: Node) -> Entities:
         """Return the member of a class around a place that a bare name means, in languages where it may."""
-        around = self.classes_around(file, node) if file.language in IMPLICIT_SELF else ()
+        around = self.classes_around(file, node) if "member" in file.rules else ()
         every = (self.of_members(owners, name) for owners in around)
         members = (tuple(one for one in each if isinstance(one, CodeDefinition)) for each in every)
         return next(filter(None, members), ())
 
     def _loose(self, file: SourceFile, name: str, node: Node) -> tuple[CodeDefinition, ...]:
         """Return the definitions of a name that a file without imports by name may mean: no constructors, no tests."""
-        own = [one for one in self.code.defined(name) if group_of(one.language) == group_of(file.language)]
+        own = [one for one in self.code.defined(name) if FAMILIES[one.language] == FAMILIES[file.language]]
         own = _narrowed(own, lambda one: one.owner.rpartition(".")[2] != name)
         if not file.document.secondary:
             own = _narrowed(own, lambda one: not is_secondary(one.path))
@@ -138,227 +112,21 @@ class Names(ValueLookup):
         """Return whether the owner of a definition is a class, not a namespace."""
         return any(owner.qualified == one.owner for owner in self.code.defined(one.owner.rpartition(".")[2]))
 
-    def _of_package(self, file: SourceFile, name: str) -> Entities:
-        """Return what the other files of the package define, in languages where that needs no import."""
-        if file.language == "go":
-            return self._of_folder(file, name)
-        if file.language == "java":
-            package = _JAVA_PACKAGE.search(file.source.decode("utf-8", "replace"))
-            return self._of_java(package[1] if package else "", name, folder_of(file.path))
-        macros = [one for one in self.code.defined(name) if self._is_macro(one)] if file.language == "rust" else []
-        return tuple(macros) if len({one.key for one in macros}) == 1 else ()
-
-    def _of_folder(self, file: SourceFile, name: str) -> Entities:
-        """Return what the files of a package of Go define: tests only for tests."""
-        folder, is_test = folder_of(file.path), file.path.endswith("_test.go")
-        same = [one for one in self.in_module(Module(folder, "go"), name) if isinstance(one, CodeDefinition)]
-        return tuple(one for one in same if is_test or not one.path.endswith("_test.go"))
-
-    def _of_java(self, package: str, name: str, folder: str | None = None) -> Entities:
-        """Return the classes of a package, below any source root; those in the folder first."""
-        ends = f"/{package.replace('.', '/')}"
-        same = [one for one in self.code.defined(name) if one.language == "java" and not one.owner]
-        near = [one for one in same if folder_of(one.path) == folder]
-        return tuple(near or (one for one in same if package and f"/{folder_of(one.path)}".endswith(ends)))
-
-    def _is_macro(self, one: CodeDefinition) -> bool:
-        file = self.code.file(one.path) if one.language == "rust" else None
-        return file is not None and f"macro_rules! {one.name}" in file.lines(one.line, one.line)
-
-    def _starred(self, file: SourceFile, name: str) -> Entities:
-        """Return what comes in by `import *`, `use super::*` or `import . "pkg"`."""
-        for one in file.imports:
-            if "*" in one.names or "." in one.names:
-                members = self._starred_java(file, one, name) if file.language == "java" else ()
-                members = members or self._of_star(file, one, name)
-                if any(isinstance(one, CodeDefinition) for one in members):
-                    return members
-        return ()
-
-    def _starred_java(self, file: SourceFile, one: Import, name: str) -> Entities:
-        """Return the class of a package, or the member of a class, that `import a.b.*` brings."""
-        outer = self.imported(file, one, one.target.rpartition(".")[2])
-        return self._of_java(one.target, name) or self.of_members(outer, name)
-
-    def _of_star(self, file: SourceFile, one: Import, name: str) -> Entities:
-        every = self.module_of(file, one)
-        own = (entity for entity in every if isinstance(entity, Module) and entity.path == file.path)
-        mine = next(own, None)
-        return self.in_module(mine, name) if mine is not None else self.of_members(every, name)
-
-    def in_module(self, module: Entity, name: str) -> Entities:
-        """Return what a module itself defines."""
-        if not isinstance(module, Module):
-            return ()
-        if module.language == "go":
-            return tuple(d for d in self.code.defined(name) if folder_of(d.path) == module.path and not d.owner)
-        return tuple(d for d in self.code.defined(name) if d.path == module.path and d.owner == module.inside)
-
-    def of_module(self, module: Module, name: str) -> Entities:
-        """Return what a name is inside a module."""
-        own, file = self.in_module(module, name), self.code.file(module.path)
-        if own or file is None:
-            return own or (self._submodule(module, name) or OUTSIDE,)
-        if name == "default":
-            return self._default(file)
-        for one in file.imports:
-            if name in one.names and (module.language != "rust" or one.target != f"self::{name}"):
-                again = self.imported(file, one, name)
-                if again and again != (OUTSIDE,):
-                    return again
-        child = self._submodule(module, name)
-        return (child,) if child is not None else self._starred(file, name) or (OUTSIDE,)
-
-    def _submodule(self, module: Module, name: str) -> Module | None:
-        if module.language == "rust":
-            return self.modules.rust_child(module, name)
-        if module.language == "python" and module.path.endswith("__init__.py"):
-            return self.modules.python(module.path, f".{name}")
-        return None
-
-    def _default(self, file: SourceFile) -> Entities:
-        """Return what a file of JavaScript exports by default."""
-        match = _DEFAULT_EXPORT.search(file.source.decode("utf-8", "replace"))
-        name = (match[1] or match[2]) if match else ""
-        own = tuple(d for d in self.code.defined(name) if d.path == file.path and not d.owner) if name else ()
-        if own:
-            return own
-        for one in file.imports:
-            if name and name in one.names:
-                return self.imported(file, one, name)
-        return (OUTSIDE,)
-
     def guess(self, file: SourceFile, node: Node) -> tuple[CodeDefinition, ...]:
         """Return the methods of this name, where one class alone has it and the file names that class.
 
-        For a call on something whose class cannot be told by syntax. A telling name may be that of a function as well,
-        where the file names the module.
+        For a call on something whose class cannot be told by syntax.
         """
         name = file.text(node)
-        imported = self._of_imported_trait(file, name) if file.language == "rust" else ()
-        if imported or name in COMMON:
-            return imported
-        group = group_of(file.language)
-        named = [one for one in self.code.defined(name) if group_of(one.language) == group]
-        methods = [one for one in named if one.owner] or (named if is_telling(name) else [])
+        if name in COMMON:
+            return ()
+        named = (one for one in self.code.defined(name) if FAMILIES[one.language] == FAMILIES[file.language])
+        methods = [one for one in named if one.owner]
         methods = _narrowed(methods, lambda one: not is_secondary(one.path))
-        owners = {one.owner.rpartition(".")[2] or PurePosixPath(one.path).stem for one in methods}
+        owners = {one.owner.rpartition(".")[2] for one in methods}
         if len(owners) != 1 or not (file.path == methods[0].path or file.mentions(owners.pop())):
             return ()
         return tuple(one for one in methods if self.code.is_function(one))
-
-    def _of_imported_trait(self, file: SourceFile, name: str) -> tuple[CodeDefinition, ...]:
-        """Return the method of an imported trait: `flush` of `AsyncWriteExt`, whatever it is called on."""
-        traits = [(one, bound) for one in file.imports for bound in one.names if bound[:1].isupper()]
-        found = self.of_members(tuple(e for one, bound in traits for e in self.imported(file, one, bound)), name)
-        methods = tuple(one for one in found if isinstance(one, CodeDefinition) and self._is_of_trait(one))
-        return methods if len(methods) == 1 else ()
-
-    def _is_of_trait(self, one: CodeDefinition) -> bool:
-        node = self.code.name_node(one)
-        return node is not None and next((x.type == "trait_item" for x in above(node) if x.type in CLASSES), False)
-
-    # Imports
-
-    def imported(self, file: SourceFile, one: Import, name: str) -> Entities:
-        """Return what an import binds to a name."""
-        group = group_of(file.language)
-        statement = file.lines(one.start, one.end)
-        if group == "python":
-            return self._python_import(file, one, name, statement)
-        if group == "ecmascript":
-            return self._ecmascript_import(file, one, name, statement)
-        if group == "go":
-            return self.module_of(file, one)
-        if group == "rust":
-            return self._used(file, one, name, statement)
-        last = one.target.replace("\\", ".").rpartition(".")[2]
-        ends = one.target.replace(".", "/").replace("\\", "/")
-        definitions = [
-            one
-            for one in self.code.defined(last)
-            if one.path.rpartition(".")[0].endswith(ends)
-            or f"/{folder_of(one.path)}/{one.qualified.replace('.', '/')}".endswith(f"/{ends}")
-        ]
-        return tuple(definitions) or (OUTSIDE,)
-
-    def _python_import(self, file: SourceFile, one: Import, name: str, statement: str) -> Entities:
-        if statement.lstrip().startswith("import"):
-            is_whole = re.search(rf"\bas\s+{re.escape(name)}\b", statement) is not None
-            return (
-                self.modules.python(file.path, one.target if is_whole else one.target.partition(".")[0]) or OUTSIDE,
-            )
-        return self._from_module(self.module_of(file, one), _original(name, statement), file, one.target)
-
-    def _ecmascript_import(self, file: SourceFile, one: Import, name: str, statement: str) -> Entities:
-        modules, written = self.module_of(file, one), re.escape(name)
-        if re.search(rf"\*\s+as\s+{written}\b", statement):
-            return modules
-        original = _original(name, statement)
-        if re.match(rf"\s*import\s+(?:type\s+)?{written}\b(?!\s*\}})", statement):
-            original = "default"
-        if "require" in statement:
-            pair = re.search(rf"([\w$]+)\s*:\s*{written}\b", statement)
-            if pair is None and not re.search(rf"\{{[^}}]*\b{written}\b", statement):
-                return self.of_members(modules, "default") if modules != (OUTSIDE,) else modules
-            original = pair[1] if pair else original
-        return self.of_members(modules, original)
-
-    def _from_module(self, modules: Entities, name: str, file: SourceFile, target: str) -> Entities:
-        members = self.of_members(modules, name)
-        if any(one is not OUTSIDE for one in members):
-            return members
-        module = self.modules.python(file.path, f"{target}{'' if target.endswith('.') else '.'}{name}")
-        return (module,) if module is not None else members or (OUTSIDE,)
-
-    def module_of(self, file: SourceFile, one: Import) -> Entities:
-        """Return what an import names before its names."""
-        group = group_of(file.language)
-        if group == "rust":
-            node = file.node_at(file.line_starts[min(one.start, len(file.line_starts)) - 1])
-            return self.rust_path(file, one.target.split("::"), node) if node is not None else (OUTSIDE,)
-        if group == "python":
-            return (self.modules.python(file.path, one.target) or OUTSIDE,)
-        if group == "ecmascript":
-            return (self.modules.ecmascript(file.path, one.target) or OUTSIDE,)
-        return ((self.modules.go(one.target) if group == "go" else None) or OUTSIDE,)
-
-    def _used(self, file: SourceFile, one: Import, name: str, statement: str) -> Entities:
-        """Return what a `use` of Rust binds: the target may end with the name, or be what the names are in."""
-        segments = one.target.split("::")
-        node = file.node_at(file.line_starts[one.start - 1])
-        if node is None:
-            return (OUTSIDE,)
-        if statement.lstrip().startswith(("mod ", "pub mod", "pub(crate) mod")) and segments[0] == "self":
-            child = self.modules.rust_child(rust_module(file, node), name)
-            return (child or OUTSIDE,)
-        whole = self.rust_path(file, segments, node)
-        if segments[-1] == name or (len(one.names) == 1 and f" as {name}" in statement):
-            return whole
-        return self.of_members(whole, name)
-
-    def rust_path(self, file: SourceFile, segments: Sequence[str], node: Node) -> Entities:
-        """Return a path of Rust from its beginning."""
-        here: Entities = ()
-        for place, segment in enumerate(segments):
-            if segment == "crate":
-                here = (self.modules.crate_root(file.path),)
-            elif segment == "self" and place == 0:
-                here = (rust_module(file, node),)
-            elif segment == "super":
-                module = here[0] if here and isinstance(here[0], Module) else rust_module(file, node)
-                parent = self.modules.rust_parent(module)
-                here = (parent or OUTSIDE,)
-            elif place == 0:
-                crate = self.modules.crate(segment)
-                module_here = rust_module(file, node)
-                child = self.modules.rust_child(module_here, segment)
-                root = self.modules.rust_child(self.modules.crate_root(file.path), segment) if crate is None else None
-                first = child or crate or root
-                here = (first,) if first is not None else self.in_module(module_here, segment) or (OUTSIDE,)
-            else:
-                here = self.of_members(here, segment)
-        return here
 
 
 def _narrowed(named: list[CodeDefinition], fits: Callable[[CodeDefinition], bool]) -> list[CodeDefinition]:
@@ -369,12 +137,6 @@ def _narrowed(named: list[CodeDefinition], fits: Callable[[CodeDefinition], bool
 def is_telling(name: str) -> bool:
     """Return whether a name consists of several words: hardly anything from outside has the same one."""
     return len(_WORDS.findall(name)) > 1
-
-
-def _original(name: str, statement: str) -> str:
-    """Return the name that an import gives another one: `send` of `send as post`."""
-    alias = re.search(rf"([\w$]+)\s+as\s+{re.escape(name)}\b", statement)
-    return alias[1] if alias else name
 
 
 def _is_inside(node: Node, other: Node | None) -> bool:

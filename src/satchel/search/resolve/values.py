@@ -5,8 +5,8 @@ The class of an expression comes from types, values and results of calls.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from satchel.search.resolve import syntax
@@ -21,7 +21,7 @@ from satchel.search.resolve.code import (
     SourceFile,
     rust_module,
 )
-from satchel.search.resolve.modules import Modules, folder_of
+from satchel.search.resolve.modules import Imports, folder_of
 from satchel.search.resolve.syntax import (
     Binding,
     How,
@@ -31,9 +31,9 @@ from satchel.search.resolve.syntax import (
     first_child,
     home,
     owner_of,
-    part_of,
     principal,
 )
+from satchel.sources.code.languages import RULES
 from satchel.types import EdgeType, Import
 
 if TYPE_CHECKING:
@@ -41,37 +41,23 @@ if TYPE_CHECKING:
 
 _SELF = frozenset({"self", "cls", "this", "Self", "static"})
 _SUPER = frozenset({"super", "parent", "base"})
-_UNTYPED = frozenset({"python", "javascript", "typescript", "tsx"})
-"""Languages in which a function need not say what it returns."""
-
-IMPLICIT_SELF = frozenset({"java", "csharp", "cpp", "ruby"})
-"""Languages in which a bare name may be a member of the class around it."""
-
 _INFERRED = frozenset({"var", "auto", "const auto", "let"})
-
-_OPEN_CLASSES = frozenset({"go", "rust", "cpp", "csharp", "ruby", "php"})
-"""Languages in which the members of a class may be written outside of it."""
 
 Resolve = Callable[[SourceFile, "Node"], Entities]
 
 
-class ValueLookup(ABC):
+class ValueLookup(Imports):
     """Resolves expressions in one state of the index; every answer is computed once.
 
     `Names`, which looks up names in scopes and imports, is the only subclass.
     """
 
     def __init__(self, code: Code) -> None:
-        self.code = code
-        self.modules = Modules(code)
+        super().__init__(code)
         self._answers: dict[tuple[str, str, int, int], Entities] = {}
         self._members: dict[tuple[Entity, str], Entities] = {}
         self._bases: dict[tuple[str, str], Entities] = {}
         self._steps = 0
-
-    @abstractmethod
-    def bare(self, file: SourceFile, name: str, node: Node) -> Entities:
-        """Return what a name without anything before it means at a place."""
 
     @abstractmethod
     def bound(self, file: SourceFile, name: str, node: Node) -> Binding | Import | None:
@@ -80,18 +66,6 @@ class ValueLookup(ABC):
     @abstractmethod
     def unbound(self, file: SourceFile, name: str, node: Node) -> Entities:
         """Return a name that nothing around it binds: of the class, the package, a star import, or from outside."""
-
-    @abstractmethod
-    def imported(self, file: SourceFile, one: Import, name: str) -> Entities:
-        """Return what an import binds to a name."""
-
-    @abstractmethod
-    def of_module(self, module: Module, name: str) -> Entities:
-        """Return what a name is inside a module."""
-
-    @abstractmethod
-    def rust_path(self, file: SourceFile, segments: Sequence[str], node: Node) -> Entities:
-        """Return what a path of Rust names from its beginning."""
 
     def value(self, file: SourceFile, node: Node | None) -> Entities:
         """Return what an expression is: the class of an object, a module, or a function by itself."""
@@ -139,32 +113,23 @@ class ValueLookup(ABC):
             self._members[key] = members
         return self._members[key]
 
-    def of_members(self, owners: Entities, name: str) -> Entities:
-        """Return what a name is inside any of these."""
-        return tuple(dict.fromkeys(one for owner in owners for one in self.member(owner, name)))
-
     def _of_class(self, owner: CodeDefinition, name: str) -> Entities:
         """Return a member of a class or function itself, of a base, or of what an alias stands for."""
         own = self._own_members(owner, name)
         if own:
             return own
-        is_open = False
         for base in self.bases(owner):
             if isinstance(base, CodeDefinition) and base.name == name:
                 return (base,)
             members = self.member(base, name)
             if any(isinstance(one, CodeDefinition) for one in members):
                 return members
-            is_open = is_open or OUTSIDE in members
-        target = self._aliased(owner)
-        if target:
-            return self.of_members(target, name)
-        return () if not is_open and owner.language in {"javascript", "typescript", "tsx"} else (OUTSIDE,)
+        return self.of_members(self._aliased(owner), name) or (OUTSIDE,)
 
     def _own_members(self, owner: CodeDefinition, name: str) -> Entities:
         candidates = [one for one in self.code.defined(name) if one.owner and one.language == owner.language]
         here = [one for one in candidates if one.path == owner.path and one.owner == owner.qualified]
-        if here or owner.language not in _OPEN_CLASSES:
+        if here or "outside" not in RULES[owner.language]:
             return tuple(here)
         last = [one for one in candidates if one.owner.rpartition(".")[2] == owner.name]
         if owner.language == "go":
@@ -192,6 +157,14 @@ class ValueLookup(ABC):
             values += self.returned(one) if is_read and isinstance(one, CodeDefinition) else self._as_value(one)
         return tuple(values)
 
+    def _aliased(self, owner: CodeDefinition) -> Entities:
+        """Return what a type alias stands for."""
+        file, declared = self.code.file(owner.path), self.code.declaration(owner)
+        target = (
+            field_of(declared, "type", "value") if declared is not None and declared.type in syntax.ALIASES else None
+        )
+        return self.typed(file, target) if file is not None and target is not None else ()
+
     # Classes
 
     def bases(self, owner: CodeDefinition) -> Entities:
@@ -214,7 +187,7 @@ class ValueLookup(ABC):
                 continue
             first, last = file.range(part.start, part.end)
             for node in file.occurrences(name):
-                if first <= node.start_byte < last and self._is_base_of(file, node, owner):
+                if first <= node.start_byte < last and binding_of(node) is None:
                     yield from self.meaning(file, node)
                     break
 
@@ -223,27 +196,6 @@ class ValueLookup(ABC):
         rows = self.code.document_of(owner.row).rows
         self.code.load(rows)
         return {row for row in rows if self.code.part(row).name.rpartition(".")[2] == owner.name}
-
-    def _is_base_of(self, file: SourceFile, node: Node, owner: CodeDefinition) -> bool:
-        if binding_of(node) is not None:
-            return False
-        inner = node
-        for outer in above(node):
-            if outer.type == "type_declaration":
-                return True
-            if outer.type in syntax.CLASSES or outer.type == "type_spec":
-                name = outer.child_by_field_name("type" if outer.type == "impl_item" else "name")
-                return name is None or inner == name or owner.name in file.text(name)
-            inner = outer
-        return True
-
-    def _aliased(self, owner: CodeDefinition) -> Entities:
-        """Return what a type alias stands for."""
-        file, node = self.code.file(owner.path), self.code.name_node(owner)
-        if file is None or node is None or node.parent is None or node.parent.type not in syntax.ALIASES:
-            return ()
-        target = field_of(node.parent, "type", "value")
-        return self.typed(file, target) if target is not None and target.type not in syntax.WRITTEN_OUT else ()
 
     def enclosing(self, file: SourceFile, node: Node) -> Entities:
         """Return the class around a place."""
@@ -254,7 +206,7 @@ class ValueLookup(ABC):
         for outer in above(node):
             if outer.type == "impl_item":
                 yield self.typed(file, outer.child_by_field_name("type"))
-            elif outer.type in syntax.CLASSES or syntax.is_named_object(outer):
+            elif outer.type in syntax.CLASSES:
                 yield self.at(file, syntax.name_of(outer))
             elif outer.type == "function_definition" and file.language == "cpp":
                 yield self.typed(file, syntax.scope_of(outer))
@@ -268,9 +220,7 @@ class ValueLookup(ABC):
         # Most levels of base classes in which a field is searched.
         if not isinstance(owner, CodeDefinition) or depth > 12:
             return ()
-        if any(one for one in self._own_members(owner, name) if self.code.is_function(one)):
-            return ()
-        file, around = self.code.file(owner.path), self.code.area(owner)
+        file, around = self.code.file(owner.path), self.code.declaration(owner)
         if file is not None and around is not None:
             for node in file.occurrences(name):
                 inside = around.start_byte <= node.start_byte < around.end_byte
@@ -293,8 +243,6 @@ class ValueLookup(ABC):
         is_field = home(node) == around or parent.type in syntax.FIELD_PLACES
         if binding is None or not is_field or binding.how is How.DECLARED:
             return ()
-        if parent.type in syntax.PARAMETER_PLACES and not any("modifier" in one.type for one in parent.children):
-            return ()
         return self.bound_value(file, binding)
 
     # Expressions
@@ -307,8 +255,7 @@ class ValueLookup(ABC):
             return self.value(file, first_child(node))
         if kind in syntax.DOTTED:
             name = node.named_children[-1]
-            owner = owner_of(name)
-            return self._member_values(self.value(file, owner), file.text(name))
+            return self._member_values(self.value(file, owner_of(name)), file.text(name))
         if kind in syntax.CALLS:
             return self._called(file, node)
         if kind in {"new_expression", "struct_expression"}:
@@ -317,20 +264,17 @@ class ValueLookup(ABC):
             return self.typed(file, node.child_by_field_name("type") or node.named_children[-1])
         if kind in syntax.WRAPPING:
             return self.value(file, field_of(node, "operand", "argument", "value") or first_child(node))
-        if kind in syntax.CHOICES:
-            choices = [self.value(file, child) for child in node.named_children]
-            return next((row for row in choices if any(isinstance(one, CodeDefinition | Module) for one in row)), ())
-        return () if kind in syntax.UNKNOWN else (OUTSIDE,)
+        return ()
 
     def _leaf(self, file: SourceFile, node: Node) -> Entities:
         name, is_rust = file.text(node), file.language == "rust"
-        if name in _SELF and (name != "self" or file.language in {"python", "rust", "ruby"}):
+        if name in _SELF and (name != "self" or "self" in file.rules):
             if is_rust and name == "self" and node.parent is not None and "scoped" in node.parent.type:
                 return (rust_module(file, node),)
             return self.enclosing(file, node)
         if name in _SUPER:
             if is_rust:
-                return (self.modules.rust_parent(rust_module(file, node)) or OUTSIDE,)
+                return (self.modules.parent(rust_module(file, node)) or OUTSIDE,)
             return self._bases_around(file, node)
         return (self.modules.crate_root(file.path),) if name == "crate" else self._named_value(file, name, node)
 
@@ -348,7 +292,7 @@ class ValueLookup(ABC):
         bound = self.bound(file, name, node)
         if isinstance(bound, Binding):
             return self.bound_value(file, bound)
-        types = self._field_around(file, name, node) if bound is None and file.language in IMPLICIT_SELF else ()
+        types = self._field_around(file, name, node) if bound is None and "member" in file.rules else ()
         if types:
             return types
         entities = self.imported(file, bound, name) if bound is not None else self.unbound(file, name, node)
@@ -367,42 +311,21 @@ class ValueLookup(ABC):
         binding = binding_of(node) if node is not None else None
         if file is None or binding is None or binding.how is How.DECLARED or binding.value is None is binding.type:
             return (entity,)
-        if binding.value is not None and binding.value.type in syntax.OBJECTS:
-            return (entity,)
         return self.bound_value(file, binding)
 
     def bound_value(self, file: SourceFile, bound: Binding) -> Entities:
         """Return the value of a variable."""
         if bound.how is How.DECLARED:
             return self.at(file, bound.node) or (OUTSIDE,)
-        if bound.member is not None:
-            return self._member_values(self.source(file, bound), file.text(bound.member))
-        if bound.type is None and bound.value is not None and bound.value.type in syntax.OBJECTS:
-            return self.at(file, bound.node)
         return self.source(file, bound)
 
     def source(self, file: SourceFile, bound: Binding) -> Entities:
         """Return what a variable or pattern is given: by its written type, else by its value."""
-        if bound.part >= 0:
-            return self._part(file, bound)
         is_written = bound.type is not None and file.text(bound.type) not in _INFERRED
         if is_written or bound.value is not None:
             return self.typed(file, bound.type) if is_written else self.value(file, bound.value)
         is_passed = bound.how is How.PARAMETER and file.language == "python"
         return self._fixture(file, bound.node) if is_passed else ()
-
-    def _part(self, file: SourceFile, bound: Binding) -> Entities:
-        """Return what a name of a tuple is given, where a function says so in its type."""
-        called = bound.value.child_by_field_name("function") if bound.value is not None else None
-        name = called.named_children[-1] if called is not None and called.type in syntax.DOTTED else called
-        functions = self.meaning(file, name) if name is not None else ()
-        return next((self._returned_part(one, bound.part) for one in functions if isinstance(one, CodeDefinition)), ())
-
-    def _returned_part(self, one: CodeDefinition, place: int) -> Entities:
-        file, declared = self.code.file(one.path), self.code.declaration(one)
-        written = declared.child_by_field_name("return_type") if declared is not None else None
-        type_ = principal(part_of(file.text(written), place)) if file is not None else ""
-        return self.dotted(file, type_, written) if file is not None and written is not None and type_ else ()
 
     def _fixture(self, file: SourceFile, node: Node) -> Entities:
         """Return the value of a parameter in pytest: the result of the fixture of its name, here or in a conftest."""
@@ -427,7 +350,17 @@ class ValueLookup(ABC):
         owner, name = owner_of(node), file.text(node)
         if owner is not None:
             return self.of_members(self.value(file, owner), name)
-        return self.bare(file, name, node)
+        if file.language == "rust" and file.source[node.end_byte : node.end_byte + 1] == b"!":
+            return self.of_package(file, name) or (OUTSIDE,)
+        bound = self.bound(file, name, node)
+        if isinstance(bound, Import):
+            return self.imported(file, bound, name)
+        if bound is None:
+            return self.unbound(file, name, node)
+        value, here = bound.value, self.at(file, bound.node)
+        if here or value is None or value.type not in syntax.NAMED:
+            return here or (OUTSIDE,)
+        return self.meaning(file, value if value.type in syntax.LEAVES else value.named_children[-1])
 
     def _called(self, file: SourceFile, node: Node) -> Entities:
         """Return what a call gives back."""
@@ -461,15 +394,9 @@ class ValueLookup(ABC):
             return ()
         written = field_of(declared, "return_type", "result", "returns", "type")
         if written is not None:
-            if written.type == "parameter_list" and written.named_child_count:
-                written = written.named_children[0]
-                written = written.child_by_field_name("type") or written
             return self.typed(file, written)
-        if file.language not in _UNTYPED:
+        if "untyped" not in file.rules:
             return ()
-        body = declared.child_by_field_name("body")
-        if body is not None and declared.type == "arrow_function" and body.type != "statement_block":
-            return self.value(file, body)
         for word in ("return", "yield"):
             for node in file.values_of(word, declared):
                 values = self.value(file, node)
