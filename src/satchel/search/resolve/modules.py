@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entities, Entity, Module, SourceFile, rust_module
 from satchel.sources.code.languages import FAMILIES, MODULES
 from satchel.store.protocol import Store
-from satchel.store.records import Place
+from satchel.store.records import Document, Place
 from satchel.types import Import, Kind
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ class Modules:
     def __init__(self, code: Code) -> None:
         self._code = code
         self._found: dict[tuple[str, str, str], Module | None] = {}
+        self._ends: dict[tuple[str, ...], list[str]] = {}
 
     def find(self, importer: str, target: str, family: str) -> Module | None:
         """Return what an import of a file means, by the rules of its family of languages; looked up once."""
@@ -175,10 +176,10 @@ class Modules:
 
     def _ending(self, parts: tuple[str, ...]) -> list[str]:
         """Return the files whose path ends with these words."""
-        if not parts:
-            return []
-        named = self._code.store.paths_named(["mod.rs", "lib.rs"], parts[-1:])
-        return [path for _, path in named if words_of(path)[-len(parts) :] == parts]
+        if parts and parts not in self._ends:
+            named = self._code.store.paths_named(["mod.rs", "lib.rs"], parts[-1:])
+            self._ends[parts] = [path for _, path in named if words_of(path)[-len(parts) :] == parts]
+        return self._ends.get(parts, [])
 
 
 MOST_FILES = 3
@@ -206,9 +207,9 @@ def import_targets(store: Store, files: Sequence[Place]) -> Iterator[tuple[int, 
     """Yield (row of a place, first row of a file that its file imports)."""
     code = Code(store)
     modules = Modules(code)
-    code.load_files(place.key for place in files)
+    code.load(place.row for place in files)
     for place in files:
-        found = _imported_files(code, modules, place.key)
+        found = _imported_files(modules, code.document_of(place.row))
         rows = store.first_rows(Kind.CODE, set(found) - {place.key})
         yield from ((place.row, rows[path]) for path in dict.fromkeys(found) if path in rows)
 
@@ -221,16 +222,16 @@ def importers(store: Store, files: Sequence[Place]) -> Iterator[tuple[int, int]]
         words = {*words_of(place.key)[-1:], folder_of(place.key).rpartition("/")[2]} - {""}
         rows = {row for word in words for row in code.mentioning(word)}
         code.load(rows)
-        documents = {code.document_of(row).key: code.document_of(row).first_chunk for row in rows}
+        documents = {document.key: document for document in map(code.document_of, rows)}
         for path in sorted(documents):
-            if path != place.key and place.key in _imported_files(code, modules, path):
-                yield place.row, documents[path]
+            if path != place.key and place.key in _imported_files(modules, documents[path], words):
+                yield place.row, documents[path].first_chunk
 
 
-def _imported_files(code: Code, modules: Modules, path: str) -> list[str]:
-    file = code.file(path)
-    targets = [one[0] for one in file.document.fields.get("imports", ())] if file is not None else []
-    return [one for target in targets for one in modules.files(path, target, FAMILIES[file.language if file else ""])]
+def _imported_files(modules: Modules, document: Document, words: Iterable[str] = ("",)) -> list[str]:
+    """Return the files that a file imports with one of these words."""
+    targets = [one[0] for one in document.fields.get("imports", ()) if any(word in one[0] for word in words)]
+    return [one for target in targets for one in modules.files(document.key, target, FAMILIES[document.language])]
 
 
 class Imports(ABC):

@@ -28,13 +28,10 @@ _FIELDS, _PARAMETERS, _LOOPS = (_NODES[heading] for heading in ("fields", "param
 _VALUES = _NODES["values"] | _FIELDS
 _PATTERNS, _SINGLE = _NODES["patterns"] | DECLARATORS, _NODES["single"] | DECLARATORS
 
-GENERIC, WRAPPING, CAST, CHOICES = (_NODES[heading] for heading in ("generic", "wrapping", "cast", "choices"))
-CALLS, UNKNOWN, ALIASES, WRITTEN_OUT = (_NODES[heading] for heading in ("calls", "unknown", "aliases", "written out"))
-NAMED, OBJECTS = LEAVES | DOTTED, FUNCTIONS | {"object", "class"}
+GENERIC, WRAPPING, CAST = (_NODES[heading] for heading in ("generic", "wrapping", "cast"))
+CALLS, ALIASES, NAMED = _NODES["calls"], _NODES["aliases"], LEAVES | DOTTED
 RETURNING, CONSTRUCTED = FUNCTIONS | _NODES["returning"], SCOPES | _NODES["constructed"]
-PARAMETER_PLACES = _NODES["parameter places"]
-FIELD_PLACES = PARAMETER_PLACES | _NODES["field places"]
-PASSING, COMMON = _NODES["passing"], _NODES["common"]
+FIELD_PLACES, PASSING, COMMON = (_NODES[heading] for heading in ("field places", "passing", "common"))
 
 
 class How(Enum):
@@ -152,7 +149,7 @@ def _bound(node: Node, inner: Node, parent: Node, *, in_pattern: bool) -> Bindin
     if not any(inner in parent.children_by_field_name(field) for field in _PATTERN_FIELDS):
         return None
     if kind in _LOOPS:
-        return Binding(node, How.PATTERN, parent.child_by_field_name("type") if kind in _NODES["typed loops"] else None)
+        return Binding(node, How.PATTERN)
     return _given(node, inner, parent, in_pattern=in_pattern) if kind in _VALUES else None
 
 
