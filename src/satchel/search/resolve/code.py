@@ -355,3 +355,47 @@ def rust_module(file: SourceFile, node: Node) -> Module:
     """Return the module of Rust that a place is in, with the modules written around it in its file."""
     inner = [file.text(one.child_by_field_name("name")) for one in above(node) if one.type == "mod_item"]
     return Module(file.path, "rust", ".".join(reversed(inner)))
+
+
+# Interfaces of Go, which a type implements by having their methods, without naming them
+
+
+def type_of(code: Code, method: CodeDefinition) -> CodeDefinition | None:
+    """Return the type in Go that a method belongs to."""
+    folder, name = method.path.rpartition("/")[0], method.owner.rpartition(".")[2]
+    types = (one for one in code.defined(name) if one.language == "go" and one.path.rpartition("/")[0] == folder)
+    return next((one for one in types if not one.owner), None)
+
+
+def only_of_interfaces(code: Code, methods: list[CodeDefinition]) -> list[CodeDefinition]:
+    """Return those that have no receiver: `Take(key string) error` in an interface, by their lines alone."""
+    code.load_files(one.path for one in methods)
+    files = {one.path: code.file(one.path) for one in methods}
+    lines = ((one, file.lines(one.line, one.line)) for one in methods if (file := files[one.path]) is not None)
+    return [one for one, line in lines if not line.startswith("func ")]
+
+
+def methods_of_interface(code: Code, owner: CodeDefinition) -> dict[str, int]:
+    """Return the methods that an interface declares itself, with their numbers of parameters; none of another type."""
+    declared = code.declaration(owner)
+    written = declared.child_by_field_name("type") if declared is not None else None
+    file = code.file(owner.path)
+    inside = written.named_children if written is not None and written.type == "interface_type" else []
+    elements = [one for one in inside if one.type == "method_elem"]
+    if file is None or len(elements) < min(len(inside), 2):
+        return {}  # a constraint, or little beside what it embeds
+    return {
+        file.text(one.child_by_field_name("name")): _count(one.child_by_field_name("parameters")) for one in elements
+    }
+
+
+def parameters_of(code: Code, method: CodeDefinition) -> int:
+    """Return the number of parameters of a method, -1 for none that can be read."""
+    declared = code.declaration(method)
+    return _count(declared.child_by_field_name("parameters")) if declared is not None else -1
+
+
+def _count(parameters: object) -> int:
+    """Return the number of parameters: `(a, b int, c string)` has three, `(int, string)` two."""
+    declared = getattr(parameters, "named_children", [])
+    return sum(max(len(one.children_by_field_name("name")), 1) for one in declared if "parameter" in one.type)

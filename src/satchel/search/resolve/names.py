@@ -1,37 +1,399 @@
 """The meaning of a name in a file: an indexed definition or module, or something outside the index.
 
 A name is looked up by the rules of its language: in the scopes around it, among the imports of its file, in its
-package. The expression before it (`self`, a module, a variable, another call) is looked up first: see `values`.
+package. The expression before it (`self`, a module, a variable, another call) is looked up first: its class comes from
+types, values and results of calls.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entities, SourceFile, rust_module
-from satchel.search.resolve.modules import folder_of
-from satchel.search.resolve.syntax import CLASSES, COMMON, Binding, How, above, binding_of, home, scopes
-from satchel.search.resolve.values import ValueLookup
-from satchel.sources.code.languages import FAMILIES
+from satchel.search.resolve import syntax
+from satchel.search.resolve.code import (
+    OUTSIDE,
+    Code,
+    CodeDefinition,
+    Entities,
+    Entity,
+    Module,
+    Outside,
+    SourceFile,
+    rust_module,
+)
+from satchel.search.resolve.modules import Imports, folder_of
+from satchel.search.resolve.syntax import (
+    Binding,
+    How,
+    above,
+    binding_of,
+    field_of,
+    first_child,
+    home,
+    owner_of,
+    principal,
+    scopes,
+)
+from satchel.sources.code.languages import FAMILIES, RULES
 from satchel.sources.roles import is_secondary
-from satchel.types import Import
+from satchel.types import EdgeType, Import
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_SELF = frozenset({"self", "cls", "this", "Self", "static"})
+_SUPER = frozenset({"super", "parent", "base"})
+_INFERRED = frozenset({"var", "auto", "const auto", "let"})
+_NAMESPACES = syntax.CLASSES | {"namespace_definition", "namespace_declaration", "file_scoped_namespace_declaration"}
 
-_NAMESPACES = CLASSES | {"namespace_definition", "namespace_declaration", "file_scoped_namespace_declaration"}
-_WORDS = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])")
+Resolve = Callable[[SourceFile, "Node"], Entities]
 
 
-class Names(ValueLookup):
+class Names(Imports):
     """Resolves names in one state of the index; every answer is computed once."""
 
     def __init__(self, code: Code) -> None:
         super().__init__(code)
         self._bound: dict[tuple[str, str], list[tuple[int, Binding]]] = {}
+        self._answers: dict[tuple[str, str, int, int], Entities] = {}
+        self._members: dict[tuple[Entity, str], Entities] = {}
+        self._bases: dict[tuple[str, str], Entities] = {}
+        self._steps = 0
+
+    def value(self, file: SourceFile, node: Node | None) -> Entities:
+        """Return what an expression is: the class of an object, a module, or a function by itself."""
+        return self.once("value", file, node, self._value) if node is not None else ()
+
+    def typed(self, file: SourceFile, node: Node | None) -> Entities:
+        """Return what a written type names."""
+        if node is None:
+            return ()
+        name = principal(file.text(node))
+        return self.once("type", file, node, lambda *_: self.dotted(file, name, node)) if name else (OUTSIDE,)
+
+    def once(self, what: str, file: SourceFile, node: Node, resolve: Resolve) -> Entities:
+        """Return the answer for a node, computed the first time; empty for a node that depends on itself."""
+        key = (what, file.path, node.start_byte, node.end_byte)
+        if key not in self._answers:
+            # Most nested lookups: `a().b.c().d` needs 8. An expression that needs more is not resolved.
+            if self._steps >= 12:
+                return ()
+            self._answers[key] = ()
+            self._steps += 1
+            try:
+                self._answers[key] = resolve(file, node)
+            finally:
+                self._steps -= 1
+        return self._answers[key]
+
+    def at(self, file: SourceFile, node: Node | None) -> Entities:
+        """Return the definition that the index has where a name is bound."""
+        if node is None:
+            return ()
+        line = node.start_point[0] + 1
+        return tuple(one for one in self.code.defined(file.text(node)) if one.path == file.path and one.line == line)
+
+    # Members
+
+    def member(self, owner: Entity, name: str) -> Entities:
+        """Return what `name` is inside a class, a module or a function."""
+        if isinstance(owner, Outside):
+            return (OUTSIDE,)
+        key = (owner, name)
+        if key not in self._members:
+            self._members[key] = ()
+            members = self.of_module(owner, name) if isinstance(owner, Module) else self._of_class(owner, name)
+            self._members[key] = members
+        return self._members[key]
+
+    def _of_class(self, owner: CodeDefinition, name: str) -> Entities:
+        """Return a member of a class or function itself, of a base, or of what an alias stands for."""
+        own = self._own_members(owner, name)
+        if own:
+            return own
+        for base in self.bases(owner):
+            if isinstance(base, CodeDefinition) and base.name == name:
+                return (base,)
+            members = self.member(base, name)
+            if any(isinstance(one, CodeDefinition) for one in members):
+                return members
+        return self.of_members(self._aliased(owner), name) or (OUTSIDE,)
+
+    def _own_members(self, owner: CodeDefinition, name: str) -> Entities:
+        candidates = [one for one in self.code.defined(name) if one.owner and one.language == owner.language]
+        here = [one for one in candidates if one.path == owner.path and one.owner == owner.qualified]
+        if here or "outside" not in RULES[owner.language]:
+            return tuple(here)
+        last = [one for one in candidates if one.owner.rpartition(".")[2] == owner.name]
+        if owner.language == "go":
+            return tuple(one for one in last if folder_of(one.path) == folder_of(owner.path))
+        if owner.language == "rust":  # the `impl` blocks in the file of a type, else in its crate
+            crate, near = self.modules.crate_of(owner.path), [one for one in last if one.path == owner.path]
+            return tuple(near or (one for one in last if self.modules.crate_of(one.path) == crate))
+        exact = [one for one in last if one.owner == owner.qualified]
+        return tuple(exact or ([] if owner.owner and owner.language != "ruby" else last))
+
+    def _member_values(self, owners: Entities, name: str) -> Entities:
+        """Return the values of a field, a property or a method without its call."""
+        values = (self.field(owner, name) or self._properties(self.member(owner, name)) for owner in owners)
+        return tuple(dict.fromkeys(one for row in values for one in row))
+
+    def _properties(self, members: Entities) -> Entities:
+        values: list[Entity] = []
+        for one in members:
+            is_read = isinstance(one, CodeDefinition) and self.code.is_property(one)
+            values += self.returned(one) if is_read and isinstance(one, CodeDefinition) else self._as_value(one)
+        return tuple(values)
+
+    def _aliased(self, owner: CodeDefinition) -> Entities:
+        """Return what a type alias stands for."""
+        file, declared = self.code.file(owner.path), self.code.declaration(owner)
+        target = (
+            field_of(declared, "type", "value") if declared is not None and declared.type in syntax.ALIASES else None
+        )
+        return self.typed(file, target) if file is not None and target is not None else ()
+
+    # Classes
+
+    def bases(self, owner: CodeDefinition) -> Entities:
+        """Return the classes that a class names as its bases; for Rust the traits that are implemented for it."""
+        if owner.key not in self._bases:
+            self._bases[owner.key] = ()
+            entities = self._named_bases(owner) if owner.row >= 0 else ()
+            self._bases[owner.key] = tuple(one for one in dict.fromkeys(entities) if one != owner)
+        return self._bases[owner.key]
+
+    def _named_bases(self, owner: CodeDefinition) -> Iterator[Entity]:
+        is_rust = owner.language == "rust"
+        rows = {owner.row}
+        if is_rust:
+            rows |= {one.row for one in self.code.defined(owner.name) if one.language == "rust"}
+            rows |= self._implementations(owner)
+        for row, _, name in self.code.store.edges_from(sorted(rows), [EdgeType.INHERITS]):
+            part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
+            if file is None or (is_rust and part.name.rpartition(".")[2] != owner.name):
+                continue
+            first, last = file.range(part.start, part.end)
+            for node in file.occurrences(name):
+                if first <= node.start_byte < last and binding_of(node) is None:
+                    yield from self.meaning(file, node)
+                    break
+
+    def _implementations(self, owner: CodeDefinition) -> set[int]:
+        """Return the chunks of a file of Rust that are `impl` blocks of a type."""
+        rows = self.code.document_of(owner.row).rows
+        self.code.load(rows)
+        return {row for row in rows if self.code.part(row).name.rpartition(".")[2] == owner.name}
+
+    def enclosing(self, file: SourceFile, node: Node) -> Entities:
+        """Return the class around a place."""
+        return next(self.classes_around(file, node), ())
+
+    def classes_around(self, file: SourceFile, node: Node) -> Iterator[Entities]:
+        """Yield the classes around a place, from the inside out."""
+        for outer in above(node):
+            if outer.type == "impl_item":
+                yield self.typed(file, outer.child_by_field_name("type"))
+            elif outer.type in syntax.CLASSES:
+                yield self.at(file, syntax.name_of(outer))
+            elif outer.type == "function_definition" and file.language == "cpp":
+                yield self.typed(file, syntax.scope_of(outer))
+
+    def _bases_around(self, file: SourceFile, node: Node) -> Entities:
+        around = self.enclosing(file, node)
+        return tuple(base for one in around if isinstance(one, CodeDefinition) for base in self.bases(one))
+
+    def field(self, owner: Entity, name: str, depth: int = 0) -> Entities:
+        """Return the type of a field by its declaration or by what is assigned to it in its class."""
+        # Most levels of base classes in which a field is searched.
+        if not isinstance(owner, CodeDefinition) or depth > 12:
+            return ()
+        file, around = self.code.file(owner.path), self.code.declaration(owner)
+        if file is not None and around is not None:
+            for node in file.occurrences(name):
+                inside = around.start_byte <= node.start_byte < around.end_byte
+                types = self._field_here(file, node, around) if inside else ()
+                if types:
+                    return types
+        return next((types for base in self.bases(owner) if (types := self.field(base, name, depth + 1))), ())
+
+    def _field_here(self, file: SourceFile, node: Node, around: Node) -> Entities:
+        parent, owner = node.parent, owner_of(node)
+        if parent is None:
+            return ()
+        if owner is not None:
+            place = parent.parent
+            if file.text(owner) not in {"self", "this"} or place is None or place.child_by_field_name("left") != parent:
+                return ()
+            written = place.child_by_field_name("type")
+            return self.typed(file, written) if written else self.value(file, place.child_by_field_name("right"))
+        binding = binding_of(node)
+        is_field = home(node) == around or parent.type in syntax.FIELD_PLACES
+        if binding is None or not is_field or binding.how is How.DECLARED:
+            return ()
+        return self.bound_value(file, binding)
+
+    # Expressions
+
+    def _value(self, file: SourceFile, node: Node) -> Entities:
+        kind = node.type
+        if kind in syntax.LEAVES:
+            return self._leaf(file, node)
+        if kind in syntax.GENERIC:
+            return self.value(file, first_child(node))
+        if kind in syntax.DOTTED:
+            name = node.named_children[-1]
+            return self._member_values(self.value(file, owner_of(name)), file.text(name))
+        if kind in syntax.CALLS:
+            return self._called(file, node)
+        if kind in {"new_expression", "struct_expression"}:
+            return self.value(file, field_of(node, "constructor", "name"))
+        if kind in syntax.CAST:
+            return self.typed(file, node.child_by_field_name("type") or node.named_children[-1])
+        if kind in syntax.WRAPPING:
+            return self.value(file, field_of(node, "operand", "argument", "value") or first_child(node))
+        return ()
+
+    def _leaf(self, file: SourceFile, node: Node) -> Entities:
+        name, is_rust = file.text(node), file.language == "rust"
+        if name in _SELF and (name != "self" or "self" in file.rules):
+            if is_rust and name == "self" and node.parent is not None and "scoped" in node.parent.type:
+                return (rust_module(file, node),)
+            return self.enclosing(file, node)
+        if name in _SUPER:
+            if is_rust:
+                return (self.modules.parent(rust_module(file, node)) or OUTSIDE,)
+            return self._bases_around(file, node)
+        return (self.modules.crate_root(file.path),) if name == "crate" else self._named_value(file, name, node)
+
+    def dotted(self, file: SourceFile, name: str, node: Node) -> Entities:
+        """Return what a dotted name at a place is: each step is a field or member of the one before."""
+        first, *rest = name.split(".")
+        if first in {"crate", "super"} and file.language == "rust":
+            return self.rust_path(file, [first, *rest], node)
+        here = self.enclosing(file, node) if first in _SELF else self._named_value(file, first, node)
+        for step in rest:
+            here = self._member_values(here, step)
+        return here
+
+    def _named_value(self, file: SourceFile, name: str, node: Node) -> Entities:
+        bound = self.bound(file, name, node)
+        if isinstance(bound, Binding):
+            return self.bound_value(file, bound)
+        types = self._field_around(file, name, node) if bound is None and "member" in file.rules else ()
+        if types:
+            return types
+        entities = self.imported(file, bound, name) if bound is not None else self.unbound(file, name, node)
+        return tuple(dict.fromkeys(one for entity in entities for one in self._as_value(entity)))
+
+    def _field_around(self, file: SourceFile, name: str, node: Node) -> Entities:
+        """Return the type of the field of a class around a place that a bare name means."""
+        around = (one for classes in self.classes_around(file, node) for one in classes)
+        return next(filter(None, (self.field(one, name) for one in around)), ())
+
+    def _as_value(self, entity: Entity) -> Entities:
+        """Return the type of a constant; classes, functions and modules themselves."""
+        if not isinstance(entity, CodeDefinition):
+            return (entity,)
+        file, node = self.code.file(entity.path), self.code.name_node(entity)
+        binding = binding_of(node) if node is not None else None
+        if file is None or binding is None or binding.how is How.DECLARED or binding.value is None is binding.type:
+            return (entity,)
+        return self.bound_value(file, binding)
+
+    def bound_value(self, file: SourceFile, bound: Binding) -> Entities:
+        """Return the value of a variable."""
+        if bound.how is How.DECLARED:
+            return self.at(file, bound.node) or (OUTSIDE,)
+        return self.source(file, bound)
+
+    def source(self, file: SourceFile, bound: Binding) -> Entities:
+        """Return what a variable or pattern is given: by its written type, else by its value."""
+        is_written = bound.type is not None and file.text(bound.type) not in _INFERRED
+        if is_written or bound.value is not None:
+            return self.typed(file, bound.type) if is_written else self.value(file, bound.value)
+        is_passed = bound.how is How.PARAMETER and file.language == "python"
+        return self._fixture(file, bound.node) if is_passed else ()
+
+    def _fixture(self, file: SourceFile, node: Node) -> Entities:
+        """Return the value of a parameter in pytest: the result of the fixture of its name, here or in a conftest."""
+        near = [
+            one
+            for one in self.code.defined(file.text(node))
+            if one.path == file.path
+            or (one.path.endswith("conftest.py") and file.path.startswith(one.path.removesuffix("conftest.py")))
+        ]
+        for one in sorted(near, key=lambda one: (one.path != file.path, -len(one.path))):
+            if "fixture" in self.code.decorator(one):
+                return self.returned(one)
+        return ()
+
+    # Calls
+
+    def meaning(self, file: SourceFile, node: Node) -> Entities:
+        """Return what a name means where it is used, called or inherited from."""
+        return self.once("meaning", file, node, self._meaning)
+
+    def _meaning(self, file: SourceFile, node: Node) -> Entities:
+        owner, name = owner_of(node), file.text(node)
+        if owner is not None:
+            return self.of_members(self.value(file, owner), name)
+        if file.language == "rust" and file.source[node.end_byte : node.end_byte + 1] == b"!":
+            return self.of_package(file, name) or (OUTSIDE,)
+        bound = self.bound(file, name, node)
+        if isinstance(bound, Import):
+            return self.imported(file, bound, name)
+        if bound is None:
+            return self.unbound(file, name, node)
+        value, here = bound.value, self.at(file, bound.node)
+        if here or value is None or value.type not in syntax.NAMED:
+            return here or (OUTSIDE,)
+        return self.meaning(file, value if value.type in syntax.LEAVES else value.named_children[-1])
+
+    def _called(self, file: SourceFile, node: Node) -> Entities:
+        """Return what a call gives back."""
+        called = field_of(node, "function", "name") or first_child(node)
+        while called is not None and called.type in {"generic_function", "generic_type", "index_expression"}:
+            called = called.named_children[0]
+        if called is None or called.type not in syntax.NAMED:
+            return ()
+        name = called.named_children[-1] if called.type in syntax.DOTTED else called
+        text = file.text(name)
+        if text == "super" and file.language == "python":
+            return self._bases_around(file, node)
+        entities = self.meaning(file, name)
+        if text in syntax.PASSING and not any(isinstance(one, CodeDefinition) for one in entities):
+            return self.value(file, owner_of(name))
+        return tuple(dict.fromkeys(value for one in entities for value in self.result(one)))
+
+    def result(self, entity: Entity) -> Entities:
+        """Return the result of calling something: an object of a class, or what a function returns."""
+        if not isinstance(entity, CodeDefinition):
+            return () if isinstance(entity, Module) else (OUTSIDE,)
+        declared = self.code.declaration(entity)
+        if declared is not None and declared.type in syntax.RETURNING:
+            return self.returned(entity)
+        return (entity,) if declared is not None and declared.type in syntax.CONSTRUCTED else ()
+
+    def returned(self, one: CodeDefinition) -> Entities:
+        """Return what a function returns: by its written type, else by its first `return` that tells."""
+        file, declared = self.code.file(one.path), self.code.declaration(one)
+        if file is None or declared is None:
+            return ()
+        written = field_of(declared, "return_type", "result", "returns", "type")
+        if written is not None:
+            return self.typed(file, written)
+        if "untyped" not in file.rules:
+            return ()
+        for word in ("return", "yield"):
+            for node in file.values_of(word, declared):
+                values = self.value(file, node)
+                if any(entity is not OUTSIDE for entity in values):
+                    return values
+        return ()
+
+    # Scopes
 
     def bound(self, file: SourceFile, name: str, node: Node) -> Binding | Import | None:
         """Return the innermost binding of a name around a place."""
@@ -63,7 +425,7 @@ class Names(ValueLookup):
             self._bound[key] = [
                 (scope.id, binding)
                 for scope, binding in ((home(node), binding_of(node)) for node in file.occurrences(name))
-                if scope is not None and scope.type not in CLASSES and binding is not None
+                if scope is not None and scope.type not in syntax.CLASSES and binding is not None
                 if binding.how is not How.MEMBER
             ]
         return self._bound[key]
@@ -118,7 +480,7 @@ class Names(ValueLookup):
         For a call on something whose class cannot be told by syntax.
         """
         name = file.text(node)
-        if name in COMMON:
+        if name in syntax.COMMON:
             return ()
         named = (one for one in self.code.defined(name) if FAMILIES[one.language] == FAMILIES[file.language])
         methods = [one for one in named if one.owner]
@@ -134,83 +496,5 @@ def _narrowed(named: list[CodeDefinition], fits: Callable[[CodeDefinition], bool
     return [one for one in named if fits(one)] or named
 
 
-def is_telling(name: str) -> bool:
-    """Return whether a name consists of several words: hardly anything from outside has the same one."""
-    return len(_WORDS.findall(name)) > 1
-
-
 def _is_inside(node: Node, other: Node | None) -> bool:
     return other is not None and other.start_byte <= node.start_byte and node.end_byte <= other.end_byte
-
-
-# Interfaces of Go, which a type implements by having their methods, without naming them
-
-
-def implemented(names: Names, owner: CodeDefinition, method: str) -> Iterator[CodeDefinition]:
-    """Yield this method of each interface that a type has all methods of."""
-    if owner.language != "go" or _methods(names.code, owner):
-        return
-    declared = [one for one in names.code.defined(method) if one.owner and one.language == "go"]
-    for one in _only_of_interfaces(names.code, declared)[:60]:  # `Close` stands in hundreds
-        interface = _type_of(names.code, one)
-        if interface is not None and _has_all(names, owner, _methods(names.code, interface)):
-            yield one
-
-
-def implementers(names: Names, interface: CodeDefinition) -> Iterator[CodeDefinition]:
-    """Yield the types that have all methods of an interface, by path and line."""
-    methods = _methods(names.code, interface) if interface.language == "go" else {}
-    if not methods:
-        return
-    rarest = min(methods, key=lambda name: (len(names.code.defined(name)), name))
-    types = (_type_of(names.code, one) for one in names.code.defined(rarest))
-    for one in dict.fromkeys(filter(None, types)):
-        if one.key != interface.key and not _methods(names.code, one) and _has_all(names, one, methods):
-            yield one
-
-
-def _has_all(names: Names, owner: CodeDefinition, methods: dict[str, int]) -> bool:
-    for name, count in methods.items():
-        own = [one for one in names.member(owner, name) if isinstance(one, CodeDefinition)]
-        if not any(_parameters(names.code, one) == count for one in own):
-            return False
-    return bool(methods)
-
-
-def _type_of(code: Code, method: CodeDefinition) -> CodeDefinition | None:
-    folder, name = folder_of(method.path), method.owner.rpartition(".")[2]
-    types = (one for one in code.defined(name) if one.language == "go" and folder_of(one.path) == folder)
-    return next((one for one in types if not one.owner), None)
-
-
-def _only_of_interfaces(code: Code, methods: list[CodeDefinition]) -> list[CodeDefinition]:
-    """Return those that have no receiver: `Take(key string) error` in an interface, by their lines alone."""
-    code.load_files(one.path for one in methods)
-    files = {one.path: code.file(one.path) for one in methods}
-    lines = ((one, file.lines(one.line, one.line)) for one in methods if (file := files[one.path]) is not None)
-    return [one for one, line in lines if not line.startswith("func ")]
-
-
-def _methods(code: Code, owner: CodeDefinition) -> dict[str, int]:
-    """Return the methods that an interface declares itself, with their numbers of parameters; none of another type."""
-    declared = code.declaration(owner)
-    written = declared.child_by_field_name("type") if declared is not None else None
-    file = code.file(owner.path)
-    inside = written.named_children if written is not None and written.type == "interface_type" else []
-    elements = [one for one in inside if one.type == "method_elem"]
-    if file is None or len(elements) < min(len(inside), 2):
-        return {}  # a constraint, or little beside what it embeds
-    return {
-        file.text(one.child_by_field_name("name")): _count(one.child_by_field_name("parameters")) for one in elements
-    }
-
-
-def _parameters(code: Code, method: CodeDefinition) -> int:
-    declared = code.declaration(method)
-    return _count(declared.child_by_field_name("parameters")) if declared is not None else -1
-
-
-def _count(parameters: object) -> int:
-    """Return the number of parameters: `(a, b int, c string)` has three, `(int, string)` two."""
-    declared = getattr(parameters, "named_children", [])
-    return sum(max(len(one.children_by_field_name("name")), 1) for one in declared if "parameter" in one.type)
