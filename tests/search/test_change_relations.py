@@ -56,6 +56,15 @@ def subjects(satchel: Satchel, question: str) -> list[str]:
     return [target.qualified for target, _ in result.callers] if result is not None else []
 
 
+def test_a_question_for_calls_alone_does_not_search_for_tests_beyond_them(satchel: Satchel) -> None:
+    counts = {}
+    for question in ("who calls Client.send", "callers of Client.send", "what breaks if I rename Client.send"):
+        result = impact(satchel, question)
+        assert result is not None
+        counts[question.split()[0]] = len(result.related)
+    assert counts["who"] == counts["callers"] == counts["what"] - 1  # without the test of `send_all`
+
+
 @pytest.mark.parametrize(
     "question",
     [

@@ -80,6 +80,7 @@ _NAMES = pattern(
 )
 _SENTENCE_END = pattern(r"[.?!;:]+(?:\s+|$)")
 _CALLEES = pattern(r"\bcallees?\b|\bwhat\s(?:does|do|is)\b.{1,60}\bcall(?:ed by)?\b", re.IGNORECASE)
+_CALLS = pattern(r"^\s*(?:(?:who|what|which\s\w+)\scalls?|callers\sof|where\sis\s\S+\scalled)\b", re.IGNORECASE)
 _PLAIN_BEFORE = pattern(
     rf"(?:\b(?:calls?|uses?|using|of|to|gives?|giving|{_ACTS})\s+(?:the\s+)?(?:function|method|class|type|struct)?\s*)$"
     rf"|\b(?:function|method|class|type|struct)\s+$|\b(?:is|are)\s+$",
@@ -169,7 +170,8 @@ def impact_of_question(query: Query, store: Store) -> Impact | None:
     if not targets:
         return None
     dependents = _Dependents(relations)
-    callers = [(target, dependents.depend_on(target, MOST_FILES)) for target in targets]
+    between = 0 if _CALLS.search(query.text) else MOST_BETWEEN  # who asks for calls asks for no tests beyond them
+    callers = [(target, dependents.depend_on(target, MOST_FILES, between)) for target in targets]
     uses: list[CallSite] = []
     for target in targets:
         uses += dependents.uses(target)
@@ -259,7 +261,7 @@ class _Dependents:
         elif weight == before.weight and before.lines:
             self.rows[row] = Related(weight, (*before.lines, *lines))
 
-    def depend_on(self, target: CodeDefinition, most_files: int) -> Callers:
+    def depend_on(self, target: CodeDefinition, most_files: int, most_between: int = MOST_BETWEEN) -> Callers:
         """Add a definition, its callers, its heirs, and the tests of both; return the callers."""
         self._add(target.row, CHANGED)
         callers = self._relations.callers(target, most_files)
@@ -268,7 +270,7 @@ class _Dependents:
         for heir in self._relations.heirs(target):
             self._add(heir.row, HEIR)
         between = dict.fromkeys(site.row for site in callers.sites if not site.secondary and site.row != target.row)
-        for row in list(between)[:MOST_BETWEEN]:
+        for row in list(between)[:most_between]:
             middle = self._relations.definition(row)
             for site in self._relations.callers(middle, FURTHER_FILES).sites if middle is not None else ():
                 if site.secondary:

@@ -11,21 +11,30 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entity, SourceFile
-from satchel.search.resolve.modules import folder_of, group_of, importers
-from satchel.search.resolve.names import Names, implemented, implementers, is_telling
+from satchel.search.resolve.code import (
+    OUTSIDE,
+    Code,
+    CodeDefinition,
+    Entity,
+    SourceFile,
+    methods_of_interface,
+    only_of_interfaces,
+    parameters_of,
+    type_of,
+)
+from satchel.search.resolve.modules import folder_of, words_of
+from satchel.search.resolve.names import Names
 from satchel.search.resolve.syntax import above, binding_of, calls_base, owner_of, statement_of
+from satchel.sources.code.languages import FAMILIES, RULES
 from satchel.sources.roles import is_inline_test, is_secondary
 from satchel.store.protocol import Store
 from satchel.store.records import Document
-from satchel.text import terms_of
 from satchel.types import EdgeType, Kind
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_WORDS = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])")
 _FILE = re.compile(r"(?:^|/)[\w@+-]+(?:\.[\w@+-]+)*\.[A-Za-z]{1,5}$|/")
 
 
@@ -199,11 +208,11 @@ class Relations:
 
     def _of_group(self, rows: Iterable[int], target: CodeDefinition) -> list[int]:
         """Return those of these chunks that are code which may name the target, in order."""
-        listed, group = sorted(rows), group_of(target.language)
+        listed, family = sorted(rows), FAMILIES[target.language]
         self.code.load(listed)
         documents = {row: self.code.document_of(row) for row in listed}
         return [
-            row for row in listed if documents[row].kind is Kind.CODE and group_of(documents[row].language) == group
+            row for row in listed if documents[row].kind is Kind.CODE and FAMILIES[documents[row].language] == family
         ]
 
     def _nearest(self, rows: Iterable[int], target: CodeDefinition) -> list[str]:
@@ -214,15 +223,15 @@ class Relations:
     def _imports_of(self, target: CodeDefinition) -> list[tuple[SourceFile, int, str]]:
         """Return (file, line, bound name) of every import of a definition from its own file."""
         if target.key not in self._imports:
-            self._imports[target.key] = [] if target.owner else list(self._importing(target))
+            is_renamed = not target.owner and "alias" in RULES.get(target.language, ())
+            self._imports[target.key] = list(self._importing(target)) if is_renamed else []
         return self._imports[target.key]
 
     def _importing(self, target: CodeDefinition) -> Iterator[tuple[SourceFile, int, str]]:
-        document = self.code.store.document(Kind.CODE, target.path)
-        homes = self.code.store.places([document.first_chunk] if document is not None else [])
-        rows = [row for _, row in importers(self.code.store, list(homes.values()))]
-        self.code.load(rows)
-        # Most importers of a definition's file that are parsed for its aliases, the nearest first.
+        # A default import of JavaScript names the file alone.
+        words = (target.name, *(words_of(target.path)[-1:] if FAMILIES[target.language] == "ecmascript" else ()))
+        rows = self._of_group({row for word in words for row in self.code.mentioning(word)}, target)
+        # Most files that name a definition and are read for its aliases, the nearest first.
         paths = self._nearest(rows, target)[:1_000]
         self.code.load_files(paths)
         for file in map(self.code.file, paths):
@@ -241,10 +250,7 @@ class Relations:
 
     def _naming(self, target: CodeDefinition, most_files: int) -> list[int]:
         """Return the chunks that contain the name of a definition, nearest first; their files are loaded."""
-        lexicon = self.code.store.lexicon(Kind.CODE)
-        (postings,) = lexicon.postings(terms_of(target.name)[:1])
-        chunks = np.unique(lexicon.columns.span_chunk[postings.body[0]])
-        rows = lexicon.columns.chunk_row[chunks[lexicon.live_chunk[chunks]]].tolist()
+        rows = self.code.mentioning(target.name)
         files = {row: self.code.document_of(row) for row in self._of_group(rows, target)}
         distances = {path: far(target.path, path) for path in {document.key for document in files.values()}}
         order = sorted(files, key=lambda row: (files[row].secondary, distances[files[row].key], row))
@@ -331,7 +337,7 @@ class Relations:
         A class whose base is from outside may have any method, and share the names of its own with the base.
         """
         owner = owner_of(node)
-        if entities and not is_telling(file.text(node)):
+        if entities and not _is_telling(file.text(node)):
             return set()
         if entities and (owner is None or file.text(owner).partition("(")[0] in _OWN or set(entities) != {OUTSIDE}):
             return set()
@@ -389,7 +395,7 @@ class Relations:
                 if heir is not None and is_new and self._means(self.bases(heir), current):
                     heirs[heir.key] = heir
                     pending.append(heir)
-        heirs |= {one.key: one for one in implementers(self.names, owner)}
+        heirs |= {one.key: one for one in _implementers(self.names, owner)}
         return sorted(
             heirs.values(), key=lambda heir: (self.code.document_of(heir.row).secondary, heir.path, heir.line)
         )
@@ -410,7 +416,7 @@ class Relations:
         if owner is None or target.name in BUILDERS or owner.key == target.key:
             return []
         methods = [self._method(base, target.name) for base in self._all_bases(owner)]
-        methods += implemented(self.names, owner, target.name)
+        methods += _implemented(self.names, owner, target.name)
         return list({method.key: method for method in methods if method is not None}.values())
 
     def _all_bases(self, owner: CodeDefinition) -> Iterator[CodeDefinition]:
@@ -422,6 +428,42 @@ class Relations:
                 seen.add(base.key)
                 yield base
                 pending += self.bases(base)
+
+
+def _implemented(names: Names, owner: CodeDefinition, method: str) -> Iterator[CodeDefinition]:
+    """Yield this method of each interface that a type has all methods of."""
+    if owner.language != "go" or methods_of_interface(names.code, owner):
+        return
+    declared = [one for one in names.code.defined(method) if one.owner and one.language == "go"]
+    for one in only_of_interfaces(names.code, declared)[:60]:  # `Close` stands in hundreds
+        interface = type_of(names.code, one)
+        if interface is not None and _has_all(names, owner, methods_of_interface(names.code, interface)):
+            yield one
+
+
+def _implementers(names: Names, interface: CodeDefinition) -> Iterator[CodeDefinition]:
+    """Yield the types that have all methods of an interface, by path and line."""
+    methods = methods_of_interface(names.code, interface) if interface.language == "go" else {}
+    if not methods:
+        return
+    rarest = min(methods, key=lambda name: (len(names.code.defined(name)), name))
+    types = (type_of(names.code, one) for one in names.code.defined(rarest))
+    for one in dict.fromkeys(filter(None, types)):
+        if one.key != interface.key and not methods_of_interface(names.code, one) and _has_all(names, one, methods):
+            yield one
+
+
+def _has_all(names: Names, owner: CodeDefinition, methods: dict[str, int]) -> bool:
+    for name, count in methods.items():
+        own = [one for one in names.member(owner, name) if isinstance(one, CodeDefinition)]
+        if not any(parameters_of(names.code, one) == count for one in own):
+            return False
+    return bool(methods)
+
+
+def _is_telling(name: str) -> bool:
+    """Return whether a name consists of several words: hardly anything from outside has the same one."""
+    return len(_WORDS.findall(name)) > 1
 
 
 def last_of(name: str) -> str:

@@ -10,13 +10,16 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from satchel.search.resolve.syntax import FUNCTIONS, above, binding_of, field_of
 from satchel.sources.code.imports import read_imports
-from satchel.sources.code.languages import GRAMMARS, Mark, grammar
+from satchel.sources.code.languages import GRAMMARS, RULES, Mark, grammar
 from satchel.sources.code.parse import syntax_tree
 from satchel.sources.code.syntax import SyntaxFindings
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
+from satchel.text import terms_of
 from satchel.types import Import, Kind
 
 if TYPE_CHECKING:
@@ -24,36 +27,21 @@ if TYPE_CHECKING:
 
 _INDENTED_IMPORT = re.compile(rb"^[ \t]+(?:from|import|(?:pub(?:\([\w: ]+\))?\s+)?(?:use|mod))\b.*$", re.MULTILINE)
 
-_MACRO = re.compile(rb"\b[a-z_]\w*!\s*([({\[])")
-_ITEMS = re.compile(rb"\s*(?://|#\[|(?:pub|fn|async|impl|mod|use|struct|enum|trait|const|static|type|unsafe|extern)\b)")
-_BRACES = re.compile(rb'"(?:\\.|[^"\\])*"|//[^\n]*|\'\\?.\'|[{}]')
+_MACRO = re.compile(rb"\b[a-z_]\w*!\s*([(\[]|\{(?=\s*(?://|#\[|(?:pub|fn|async|impl|mod|use|struct|enum|trait)\b)))")
 
 
-def without_macros(source: bytes, root: Node) -> bytes:
-    """Return Rust with calls of macros as calls of functions and the items in `cfg_io! { }` as items; offsets stay.
-
-    `root` is the tree of the text as it is. A macro among the items of a module stays: no call may stand there.
-    """
+def without_macros(source: bytes) -> bytes:
+    """Return Rust with calls of macros as calls of functions, and items in `cfg_io! { }` as items; offsets stay."""
     text = bytearray(source)
     for match in _MACRO.finditer(source):
         first, last = match.span()
-        node = root.descendant_for_byte_range(first, first)
-        around = node.parent.parent if node is not None and node.parent is not None else None
-        if match[1] != b"{" and around is not None and around.type == "declaration_list":
-            continue
+        name = source[first : source.index(b"!", first) + 1]
         if match[1] == b"(":
-            text[source.index(b"!", first)] = 32
+            text[first + len(name) - 1] = 32
         elif match[1] == b"[":
             text[first : last - 1] = b" " * (last - 1 - first)
-        elif _ITEMS.match(source, last):
-            depth = 1
-            for brace in _BRACES.finditer(source, last):
-                depth += (brace[0] == b"{") - (brace[0] == b"}")
-                if depth == 0:
-                    name = source[first : source.index(b"!", first) + 1]
-                    text[first:last] = (name + b"{}" if last - first > len(name) + 1 else b"").ljust(last - first)
-                    text[brace.start()] = 32
-                    break
+        else:  # the closing brace is left over, which a parser gets over
+            text[first:last] = (name + b"{}" if last - first > len(name) + 1 else b"").ljust(last - first)
     return bytes(text)
 
 
@@ -104,7 +92,7 @@ class SourceFile:
 
     def __init__(self, document: Document, text: str) -> None:
         self.document, self.path, self.language = document, document.key, document.language
-        self.source = text.encode("utf-8", "replace")
+        self.source, self.rules = text.encode("utf-8", "replace"), RULES.get(self.language, frozenset())
         self._occurrences: dict[str, list[Node]] = {}
 
     @cached_property
@@ -112,9 +100,8 @@ class SourceFile:
         """The root of the tree; None for a language without a grammar, or a text that no parser gets through."""
         if self.language not in GRAMMARS:
             return None
-        tree = syntax_tree(self.source, grammar(self.language), self.language)
-        if tree is not None and self.language == "rust":
-            tree = syntax_tree(without_macros(self.source, tree.root_node), grammar("rust"), "rust")
+        source = without_macros(self.source) if self.language == "rust" else self.source
+        tree = syntax_tree(source, grammar(self.language), self.language)
         return tree.root_node if tree is not None else None
 
     @cached_property
@@ -271,21 +258,24 @@ class Code:
                         CodeDefinition(document.key, row.owner, row.name, row.line, row.row, document.language)
                     )
             definitions.sort(key=lambda one: (one.path, one.line, one.owner))
-            self._defined[name] = tuple(self._implemented(definitions))
+            last = {one.key: one for one in definitions}
+            kept = [one for one in definitions if one is last[one.key] or not self._is_overload(one)]
+            self._defined[name] = tuple(kept)
         return self._defined[name]
 
-    def _implemented(self, definitions: list[CodeDefinition]) -> Iterator[CodeDefinition]:
-        """Yield definitions without the `@overload`s of Python and the overloads of TypeScript before a body."""
-        last = {one.key: one for one in definitions}
-        for one in definitions:
-            if one is not last[one.key] and one.language in {"python", "typescript", "tsx"}:
-                file = self.file(one.path)
-                lines = file.lines(max(one.line - 1, 1), one.line) if file is not None else ""
-                if re.search(r"^\s*@(?:\w+\.)*overload\b", lines) or (
-                    one.language != "python" and re.search(r"[;:\w>\])]\s*$", lines)
-                ):
-                    continue
-            yield one
+    def _is_overload(self, one: CodeDefinition) -> bool:
+        """Return whether a definition is an `@overload` of Python, or one of TypeScript before the body."""
+        ends = {"python": r"^\s*@(?:\w+\.)*overload\b", "typescript": r"[;:\w>\])]\s*$"}.get(one.language)
+        file = self.file(one.path) if ends else None
+        return file is not None and re.search(ends or "", file.lines(max(one.line - 1, 1), one.line), re.M) is not None
+
+    def mentioning(self, word: str) -> list[int]:
+        """Return the chunks of code whose text contains a word."""
+        lexicon = self.store.lexicon(Kind.CODE)
+        (postings,) = lexicon.postings(terms_of(word)[:1])
+        chunks = np.unique(lexicon.columns.span_chunk[postings.body[0]])
+        rows: list[int] = lexicon.columns.chunk_row[chunks[lexicon.live_chunk[chunks]]].tolist()
+        return rows
 
     def load_files(self, paths: Iterable[str]) -> None:
         """Read these files at once."""
@@ -340,11 +330,6 @@ class Code:
         value = field_of(parent, "value", "right")
         return value if value is not None and (value.type in FUNCTIONS or value.type == "class") else parent
 
-    def area(self, owner: CodeDefinition) -> Node | None:
-        """Return the class in which the fields of a type are declared."""
-        declared = self.declaration(owner)
-        return declared.parent if declared is not None and declared.type == "decorated_definition" else declared
-
     def is_function(self, one: Entity) -> bool:
         """Return whether something is a function or method."""
         declared = self.declaration(one) if isinstance(one, CodeDefinition) else None
@@ -370,3 +355,47 @@ def rust_module(file: SourceFile, node: Node) -> Module:
     """Return the module of Rust that a place is in, with the modules written around it in its file."""
     inner = [file.text(one.child_by_field_name("name")) for one in above(node) if one.type == "mod_item"]
     return Module(file.path, "rust", ".".join(reversed(inner)))
+
+
+# Interfaces of Go, which a type implements by having their methods, without naming them
+
+
+def type_of(code: Code, method: CodeDefinition) -> CodeDefinition | None:
+    """Return the type in Go that a method belongs to."""
+    folder, name = method.path.rpartition("/")[0], method.owner.rpartition(".")[2]
+    types = (one for one in code.defined(name) if one.language == "go" and one.path.rpartition("/")[0] == folder)
+    return next((one for one in types if not one.owner), None)
+
+
+def only_of_interfaces(code: Code, methods: list[CodeDefinition]) -> list[CodeDefinition]:
+    """Return those that have no receiver: `Take(key string) error` in an interface, by their lines alone."""
+    code.load_files(one.path for one in methods)
+    files = {one.path: code.file(one.path) for one in methods}
+    lines = ((one, file.lines(one.line, one.line)) for one in methods if (file := files[one.path]) is not None)
+    return [one for one, line in lines if not line.startswith("func ")]
+
+
+def methods_of_interface(code: Code, owner: CodeDefinition) -> dict[str, int]:
+    """Return the methods that an interface declares itself, with their numbers of parameters; none of another type."""
+    declared = code.declaration(owner)
+    written = declared.child_by_field_name("type") if declared is not None else None
+    file = code.file(owner.path)
+    inside = written.named_children if written is not None and written.type == "interface_type" else []
+    elements = [one for one in inside if one.type == "method_elem"]
+    if file is None or len(elements) < min(len(inside), 2):
+        return {}  # a constraint, or little beside what it embeds
+    return {
+        file.text(one.child_by_field_name("name")): _count(one.child_by_field_name("parameters")) for one in elements
+    }
+
+
+def parameters_of(code: Code, method: CodeDefinition) -> int:
+    """Return the number of parameters of a method, -1 for none that can be read."""
+    declared = code.declaration(method)
+    return _count(declared.child_by_field_name("parameters")) if declared is not None else -1
+
+
+def _count(parameters: object) -> int:
+    """Return the number of parameters: `(a, b int, c string)` has three, `(int, string)` two."""
+    declared = getattr(parameters, "named_children", [])
+    return sum(max(len(one.children_by_field_name("name")), 1) for one in declared if "parameter" in one.type)

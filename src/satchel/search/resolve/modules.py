@@ -1,26 +1,27 @@
-"""The files or folders that imports mean.
+"""The files that imports mean, and what imports bind to names.
 
-`Modules` resolves an import of a file that was parsed, as its language does. `import_targets` and `importers` compare
-imports as the store keeps them (`shop.errors`, `./client`, `crate::store`) with paths, in any language and at once.
+`Modules` finds the file, or in Go the folder, that an import of a file means. `import_targets` and `importers` do so
+for many files at once, without their syntax trees. `Imports` looks up names in modules.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from satchel.search.resolve.code import Code, Module
+from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entities, Entity, Module, SourceFile, rust_module
+from satchel.sources.code.languages import FAMILIES, MODULES
 from satchel.store.protocol import Store
-from satchel.store.records import Place
-from satchel.types import EdgeType, Kind
+from satchel.store.records import Document, Place
+from satchel.types import Import, Kind
 
-_ES_ENDINGS = (
-    "", ".ts", ".tsx", ".mts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts",
-    "/index.ts", "/index.tsx", "/index.js", "/index.jsx", "/index.mjs", "/index.d.ts",
-)  # fmt: skip
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
 _ES_BUILT = re.compile(r"\.(?:js|mjs|cjs|jsx)$")
 _ES_HOMES = ("", "src", "lib")
 """Folders with the files of a package that is imported by its own name."""
@@ -29,6 +30,11 @@ _GO_MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 _CRATE = re.compile(r'^\[package\][^\[]*?^name\s*=\s*"([^"]+)"', re.MULTILINE | re.DOTALL)
 _PACKAGE = re.compile(r'"name"\s*:\s*"([^"]+)"')
 _CRATE_FILES = ("lib.rs", "main.rs")
+_JAVA_PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
+_DEFAULT_EXPORT = re.compile(
+    r"export\s+default\s+(?:(?:abstract\s+)?class|(?:async\s+)?function\s*\*?)?\s*([A-Za-z_$][\w$]*)"
+    r"|export\s*\{[^}]*?([A-Za-z_$][\w$]*)\s+as\s+default\b"
+)
 
 
 def folder_of(path: str) -> str:
@@ -42,83 +48,59 @@ def joined(*parts: str) -> str:
     return "" if path == "." else path
 
 
-_Find = Callable[["Modules", str, str], Module | None]
-
-
 class Modules:
     """Finds modules in one state of the index."""
 
     def __init__(self, code: Code) -> None:
         self._code = code
-        self._answers: dict[tuple[_Find, str, str], Module | None] = {}
+        self._found: dict[tuple[str, str, str], Module | None] = {}
+        self._ends: dict[tuple[str, ...], list[str]] = {}
 
-    def python(self, importer: str, target: str) -> Module | None:
-        """Return the module that a file `importer` in Python names; looked up once."""
-        return self._once(Modules._python, importer, target)
-
-    def ecmascript(self, importer: str, target: str) -> Module | None:
-        """Return the module that a file `importer` in JavaScript or TypeScript names; looked up once."""
-        return self._once(Modules._ecmascript, importer, target)
-
-    def _once(self, find: _Find, importer: str, target: str) -> Module | None:
+    def find(self, importer: str, target: str, family: str) -> Module | None:
+        """Return what an import of a file means, by the rules of its family of languages; looked up once."""
         # A cache around a bound method would refer back to this object: hundreds of syntax trees would then stay in
         # memory until the collector of a resident process finds the cycle, which is after hours.
-        key = find, importer, target
-        if key not in self._answers:
-            self._answers[key] = find(self, importer, target)
-        return self._answers[key]
+        key = importer, target, family
+        if key not in self._found:
+            stems = self._stems(importer, target, family)
+            self._found[key] = self._go(target) if family == "go" else self._below(stems, family)
+        return self._found[key]
 
-    def _existing(self, paths: Iterable[str], language: str) -> Module | None:
-        return next((Module(path, language) for path in paths if self._code.has(path)), None)
+    def _below(self, stems: Iterable[str], family: str) -> Module | None:
+        endings = ("", *MODULES.get(family, ()))
+        return self._existing((f"{stem}{ending}" for stem in stems for ending in endings), family)
 
-    def _python(self, importer: str, target: str) -> Module | None:
-        """`shop.errors` or `..errors` as the file `importer` writes it."""
-        name = target.lstrip(".")
-        inner = name.replace(".", "/")
-        dots = len(target) - len(name)
-        if dots:
-            base = folder_of(importer)
-            for _ in range(dots - 1):
-                base = folder_of(base)
-            stem = joined(base, inner)
-            return self._existing((f"{stem}.py", f"{stem}.pyi", f"{stem}/__init__.py"), "python")
-        last = name.rpartition(".")[2]
+    def _existing(self, paths: Iterable[str], family: str) -> Module | None:
+        return next((Module(path, family) for path in paths if self._code.has(path)), None)
+
+    def _stems(self, importer: str, target: str, family: str) -> list[str]:
+        """Return the paths that an import may mean, without their endings."""
+        if family == "python":
+            name = target.lstrip(".")
+            inner, dots = name.replace(".", "/"), len(target) - len(name)
+            return [joined(folder_of(importer), *[".."] * (dots - 1), inner)] if dots else self._rooted(importer, inner)
+        stems = [joined(folder_of(importer), target)] if target.startswith(".") else []
+        for folder, name in () if stems or family != "ecmascript" else self._packages_by_name:
+            if target == name or target.startswith(f"{name}/"):
+                stems += [joined(folder, home, target[len(name) + 1 :] or "index") for home in _ES_HOMES]
+        return [*stems, *(_ES_BUILT.sub("", stem) for stem in stems)]
+
+    def _rooted(self, importer: str, inner: str) -> list[str]:
+        """Return the path of a module of Python below the nearest folder that may be its root."""
         ends = (f"{inner}.py", f"{inner}/__init__.py")
-        fitting = [
-            path
-            for path in (*self._code.named(f"{last}.py"), *self._packages)
-            if path.endswith(ends) and f"/{path}".endswith(tuple(f"/{end}" for end in ends))
-        ]
-        roots = {path: path.removesuffix(ends[0]).removesuffix(ends[1]).rstrip("/") for path in fitting}
+        named = (*self._code.named(f"{inner.rpartition('/')[2]}.py"), *self._packages)
+        roots = {path[: -len(end)] for path in named for end in ends if f"/{path}".endswith(f"/{end}")}
         # Below a package, a plain name means the module at the top: `copy` beside `shop/copy.py` is that of Python.
-        plausible = [path for path in fitting if not roots[path] or f"{roots[path]}/__init__.py" not in self._packages]
-        plausible.sort(key=lambda path: (-_shared(path, importer), len(path), path))
-        return self._existing(plausible[:1], "python")
+        plausible = [root for root in roots if f"{root}__init__.py" not in self._packages]
+        return [f"{root}{inner}" for root in sorted(plausible, key=lambda one: (-_shared(one, importer), one))[:1]]
 
     @cached_property
     def _packages(self) -> frozenset[str]:
         return frozenset(self._code.named("__init__.py"))
 
-    def _ecmascript(self, importer: str, target: str) -> Module | None:
-        if target.startswith("."):
-            return self._es_file([joined(folder_of(importer), target)])
-        if target.startswith(("@/", "~/")):
-            return self._es_file([joined(home, target[2:]) for home in _ES_HOMES])
-        for folder, name in sorted(self._packages_by_name.items()):
-            if target == name or target.startswith(f"{name}/"):
-                rest = target[len(name) + 1 :]
-                return self._es_file([joined(folder, home, rest or "index") for home in _ES_HOMES])
-        return None
-
     @cached_property
-    def _packages_by_name(self) -> dict[str, str]:
-        return self._code.manifests("package.json", _PACKAGE)
-
-    def _es_file(self, stems: Sequence[str]) -> Module | None:
-        plain = [_ES_BUILT.sub("", stem) for stem in stems]
-        tried = [f"{stem}{ending}" for stem in stems for ending in _ES_ENDINGS]
-        tried += [f"{stem}{ending}" for stem in plain for ending in _ES_ENDINGS if stem not in stems]
-        return self._existing(tried, "javascript")
+    def _packages_by_name(self) -> list[tuple[str, str]]:
+        return [*sorted(self._code.manifests("package.json", _PACKAGE).items()), ("", "@"), ("", "~")]
 
     @cached_property
     def _go_modules(self) -> list[tuple[str, str]]:
@@ -126,41 +108,30 @@ class Modules:
         folders = self._code.manifests("go.mod", _GO_MODULE)
         return sorted(((name, folder) for folder, name in folders.items()), key=lambda row: (-len(row[0]), row))
 
-    def go(self, target: str) -> Module | None:
+    def _go(self, target: str) -> Module | None:
         """Return the folder of a package; None for one that belongs to none of the modules here."""
-        for name, folder in self._go_modules:
-            if target == name or target.startswith(f"{name}/"):
-                return Module(joined(folder, target[len(name) + 1 :]), "go")
-        return None
-
-    def go_spellings(self, path: str) -> set[str]:
-        """Return the import path of the package of a file in Go."""
-        if not path.endswith(".go"):
-            return set()
-        folder = folder_of(path)
-        around = [(name, home) for name, home in self._go_modules if f"{folder}/".startswith(home)]
-        return {f"{name}/{folder.removeprefix(home).strip('/')}".rstrip("/") for name, home in around}
+        fitting = ((name, folder) for name, folder in self._go_modules if f"{target}/".startswith(f"{name}/"))
+        return next((Module(joined(folder, target[len(name) + 1 :]), "go") for name, folder in fitting), None)
 
     def crate_of(self, path: str) -> str:
         """Return the folder in which the modules of the crate of a file lie."""
         folder = folder_of(path)
-        while True:
-            if any(self._code.has(joined(folder, name)) for name in _CRATE_FILES):
-                return folder
-            if not folder or folder in self._crates:
+        while not any(self._code.has(joined(folder, name)) for name in _CRATE_FILES):
+            if not folder or folder in self._crates.values():
                 return folder_of(path)
             folder = folder_of(folder)
+        return folder
 
     @cached_property
     def _crates(self) -> dict[str, str]:
-        return {folder: name.replace("-", "_") for folder, name in self._code.manifests("Cargo.toml", _CRATE).items()}
+        folders = self._code.manifests("Cargo.toml", _CRATE)
+        return {name.replace("-", "_"): folder for folder, name in sorted(folders.items(), reverse=True)}
 
     def crate(self, name: str) -> Module | None:
         """Return the root of the crate of this name."""
-        for folder, one in sorted(self._crates.items()):
-            if one == name:
-                return self._existing((joined(folder, "src/lib.rs"), joined(folder, "lib.rs")), "rust")
-        return None
+        folder = self._crates.get(name)
+        paths = (joined(folder, "src/lib.rs"), joined(folder, "lib.rs")) if folder is not None else ()
+        return self._existing(paths, "rust")
 
     def crate_root(self, path: str) -> Module:
         """Return the root of the crate of a file."""
@@ -168,25 +139,63 @@ class Modules:
         root = self._existing((joined(folder, name) for name in _CRATE_FILES), "rust")
         return root or Module(joined(folder, "lib.rs"), "rust")
 
-    def rust_child(self, module: Module, name: str) -> Module | None:
+    def child(self, module: Module, name: str) -> Module | None:
         """Return the module of this name below another one, in a file of its own."""
-        folder = self._rust_folder(module.path)
-        inner = module.inside.replace(".", "/")
-        return self._existing((joined(folder, inner, f"{name}.rs"), joined(folder, inner, name, "mod.rs")), "rust")
+        folder, _, file = module.path.rpartition("/")
+        if module.language == "python":
+            return self.find(module.path, f".{name}", "python") if file == "__init__.py" else None
+        if module.language != "rust":
+            return None
+        home = folder if file in {"mod.rs", *_CRATE_FILES} else joined(folder, file[:-3])
+        return self._below([joined(home, module.inside.replace(".", "/"), name)], "rust")
 
-    def rust_parent(self, module: Module) -> Module | None:
-        """Return the module around another one."""
+    def parent(self, module: Module) -> Module | None:
+        """Return the module of Rust around another one."""
         if module.inside:
             return Module(module.path, "rust", module.inside.rpartition(".")[0])
         folder = folder_of(module.path)
-        if module.path.endswith("/mod.rs"):
-            folder = folder_of(folder)
-        names = (joined(folder, name) for name in ("mod.rs", *_CRATE_FILES))
-        return self._existing((*names, f"{folder}.rs"), "rust")
+        folder = folder_of(folder) if module.path.endswith("/mod.rs") else folder
+        return self._existing((*(joined(folder, one) for one in ("mod.rs", *_CRATE_FILES)), f"{folder}.rs"), "rust")
 
-    def _rust_folder(self, path: str) -> str:
-        folder, _, name = path.rpartition("/")
-        return folder if name in {"mod.rs", *_CRATE_FILES} else joined(folder, name[:-3])
+    # Files and the files that they import
+
+    def files(self, importer: str, target: str, family: str) -> tuple[str, ...]:
+        """Return the files that an import means, by its last words where the rules of its language find none."""
+        module = self.find(importer, target, family)
+        if family == "go":
+            homes = (f"{target.rpartition('/')[2]}.go", "doc.go") if module is not None else ()
+            return tuple(path for home in homes if module and self._code.has(path := joined(module.path, home)))
+        if module is not None or family == "python":
+            return (module.path,) if module is not None else ()
+        parts = tuple(part for part in _SEPARATOR.split(_SUFFIX.sub("", target)) if part and part not in _ROOTS)
+        # `use crate::errors::Late` names what is in a file: then the last part is a name.
+        fitting = self._ending(parts) or self._ending(parts[:-1])
+        near = [one for one in fitting if folder_of(one) == folder_of(importer)] if len(parts) == 1 else []
+        chosen = near or fitting
+        return tuple(chosen) if len(chosen) <= MOST_FILES else ()
+
+    def _ending(self, parts: tuple[str, ...]) -> list[str]:
+        """Return the files whose path ends with these words."""
+        if parts and parts not in self._ends:
+            named = self._code.store.paths_named(["mod.rs", "lib.rs"], parts[-1:])
+            self._ends[parts] = [path for _, path in named if words_of(path)[-len(parts) :] == parts]
+        return self._ends.get(parts, [])
+
+
+MOST_FILES = 3
+"""An import that fits more files is not followed: `utils` is everywhere."""
+
+_SEPARATOR = re.compile(r"::|[./\\]+")
+_SUFFIX = re.compile(r"(?<=\w)\.[A-Za-z]{1,3}$")
+_ROOTS = frozenset({"crate", "self", "super", "src"})
+_STAND_FOR_FOLDERS = frozenset({"__init__", "index", "mod", "lib", "main", "doc"})
+
+
+def words_of(path: str) -> tuple[str, ...]:
+    """Return the words by which imports name a file: `("shop",)` of `src/shop/__init__.py`."""
+    *folders, name = path.split("/")
+    stem = name.partition(".")[0]
+    return tuple(part for part in (*folders, *(() if stem in _STAND_FOR_FOLDERS else (stem,))) if part not in _ROOTS)
 
 
 def _shared(path: str, other: str) -> int:
@@ -194,109 +203,146 @@ def _shared(path: str, other: str) -> int:
     return len(posixpath.commonprefix([path.split("/"), other.split("/")]))
 
 
-def group_of(language: str) -> str:
-    """Return `ecmascript` for JavaScript and TypeScript, `c` for C and C++; the language itself for others."""
-    return _GROUPS.get(language, language)
-
-
-_GROUPS = {"javascript": "ecmascript", "typescript": "ecmascript", "tsx": "ecmascript", "cpp": "c"}
-
-MOST_FILES = 3
-"""An import that fits more files is not followed: `utils` is everywhere."""
-
-_SEPARATOR = re.compile(r"::|[./\\]+")
-_SUFFIX = re.compile(r"\.[A-Za-z]{1,4}$")
-_STANDS_FOR_FOLDER = ("__init__", "index", "mod", "lib", "main")
-_FOLDER_FILES = ("doc.go", "__init__.py", "index.ts", "index.tsx", "index.js", "index.jsx", "mod.rs", "lib.rs")
-_ROOTS = frozenset({"crate", "self", "super", "src"})
-_LEADS = ("", "./", "../", "../../", "../../../", ".", "..")
-
-
 def import_targets(store: Store, files: Sequence[Place]) -> Iterator[tuple[int, int]]:
     """Yield (row of a place, first row of a file that its file imports)."""
-    firsts = store.first_rows(Kind.CODE, {place.key for place in files})
-    paths = {row: path for path, row in firsts.items()}
-    edges = store.edges_from(sorted(firsts.values()), [EdgeType.IMPORTS])
-    paths_by_import = _resolved(store, [(paths[row], target) for row, _, target in edges])
-    rows = store.first_rows(Kind.CODE, {path for targets in paths_by_import.values() for path in targets})
-    of_path: dict[str, list[str]] = defaultdict(list)
-    for (path, _), targets in paths_by_import.items():
-        of_path[path] += targets
+    code = Code(store)
+    modules = Modules(code)
+    code.load(place.row for place in files)
     for place in files:
-        for path in dict.fromkeys(of_path[place.key]):
-            if path in rows and path != place.key:
-                yield place.row, rows[path]
+        found = _imported_files(modules, code.document_of(place.row))
+        rows = store.first_rows(Kind.CODE, set(found) - {place.key})
+        yield from ((place.row, rows[path]) for path in dict.fromkeys(found) if path in rows)
 
 
 def importers(store: Store, files: Sequence[Place]) -> Iterator[tuple[int, int]]:
     """Yield (row of a place, first row of a file that imports its file)."""
-    modules = Modules(Code(store))
-    spelled = {place.key: _spellings(place.key) | modules.go_spellings(place.key) for place in files}
-    edges = store.edges_to(sorted({one for spellings in spelled.values() for one in spellings}), [EdgeType.IMPORTS])
-    sources = store.places({row for row, _, _ in edges})
-    paths_by_import = _resolved(store, [(sources[row].key, target) for row, _, target in edges if row in sources])
-    for row, _, target in edges:
-        for place in files:
-            if row in sources and place.key in paths_by_import.get((sources[row].key, target), ()):
-                yield place.row, row
+    code = Code(store)
+    modules = Modules(code)
+    for place in files:
+        words = {*words_of(place.key)[-1:], folder_of(place.key).rpartition("/")[2]} - {""}
+        rows = {row for word in words for row in code.mentioning(word)}
+        code.load(rows)
+        documents = {document.key: document for document in map(code.document_of, rows)}
+        for path in sorted(documents):
+            if path != place.key and place.key in _imported_files(modules, documents[path], words):
+                yield place.row, documents[path].first_chunk
 
 
-def _parts(text: str) -> tuple[str, ...]:
-    """`crate::store::lexicon`, `./store/lexicon.js` -> `("store", "lexicon")`."""
-    plain = _SUFFIX.sub("", text) if "/" in text else text
-    return tuple(part for part in _SEPARATOR.split(plain) if part and part not in _ROOTS)
+def _imported_files(modules: Modules, document: Document, words: Iterable[str] = ("",)) -> list[str]:
+    """Return the files that a file imports with one of these words."""
+    targets = [one[0] for one in document.fields.get("imports", ()) if any(word in one[0] for word in words)]
+    return [one for target in targets for one in modules.files(document.key, target, FAMILIES[document.language])]
 
 
-def _module(path: str) -> tuple[str, ...]:
-    """`src/shop/__init__.py` -> `("src", "shop")`."""
-    folders, _, name = path.rpartition("/")
-    stem = name.partition(".")[0]
-    above = tuple(folders.split("/")) if folders else ()
-    return above if stem in _STANDS_FOR_FOLDER and above else (*above, stem)
+class Imports(ABC):
+    """Looks up names in modules: what a module defines, exports again, and what an import binds."""
 
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.modules = Modules(code)
 
-def _spellings(path: str) -> set[str]:
-    """Return every way in which an import may write this file, from its name alone to its whole path."""
-    whole = _module(path)
-    module = tuple(part for part in whole if part not in _ROOTS)
-    suffix = _SUFFIX.search(path)
-    spellings = set()
-    for tail in {one[start:] for one in (whole, module) for start in range(len(one))}:
-        for joined in (".".join(tail), "/".join(tail), "::".join(tail)):
-            spellings |= {f"{lead}{joined}" for lead in _LEADS} | {f"crate::{joined}"}
-        if suffix is not None:
-            spellings |= {f"{lead}{'/'.join(tail)}{suffix[0]}" for lead in _LEADS[:5]}
-    return spellings
+    @abstractmethod
+    def member(self, owner: Entity, name: str) -> Entities:
+        """Return what `name` is inside a class, a module or a function."""
 
+    def of_members(self, owners: Entities, name: str) -> Entities:
+        """Return what a name is inside any of these."""
+        return tuple(dict.fromkeys(one for owner in owners for one in self.member(owner, name)))
 
-def _resolved(store: Store, written: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], tuple[str, ...]]:
-    """Return (importing path, import as written) -> the paths that it means, none where there are too many."""
-    parts_by_target = {target: _parts(target) for _, target in written}
-    stems = {part for parts in parts_by_target.values() for part in parts[-2:]}
-    if not stems:
-        return {}
-    by_module: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for _, path in store.paths_named([*_FOLDER_FILES], sorted(stems)):
-        module = _module(path)
-        for start in range(len(module)):
-            by_module[module[start:]].append(path)
-    paths_of = {}
-    modules, go_files = (
-        Modules(Code(store)),
-        {path for paths in by_module.values() for path in paths if path.endswith(".go")},
-    )
-    for path, target in written:
-        if path.endswith(".go"):
-            package = modules.go(target)  # none for the standard library: a folder `errors` here is not meant
-            name = target.rpartition("/")[2]
-            homes = {joined(package.path, file) for file in (f"{name}.go", "doc.go")} if package else set()
-            paths_of[path, target] = tuple(sorted(homes & go_files))
-            continue
-        parts = parts_by_target[target]
-        # `from shop.errors import Late` may be stored as `shop.errors.Late`: then the last part is a name.
-        fitting = by_module.get(parts) or (by_module.get(parts[:-1]) if len(parts) > 1 else None) or []
-        near = [one for one in fitting if one.rpartition("/")[0] == path.rpartition("/")[0]]
-        chosen = near if near and (len(parts) == 1 or target.startswith(".")) else fitting
-        if 0 < len(chosen) <= MOST_FILES:
-            paths_of[path, target] = tuple(sorted(chosen))
-    return paths_of
+    def in_module(self, module: Module, name: str) -> Entities:
+        """Return what a module itself defines."""
+        if module.language == "go":
+            return tuple(d for d in self.code.defined(name) if folder_of(d.path) == module.path and not d.owner)
+        return tuple(d for d in self.code.defined(name) if d.path == module.path and d.owner == module.inside)
+
+    def of_module(self, module: Module, name: str) -> Entities:
+        """Return what a name is inside a module."""
+        own, file = self.in_module(module, name), self.code.file(module.path)
+        if own or file is None:
+            return own or (self.modules.child(module, name) or OUTSIDE,)
+        if name == "default":
+            match = _DEFAULT_EXPORT.search(file.source.decode("utf-8", "replace"))
+            return (self.in_module(module, match[1] or match[2]) if match else ()) or (OUTSIDE,)
+        for one in file.imports:
+            if name in one.names:
+                again = self.imported(file, one, name)
+                if again and again != (OUTSIDE,):
+                    return again
+        child = self.modules.child(module, name)
+        return (child,) if child is not None else self.starred(file, name) or (OUTSIDE,)
+
+    def of_package(self, file: SourceFile, name: str) -> Entities:
+        """Return what the other files of the package define, in languages where that needs no import."""
+        if file.language == "go":
+            return self.in_module(Module(folder_of(file.path), "go"), name)
+        if file.language == "java":
+            package = _JAVA_PACKAGE.search(file.source.decode("utf-8", "replace"))
+            return self._of_java(package[1], name) if package else ()
+        macros = [one for one in self.code.defined(name) if self._is_macro(one)] if file.language == "rust" else []
+        return tuple(macros) if len({one.key for one in macros}) == 1 else ()
+
+    def _of_java(self, package: str, name: str) -> Entities:
+        """Return the classes of a package, below any source root."""
+        ends = f"/{package.replace('.', '/')}"
+        same = [one for one in self.code.defined(name) if one.language == "java" and not one.owner]
+        return tuple(one for one in same if f"/{folder_of(one.path)}".endswith(ends))
+
+    def _is_macro(self, one: CodeDefinition) -> bool:
+        file = self.code.file(one.path) if one.language == "rust" else None
+        return file is not None and f"macro_rules! {one.name}" in file.lines(one.line, one.line)
+
+    def starred(self, file: SourceFile, name: str) -> Entities:
+        """Return what comes in by `import *`, `use super::*` or `import . "pkg"`."""
+        for one in file.imports:
+            if "*" in one.names or "." in one.names:
+                of_java = self._of_java(one.target, name) if file.language == "java" else ()
+                members = of_java or self.of_members(self.module_of(file, one), name)
+                if any(isinstance(one, CodeDefinition) for one in members):
+                    return members
+        return ()
+
+    def imported(self, file: SourceFile, one: Import, name: str) -> Entities:
+        """Return what an import binds to a name."""
+        family, statement, written = FAMILIES[file.language], file.lines(one.start, one.end), re.escape(name)
+        alias = re.search(rf"([\w$]+)(?:\s+as\s+|\s*:\s*){written}\b", statement)
+        if family == "rust":
+            whole, last = self.module_of(file, one), one.target.rpartition("::")[2]
+            return whole if last == name or (alias and last == alias[1]) else self.of_members(whole, name)
+        if family == "python" and statement.lstrip().startswith("import"):
+            target = one.target if alias else one.target.partition(".")[0]
+            return (self.modules.find(file.path, target, family) or OUTSIDE,)
+        if family == "ecmascript" and not re.search(rf"\{{[^}}]*\b{written}\b", statement):
+            modules = self.module_of(file, one)
+            return modules if re.search(rf"\*\s+as\s+{written}\b", statement) else self.of_members(modules, "default")
+        if family in {"python", "ecmascript"}:
+            return self.of_members(self.module_of(file, one), alias[1] if alias else name)
+        if family == "go":
+            return self.module_of(file, one)
+        path = _SEPARATOR.sub("/", one.target)
+        named = [(one, one.qualified.replace(".", "/")) for one in self.code.defined(path.rpartition("/")[2])]
+        ends = [(one, (one.path.rpartition(".")[0], f"{folder_of(one.path)}/{inner}")) for one, inner in named]
+        return tuple(one for one, homes in ends if any(home.endswith(path) for home in homes)) or (OUTSIDE,)
+
+    def module_of(self, file: SourceFile, one: Import) -> Entities:
+        """Return what an import names before its names."""
+        if file.language != "rust":
+            return (self.modules.find(file.path, one.target, FAMILIES[file.language]) or OUTSIDE,)
+        node = file.node_at(file.line_starts[one.start - 1])
+        return self.rust_path(file, one.target.split("::"), node) if node is not None else (OUTSIDE,)
+
+    def rust_path(self, file: SourceFile, segments: Sequence[str], node: Node) -> Entities:
+        """Return a path of Rust from its beginning."""
+        module = rust_module(file, node)
+        here: Entities = (module,)
+        for place, segment in enumerate(segments):
+            if segment == "crate":
+                here = (self.modules.crate_root(file.path),)
+            elif segment == "super":
+                around = here[0] if here and isinstance(here[0], Module) else module
+                here = (self.modules.parent(around) or OUTSIDE,)
+            elif place == 0 and segment != "self":
+                first = self.modules.child(module, segment) or self.modules.crate(segment)
+                here = (first,) if first is not None else self.in_module(module, segment) or (OUTSIDE,)
+            elif segment != "self":
+                here = self.of_members(here, segment)
+        return here

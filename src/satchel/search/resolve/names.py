@@ -1,63 +1,399 @@
 """The meaning of a name in a file: an indexed definition or module, or something outside the index.
 
 A name is looked up by the rules of its language: in the scopes around it, among the imports of its file, in its
-package. The expression before it (`self`, a module, a variable, another call) is looked up first: see `values`.
+package. The expression before it (`self`, a module, a variable, another call) is looked up first: its class comes from
+types, values and results of calls.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import PurePosixPath
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entities, Entity, Module, SourceFile, rust_module
-from satchel.search.resolve.modules import folder_of, group_of
-from satchel.search.resolve.syntax import CLASSES, COMMON, DOTTED, LEAVES, Binding, How, above, binding_of, home, scopes
-from satchel.search.resolve.values import IMPLICIT_SELF, ValueLookup
+from satchel.search.resolve import syntax
+from satchel.search.resolve.code import (
+    OUTSIDE,
+    Code,
+    CodeDefinition,
+    Entities,
+    Entity,
+    Module,
+    Outside,
+    SourceFile,
+    rust_module,
+)
+from satchel.search.resolve.modules import Imports, folder_of
+from satchel.search.resolve.syntax import (
+    Binding,
+    How,
+    above,
+    binding_of,
+    field_of,
+    first_child,
+    home,
+    owner_of,
+    principal,
+    scopes,
+)
+from satchel.sources.code.languages import FAMILIES, RULES
 from satchel.sources.roles import is_secondary
-from satchel.types import Import
+from satchel.types import EdgeType, Import
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_SELF = frozenset({"self", "cls", "this", "Self", "static"})
+_SUPER = frozenset({"super", "parent", "base"})
+_INFERRED = frozenset({"var", "auto", "const auto", "let"})
+_NAMESPACES = syntax.CLASSES | {"namespace_definition", "namespace_declaration", "file_scoped_namespace_declaration"}
 
-_NAMESPACES = CLASSES | {"namespace_definition", "namespace_declaration", "file_scoped_namespace_declaration"}
-_LOOSE = frozenset({"c", "cpp", "csharp", "ruby", "php", "bash"})
-_JAVA_PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
-_WORDS = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])")
-
-_DEFAULT_EXPORT = re.compile(
-    r"export\s+default\s+(?:(?:abstract\s+)?class|(?:async\s+)?function\s*\*?)?\s*([A-Za-z_$][\w$]*)"
-    r"|export\s*\{[^}]*?([A-Za-z_$][\w$]*)\s+as\s+default\b"
-)
+Resolve = Callable[[SourceFile, "Node"], Entities]
 
 
-class Names(ValueLookup):
+class Names(Imports):
     """Resolves names in one state of the index; every answer is computed once."""
 
     def __init__(self, code: Code) -> None:
         super().__init__(code)
         self._bound: dict[tuple[str, str], list[tuple[int, Binding]]] = {}
+        self._answers: dict[tuple[str, str, int, int], Entities] = {}
+        self._members: dict[tuple[Entity, str], Entities] = {}
+        self._bases: dict[tuple[str, str], Entities] = {}
+        self._steps = 0
 
-    def bare(self, file: SourceFile, name: str, node: Node) -> Entities:
-        """Return what a name without anything before it means at a place."""
+    def value(self, file: SourceFile, node: Node | None) -> Entities:
+        """Return what an expression is: the class of an object, a module, or a function by itself."""
+        return self.once("value", file, node, self._value) if node is not None else ()
+
+    def typed(self, file: SourceFile, node: Node | None) -> Entities:
+        """Return what a written type names."""
+        if node is None:
+            return ()
+        name = principal(file.text(node))
+        return self.once("type", file, node, lambda *_: self.dotted(file, name, node)) if name else (OUTSIDE,)
+
+    def once(self, what: str, file: SourceFile, node: Node, resolve: Resolve) -> Entities:
+        """Return the answer for a node, computed the first time; empty for a node that depends on itself."""
+        key = (what, file.path, node.start_byte, node.end_byte)
+        if key not in self._answers:
+            # Most nested lookups: `a().b.c().d` needs 8. An expression that needs more is not resolved.
+            if self._steps >= 12:
+                return ()
+            self._answers[key] = ()
+            self._steps += 1
+            try:
+                self._answers[key] = resolve(file, node)
+            finally:
+                self._steps -= 1
+        return self._answers[key]
+
+    def at(self, file: SourceFile, node: Node | None) -> Entities:
+        """Return the definition that the index has where a name is bound."""
+        if node is None:
+            return ()
+        line = node.start_point[0] + 1
+        return tuple(one for one in self.code.defined(file.text(node)) if one.path == file.path and one.line == line)
+
+    # Members
+
+    def member(self, owner: Entity, name: str) -> Entities:
+        """Return what `name` is inside a class, a module or a function."""
+        if isinstance(owner, Outside):
+            return (OUTSIDE,)
+        key = (owner, name)
+        if key not in self._members:
+            self._members[key] = ()
+            members = self.of_module(owner, name) if isinstance(owner, Module) else self._of_class(owner, name)
+            self._members[key] = members
+        return self._members[key]
+
+    def _of_class(self, owner: CodeDefinition, name: str) -> Entities:
+        """Return a member of a class or function itself, of a base, or of what an alias stands for."""
+        own = self._own_members(owner, name)
+        if own:
+            return own
+        for base in self.bases(owner):
+            if isinstance(base, CodeDefinition) and base.name == name:
+                return (base,)
+            members = self.member(base, name)
+            if any(isinstance(one, CodeDefinition) for one in members):
+                return members
+        return self.of_members(self._aliased(owner), name) or (OUTSIDE,)
+
+    def _own_members(self, owner: CodeDefinition, name: str) -> Entities:
+        candidates = [one for one in self.code.defined(name) if one.owner and one.language == owner.language]
+        here = [one for one in candidates if one.path == owner.path and one.owner == owner.qualified]
+        if here or "outside" not in RULES[owner.language]:
+            return tuple(here)
+        last = [one for one in candidates if one.owner.rpartition(".")[2] == owner.name]
+        if owner.language == "go":
+            return tuple(one for one in last if folder_of(one.path) == folder_of(owner.path))
+        if owner.language == "rust":  # the `impl` blocks in the file of a type, else in its crate
+            crate, near = self.modules.crate_of(owner.path), [one for one in last if one.path == owner.path]
+            return tuple(near or (one for one in last if self.modules.crate_of(one.path) == crate))
+        exact = [one for one in last if one.owner == owner.qualified]
+        return tuple(exact or ([] if owner.owner and owner.language != "ruby" else last))
+
+    def _member_values(self, owners: Entities, name: str) -> Entities:
+        """Return the values of a field, a property or a method without its call."""
+        values = (self.field(owner, name) or self._properties(self.member(owner, name)) for owner in owners)
+        return tuple(dict.fromkeys(one for row in values for one in row))
+
+    def _properties(self, members: Entities) -> Entities:
+        values: list[Entity] = []
+        for one in members:
+            is_read = isinstance(one, CodeDefinition) and self.code.is_property(one)
+            values += self.returned(one) if is_read and isinstance(one, CodeDefinition) else self._as_value(one)
+        return tuple(values)
+
+    def _aliased(self, owner: CodeDefinition) -> Entities:
+        """Return what a type alias stands for."""
+        file, declared = self.code.file(owner.path), self.code.declaration(owner)
+        target = (
+            field_of(declared, "type", "value") if declared is not None and declared.type in syntax.ALIASES else None
+        )
+        return self.typed(file, target) if file is not None and target is not None else ()
+
+    # Classes
+
+    def bases(self, owner: CodeDefinition) -> Entities:
+        """Return the classes that a class names as its bases; for Rust the traits that are implemented for it."""
+        if owner.key not in self._bases:
+            self._bases[owner.key] = ()
+            entities = self._named_bases(owner) if owner.row >= 0 else ()
+            self._bases[owner.key] = tuple(one for one in dict.fromkeys(entities) if one != owner)
+        return self._bases[owner.key]
+
+    def _named_bases(self, owner: CodeDefinition) -> Iterator[Entity]:
+        is_rust = owner.language == "rust"
+        rows = {owner.row}
+        if is_rust:
+            rows |= {one.row for one in self.code.defined(owner.name) if one.language == "rust"}
+            rows |= self._implementations(owner)
+        for row, _, name in self.code.store.edges_from(sorted(rows), [EdgeType.INHERITS]):
+            part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
+            if file is None or (is_rust and part.name.rpartition(".")[2] != owner.name):
+                continue
+            first, last = file.range(part.start, part.end)
+            for node in file.occurrences(name):
+                if first <= node.start_byte < last and binding_of(node) is None:
+                    yield from self.meaning(file, node)
+                    break
+
+    def _implementations(self, owner: CodeDefinition) -> set[int]:
+        """Return the chunks of a file of Rust that are `impl` blocks of a type."""
+        rows = self.code.document_of(owner.row).rows
+        self.code.load(rows)
+        return {row for row in rows if self.code.part(row).name.rpartition(".")[2] == owner.name}
+
+    def enclosing(self, file: SourceFile, node: Node) -> Entities:
+        """Return the class around a place."""
+        return next(self.classes_around(file, node), ())
+
+    def classes_around(self, file: SourceFile, node: Node) -> Iterator[Entities]:
+        """Yield the classes around a place, from the inside out."""
+        for outer in above(node):
+            if outer.type == "impl_item":
+                yield self.typed(file, outer.child_by_field_name("type"))
+            elif outer.type in syntax.CLASSES:
+                yield self.at(file, syntax.name_of(outer))
+            elif outer.type == "function_definition" and file.language == "cpp":
+                yield self.typed(file, syntax.scope_of(outer))
+
+    def _bases_around(self, file: SourceFile, node: Node) -> Entities:
+        around = self.enclosing(file, node)
+        return tuple(base for one in around if isinstance(one, CodeDefinition) for base in self.bases(one))
+
+    def field(self, owner: Entity, name: str, depth: int = 0) -> Entities:
+        """Return the type of a field by its declaration or by what is assigned to it in its class."""
+        # Most levels of base classes in which a field is searched.
+        if not isinstance(owner, CodeDefinition) or depth > 12:
+            return ()
+        file, around = self.code.file(owner.path), self.code.declaration(owner)
+        if file is not None and around is not None:
+            for node in file.occurrences(name):
+                inside = around.start_byte <= node.start_byte < around.end_byte
+                types = self._field_here(file, node, around) if inside else ()
+                if types:
+                    return types
+        return next((types for base in self.bases(owner) if (types := self.field(base, name, depth + 1))), ())
+
+    def _field_here(self, file: SourceFile, node: Node, around: Node) -> Entities:
+        parent, owner = node.parent, owner_of(node)
+        if parent is None:
+            return ()
+        if owner is not None:
+            place = parent.parent
+            if file.text(owner) not in {"self", "this"} or place is None or place.child_by_field_name("left") != parent:
+                return ()
+            written = place.child_by_field_name("type")
+            return self.typed(file, written) if written else self.value(file, place.child_by_field_name("right"))
+        binding = binding_of(node)
+        is_field = home(node) == around or parent.type in syntax.FIELD_PLACES
+        if binding is None or not is_field or binding.how is How.DECLARED:
+            return ()
+        return self.bound_value(file, binding)
+
+    # Expressions
+
+    def _value(self, file: SourceFile, node: Node) -> Entities:
+        kind = node.type
+        if kind in syntax.LEAVES:
+            return self._leaf(file, node)
+        if kind in syntax.GENERIC:
+            return self.value(file, first_child(node))
+        if kind in syntax.DOTTED:
+            name = node.named_children[-1]
+            return self._member_values(self.value(file, owner_of(name)), file.text(name))
+        if kind in syntax.CALLS:
+            return self._called(file, node)
+        if kind in {"new_expression", "struct_expression"}:
+            return self.value(file, field_of(node, "constructor", "name"))
+        if kind in syntax.CAST:
+            return self.typed(file, node.child_by_field_name("type") or node.named_children[-1])
+        if kind in syntax.WRAPPING:
+            return self.value(file, field_of(node, "operand", "argument", "value") or first_child(node))
+        return ()
+
+    def _leaf(self, file: SourceFile, node: Node) -> Entities:
+        name, is_rust = file.text(node), file.language == "rust"
+        if name in _SELF and (name != "self" or "self" in file.rules):
+            if is_rust and name == "self" and node.parent is not None and "scoped" in node.parent.type:
+                return (rust_module(file, node),)
+            return self.enclosing(file, node)
+        if name in _SUPER:
+            if is_rust:
+                return (self.modules.parent(rust_module(file, node)) or OUTSIDE,)
+            return self._bases_around(file, node)
+        return (self.modules.crate_root(file.path),) if name == "crate" else self._named_value(file, name, node)
+
+    def dotted(self, file: SourceFile, name: str, node: Node) -> Entities:
+        """Return what a dotted name at a place is: each step is a field or member of the one before."""
+        first, *rest = name.split(".")
+        if first in {"crate", "super"} and file.language == "rust":
+            return self.rust_path(file, [first, *rest], node)
+        here = self.enclosing(file, node) if first in _SELF else self._named_value(file, first, node)
+        for step in rest:
+            here = self._member_values(here, step)
+        return here
+
+    def _named_value(self, file: SourceFile, name: str, node: Node) -> Entities:
+        bound = self.bound(file, name, node)
+        if isinstance(bound, Binding):
+            return self.bound_value(file, bound)
+        types = self._field_around(file, name, node) if bound is None and "member" in file.rules else ()
+        if types:
+            return types
+        entities = self.imported(file, bound, name) if bound is not None else self.unbound(file, name, node)
+        return tuple(dict.fromkeys(one for entity in entities for one in self._as_value(entity)))
+
+    def _field_around(self, file: SourceFile, name: str, node: Node) -> Entities:
+        """Return the type of the field of a class around a place that a bare name means."""
+        around = (one for classes in self.classes_around(file, node) for one in classes)
+        return next(filter(None, (self.field(one, name) for one in around)), ())
+
+    def _as_value(self, entity: Entity) -> Entities:
+        """Return the type of a constant; classes, functions and modules themselves."""
+        if not isinstance(entity, CodeDefinition):
+            return (entity,)
+        file, node = self.code.file(entity.path), self.code.name_node(entity)
+        binding = binding_of(node) if node is not None else None
+        if file is None or binding is None or binding.how is How.DECLARED or binding.value is None is binding.type:
+            return (entity,)
+        return self.bound_value(file, binding)
+
+    def bound_value(self, file: SourceFile, bound: Binding) -> Entities:
+        """Return the value of a variable."""
+        if bound.how is How.DECLARED:
+            return self.at(file, bound.node) or (OUTSIDE,)
+        return self.source(file, bound)
+
+    def source(self, file: SourceFile, bound: Binding) -> Entities:
+        """Return what a variable or pattern is given: by its written type, else by its value."""
+        is_written = bound.type is not None and file.text(bound.type) not in _INFERRED
+        if is_written or bound.value is not None:
+            return self.typed(file, bound.type) if is_written else self.value(file, bound.value)
+        is_passed = bound.how is How.PARAMETER and file.language == "python"
+        return self._fixture(file, bound.node) if is_passed else ()
+
+    def _fixture(self, file: SourceFile, node: Node) -> Entities:
+        """Return the value of a parameter in pytest: the result of the fixture of its name, here or in a conftest."""
+        near = [
+            one
+            for one in self.code.defined(file.text(node))
+            if one.path == file.path
+            or (one.path.endswith("conftest.py") and file.path.startswith(one.path.removesuffix("conftest.py")))
+        ]
+        for one in sorted(near, key=lambda one: (one.path != file.path, -len(one.path))):
+            if "fixture" in self.code.decorator(one):
+                return self.returned(one)
+        return ()
+
+    # Calls
+
+    def meaning(self, file: SourceFile, node: Node) -> Entities:
+        """Return what a name means where it is used, called or inherited from."""
+        return self.once("meaning", file, node, self._meaning)
+
+    def _meaning(self, file: SourceFile, node: Node) -> Entities:
+        owner, name = owner_of(node), file.text(node)
+        if owner is not None:
+            return self.of_members(self.value(file, owner), name)
         if file.language == "rust" and file.source[node.end_byte : node.end_byte + 1] == b"!":
-            return self._of_package(file, name) or (OUTSIDE,)
+            return self.of_package(file, name) or (OUTSIDE,)
         bound = self.bound(file, name, node)
         if isinstance(bound, Import):
             return self.imported(file, bound, name)
-        if isinstance(bound, Binding):
-            here = self.at(file, bound.node)
-            if here:
-                return here
-            if bound.value is not None and bound.value.type in LEAVES | DOTTED and bound.member is None:
-                last = bound.value if bound.value.type in LEAVES else bound.value.named_children[-1]
-                return self.meaning(file, last)
-            if bound.member is not None:
-                return self.of_members(self.source(file, bound), file.text(bound.member))
-            return (OUTSIDE,)
-        return self.unbound(file, name, node)
+        if bound is None:
+            return self.unbound(file, name, node)
+        value, here = bound.value, self.at(file, bound.node)
+        if here or value is None or value.type not in syntax.NAMED:
+            return here or (OUTSIDE,)
+        return self.meaning(file, value if value.type in syntax.LEAVES else value.named_children[-1])
+
+    def _called(self, file: SourceFile, node: Node) -> Entities:
+        """Return what a call gives back."""
+        called = field_of(node, "function", "name") or first_child(node)
+        while called is not None and called.type in {"generic_function", "generic_type", "index_expression"}:
+            called = called.named_children[0]
+        if called is None or called.type not in syntax.NAMED:
+            return ()
+        name = called.named_children[-1] if called.type in syntax.DOTTED else called
+        text = file.text(name)
+        if text == "super" and file.language == "python":
+            return self._bases_around(file, node)
+        entities = self.meaning(file, name)
+        if text in syntax.PASSING and not any(isinstance(one, CodeDefinition) for one in entities):
+            return self.value(file, owner_of(name))
+        return tuple(dict.fromkeys(value for one in entities for value in self.result(one)))
+
+    def result(self, entity: Entity) -> Entities:
+        """Return the result of calling something: an object of a class, or what a function returns."""
+        if not isinstance(entity, CodeDefinition):
+            return () if isinstance(entity, Module) else (OUTSIDE,)
+        declared = self.code.declaration(entity)
+        if declared is not None and declared.type in syntax.RETURNING:
+            return self.returned(entity)
+        return (entity,) if declared is not None and declared.type in syntax.CONSTRUCTED else ()
+
+    def returned(self, one: CodeDefinition) -> Entities:
+        """Return what a function returns: by its written type, else by its first `return` that tells."""
+        file, declared = self.code.file(one.path), self.code.declaration(one)
+        if file is None or declared is None:
+            return ()
+        written = field_of(declared, "return_type", "result", "returns", "type")
+        if written is not None:
+            return self.typed(file, written)
+        if "untyped" not in file.rules:
+            return ()
+        for word in ("return", "yield"):
+            for node in file.values_of(word, declared):
+                values = self.value(file, node)
+                if any(entity is not OUTSIDE for entity in values):
+                    return values
+        return ()
+
+    # Scopes
 
     def bound(self, file: SourceFile, name: str, node: Node) -> Binding | Import | None:
         """Return the innermost binding of a name around a place."""
@@ -89,20 +425,20 @@ class Names(ValueLookup):
             self._bound[key] = [
                 (scope.id, binding)
                 for scope, binding in ((home(node), binding_of(node)) for node in file.occurrences(name))
-                if scope is not None and scope.type not in CLASSES and binding is not None
+                if scope is not None and scope.type not in syntax.CLASSES and binding is not None
                 if binding.how is not How.MEMBER
             ]
         return self._bound[key]
 
     def unbound(self, file: SourceFile, name: str, node: Node) -> Entities:
         """Return a name that nothing around it binds: of the class, the package, a star import, or from outside."""
-        near = self._of_class_around(file, name, node) or self._of_package(file, name) or self._starred(file, name)
+        near = self._of_class_around(file, name, node) or self.of_package(file, name) or self.starred(file, name)
         if not near and file.language == "rust":
-            module = self.modules.rust_child(rust_module(file, node), name) or self.modules.crate(name)
+            module = self.modules.child(rust_module(file, node), name) or self.modules.crate(name)
             return (module or OUTSIDE,)
         if near:
             return near
-        if file.language not in _LOOSE or name in {"std", "System"}:
+        if "loose" not in file.rules or name in {"std", "System"}:
             return (OUTSIDE,)
         # In a language without imports by name (C, Ruby, PHP) a bare name means its definitions if so few.
         loose = self._loose(file, name, node)
@@ -110,14 +446,14 @@ class Names(ValueLookup):
 
     def _of_class_around(self, file: SourceFile, name: str, node: Node) -> Entities:
         """Return the member of a class around a place that a bare name means, in languages where it may."""
-        around = self.classes_around(file, node) if file.language in IMPLICIT_SELF else ()
+        around = self.classes_around(file, node) if "member" in file.rules else ()
         every = (self.of_members(owners, name) for owners in around)
         members = (tuple(one for one in each if isinstance(one, CodeDefinition)) for each in every)
         return next(filter(None, members), ())
 
     def _loose(self, file: SourceFile, name: str, node: Node) -> tuple[CodeDefinition, ...]:
         """Return the definitions of a name that a file without imports by name may mean: no constructors, no tests."""
-        own = [one for one in self.code.defined(name) if group_of(one.language) == group_of(file.language)]
+        own = [one for one in self.code.defined(name) if FAMILIES[one.language] == FAMILIES[file.language]]
         own = _narrowed(own, lambda one: one.owner.rpartition(".")[2] != name)
         if not file.document.secondary:
             own = _narrowed(own, lambda one: not is_secondary(one.path))
@@ -138,227 +474,21 @@ class Names(ValueLookup):
         """Return whether the owner of a definition is a class, not a namespace."""
         return any(owner.qualified == one.owner for owner in self.code.defined(one.owner.rpartition(".")[2]))
 
-    def _of_package(self, file: SourceFile, name: str) -> Entities:
-        """Return what the other files of the package define, in languages where that needs no import."""
-        if file.language == "go":
-            return self._of_folder(file, name)
-        if file.language == "java":
-            package = _JAVA_PACKAGE.search(file.source.decode("utf-8", "replace"))
-            return self._of_java(package[1] if package else "", name, folder_of(file.path))
-        macros = [one for one in self.code.defined(name) if self._is_macro(one)] if file.language == "rust" else []
-        return tuple(macros) if len({one.key for one in macros}) == 1 else ()
-
-    def _of_folder(self, file: SourceFile, name: str) -> Entities:
-        """Return what the files of a package of Go define: tests only for tests."""
-        folder, is_test = folder_of(file.path), file.path.endswith("_test.go")
-        same = [one for one in self.in_module(Module(folder, "go"), name) if isinstance(one, CodeDefinition)]
-        return tuple(one for one in same if is_test or not one.path.endswith("_test.go"))
-
-    def _of_java(self, package: str, name: str, folder: str | None = None) -> Entities:
-        """Return the classes of a package, below any source root; those in the folder first."""
-        ends = f"/{package.replace('.', '/')}"
-        same = [one for one in self.code.defined(name) if one.language == "java" and not one.owner]
-        near = [one for one in same if folder_of(one.path) == folder]
-        return tuple(near or (one for one in same if package and f"/{folder_of(one.path)}".endswith(ends)))
-
-    def _is_macro(self, one: CodeDefinition) -> bool:
-        file = self.code.file(one.path) if one.language == "rust" else None
-        return file is not None and f"macro_rules! {one.name}" in file.lines(one.line, one.line)
-
-    def _starred(self, file: SourceFile, name: str) -> Entities:
-        """Return what comes in by `import *`, `use super::*` or `import . "pkg"`."""
-        for one in file.imports:
-            if "*" in one.names or "." in one.names:
-                members = self._starred_java(file, one, name) if file.language == "java" else ()
-                members = members or self._of_star(file, one, name)
-                if any(isinstance(one, CodeDefinition) for one in members):
-                    return members
-        return ()
-
-    def _starred_java(self, file: SourceFile, one: Import, name: str) -> Entities:
-        """Return the class of a package, or the member of a class, that `import a.b.*` brings."""
-        outer = self.imported(file, one, one.target.rpartition(".")[2])
-        return self._of_java(one.target, name) or self.of_members(outer, name)
-
-    def _of_star(self, file: SourceFile, one: Import, name: str) -> Entities:
-        every = self.module_of(file, one)
-        own = (entity for entity in every if isinstance(entity, Module) and entity.path == file.path)
-        mine = next(own, None)
-        return self.in_module(mine, name) if mine is not None else self.of_members(every, name)
-
-    def in_module(self, module: Entity, name: str) -> Entities:
-        """Return what a module itself defines."""
-        if not isinstance(module, Module):
-            return ()
-        if module.language == "go":
-            return tuple(d for d in self.code.defined(name) if folder_of(d.path) == module.path and not d.owner)
-        return tuple(d for d in self.code.defined(name) if d.path == module.path and d.owner == module.inside)
-
-    def of_module(self, module: Module, name: str) -> Entities:
-        """Return what a name is inside a module."""
-        own, file = self.in_module(module, name), self.code.file(module.path)
-        if own or file is None:
-            return own or (self._submodule(module, name) or OUTSIDE,)
-        if name == "default":
-            return self._default(file)
-        for one in file.imports:
-            if name in one.names and (module.language != "rust" or one.target != f"self::{name}"):
-                again = self.imported(file, one, name)
-                if again and again != (OUTSIDE,):
-                    return again
-        child = self._submodule(module, name)
-        return (child,) if child is not None else self._starred(file, name) or (OUTSIDE,)
-
-    def _submodule(self, module: Module, name: str) -> Module | None:
-        if module.language == "rust":
-            return self.modules.rust_child(module, name)
-        if module.language == "python" and module.path.endswith("__init__.py"):
-            return self.modules.python(module.path, f".{name}")
-        return None
-
-    def _default(self, file: SourceFile) -> Entities:
-        """Return what a file of JavaScript exports by default."""
-        match = _DEFAULT_EXPORT.search(file.source.decode("utf-8", "replace"))
-        name = (match[1] or match[2]) if match else ""
-        own = tuple(d for d in self.code.defined(name) if d.path == file.path and not d.owner) if name else ()
-        if own:
-            return own
-        for one in file.imports:
-            if name and name in one.names:
-                return self.imported(file, one, name)
-        return (OUTSIDE,)
-
     def guess(self, file: SourceFile, node: Node) -> tuple[CodeDefinition, ...]:
         """Return the methods of this name, where one class alone has it and the file names that class.
 
-        For a call on something whose class cannot be told by syntax. A telling name may be that of a function as well,
-        where the file names the module.
+        For a call on something whose class cannot be told by syntax.
         """
         name = file.text(node)
-        imported = self._of_imported_trait(file, name) if file.language == "rust" else ()
-        if imported or name in COMMON:
-            return imported
-        group = group_of(file.language)
-        named = [one for one in self.code.defined(name) if group_of(one.language) == group]
-        methods = [one for one in named if one.owner] or (named if is_telling(name) else [])
+        if name in syntax.COMMON:
+            return ()
+        named = (one for one in self.code.defined(name) if FAMILIES[one.language] == FAMILIES[file.language])
+        methods = [one for one in named if one.owner]
         methods = _narrowed(methods, lambda one: not is_secondary(one.path))
-        owners = {one.owner.rpartition(".")[2] or PurePosixPath(one.path).stem for one in methods}
+        owners = {one.owner.rpartition(".")[2] for one in methods}
         if len(owners) != 1 or not (file.path == methods[0].path or file.mentions(owners.pop())):
             return ()
         return tuple(one for one in methods if self.code.is_function(one))
-
-    def _of_imported_trait(self, file: SourceFile, name: str) -> tuple[CodeDefinition, ...]:
-        """Return the method of an imported trait: `flush` of `AsyncWriteExt`, whatever it is called on."""
-        traits = [(one, bound) for one in file.imports for bound in one.names if bound[:1].isupper()]
-        found = self.of_members(tuple(e for one, bound in traits for e in self.imported(file, one, bound)), name)
-        methods = tuple(one for one in found if isinstance(one, CodeDefinition) and self._is_of_trait(one))
-        return methods if len(methods) == 1 else ()
-
-    def _is_of_trait(self, one: CodeDefinition) -> bool:
-        node = self.code.name_node(one)
-        return node is not None and next((x.type == "trait_item" for x in above(node) if x.type in CLASSES), False)
-
-    # Imports
-
-    def imported(self, file: SourceFile, one: Import, name: str) -> Entities:
-        """Return what an import binds to a name."""
-        group = group_of(file.language)
-        statement = file.lines(one.start, one.end)
-        if group == "python":
-            return self._python_import(file, one, name, statement)
-        if group == "ecmascript":
-            return self._ecmascript_import(file, one, name, statement)
-        if group == "go":
-            return self.module_of(file, one)
-        if group == "rust":
-            return self._used(file, one, name, statement)
-        last = one.target.replace("\\", ".").rpartition(".")[2]
-        ends = one.target.replace(".", "/").replace("\\", "/")
-        definitions = [
-            one
-            for one in self.code.defined(last)
-            if one.path.rpartition(".")[0].endswith(ends)
-            or f"/{folder_of(one.path)}/{one.qualified.replace('.', '/')}".endswith(f"/{ends}")
-        ]
-        return tuple(definitions) or (OUTSIDE,)
-
-    def _python_import(self, file: SourceFile, one: Import, name: str, statement: str) -> Entities:
-        if statement.lstrip().startswith("import"):
-            is_whole = re.search(rf"\bas\s+{re.escape(name)}\b", statement) is not None
-            return (
-                self.modules.python(file.path, one.target if is_whole else one.target.partition(".")[0]) or OUTSIDE,
-            )
-        return self._from_module(self.module_of(file, one), _original(name, statement), file, one.target)
-
-    def _ecmascript_import(self, file: SourceFile, one: Import, name: str, statement: str) -> Entities:
-        modules, written = self.module_of(file, one), re.escape(name)
-        if re.search(rf"\*\s+as\s+{written}\b", statement):
-            return modules
-        original = _original(name, statement)
-        if re.match(rf"\s*import\s+(?:type\s+)?{written}\b(?!\s*\}})", statement):
-            original = "default"
-        if "require" in statement:
-            pair = re.search(rf"([\w$]+)\s*:\s*{written}\b", statement)
-            if pair is None and not re.search(rf"\{{[^}}]*\b{written}\b", statement):
-                return self.of_members(modules, "default") if modules != (OUTSIDE,) else modules
-            original = pair[1] if pair else original
-        return self.of_members(modules, original)
-
-    def _from_module(self, modules: Entities, name: str, file: SourceFile, target: str) -> Entities:
-        members = self.of_members(modules, name)
-        if any(one is not OUTSIDE for one in members):
-            return members
-        module = self.modules.python(file.path, f"{target}{'' if target.endswith('.') else '.'}{name}")
-        return (module,) if module is not None else members or (OUTSIDE,)
-
-    def module_of(self, file: SourceFile, one: Import) -> Entities:
-        """Return what an import names before its names."""
-        group = group_of(file.language)
-        if group == "rust":
-            node = file.node_at(file.line_starts[min(one.start, len(file.line_starts)) - 1])
-            return self.rust_path(file, one.target.split("::"), node) if node is not None else (OUTSIDE,)
-        if group == "python":
-            return (self.modules.python(file.path, one.target) or OUTSIDE,)
-        if group == "ecmascript":
-            return (self.modules.ecmascript(file.path, one.target) or OUTSIDE,)
-        return ((self.modules.go(one.target) if group == "go" else None) or OUTSIDE,)
-
-    def _used(self, file: SourceFile, one: Import, name: str, statement: str) -> Entities:
-        """Return what a `use` of Rust binds: the target may end with the name, or be what the names are in."""
-        segments = one.target.split("::")
-        node = file.node_at(file.line_starts[one.start - 1])
-        if node is None:
-            return (OUTSIDE,)
-        if statement.lstrip().startswith(("mod ", "pub mod", "pub(crate) mod")) and segments[0] == "self":
-            child = self.modules.rust_child(rust_module(file, node), name)
-            return (child or OUTSIDE,)
-        whole = self.rust_path(file, segments, node)
-        if segments[-1] == name or (len(one.names) == 1 and f" as {name}" in statement):
-            return whole
-        return self.of_members(whole, name)
-
-    def rust_path(self, file: SourceFile, segments: Sequence[str], node: Node) -> Entities:
-        """Return a path of Rust from its beginning."""
-        here: Entities = ()
-        for place, segment in enumerate(segments):
-            if segment == "crate":
-                here = (self.modules.crate_root(file.path),)
-            elif segment == "self" and place == 0:
-                here = (rust_module(file, node),)
-            elif segment == "super":
-                module = here[0] if here and isinstance(here[0], Module) else rust_module(file, node)
-                parent = self.modules.rust_parent(module)
-                here = (parent or OUTSIDE,)
-            elif place == 0:
-                crate = self.modules.crate(segment)
-                module_here = rust_module(file, node)
-                child = self.modules.rust_child(module_here, segment)
-                root = self.modules.rust_child(self.modules.crate_root(file.path), segment) if crate is None else None
-                first = child or crate or root
-                here = (first,) if first is not None else self.in_module(module_here, segment) or (OUTSIDE,)
-            else:
-                here = self.of_members(here, segment)
-        return here
 
 
 def _narrowed(named: list[CodeDefinition], fits: Callable[[CodeDefinition], bool]) -> list[CodeDefinition]:
@@ -366,89 +496,5 @@ def _narrowed(named: list[CodeDefinition], fits: Callable[[CodeDefinition], bool
     return [one for one in named if fits(one)] or named
 
 
-def is_telling(name: str) -> bool:
-    """Return whether a name consists of several words: hardly anything from outside has the same one."""
-    return len(_WORDS.findall(name)) > 1
-
-
-def _original(name: str, statement: str) -> str:
-    """Return the name that an import gives another one: `send` of `send as post`."""
-    alias = re.search(rf"([\w$]+)\s+as\s+{re.escape(name)}\b", statement)
-    return alias[1] if alias else name
-
-
 def _is_inside(node: Node, other: Node | None) -> bool:
     return other is not None and other.start_byte <= node.start_byte and node.end_byte <= other.end_byte
-
-
-# Interfaces of Go, which a type implements by having their methods, without naming them
-
-
-def implemented(names: Names, owner: CodeDefinition, method: str) -> Iterator[CodeDefinition]:
-    """Yield this method of each interface that a type has all methods of."""
-    if owner.language != "go" or _methods(names.code, owner):
-        return
-    declared = [one for one in names.code.defined(method) if one.owner and one.language == "go"]
-    for one in _only_of_interfaces(names.code, declared)[:60]:  # `Close` stands in hundreds
-        interface = _type_of(names.code, one)
-        if interface is not None and _has_all(names, owner, _methods(names.code, interface)):
-            yield one
-
-
-def implementers(names: Names, interface: CodeDefinition) -> Iterator[CodeDefinition]:
-    """Yield the types that have all methods of an interface, by path and line."""
-    methods = _methods(names.code, interface) if interface.language == "go" else {}
-    if not methods:
-        return
-    rarest = min(methods, key=lambda name: (len(names.code.defined(name)), name))
-    types = (_type_of(names.code, one) for one in names.code.defined(rarest))
-    for one in dict.fromkeys(filter(None, types)):
-        if one.key != interface.key and not _methods(names.code, one) and _has_all(names, one, methods):
-            yield one
-
-
-def _has_all(names: Names, owner: CodeDefinition, methods: dict[str, int]) -> bool:
-    for name, count in methods.items():
-        own = [one for one in names.member(owner, name) if isinstance(one, CodeDefinition)]
-        if not any(_parameters(names.code, one) == count for one in own):
-            return False
-    return bool(methods)
-
-
-def _type_of(code: Code, method: CodeDefinition) -> CodeDefinition | None:
-    folder, name = folder_of(method.path), method.owner.rpartition(".")[2]
-    types = (one for one in code.defined(name) if one.language == "go" and folder_of(one.path) == folder)
-    return next((one for one in types if not one.owner), None)
-
-
-def _only_of_interfaces(code: Code, methods: list[CodeDefinition]) -> list[CodeDefinition]:
-    """Return those that have no receiver: `Take(key string) error` in an interface, by their lines alone."""
-    code.load_files(one.path for one in methods)
-    files = {one.path: code.file(one.path) for one in methods}
-    lines = ((one, file.lines(one.line, one.line)) for one in methods if (file := files[one.path]) is not None)
-    return [one for one, line in lines if not line.startswith("func ")]
-
-
-def _methods(code: Code, owner: CodeDefinition) -> dict[str, int]:
-    """Return the methods that an interface declares itself, with their numbers of parameters; none of another type."""
-    declared = code.declaration(owner)
-    written = declared.child_by_field_name("type") if declared is not None else None
-    file = code.file(owner.path)
-    inside = written.named_children if written is not None and written.type == "interface_type" else []
-    elements = [one for one in inside if one.type == "method_elem"]
-    if file is None or len(elements) < min(len(inside), 2):
-        return {}  # a constraint, or little beside what it embeds
-    return {
-        file.text(one.child_by_field_name("name")): _count(one.child_by_field_name("parameters")) for one in elements
-    }
-
-
-def _parameters(code: Code, method: CodeDefinition) -> int:
-    declared = code.declaration(method)
-    return _count(declared.child_by_field_name("parameters")) if declared is not None else -1
-
-
-def _count(parameters: object) -> int:
-    """Return the number of parameters: `(a, b int, c string)` has three, `(int, string)` two."""
-    declared = getattr(parameters, "named_children", [])
-    return sum(max(len(one.children_by_field_name("name")), 1) for one in declared if "parameter" in one.type)

@@ -28,13 +28,10 @@ _FIELDS, _PARAMETERS, _LOOPS = (_NODES[heading] for heading in ("fields", "param
 _VALUES = _NODES["values"] | _FIELDS
 _PATTERNS, _SINGLE = _NODES["patterns"] | DECLARATORS, _NODES["single"] | DECLARATORS
 
-GENERIC, WRAPPING, CAST, CHOICES = (_NODES[heading] for heading in ("generic", "wrapping", "cast", "choices"))
-CALLS, UNKNOWN, ALIASES, WRITTEN_OUT = (_NODES[heading] for heading in ("calls", "unknown", "aliases", "written out"))
-NAMED, OBJECTS = LEAVES | DOTTED, FUNCTIONS | {"object", "class"}
+GENERIC, WRAPPING, CAST = (_NODES[heading] for heading in ("generic", "wrapping", "cast"))
+CALLS, ALIASES, NAMED = _NODES["calls"], _NODES["aliases"], LEAVES | DOTTED
 RETURNING, CONSTRUCTED = FUNCTIONS | _NODES["returning"], SCOPES | _NODES["constructed"]
-PARAMETER_PLACES = _NODES["parameter places"]
-FIELD_PLACES = PARAMETER_PLACES | _NODES["field places"]
-PASSING, COMMON = _NODES["passing"], _NODES["common"]
+FIELD_PLACES, PASSING, COMMON = (_NODES[heading] for heading in ("field places", "passing", "common"))
 
 
 class How(Enum):
@@ -50,16 +47,13 @@ class How(Enum):
 class Binding(NamedTuple):
     """Where a name is bound: its node, how, and the nodes of its type and value where the syntax shows them.
 
-    `member` is the name of a member where it is one of the value: `const { json } = context`; `part` is the place of
-    the name in a tuple that the value is, -1 where it is not one.
+    A name in a pattern, a part of the value, has neither.
     """
 
     node: Node
     how: How
     type: Node | None = None
     value: Node | None = None
-    member: Node | None = None
-    part: int = -1
 
 
 def field_of(node: Node, *names: str) -> Node | None:
@@ -131,28 +125,23 @@ def binding_of(node: Node) -> Binding | None:
         how = How.MEMBER if parent.type in _METHODS else How.DECLARED
         return Binding(node, how) if parent.child_by_field_name("name") == node else None
     inner, in_pattern = node, False
-    member: Node | None = None
     while parent is not None and parent.type in _PATTERNS:
-        if parent.type == "pair_pattern":
-            if parent.child_by_field_name("value") != inner:
-                return None
-            member = parent.child_by_field_name("key")
-        elif node.type == "shorthand_property_identifier_pattern" and parent.type == "object_pattern":
-            member = member or node
-        elif parent.type == "as_pattern":
+        if parent.type == "pair_pattern" and parent.child_by_field_name("value") != inner:
+            return None
+        if parent.type == "as_pattern":
             made = parent.named_children[0]
             return Binding(node, How.VALUE, value=made) if inner != made else None
-        elif parent.type in {"tuple_struct_pattern", "struct_pattern"} and parent.child_by_field_name("type") == inner:
+        if parent.type in {"tuple_struct_pattern", "struct_pattern"} and parent.child_by_field_name("type") == inner:
             return None
         in_pattern = in_pattern or parent.type not in _SINGLE
         inner, parent = parent, parent.parent
-    return _bound(node, inner, parent, member, in_pattern=in_pattern) if parent is not None else None
+    return _bound(node, inner, parent, in_pattern=in_pattern) if parent is not None else None
 
 
-def _bound(node: Node, inner: Node, parent: Node, member: Node | None, *, in_pattern: bool) -> Binding | None:
+def _bound(node: Node, inner: Node, parent: Node, *, in_pattern: bool) -> Binding | None:
     kind = parent.type
     if kind in _PARAMETERS:
-        return _parameter(node, inner, parent, member, in_pattern=in_pattern)
+        return _parameter(node, inner, parent, in_pattern=in_pattern)
     if kind in {"arrow_function", "lambda", "lambda_expression"}:
         return Binding(node, How.PARAMETER) if parent.child_by_field_name("parameter") == inner else None
     if kind == "match_pattern":
@@ -160,21 +149,20 @@ def _bound(node: Node, inner: Node, parent: Node, member: Node | None, *, in_pat
     if not any(inner in parent.children_by_field_name(field) for field in _PATTERN_FIELDS):
         return None
     if kind in _LOOPS:
-        return Binding(node, How.PATTERN, parent.child_by_field_name("type") if kind in _NODES["typed loops"] else None)
-    return _given(node, inner, parent, member, in_pattern=in_pattern) if kind in _VALUES else None
+        return Binding(node, How.PATTERN)
+    return _given(node, inner, parent, in_pattern=in_pattern) if kind in _VALUES else None
 
 
-def _given(node: Node, inner: Node, parent: Node, member: Node | None, *, in_pattern: bool) -> Binding:
+def _given(node: Node, inner: Node, parent: Node, *, in_pattern: bool) -> Binding:
     """Return the binding of a name by a declaration or an assignment."""
     type_, value = _written(parent), field_of(parent, "right", "value")
     if type_ is not None and type_.type == "implicit_type" and parent.named_child_count > 1:
         value = parent.named_children[-1]  # `var x = y` of C#, where the grammar has no field for it
-    if in_pattern and not member and parent.type != "let_condition":
-        if inner.type != "tuple_pattern" or node not in inner.named_children:
-            return Binding(node, How.PATTERN)
-        return Binding(node, How.PATTERN, None, value, None, inner.named_children.index(node))
+    if in_pattern and parent.type != "let_condition":
+        is_first = inner.type == "tuple_pattern" and first_child(inner) == node
+        return Binding(node, How.PATTERN, value=value if is_first else None)
     how = How.MEMBER if parent.type in _FIELDS else How.VALUE
-    return Binding(node, how, type_, _matching(node, inner, value), member)
+    return Binding(node, how, type_, _matching(node, inner, value))
 
 
 def _written(parent: Node) -> Node | None:
@@ -184,12 +172,12 @@ def _written(parent: Node) -> Node | None:
     return around.child_by_field_name("type") if own is None and around is not None else own
 
 
-def _parameter(node: Node, inner: Node, parent: Node, member: Node | None, *, in_pattern: bool) -> Binding | None:
+def _parameter(node: Node, inner: Node, parent: Node, *, in_pattern: bool) -> Binding | None:
     if any(parent.child_by_field_name(field) == inner for field in ("type", "value")):
         return None
-    if in_pattern and not member:
+    if in_pattern:
         return Binding(node, How.PATTERN)
-    return Binding(node, How.PARAMETER, parent.child_by_field_name("type"), None, member)
+    return Binding(node, How.PARAMETER, parent.child_by_field_name("type"))
 
 
 def _matching(node: Node, target: Node, value: Node | None) -> Node | None:
@@ -203,49 +191,23 @@ def _matching(node: Node, target: Node, value: Node | None) -> Node | None:
     return values[0] if place == 0 and values else None
 
 
-_LEADS = re.compile(r"^(?:[:&*?!\s\"']|'\w+\s|(?:mut|dyn|impl|const|readonly|typeof|final|ref|out|in|keyof)\b)+")
+_LEADS = re.compile(r"^(?:[:&*?!(\s\"']|'\w+\s|(?:mut|dyn|impl|const|readonly|typeof|final|ref|out|in|keyof)\b)+")
 _HEAD = re.compile(r"[\w$]+(?:(?:\.|::)[\w$]+)*")
 _NOTHING = frozenset({"None", "null", "undefined", "void", "nil"})
 
 
 def principal(text: str) -> str:
     """Return the one type that a written type is about, dotted: `Foo` of `&mut Option<Foo>`, `x.Y` of `*x.Y | None`."""
-    for part in _top_level(text.strip().strip("()") if text.strip().startswith("(") else text, "|"):
-        plain = _LEADS.sub("", part.strip())
-        match = _HEAD.match(plain)
-        if match is None or match[0] in _NOTHING:
-            continue
-        rest = plain[match.end() :].strip()
-        name = match[0].replace("::", ".")
-        if name.rpartition(".")[2] in _NODES["wrappers"] and rest[:1] in {"[", "<"}:
-            return principal(next(_top_level(rest[1:-1], ","), ""))
-        return "" if rest.startswith("[]") else name
-    return ""
-
-
-def part_of(text: str, place: int) -> str:
-    """Return the written type at a place of a tuple: `Error` at 1 of `(File, Error)`, empty where it is not one."""
-    parts = [*_top_level(text.strip()[1:-1], ",")] if text.strip().startswith("(") else []
-    return parts[place] if place < len(parts) else ""
-
-
-def _top_level(text: str, separator: str) -> Iterator[str]:
-    """Yield the parts of a text between separators that no bracket is around."""
-    depth, start = 0, 0
-    for place, letter in enumerate(text):
-        if letter in "([{<":
-            depth += 1
-        elif letter in ")]}>" and text[place - 1 : place] not in {"-", "="}:
-            depth -= 1
-        elif letter == separator and depth == 0:
-            yield text[start:place]
-            start = place + 1
-    yield text[start:]
-
-
-def is_named_object(node: Node) -> bool:
-    """Return whether a node is the object of `const client = { ... }`."""
-    return node.type == "object" and node.parent is not None and node.parent.type == "variable_declarator"
+    plain = _LEADS.sub("", text)
+    match = _HEAD.match(plain)
+    if match is None:
+        return ""
+    name, rest = match[0].replace("::", "."), plain[match.end() :].strip()
+    if name in _NOTHING:
+        return principal(rest.partition("|")[2])
+    if name.rpartition(".")[2] in _NODES["wrappers"] and rest[:1] in {"[", "<"}:
+        return principal(rest[1:])
+    return "" if rest.startswith("[]") else name
 
 
 def name_of(node: Node) -> Node | None:

@@ -71,6 +71,16 @@ def _words(key: str) -> dict[str, list[str]]:
     return {name: values[key].split() for name, values in _LANGUAGES.items() if key in values}
 
 
+FAMILIES = {name: values.get("family", name) for name, values in _LANGUAGES.items()}
+"""The languages that import each other have one family: `ecmascript` for JavaScript and TypeScript."""
+
+RULES = {name: frozenset(words) for name, words in _words("rules").items()}
+"""The rules by which names are resolved, by language."""
+
+MODULES = {FAMILIES[name]: tuple(words) for name, words in _words("modules").items()}
+"""What follows the path of an import in the name of a file, by family."""
+
+
 def _by_word(key: str) -> dict[str, str]:
     return {word: name for name, words in _words(key).items() for word in words}
 
