@@ -24,7 +24,7 @@ from satchel.memory.model import (
     record_data,
     tier_of,
 )
-from satchel.memory.records import Records, document_of, stored, without_evidence
+from satchel.memory.records import Records, document_of, records_in, without_evidence
 from satchel.memory.scope import DEFAULT_SESSION, without_none
 from satchel.memory.trash import discard
 from satchel.store.protocol import Store
@@ -235,9 +235,7 @@ class Journal(Records[Experience]):
         store = self._store
         with store.write() as writer:
             gone = {one.id: one for one in map(self.get, checked_names("ids", identities))}
-            values = store.documents(store.document_ids(Kind.VALUE, store.keys(Kind.VALUE)).values()).values()
-            all_values = (stored(Value, document, store.text(document.id)) for document in values)
-            resting = [value for value in all_values if not gone.keys().isdisjoint(value.member_ids)]
+            resting = [one for one in records_in(store, Value) if not gone.keys().isdisjoint(one.member_ids)]
             writer.put([document_of(without_evidence(value, gone)) for value in resting])
             writer.remove(Kind.EXPERIENCE, gone)
             discard(store, writer, gone.values(), self._notebook.now(), resting)

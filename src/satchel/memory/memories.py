@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from satchel.codec import iso_time
 from satchel.errors import UsageError
 from satchel.memory.model import ExchangeRecord, FoundMemory, Memory, Remark, Remembered
-from satchel.memory.records import Records, checked_limit, document_of, stored
+from satchel.memory.records import Records, checked_limit, document_of, records_in
 from satchel.memory.scope import EVERYWHERE, Notebook
 from satchel.memory.trash import discard, empty_old
 from satchel.search.contradictions import contradicts
@@ -392,9 +392,7 @@ class Conversations:
             for key in keys:
                 if key not in present:
                     raise UsageError(f"no exchange {key!r} is remembered here: nothing was forgotten")
-            store = self._store
-            documents = store.documents(store.document_ids(Kind.CONVERSATION, keys).values())
-            gone = [stored(ExchangeRecord, document, store.text(number)) for number, document in documents.items()]
+            gone = records_in(self._store, ExchangeRecord, keys)
             writer.remove(Kind.CONVERSATION, keys)
-            discard(store, writer, gone, self._notebook.now())
+            discard(self._store, writer, gone, self._notebook.now())
         return len(set(keys))

@@ -198,6 +198,13 @@ def stored(record: type[Kept], document: Document, text: str = "") -> Kept:
     return codec.load(record, data, None)
 
 
+def records_in(store: Store, record: type[Kept], keys: Iterable[str] | None = None) -> list[Kept]:
+    """Return the records of one type with these keys, by default all, of any workspace, replaced ones too."""
+    kind = KINDS[record]
+    documents = store.documents(store.document_ids(kind, store.keys(kind) if keys is None else keys).values())
+    return [stored(record, document, store.text(number)) for number, document in documents.items()]
+
+
 def checked_limit(limit: int) -> int:
     """Return a usable limit. Raises UsageError below 1."""
     if limit < 1:

@@ -6,16 +6,16 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TextIO
+from typing import IO, Any, TextIO
 
 import click
 
 from satchel.cli import streams
-from satchel.cli.options import HELP_OPTIONS, Command, Invocation, command, group, operation_command
+from satchel.cli.options import HELP_OPTIONS, Command, Invocation, command, group, operation_command, options_of
 from satchel.cli.session import Interrupt, ask, opened, report, show
 from satchel.errors import UsageError
 from satchel.operations.json import MEMORY, memory_text
-from satchel.operations.operation import Answered, Parameter
+from satchel.operations.operation import Answered, Operation
 from satchel.operations.remember import (
     ACCEPT,
     CORRECT,
@@ -42,8 +42,17 @@ from satchel.operations.remember import (
 from satchel.safety.sanitize import clean_field
 from satchel.vocabulary import OutcomeStatus, Provenance
 
-if TYPE_CHECKING:
-    pass
+
+def action_command(
+    operation: Operation, action: str, parent: click.Group, help_text: str, *, name: str = "", **options: Any
+) -> None:
+    """Add the command of an action that shows its answer; `name` is by default that of the action."""
+
+    def run(invocation: Invocation, arguments: dict[str, Any]) -> None:
+        show(invocation, ask(invocation, operation, {**arguments, "action": action}))
+
+    run.__doc__ = help_text
+    operation_command(operation, name or action, parent, **options)(run)
 
 
 @group("memory")
@@ -123,17 +132,11 @@ def _store(invocation: Invocation, arguments: Mapping[str, Any], *, supersede: b
         streams.say(f"to keep only the new one: {forget_it}", color=invocation.color, dim=True)
 
 
-@operation_command(
-    REMEMBER,
-    "search",
-    memory_command,
-    shows="the memories with their relevance",
+action_command(
+    REMEMBER, LIST, memory_command, "List the memories that answer a question, best first.", name="search",
+    shows="the memories with their relevance", positional={"question": "QUESTION|-"},
     only=("question", "category", "min_importance", "tags", "since", "until", "as_of", "limit"),
-    positional={"question": "QUESTION|-"},
-)
-def search(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """List the memories that answer a question, best first."""
-    show(invocation, ask(invocation, REMEMBER, {**arguments, "action": LIST}))
+)  # fmt: skip
 
 
 @operation_command(
@@ -147,32 +150,20 @@ def list_(invocation: Invocation, arguments: dict[str, Any]) -> None:
         streams.note(note, color=invocation.color)
 
 
-@operation_command(
-    REMEMBER, "share", memory_command, shows="what is shared now", only=("ids",), positional={"ids": "ID..."}
-)
-def share(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """Let your team find memories from now on, where it shares a store.
+_MARKS: Mapping[str, tuple[str, str]] = {
+    SHARE: (
+        "what is shared now",
+        """Let your team find memories from now on, where it shares a store.
 
-    The older ones that they replaced go with them. What was read cannot be taken back: `satchel memory forget` only
-    removes it for later questions.
-    """
-    show(invocation, ask(invocation, REMEMBER, {**arguments, "action": SHARE}))
-
-
-@operation_command(
-    REMEMBER, "pin", memory_command, shows="what is pinned now", only=("ids",), positional={"ids": "ID..."}
-)
-def pin(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """Show memories first in every brief, at most five of them. They get the tag `pinned`."""
-    show(invocation, ask(invocation, REMEMBER, {**arguments, "action": PIN}))
-
-
-@operation_command(
-    REMEMBER, "unpin", memory_command, shows="what was unpinned", only=("ids",), positional={"ids": "ID..."}
-)
-def unpin(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """Let memories take their place in a brief by importance and age again."""
-    show(invocation, ask(invocation, REMEMBER, {**arguments, "action": UNPIN}))
+        The older ones that they replaced go with them. What was read cannot be taken back: `satchel memory forget` only
+        removes it for later questions.
+        """,
+    ),
+    PIN: ("what is pinned now", "Show memories first in every brief, at most five of them. They get the tag `pinned`."),
+    UNPIN: ("what was unpinned", "Let memories take their place in a brief by importance and age again."),
+}
+for _mark, (_shows, _help) in _MARKS.items():
+    action_command(REMEMBER, _mark, memory_command, _help, shows=_shows, only=("ids",), positional={"ids": "ID..."})
 
 
 @operation_command(
@@ -310,15 +301,10 @@ def experience_command() -> None:
 
 def _add(action: str, help_text: str) -> None:
     """Add the command of an action."""
-
-    def run(invocation: Invocation, arguments: dict[str, Any]) -> None:
-        show(invocation, ask(invocation, EXPERIENCE, {**arguments, "action": action}))
-
-    run.__doc__ = help_text
-    operation_command(
-        EXPERIENCE, action, experience_command, shows=_SHOWS.get(action, "the experience"),
+    action_command(
+        EXPERIENCE, action, experience_command, help_text, shows=_SHOWS.get(action, "the experience"),
         only=EXPERIENCE_ACTIONS[action], needed=NEEDED.get(action, ()), positional=_POSITIONAL.get(action),
-    )(run)  # fmt: skip
+    )  # fmt: skip
 
 
 _add(START, "Begin an experience.")
@@ -333,18 +319,10 @@ _add(
 )
 
 
-def _lesson_options(function: Any) -> Any:
-    """Options for what was learned, as `resolve` has them."""
-    names = ("takeaway", "lesson", "root_cause_description", "root_cause", "surprise")
-    rows: dict[str, Parameter] = {one.name: one for one in EXPERIENCE.parameters}
-    for name in names:
-        choices = f" One of {', '.join(rows[name].choices)}." if rows[name].choices else ""
-        meaning = rows[name].meaning.partition(": ")[2].capitalize()
-        function = click.option(f"--{name.replace('_', '-')}", metavar="TEXT", help=meaning + choices)(function)
-    return function
-
-
-@command("capture", experience_command, context_settings={**HELP_OPTIONS, "ignore_unknown_options": True})
+@command(
+    "capture", experience_command, context_settings={**HELP_OPTIONS, "ignore_unknown_options": True},
+    params=options_of(EXPERIENCE, ("surprise", "root_cause", "root_cause_description", "lesson", "takeaway")),
+)  # fmt: skip
 @click.option(
     "--expect",
     type=click.Choice(["success", "failure"]),
@@ -352,7 +330,6 @@ def _lesson_options(function: Any) -> Any:
     show_default=True,
     help="What the hypothesis predicts of the command.",
 )
-@_lesson_options
 @click.option("--session", default="default", metavar="TEXT", help="Whose experience it is, one active each.")
 @click.argument("arguments", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def capture(
@@ -396,25 +373,20 @@ _add(
 )
 
 
-@operation_command(
-    REMEMBER,
-    "forget",
-    experience_command,
-    shows="what was forgotten",
-    only=("ids", "for_good"),
-    positional={"ids": "ID..."},
-)
-def forget_experience(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """Forget experiences, active ones too. Values that rest on them lose this evidence."""
-    forget_named(invocation, arguments)
+def forget_command(parent: click.Group, help_text: str) -> None:
+    """Add the command that forgets records by their ids."""
+
+    def run(invocation: Invocation, arguments: dict[str, Any]) -> None:
+        answered = ask(invocation, REMEMBER, {**arguments, "action": FORGET})
+        report(invocation, answered.envelope, [], message=answered.text)
+
+    run.__doc__, ids = help_text, {"ids": "ID..."}
+    operation_command(REMEMBER, FORGET, parent, shows="what was forgotten", only=("ids", "for_good"), positional=ids)(
+        run
+    )
 
 
-def forget_named(invocation: Invocation, arguments: Mapping[str, Any]) -> None:
-    """Forget the records with these ids."""
-    answered = ask(invocation, REMEMBER, {**arguments, "action": FORGET})
-    report(invocation, answered.envelope, [], message=answered.text)
-
-
+forget_command(experience_command, "Forget experiences, active ones too. Values that rest on them lose this evidence.")
 _add(
     LIST,
     """List experiences, newest first, active ones too.

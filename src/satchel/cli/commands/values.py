@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from satchel.cli import streams
-from satchel.cli.commands.remember import forget_named
+from satchel.cli.commands.remember import action_command, forget_command
 from satchel.cli.options import Invocation, command, group, operation_command
-from satchel.cli.session import Interrupt, ask, opened, report, show, watch
+from satchel.cli.session import Interrupt, ask, opened, report, watch
 from satchel.codec import many
 from satchel.operations.json import CORRECTED, GROUPING, MEMBER, VALIDATION, line, minute, safe
 from satchel.operations.remember import PROPOSALS, REMEMBER, STORE, VALUES
@@ -117,26 +117,12 @@ def list_values(invocation: Invocation, arguments: dict[str, Any]) -> None:
     report(invocation, answered.envelope, lines, nothing=nothing)
 
 
-@operation_command(
-    REMEMBER, "correct", values_command, shows="the value", only=("supersedes", "text"),
-    positional={"supersedes": "ID", "text": "TEXT|-"},
+action_command(
+    REMEMBER, STORE, values_command,
+    "Replace the sentence of a value. Its evidence stays, and the new sentence must lie in the same group.",
+    name="correct", shows="the value", only=("supersedes", "text"), positional={"supersedes": "ID", "text": "TEXT|-"},
 )  # fmt: skip
-def correct_value(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """Replace the sentence of a value. Its evidence stays, and the new sentence must lie in the same group."""
-    show(invocation, ask(invocation, REMEMBER, {**arguments, "action": STORE}))
-
-
-@operation_command(
-    REMEMBER,
-    "forget",
-    values_command,
-    shows="what was forgotten",
-    only=("ids", "for_good"),
-    positional={"ids": "ID..."},
-)
-def forget_value(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """Forget values. Their groups and their evidence stay."""
-    forget_named(invocation, arguments)
+forget_command(values_command, "Forget values. Their groups and their evidence stay.")
 
 
 def grouping_lines(grouping: Grouping) -> list[str]:
