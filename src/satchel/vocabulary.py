@@ -71,6 +71,14 @@ class Strategy(StrEnum):
     ASK_USER = "ask-user"
 
 
+class Scope(StrEnum):
+    """Whose memory it is: what the team shares, else what an agent wrote, else what belongs to the user."""
+
+    USER = "user"
+    AGENT = "agent"
+    TEAM = "team"
+
+
 class OutcomeStatus(StrEnum):
     """The outcome of an experience: the hypothesis was right, was wrong, or was not settled."""
 
@@ -163,6 +171,9 @@ _RECORDS = frozenset(Kind) - {Kind.CODE, Kind.DOC, Kind.CONTEXT}
 
 FILTER_KINDS: Mapping[str, frozenset[Kind]] = {
     "category": frozenset({Kind.MEMORY}),
+    "scope": frozenset({Kind.MEMORY}),
+    "provenance": frozenset({Kind.MEMORY}),
+    "origin": frozenset({Kind.MEMORY, Kind.CONVERSATION}),
     "min_importance": frozenset({Kind.MEMORY}),
     "domain": frozenset({Kind.EXPERIENCE, Kind.VALUE}),
     "strategy": frozenset({Kind.EXPERIENCE, Kind.VALUE}),

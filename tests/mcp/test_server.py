@@ -28,7 +28,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "3eb82fac96222b048622942c0c67fa404ead933e827b7a67f48df432858a164e"
+TOOLS_HASH = "191facfc3101110cdb81b7b211f1b30a68b1083004fab3bc4070df6c044a0e3a"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 2_000

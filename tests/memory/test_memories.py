@@ -66,7 +66,7 @@ def test_listing_goes_from_new_to_old_and_takes_every_filter(notebook: Notebook)
     new = memories.add("beta", provenance="agent", origin="setup").memory
     assert [memory.id for memory in memories.listed()] == [new.id, old.id]
     assert memories.listed(limit=1) == [new]
-    assert memories.listed(category="event") == memories.listed(tag="x") == [old]
+    assert memories.listed(category="event") == memories.listed(tags=["x"]) == [old]
     assert memories.listed(provenance="agent") == memories.listed(origin="setup") == [new]
     assert memories.listed(since=new.created) == [new]
 

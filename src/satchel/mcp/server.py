@@ -280,7 +280,7 @@ OPTIONS, HELP = "options", "help"
 _UNNAMED = frozenset(
     str.split(
         "agent axis context_lines entity_limit fill format group_by_type intent language min_importance now provenance "
-        "refresh reserves searches session show_handles show_meta show_sources stale strategy superseded tier time "
+        "refresh reserves scope searches session show_handles show_meta show_sources stale strategy superseded tier time "
         "tokenizer until"
     )
 )

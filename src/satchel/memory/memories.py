@@ -150,8 +150,7 @@ class Memories(Records[Memory]):
 
         What hardly matches is left out, so there may be none. Words count and, where there are vectors, the meaning.
         With `as_of` what replaced another one since then gives way to it.
-        `filters` are the search filters of memories: `category`, `min_importance`, `tags`, `since`, `until`. Raises
-        UsageError for an unknown one.
+        `filters` are those of `listed`. Raises UsageError for an unknown one.
         """
         parsed = parse_filters(filters)
         text = self._notebook.safe(checked_text("the question", question))
@@ -183,32 +182,24 @@ class Memories(Records[Memory]):
     def listed(
         self,
         *,
-        category: str | None = None,
-        tag: str | None = None,
-        provenance: str | None = None,
-        origin: str | None = None,
-        author: str | None = None,
-        since: Moment | None = None,
         superseded: bool = False,
         as_of: Moment | None = None,
         limit: int | None = None,
+        **filters: Any,
     ) -> list[Memory]:
         """Return the visible memories, newest first; with `superseded` also replaced ones.
 
-        With `as_of` only what was true at that time, as it was then.
+        With `as_of` only what was true at that time, as it was then. `filters` are those of a search for memories:
+        `category`, `min_importance`, `tags`, `scope`, `provenance`, `origin`, `author` (a part of the name), `since`,
+        `until`. Raises UsageError for an unknown one.
         """
-        sight = self._notebook.in_sight
-        memories = [
-            memory
-            for memory in self._visible(hidden=superseded)
-            if memory.workspace in sight and (tag is None or tag in memory.tags)
-        ]
+        sight, parsed = self._notebook.in_sight, parse_filters(filters)
+        seen = self._visible(hidden=superseded, filters=parsed)
+        memories: Iterable[Memory] = (memory for memory in seen if memory.workspace in sight)
         if as_of is not None:
             moment = parse_moment(as_of, "as_of")
-            memories = list(filter(None, (self._then(memory, moment) for memory in memories)))
-        return self._listed(
-            memories, since, limit, category=category, provenance=provenance, origin=origin, author=author
-        )
+            memories = filter(None, [self._then(memory, moment) for memory in memories])
+        return self._listed(memories, None, limit)
 
     def containing(self, question: str) -> list[Memory]:
         """Return the memories whose text, tags or category contain every telling word of a question, newest first.

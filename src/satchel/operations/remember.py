@@ -21,6 +21,7 @@ from satchel.vocabulary import (
     OutcomeStatus,
     Provenance,
     RootCauseCategory,
+    Scope,
     Strategy,
     Visibility,
     choices,
@@ -39,8 +40,8 @@ PIN, UNPIN = "pin", "unpin"
 ACCEPT, REJECT = "accept", "reject"
 START, UPDATE, NOTE, RESOLVE, CORRECT, SHOW = "start", "update", "note", "resolve", "correct", "show"
 
-_OF_SEARCH = ("category", "min_importance", "tags", "since", "until", "as_of")
-_OF_LIST = ("category", "provenance", "origin", "author", "since", "superseded", "as_of")
+OF_SEARCH = ("category", "min_importance", "tags", "scope", "provenance", "origin", "author", "since", "until",
+              "as_of")  # fmt: skip
 _OF_NEW = ("category", "importance", "tags", "origin", "everywhere", "visibility", "since", "until")
 _LISTED = ("domain", "strategy", "outcome", "tier", "since", "limit", "session")
 _STARTED = ("domain", "strategy", "goal", "hypothesis", "action_taken", "prediction")
@@ -54,8 +55,7 @@ MEMORY_ACTIONS: Mapping[str, tuple[str, ...]] = {
     UNPIN: ("ids",),
     FORGET: ("ids", "origin", "question", "limit", "confirm", "for_good"),
     RESTORE: ("ids",),
-    LIST: ("question", "category", "min_importance", "tags", "provenance", "origin", "author", "since", "until",
-           "superseded", "forgotten", "as_of", "limit"),
+    LIST: ("question", *OF_SEARCH, "superseded", "forgotten", "limit"),
     REVIEW: ("ids", "verdict", "text", "category", "limit"),
 }  # fmt: skip
 EXPERIENCE_ACTIONS: Mapping[str, tuple[str, ...]] = {
@@ -223,13 +223,8 @@ def _memories(call: OperationCall) -> Answered:
         return _trash(call)
     if "question" in arguments:
         return _matches(call, arguments["question"])
-    limit, tags = arguments.get("limit", DEFAULT_ROWS), arguments.get("tags", [])
-    least, until = arguments.get("min_importance", 0.0), arguments.get("until")
-    every = [
-        row for row in memories.listed(**call.chosen(_OF_LIST), tag=tags[0] if tags else None)
-        if set(tags) <= set(row.tags) and row.importance >= least and (until is None or row.created < until)
-    ]  # fmt: skip
-    rows, left = _first(every, limit, call.caller.spelling)
+    every = memories.listed(**call.chosen((*OF_SEARCH, "superseded")))
+    rows, left = _first(every, arguments.get("limit", DEFAULT_ROWS), call.caller.spelling)
     return Answered("\n".join(map(memory_line, rows)), json.MEMORIES.data(rows), left if rows else (_NO_MEMORY,))
 
 
@@ -237,11 +232,10 @@ _NO_MEMORY = "nothing that is remembered here matches"
 
 
 def _matches(call: OperationCall, question: str) -> Answered:
-    unwanted = [name for name in ("provenance", "origin", "author", "superseded") if name in call.arguments]
-    if unwanted:
-        raise UsageError(f"{unwanted[0]} says nothing to a question: leave one of the two out", unwanted[0])
+    if "superseded" in call.arguments:
+        raise UsageError("superseded says nothing to a question: leave one of the two out", "superseded")
     limit = call.arguments.get("limit", 10)  # default number of matches of a question
-    matches = call.engine.memories.search(question, limit=limit, **call.chosen(_OF_SEARCH))
+    matches = call.engine.memories.search(question, limit=limit, **call.chosen(OF_SEARCH))
     lines = [memory_line(row.memory, f"{row.score:.2f}") for row in matches]
     return Answered("\n".join(lines), json.MATCHES.data(matches), () if matches else (_NO_MEMORY,))
 
@@ -319,7 +313,8 @@ _TAGS = Parameter("tags", Shape.TEXTS, "Words to find it by.", flags=("--tag",))
 _PROVENANCE = text("provenance", "Who says it (agent).", choices(Provenance))
 _ORIGIN = text("origin", "Source of the memories, to list or forget them together.")
 _MEMORY_LISTING = (
-    text("author", "list: only those that this person or agent wrote."),
+    text("author", "list: part of the name of who wrote them."),
+    text("scope", "list: what the team shares, agents wrote, or belongs to the user.", choices(Scope)),
     Parameter("min_importance", Shape.NUMBER, "Lowest importance.", least=0, most=1),
     Parameter("since", Shape.MOMENT, "Only newer ones; store: true from then on."),
     Parameter("until", Shape.MOMENT, "Only older ones; store: true until then."),

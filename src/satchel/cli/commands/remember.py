@@ -26,6 +26,7 @@ from satchel.operations.remember import (
     MEMORY_ACTIONS,
     NEEDED,
     NOTE,
+    OF_SEARCH,
     PIN,
     REJECT,
     REMEMBER,
@@ -135,7 +136,7 @@ def _store(invocation: Invocation, arguments: Mapping[str, Any], *, supersede: b
 action_command(
     REMEMBER, LIST, memory_command, "List the memories that answer a question, best first.", name="search",
     shows="the memories with their relevance", positional={"question": "QUESTION|-"},
-    only=("question", "category", "min_importance", "tags", "since", "until", "as_of", "limit"),
+    only=("question", *OF_SEARCH, "limit"),
 )  # fmt: skip
 
 
