@@ -186,6 +186,10 @@ FILTER_KINDS: Mapping[str, frozenset[Kind]] = {
 }
 """Filter of a search -> the kinds that it applies to. It does not restrict any other kind."""
 
+DEFAULT_SESSION, CLIENT_SESSION = "default", "mcp-"
+"""The session of callers that name none, where neither the host of the agent nor the settings name one; and the
+beginning of that of an MCP client, of which each connection has its own."""
+
 PINNED_TAG = "pinned"
 """The tag of memories that every brief shows first."""
 

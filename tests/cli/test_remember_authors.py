@@ -40,10 +40,13 @@ def test_the_session_of_the_host_is_that_of_its_commands(satchel: Satchel, monke
     assert satchel("experience", "start", *STARTED, "--json").json["session_id"] == "host-1"
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "host-2")
     assert satchel("experience", "start", *STARTED, "--json").json["session_id"] == "host-2"
+    monkeypatch.delenv("CLAUDE_CODE_SESSION_ID")
+    monkeypatch.setenv("CODEX_THREAD_ID", "thread-1")
+    assert satchel("experience", "start", *STARTED, "--json").json["session_id"] == "thread-1"
     monkeypatch.setenv("SATCHEL_SESSION", "mine")
     assert satchel("experience", "start", *STARTED, "--json").json["session_id"] == "mine"
     monkeypatch.delenv("SATCHEL_SESSION")
-    monkeypatch.delenv("CLAUDE_CODE_SESSION_ID")
+    monkeypatch.delenv("CODEX_THREAD_ID")
     assert satchel("experience", "start", *STARTED, "--json").json["session_id"] == "default"
     assert "has an active experience" in satchel("experience", "start", *STARTED).err
 

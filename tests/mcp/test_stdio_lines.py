@@ -52,7 +52,7 @@ class Slow(Handlers):
         self.answers = asyncio.Semaphore(0)
         self.cancelled = 0
 
-    async def answer(self, method: str, params: Mapping[str, Any], report: Report | None) -> Result:
+    async def answer(self, method: str, params: Mapping[str, Any], report: Report | None, client: str = "") -> Result:
         del method, report
         self.begun.release()
         try:

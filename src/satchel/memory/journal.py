@@ -25,12 +25,13 @@ from satchel.memory.model import (
     tier_of,
 )
 from satchel.memory.records import Records, document_of, records_in, without_evidence
-from satchel.memory.scope import DEFAULT_SESSION, without_none
+from satchel.memory.scope import without_none
 from satchel.memory.trash import discard
 from satchel.store.protocol import Store
 from satchel.types import Kind, never
 from satchel.vocabulary import (
     ACTIVE,
+    DEFAULT_SESSION,
     REPORT_CHARACTERS,
     Moment,
     OutcomeStatus,

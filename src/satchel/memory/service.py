@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from satchel.errors import UsageError
 from satchel.memory.model import Chosen, Memory
-from satchel.memory.scope import DEFAULT_SESSION, EVERYWHERE, Notebook
+from satchel.memory.scope import EVERYWHERE, Notebook
 from satchel.memory.trash import chosen_from, chosen_of, linked, purge, supported, take_out, trash_of
 from satchel.system import hook_log, telemetry
 from satchel.system.state_files import locked
 from satchel.types import Failure, Kind, never
-from satchel.vocabulary import checked_names
+from satchel.vocabulary import DEFAULT_SESSION, checked_names
 
 if TYPE_CHECKING:
     from satchel.memory.journal import Journal
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from satchel.sources.conversations import Exchange
 
 
-SESSION_VARIABLES = ("SATCHEL_SESSION", "CLAUDE_CODE_SESSION_ID")
+SESSION_VARIABLES = ("SATCHEL_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 """Environment variables with the session of whoever calls, the first that is set."""
 
 

@@ -223,11 +223,15 @@ class Spelling:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller of an operation: progress and cancellation of the refresh, and the spelling of notes."""
+    """The caller of an operation: progress and cancellation of the refresh, and the spelling of notes.
+
+    `session` is that of a connection, for experiences where neither the call, the host nor the settings name one.
+    """
 
     progress: Progress | None = None
     should_stop: ShouldStop = never
     spelling: Spelling = Spelling()
+    session: str = ""
 
     def refresh(self, engine: Satchel, workspaces: Sequence[str] = ()) -> list[Failure]:
         """Bring the index up to date; returns the failures for the answer. Raises StoppedError if cancelled."""

@@ -13,6 +13,7 @@ from satchel.operations.json import experience_line, experience_text, memory_lin
 from satchel.operations.operation import Answered, Hints, Operation, OperationCall, Parameter, Shape, Spelling, text
 from satchel.vocabulary import (
     ACTIVE,
+    DEFAULT_SESSION,
     TRASH_DAYS,
     Axis,
     ConfidenceTier,
@@ -249,8 +250,11 @@ def _first(rows: list[Row], limit: int, spelling: Spelling) -> tuple[list[Row], 
 
 
 def _experience(call: OperationCall) -> Answered:
-    arguments, journal = call.arguments, call.engine.experiences
-    action = _check_action(arguments, EXPERIENCE_ACTIONS)
+    action, journal = _check_action(call.arguments, EXPERIENCE_ACTIONS), call.engine.experiences
+    if call.caller.session and "session" in EXPERIENCE_ACTIONS[action]:
+        is_unnamed = call.engine.memory.notebook.session == DEFAULT_SESSION
+        call = call._replace(arguments={**({"session": call.caller.session} if is_unnamed else {}), **call.arguments})
+    arguments = call.arguments
     if missing := [*filterfalse(arguments.__contains__, NEEDED.get(action, ()))]:
         raise UsageError(f"{action} needs {', '.join(missing)}")
     # The field of an experience is named `action`, which is the name of the command here.
