@@ -165,6 +165,7 @@ SPELLING = Spelling(
     remember="`satchel remember TEXT`",
     experience="`satchel experience start`",
     resolve="`satchel experience resolve --session {session} ...`",
+    forget="`satchel memory forget {old}` keeps only the new one",
     restore="`satchel memory restore ID`",
 )
 """The spelling of options and commands on the command line."""

@@ -217,6 +217,7 @@ class Spelling:
     remember: str = "`remember`"
     experience: str = "`experience`"
     resolve: str = "resolve it with that session"
+    forget: str = "forget one of the two"
     restore: str = "`remember` with action restore and its id"
     supersede: str = "store with supersedes {old} and text {new} links them"
 

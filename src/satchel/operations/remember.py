@@ -122,7 +122,9 @@ def _stored(call: OperationCall) -> Answered:
         options = call.chosen(_OF_NEW) | {"provenance": arguments.get("provenance", str(Provenance.AGENT))}
         stored = memories.add(arguments["text"], **options)
     alike = [
-        f"{match.memory.id} says nearly the same ({match.score:.2f}): forget one of the two" for match in stored.similar
+        f"{match.memory.id} says nearly the same ({match.score:.2f}): {json.line(match.memory.content)}; "
+        + call.caller.spelling.forget.format(old=match.memory.id)
+        for match in stored.similar
     ]
     return Answered(
         stored.memory.id, json.STORED.data(stored), (*alike, *_opposed(call, stored.memory, stored.contradicts)), stored

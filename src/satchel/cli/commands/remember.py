@@ -4,42 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, TextIO
 
 import click
 
 from satchel.cli import streams
-from satchel.cli.options import HELP_OPTIONS, Command, Invocation, command, group, operation_command, options_of
+from satchel.cli.options import HELP_OPTIONS, Invocation, command, group, operation_command, options_of
 from satchel.cli.session import Interrupt, ask, opened, report, show
 from satchel.errors import UsageError
+from satchel.operations import remember as actions
 from satchel.operations.json import MEMORY, memory_text
 from satchel.operations.operation import Answered, Operation
-from satchel.operations.remember import (
-    ACCEPT,
-    CORRECT,
-    EXPERIENCE,
-    EXPERIENCE_ACTIONS,
-    FORGET,
-    LIST,
-    MEMORY_ACTIONS,
-    NEEDED,
-    NOTE,
-    OF_SEARCH,
-    PIN,
-    REJECT,
-    REMEMBER,
-    RESOLVE,
-    RESTORE,
-    REVIEW,
-    SHARE,
-    SHOW,
-    START,
-    STORE,
-    UNPIN,
-    UPDATE,
-)
+from satchel.operations.remember import EXPERIENCE, EXPERIENCE_ACTIONS, FORGET, LIST, MEMORY_ACTIONS, REMEMBER, STORE
 from satchel.safety.sanitize import clean_field
 from satchel.vocabulary import OutcomeStatus, Provenance
 
@@ -65,78 +43,39 @@ def memory_command() -> None:
     """
 
 
-def _adding(name: str, parent: click.Group | None = None) -> Callable[[Any], Command]:
-    return operation_command(
-        REMEMBER, name, parent, shows="the memory and what it resembles", only=MEMORY_ACTIONS[STORE],
-        without=("supersedes",), positional={"text": "TEXT|-"},
-    )  # fmt: skip
-
-
-_SUPERSEDE = click.option("--supersede", is_flag=True, help="Replace the newest memory that it contradicts.")
-
-
-@_adding("remember")
-@_SUPERSEDE
+@operation_command(
+    REMEMBER, "remember", shows="the memory and what it resembles", only=MEMORY_ACTIONS[STORE],
+    without=("supersedes",), positional={"text": "TEXT|-"},
+)  # fmt: skip
+@click.option("--supersede", is_flag=True, help="Replace the newest memory that it contradicts.")
 def remember_command(invocation: Invocation, arguments: dict[str, Any], *, supersede: bool) -> None:
-    """Remember something, as `satchel memory add` does.
-
-    TEXT is one thing in a sentence or a few; `-` reads it from standard input.
-    """
-    _store(invocation, {"provenance": str(Provenance.USER), **arguments}, supersede=supersede)
-
-
-@_adding("add", memory_command)
-@_SUPERSEDE
-def add(invocation: Invocation, arguments: dict[str, Any], *, supersede: bool) -> None:
     """Remember something.
 
     TEXT is one thing in a sentence or a few; `-` reads it from standard input. What already says nearly the same is
     named, and so is what it contradicts; all are kept.
     """
-    _store(invocation, {"provenance": str(Provenance.USER), **arguments}, supersede=supersede)
+    answered = ask(invocation, REMEMBER, {"provenance": str(Provenance.USER), **arguments, "action": STORE})
+    if supersede and (opposed := answered.subject.contradicts):
+        link = {"action": STORE, "supersedes": opposed[0].id, "text": answered.text}
+        answered = ask(invocation, REMEMBER, link)
+    show(invocation, answered)
 
 
-@operation_command(
-    REMEMBER,
-    "supersede",
-    memory_command,
-    shows="the new memory",
-    only=("supersedes", "text", "importance"),
-    positional={"supersedes": "ID", "text": "TEXT|-"},
-)
-def supersede(invocation: Invocation, arguments: dict[str, Any]) -> None:
+memory_command.add_command(remember_command, "add")
+action_command(
+    REMEMBER, STORE, memory_command,
     """Replace a memory by what is true now.
 
     The old one is kept and linked, and is shown only where it is asked for by its id. It matters as much as before
     unless --importance says otherwise.
-    """
-    _store(invocation, arguments)
-
-
-def _store(invocation: Invocation, arguments: Mapping[str, Any], *, supersede: bool = False) -> None:
-    answered = ask(invocation, REMEMBER, {**arguments, "action": STORE})
-    opposed = answered.subject.contradicts if arguments.get("supersedes") is None else ()
-    if opposed and supersede:
-        link = {"action": STORE, "supersedes": opposed[0].id, "text": answered.text}
-        answered = ask(invocation, REMEMBER, link)
-    report(invocation, answered.envelope, [answered.text])
-    similar = () if invocation.as_json else answered.subject.similar
-    for match in similar:
-        streams.note(f"{match.memory.id} says nearly the same ({match.score:.2f}): "
-                     f"{clean_field(match.memory.content, 100)}", color=invocation.color)  # fmt: skip
-    for old in () if invocation.as_json or supersede else opposed:
-        streams.note(f"it contradicts {old.id}: {clean_field(old.content, 100)}", color=invocation.color)
-        streams.say(f"if it replaces that: satchel memory supersede {old.id} {answered.text}", color=invocation.color,
-                    dim=True)  # fmt: skip
-    if similar:
-        forget_it = f"satchel memory forget {similar[0].memory.id}"
-        streams.say(f"to keep only the new one: {forget_it}", color=invocation.color, dim=True)
-
-
+    """,
+    name="supersede", shows="the new memory", only=("supersedes", "text", "importance"),
+    positional={"supersedes": "ID", "text": "TEXT|-"},
+)  # fmt: skip
 action_command(
     REMEMBER, LIST, memory_command, "List the memories that answer a question, best first.", name="search",
     shows="the memories with their relevance", positional={"question": "QUESTION|-"},
-    only=("question", *OF_SEARCH, "limit"),
+    only=("question", *actions.OF_SEARCH, "limit"),
 )  # fmt: skip
 
 
@@ -152,7 +91,7 @@ def list_(invocation: Invocation, arguments: dict[str, Any]) -> None:
 
 
 _MARKS: Mapping[str, tuple[str, str]] = {
-    SHARE: (
+    actions.SHARE: (
         "what is shared now",
         """Let your team find memories from now on, where it shares a store.
 
@@ -160,8 +99,11 @@ _MARKS: Mapping[str, tuple[str, str]] = {
         removes it for later questions.
         """,
     ),
-    PIN: ("what is pinned now", "Show memories first in every brief, at most five of them. They get the tag `pinned`."),
-    UNPIN: ("what was unpinned", "Let memories take their place in a brief by importance and age again."),
+    actions.PIN: (
+        "what is pinned now",
+        "Show memories first in every brief, at most five of them. They get the tag `pinned`.",
+    ),
+    actions.UNPIN: ("what was unpinned", "Let memories take their place in a brief by importance and age again."),
 }
 for _mark, (_shows, _help) in _MARKS.items():
     action_command(REMEMBER, _mark, memory_command, _help, shows=_shows, only=("ids",), positional={"ids": "ID..."})
@@ -195,8 +137,8 @@ def review(
             arguments["ids"] = [one.id for one in satchel.memory.review.waiting()]
     for note in [f"{count} new"] * bool(paths) + [failure.message for failure in failures]:
         streams.note(note, color=invocation.color)
-    verdicts = {name: {"verdict": name} for name, is_it in ((ACCEPT, accept), (REJECT, reject)) if is_it}
-    show(invocation, ask(invocation, REMEMBER, {**arguments, **next(iter(verdicts.values()), {}), "action": REVIEW}))
+    verdict = actions.ACCEPT if accept else actions.REJECT if reject else None
+    show(invocation, ask(invocation, REMEMBER, {**arguments, "verdict": verdict, "action": actions.REVIEW}))
 
 
 @command("show", memory_command, shows="the memory")
@@ -241,7 +183,7 @@ def restore(invocation: Invocation, identities: Sequence[str]) -> None:
     before you go back to a backup.
     """
     if identities:
-        show(invocation, ask(invocation, REMEMBER, {"action": RESTORE, "ids": list(identities)}))
+        show(invocation, ask(invocation, REMEMBER, {"action": actions.RESTORE, "ids": list(identities)}))
         return
     with opened(invocation) as satchel:
         copy, aside = satchel.memory.restore()
@@ -287,7 +229,7 @@ def _asked(preview: Answered, color: str) -> bool:
     return streams.is_terminal(sys.stdin) and click.confirm(f"forget these {len(preview.subject)}?", err=True)
 
 
-_POSITIONAL = {NOTE: {"note": "TEXT|-"}, SHOW: {"id": "[ID]"}, CORRECT: {"id": "ID"}}
+_POSITIONAL = {actions.NOTE: {"note": "TEXT|-"}, actions.SHOW: {"id": "[ID]"}, actions.CORRECT: {"id": "ID"}}
 _SHOWS = {LIST: "the experiences"}
 
 
@@ -304,15 +246,15 @@ def _add(action: str, help_text: str) -> None:
     """Add the command of an action."""
     action_command(
         EXPERIENCE, action, experience_command, help_text, shows=_SHOWS.get(action, "the experience"),
-        only=EXPERIENCE_ACTIONS[action], needed=NEEDED.get(action, ()), positional=_POSITIONAL.get(action),
+        only=EXPERIENCE_ACTIONS[action], needed=actions.NEEDED.get(action, ()), positional=_POSITIONAL.get(action),
     )  # fmt: skip
 
 
-_add(START, "Begin an experience.")
-_add(UPDATE, "Change what is believed, done or expected; the earlier attempt stays in the history.")
-_add(NOTE, "Add a note to the active experience.")
+_add(actions.START, "Begin an experience.")
+_add(actions.UPDATE, "Change what is believed, done or expected; the earlier attempt stays in the history.")
+_add(actions.NOTE, "Add a note to the active experience.")
 _add(
-    RESOLVE,
+    actions.RESOLVE,
     """End the active experience by hand.
 
     A falsified one needs its surprise and its root cause, with a description: that is what is learned from it.
@@ -366,7 +308,7 @@ def capture(
 
 
 _add(
-    CORRECT,
+    actions.CORRECT,
     """Add to an ended experience, or correct it, by its ID: a cause, a lesson, a note, any of its fields.
 
     What is not given stays as it is.
@@ -395,7 +337,7 @@ _add(
     Active ones of other sessions than --session are pointed out: they were begun and never resolved.
     """,
 )
-_add(SHOW, "Show one experience with its history and notes; without ID the active one.")
+_add(actions.SHOW, "Show one experience with its history and notes; without ID the active one.")
 
 
 def _bytes_of(stream: TextIO | None) -> IO[bytes]:
