@@ -225,3 +225,20 @@ def test_what_was_forgotten_is_listed_and_restored_by_id(satchel: Satchel) -> No
     assert gone in satchel("memory", "list").out
     satchel("memory", "forget", gone, "--for-good")
     assert "is not in the trash" in satchel("memory", "restore", gone).err
+
+
+def test_how_often_answers_showed_a_memory_is_told_and_what_to_clean_up(satchel: Satchel) -> None:
+    backoff = satchel("remember", BACKOFF).out.strip()
+    plant = satchel(
+        "remember", "The office plant needs water", "--until", "2020-01-02", "--since", "2020-01-01"
+    ).out.strip()
+    for _ in range(3):
+        assert BACKOFF in satchel("context", "why do retries back off", "--types", "memories").out
+    assert "shown       by 3 recent answers\n" in satchel("memory", "show", backoff).out
+    assert satchel("memory", "show", plant, "--json").json["shown"] == 0
+    tidy = satchel("memory", "tidy")
+    assert tidy.out.splitlines()[0].startswith(plant)
+    assert tidy.out.splitlines()[1:] == ["    expired on 2020-01-02; shown 0 times"]
+    assert satchel("memory", "tidy", "--json").json["memories"][0]["reasons"] == ["expired on 2020-01-02"]
+    satchel("memory", "forget", plant)
+    assert satchel("memory", "tidy").err == "note: no memory needs to be cleaned up\n"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 from satchel.codec import iso_time
 from satchel.errors import UsageError
@@ -23,6 +23,7 @@ from satchel.system import telemetry
 from satchel.text import EXACT_MARK, SAME_PROSE, count_terms, is_meaningful, shingles, similarity, terms_of, words
 from satchel.types import Kind, never
 from satchel.vocabulary import (
+    DAY_SECONDS,
     DEFAULT_IMPORTANCE,
     MOST_TAGS,
     PINNED_TAG,
@@ -40,6 +41,14 @@ from satchel.vocabulary import (
 if TYPE_CHECKING:
     from satchel.embed import Embedder
     from satchel.store.writer import Writer
+
+
+class Untidy(NamedTuple):
+    """A memory that may be cleaned up, for which `reasons`, and how many recent answers have `shown` it."""
+
+    memory: Memory
+    reasons: Sequence[str]
+    shown: int
 
 
 class NewMemory(TypedDict, total=False):
@@ -200,6 +209,31 @@ class Memories(Records[Memory]):
             moment = parse_moment(as_of, "as_of")
             memories = filter(None, [self._then(memory, moment) for memory in memories])
         return self._listed(memories, None, limit)
+
+    def untidy(self, shown: Mapping[str, int]) -> list[Untidy]:
+        """Return the memories to clean up, newest first: expired, replaced, repeated, unused or unchanged for long.
+
+        `shown` says how many answers showed a memory, by id. Of two that say nearly the same it is the older one.
+        """
+        rows = [Untidy(one, self._reasons(one, shown.get(one.id, 0)), shown.get(one.id, 0)) for one in self.listed()]
+        return [row for row in rows if row.reasons]
+
+    def _reasons(self, memory: Memory, shown: int) -> list[str]:
+        """Return why a memory may be cleaned up."""
+        said, moment = memory.content, self._notebook.now()
+        months = int((moment - memory.updated) / DAY_SECONDS / 30)
+        reasons = {
+            f"expired on {memory.valid_to[:10]}": memory.valid_to and parse_moment(memory.valid_to) <= moment,
+            "no recent answer showed it": months and not shown,
+            f"last changed {months} months ago": months >= 12,
+        }
+        for newer in self._near(said):
+            is_newer = (newer.begins, newer.id) > (memory.begins, memory.id)
+            is_other = is_newer and contradicts(said, newer.content)
+            is_same = is_newer and similarity(shingles(said), shingles(newer.content)) >= SAME_PROSE
+            reasons[f"the newer {newer.id} contradicts it"] = is_other
+            reasons[f"the newer {newer.id} says nearly the same"] = is_same and not is_other
+        return [reason for reason, applies in reasons.items() if applies]
 
     def containing(self, question: str) -> list[Memory]:
         """Return the memories whose text, tags or category contain every telling word of a question, newest first.

@@ -101,19 +101,14 @@ class MemoryService:
         With `trash` also those in the trash. Raises UsageError with similar ids for an unknown one.
         """
         discarded = trash_of(self._root.memory_store) if trash else {}
-        gone = chosen_of(discarded[one] for one in identities if one in discarded)
-        identities = [one for one in identities if one not in discarded]
+        present = [one for one in identities if one not in discarded]
         journal, values = self.experiences, self.values
-        tried = [one for one in identities if one.startswith("ghap_") or journal.is_experience(one)]
-        kept = [one for one in identities if one.startswith("val_") or values.is_value(one)]
-        experiences, accepted = [*map(journal.get, tried)], [*map(values.get, kept)]
-        memories = self.memories.with_replaced([one for one in identities if one not in {*tried, *kept}])
-        return Chosen(
-            [*memories, *gone.memories],
-            gone.conversations,
-            [*experiences, *gone.experiences],
-            [*accepted, *gone.values],
-        )
+        tried = [one for one in present if one.startswith("ghap_") or journal.is_experience(one)]
+        kept = [one for one in present if one.startswith("val_") or values.is_value(one)]
+        experiences, accepted = map(journal.get, tried), map(values.get, kept)
+        memories = self.memories.with_replaced([one for one in present if one not in {*tried, *kept}])
+        gone = (discarded[one] for one in identities if one in discarded)
+        return chosen_of((*experiences, *accepted, *memories, *gone))
 
     def find_origin(self, origin: str) -> Chosen:
         """Return the memories and the exchanges of an origin."""

@@ -135,6 +135,7 @@ MEMORY = _kept(Memory)
 MEMORIES = record(memories=many(MEMORY).of(_itself))
 MATCH = Field(MEMORY.schema, lambda match: {**MEMORY.data(match.memory), "score": _rounded(match.score)})
 MATCHES = record(memories=many(MATCH).of(_itself))
+UNTIDY = Field(MEMORY.schema, lambda row: {**MEMORY.data(row.memory), "reasons": row.reasons, "shown": row.shown})
 STORED = record(
     memory=MEMORY, similar=many(MATCH),
     contradicts=replace(many(MEMORY), is_optional=True).of(lambda stored: stored.contradicts or None),
@@ -284,10 +285,11 @@ def shared_mark(record: Memory | Experience | Value) -> str:
     return f"  (team, by {clean_field(safe(record.author))})" if record.author else "  (team)"
 
 
-def memory_text(memory: Memory) -> str:
-    """Return all fields of a memory, one per line, then its text."""
+def memory_text(memory: Memory, times: int) -> str:
+    """Return all fields of a memory, one per line, with how many times answers showed it, then its text."""
     shown = {**MEMORY.data(memory), "importance": f"{memory.importance:g}", "tags": ", ".join(memory.tags)}
     shown |= {"workspace": memory.workspace or "everywhere", "created_at": minute(memory.created)}
+    shown["shown"] = f"by {times} recent answers"
     rows = [
         (name.removesuffix("_at").replace("_", " "), text)
         for name, text in shown.items()

@@ -11,6 +11,7 @@ from satchel.errors import UsageError
 from satchel.operations import json
 from satchel.operations.json import experience_line, experience_text, memory_line
 from satchel.operations.operation import Answered, Hints, Operation, OperationCall, Parameter, Shape, Spelling, text
+from satchel.types import Kind
 from satchel.vocabulary import (
     ACTIVE,
     DEFAULT_SESSION,
@@ -36,7 +37,7 @@ Row = TypeVar("Row")
 DEFAULT_ROWS = 20
 """Default number of rows of a list."""
 
-STORE, FORGET, RESTORE, LIST, SHARE, REVIEW = "store", "forget", "restore", "list", "share", "review"
+STORE, FORGET, RESTORE, LIST, SHARE, REVIEW, TIDY = "store", "forget", "restore", "list", "share", "review", "tidy"
 PIN, UNPIN = "pin", "unpin"
 ACCEPT, REJECT = "accept", "reject"
 START, UPDATE, NOTE, RESOLVE, CORRECT, SHOW = "start", "update", "note", "resolve", "correct", "show"
@@ -58,6 +59,7 @@ MEMORY_ACTIONS: Mapping[str, tuple[str, ...]] = {
     RESTORE: ("ids",),
     LIST: ("question", *OF_SEARCH, "superseded", "forgotten", "limit"),
     REVIEW: ("ids", "verdict", "text", "category", "limit"),
+    TIDY: ("limit",),
 }  # fmt: skip
 EXPERIENCE_ACTIONS: Mapping[str, tuple[str, ...]] = {
     START: (*_STARTED, "visibility", "session"),
@@ -99,6 +101,7 @@ def _remember(call: OperationCall) -> Answered:
         RESTORE: _restored,
         LIST: _memories,
         REVIEW: _reviewed,
+        TIDY: _untidy,
     }[action](call)
     unread = tuple(f"{note.message} ({note.hint})" for note in call.engine.memory.notes)
     unread += tuple(call.engine.memory.lost()) if action == LIST else ()
@@ -210,6 +213,16 @@ def _reviewed(call: OperationCall) -> Answered:
     return Answered(json.chosen_text(chosen), json.FORGOTTEN.data(chosen), notes, chosen)
 
 
+def _untidy(call: OperationCall) -> Answered:
+    """List the memories to clean up, each with the reasons."""
+    engine, limit = call.engine, call.arguments.get("limit", DEFAULT_ROWS)
+    every = engine.memories.untidy(engine.receipts.handles.shown(Kind.MEMORY))
+    rows, left = _first(every, limit, call.caller.spelling)
+    lines = [f"{memory_line(row.memory)}\n    {'; '.join(row.reasons)}; shown {row.shown} times" for row in rows]
+    envelope = {"memories": [json.UNTIDY.data(row) for row in rows]}
+    return Answered("\n".join(lines), envelope, left if rows else ("no memory needs to be cleaned up",))
+
+
 def _trash(call: OperationCall) -> Answered:
     unwanted = [name for name in call.arguments if name not in ("action", "forgotten", "limit")]
     if unwanted:
@@ -253,16 +266,13 @@ def _first(rows: list[Row], limit: int, spelling: Spelling) -> tuple[list[Row], 
 
 def _experience(call: OperationCall) -> Answered:
     action, journal = _check_action(call.arguments, EXPERIENCE_ACTIONS), call.engine.experiences
-    if call.caller.session and "session" in EXPERIENCE_ACTIONS[action]:
-        is_unnamed = call.engine.memory.notebook.session == DEFAULT_SESSION
-        call = call._replace(arguments={**({"session": call.caller.session} if is_unnamed else {}), **call.arguments})
-    arguments = call.arguments
+    arguments = {**_session_of(call, action), **call.arguments}
     if missing := [*filterfalse(arguments.__contains__, NEEDED.get(action, ()))]:
         raise UsageError(f"{action} needs {', '.join(missing)}")
     # The field of an experience is named `action`, which is the name of the command here.
     values = {"action" if name == "action_taken" else name: arguments[name] for name in arguments if name != "action"}
     if action == LIST:
-        return _experiences(call)
+        return _experiences(call._replace(arguments=arguments))
     if action == SHOW:
         shown = journal.get(values["id"]) if "id" in values else journal.require_active(**call.chosen(("session",)))
         return Answered(experience_text(shown), json.EXPERIENCE.data(shown))
@@ -274,6 +284,12 @@ def _experience(call: OperationCall) -> Answered:
     }  # fmt: skip
     first = {NOTE: "note", CORRECT: "id"}.get(action)
     return _changed(changes[action](*([values.pop(first)] if first else ()), **values))
+
+
+def _session_of(call: OperationCall, action: str) -> dict[str, str]:
+    """Return the session of the connection, if neither the host nor the settings name one."""
+    is_unnamed = "session" in EXPERIENCE_ACTIONS[action] and call.engine.memory.notebook.session == DEFAULT_SESSION
+    return {"session": call.caller.session} if call.caller.session and is_unnamed else {}
 
 
 def _changed(experience: Experience, notes: tuple[str, ...] = ()) -> Answered:
@@ -345,7 +361,7 @@ REMEMBER = Operation(
     "Remember a fact, decision, preference or error; forget, restore or list memories.",
     (
         # To share is for a person to decide: no list offers it to agents.
-        text("action", "What to do.", (STORE, FORGET, RESTORE, LIST, REVIEW), is_required=True),
+        text("action", "What to do.", (STORE, FORGET, RESTORE, LIST, REVIEW, TIDY), is_required=True),
         text("text", "One fact, in a sentence or a few."),
         _CATEGORY,
         Parameter("importance", Shape.NUMBER, "How important it is (0.5).", least=0, most=1),
@@ -409,18 +425,7 @@ EXPERIENCE = Operation(
     json.one_of(json.EXPERIENCE, json.EXPERIENCES),
     "start needs all of domain to prediction, resolve status and result (falsified also surprise, root_cause, "
     "root_cause_description). A plain fact goes to `remember`.",
-    leading=(
-        "action",
-        "domain",
-        "strategy",
-        "goal",
-        "hypothesis",
-        "action_taken",
-        "prediction",
-        "status",
-        "result",
-        "lesson",
-    ),
+    leading=("action", *_STARTED, "status", "result", "lesson"),
     hints=Hints(is_read_only=False, is_destructive=False, is_idempotent=False),
 )
 

@@ -19,6 +19,7 @@ from satchel.operations.json import MEMORY, memory_text
 from satchel.operations.operation import Answered, Operation
 from satchel.operations.remember import EXPERIENCE, EXPERIENCE_ACTIONS, FORGET, LIST, MEMORY_ACTIONS, REMEMBER, STORE
 from satchel.safety.sanitize import clean_field
+from satchel.types import Kind
 from satchel.vocabulary import OutcomeStatus, Provenance
 
 
@@ -110,13 +111,9 @@ for _mark, (_shows, _help) in _MARKS.items():
 
 
 @operation_command(
-    REMEMBER,
-    "review",
-    memory_command,
-    shows="the candidates, or what became of them",
-    only=("ids", "text", "category", "limit"),
-    positional={"ids": "[ID]..."},
-)
+    REMEMBER, "review", memory_command, shows="the candidates, or what became of them",
+    only=("ids", "text", "category", "limit"), positional={"ids": "[ID]..."},
+)  # fmt: skip
 @click.option("--accept", is_flag=True, help="Remember these.")
 @click.option("--reject", is_flag=True, help="Never propose these again.")
 @click.option("--all", "every", is_flag=True, help="All that wait.")
@@ -141,13 +138,25 @@ def review(
     show(invocation, ask(invocation, REMEMBER, {**arguments, "verdict": verdict, "action": actions.REVIEW}))
 
 
+action_command(
+    REMEMBER, actions.TIDY, memory_command,
+    """List the memories to clean up, each with the reasons; nothing is changed.
+
+    They have expired, are contradicted or said again by a newer one, were shown by no recent answer for a month, or
+    were not changed for a year. `satchel memory forget` and `supersede` clean up.
+    """,
+    shows="the memories with their reasons", only=("limit",),
+)  # fmt: skip
+
+
 @command("show", memory_command, shows="the memory")
 @click.argument("identity", metavar="ID")
 def show_one(invocation: Invocation, *, identity: str) -> None:
     """Show one memory with everything about it, a replaced one too."""
     with opened(invocation) as satchel:
         memory = satchel.memories.get(identity)
-    report(invocation, MEMORY.data(memory), [memory_text(memory).removesuffix("\n")])
+        shown = satchel.receipts.handles.shown(Kind.MEMORY)[memory.id]
+    report(invocation, {**MEMORY.data(memory), "shown": shown}, [memory_text(memory, shown).removesuffix("\n")])
 
 
 @command("repair", memory_command, shows="what was removed")
@@ -193,14 +202,9 @@ def restore(invocation: Invocation, identities: Sequence[str]) -> None:
 
 
 @operation_command(
-    REMEMBER,
-    "forget",
-    memory_command,
-    shows="what was forgotten, or would be",
-    only=MEMORY_ACTIONS[FORGET],
-    positional={"ids": "[ID]..."},
-    flags={"question": ("--query",)},
-)
+    REMEMBER, "forget", memory_command, shows="what was forgotten, or would be", only=MEMORY_ACTIONS[FORGET],
+    positional={"ids": "[ID]..."}, flags={"question": ("--query",)},
+)  # fmt: skip
 def forget(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """Forget memories, by id, by origin or by a question.
 
@@ -267,12 +271,9 @@ _add(
     params=options_of(EXPERIENCE, ("surprise", "root_cause", "root_cause_description", "lesson", "takeaway")),
 )  # fmt: skip
 @click.option(
-    "--expect",
-    type=click.Choice(["success", "failure"]),
-    default="success",
-    show_default=True,
+    "--expect", type=click.Choice(["success", "failure"]), default="success", show_default=True,
     help="What the hypothesis predicts of the command.",
-)
+)  # fmt: skip
 @click.option("--session", default="default", metavar="TEXT", help="Whose experience it is, one active each.")
 @click.argument("arguments", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def capture(
