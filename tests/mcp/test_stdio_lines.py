@@ -53,7 +53,7 @@ class Slow(Handlers):
         self.cancelled = 0
 
     async def answer(self, method: str, params: Mapping[str, Any], report: Report | None, client: str = "") -> Result:
-        del method, report
+        del method, report, client
         self.begun.release()
         try:
             await self.answers.acquire()

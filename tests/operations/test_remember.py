@@ -73,7 +73,7 @@ def test_conversations_of_an_origin_are_forgotten_with_it(ask: Ask, engine: obje
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"action": "keep"}, "unknown action 'keep': choose from store, share, pin, unpin, forget, restore, list"),
+        ({"action": "keep"}, "unknown action 'keep': choose from store, share, pin, unpin, restore, forget, list"),
         ({"action": "store"}, "there is nothing to store: give text"),
         (
             {"action": "store", "text": "x", "ids": ["m"]},

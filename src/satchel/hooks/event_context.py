@@ -265,10 +265,7 @@ class EventContext:
 
     @cached_property
     def active(self) -> Experience | None:
-        """The active experience of the session, else of no session, else the only one of an MCP client.
-
-        None also if the memory cannot be read.
-        """
+        """The active experience of the session, of no session, or the only one of MCP clients; None if unreadable."""
         if not self.settings.store_url and not self.places.memory.exists():
             return None
         # Length of a session id in an experience.

@@ -408,9 +408,7 @@ class Handlers:
     """
 
     def __init__(self, runner: EngineRunner, session: str = "", client: str = "") -> None:
-        self._runner = runner
-        self._session = session
-        self._client = client
+        self._runner, self._session, self._client = runner, session, client
 
     async def answer(self, method: str, params: Mapping[str, Any], report: Report | None, client: str = "") -> Result:
         """Return the result of a request of a `client` with valid parameters. Raises ProtocolError."""

@@ -264,7 +264,8 @@ class Journal(Records[Experience]):
         """Return the experience with this id, active or ended. Raises UsageError with near ids if there is none."""
         key = identity.removeprefix(f"{Kind.EXPERIENCE}:").partition("::")[0]
         active = {experience.id: experience for experience in read_active(self._store)}
-        return active[key] if key in active and not self._holds(key) else self._find(key, active)
+        here = (experience.id for experience in active.values() if self._is_here(experience))
+        return active[key] if key in active and not self._holds(key) else self._find(key, here)
 
     def is_experience(self, identity: str) -> bool:
         """Return whether this is the id of an experience, active or ended."""

@@ -158,8 +158,7 @@ class Memories(Records[Memory]):
         """Return the memories that answer a question, best first; `score` is their relevance, 0 to 1.
 
         What hardly matches is left out, so there may be none. Words count and, where there are vectors, the meaning.
-        With `as_of` what replaced another one since then gives way to it.
-        `filters` are those of `listed`. Raises UsageError for an unknown one.
+        With `as_of` what replaced another one since then gives way to it. `filters` are those of `listed`.
         """
         parsed = parse_filters(filters)
         text = self._notebook.safe(checked_text("the question", question))
@@ -168,11 +167,13 @@ class Memories(Records[Memory]):
         most = max(checked_limit(limit) * SPANS_PER_RECORD, CANDIDATE_SPANS)
         with self._store.snapshot() as store:
             likeness = scores(store, Kind.MEMORY, Meaning(self._embedder, text) if self._embedder else None)
-            hits = answering(
-                search_kind(store, Kind.MEMORY, analyse(text), candidates=most, filters=parsed, likeness=likeness)
-            )
+            options: dict[str, Any] = {"filters": parsed, "likeness": likeness, "now": self._notebook.now()}
+            hits = answering(search_kind(store, Kind.MEMORY, analyse(text), candidates=most, **options))
             memories = self._read(store, (hit.chunk.document for hit in hits))
-        rows = [FoundMemory(memory, hit.relevance) for memory, hit in zip(memories, hits, strict=True)]
+        rows = [
+            FoundMemory(memory, hit.relevance, hit.chunk.fields.get("replaced_by", ""))
+            for memory, hit in zip(memories, hits, strict=True)
+        ]
         if as_of is not None:
             moment = parse_moment(as_of, "as_of")
             then = ((self._then(row.memory, moment), row.score) for row in rows)

@@ -113,7 +113,7 @@ def checked_arguments(operation: str, parameters: Sequence[Parameter], values: M
         arguments[parameter.name] = parameter.checked(value)
     for one in parameters:
         if one.is_required and one.name not in arguments:
-            raise UsageError(f"{operation} needs {one.name}: {one.meaning}")
+            raise UsageError(f"{operation} needs {one.name}: {one.meaning} {', '.join(one.choices)}".rstrip())
     return arguments
 
 

@@ -52,11 +52,8 @@ _RESOLVED = ("status", "result", "surprise", "root_cause", "root_cause_descripti
 MEMORY_ACTIONS: Mapping[str, tuple[str, ...]] = {
     STORE: ("text", "category", "importance", "tags", "provenance", "origin", "everywhere", "visibility",
             "supersedes", "since", "until"),
-    SHARE: ("ids",),
-    PIN: ("ids",),
-    UNPIN: ("ids",),
+    **dict.fromkeys((SHARE, PIN, UNPIN, RESTORE), ("ids",)),
     FORGET: ("ids", "origin", "question", "limit", "confirm", "for_good"),
-    RESTORE: ("ids",),
     LIST: ("question", *OF_SEARCH, "superseded", "forgotten", "limit"),
     REVIEW: ("ids", "verdict", "text", "category", "limit"),
     TIDY: ("limit",),
@@ -93,16 +90,9 @@ def _check_action(arguments: Mapping[str, Any], actions: Mapping[str, Sequence[s
 def _remember(call: OperationCall) -> Answered:
     action = _check_action(call.arguments, MEMORY_ACTIONS)
     answered = {
-        STORE: _stored,
-        SHARE: _marked,
-        PIN: _marked,
-        UNPIN: _marked,
-        FORGET: _forgotten,
-        RESTORE: _restored,
-        LIST: _memories,
-        REVIEW: _reviewed,
-        TIDY: _untidy,
-    }[action](call)
+        STORE: _stored, SHARE: _marked, PIN: _marked, UNPIN: _marked, FORGET: _forgotten, RESTORE: _restored,
+        LIST: _memories, REVIEW: _reviewed, TIDY: _untidy,
+    }[action](call)  # fmt: skip
     unread = tuple(f"{note.message} ({note.hint})" for note in call.engine.memory.notes)
     unread += tuple(call.engine.memory.lost()) if action == LIST else ()
     return answered._replace(notes=(*answered.notes, *unread)) if unread else answered
@@ -219,8 +209,8 @@ def _untidy(call: OperationCall) -> Answered:
     every = engine.memories.untidy(engine.receipts.handles.shown(Kind.MEMORY))
     rows, left = _first(every, limit, call.caller.spelling)
     lines = [f"{memory_line(row.memory)}\n    {'; '.join(row.reasons)}; shown {row.shown} times" for row in rows]
-    envelope = {"memories": [json.UNTIDY.data(row) for row in rows]}
-    return Answered("\n".join(lines), envelope, left if rows else ("no memory needs to be cleaned up",))
+    notes = left if rows else ("no memory needs to be cleaned up",)
+    return Answered("\n".join(lines), {"memories": many(json.UNTIDY).data(rows)}, notes)
 
 
 def _trash(call: OperationCall) -> Answered:
@@ -252,7 +242,7 @@ def _matches(call: OperationCall, question: str) -> Answered:
         raise UsageError("superseded says nothing to a question: leave one of the two out", "superseded")
     limit = call.arguments.get("limit", 10)  # default number of matches of a question
     matches = call.engine.memories.search(question, limit=limit, **call.chosen(OF_SEARCH))
-    lines = [memory_line(row.memory, f"{row.score:.2f}") for row in matches]
+    lines = [memory_line(row.memory, f"{row.score:.2f}", row.replaced_by) for row in matches]
     return Answered("\n".join(lines), json.MATCHES.data(matches), () if matches else (_NO_MEMORY,))
 
 

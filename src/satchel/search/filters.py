@@ -56,9 +56,6 @@ class Filters:
     """
 
     category: str | None = None
-    provenance: str | None = None
-    scope: str | None = None
-    origin: str | None = None
     domain: str | None = None
     strategy: str | None = None
     outcome: str | None = None
@@ -69,6 +66,9 @@ class Filters:
     until: float | None = None
     tags: tuple[str, ...] = ()
     workspaces: tuple[str, ...] | None = None
+    provenance: str | None = None
+    scope: str | None = None
+    origin: str | None = None
 
     def admits(self, document: Document, part: str) -> bool:
         """Return whether a record may be returned; `part` is the name of a chunk of it (the axis of an experience)."""

@@ -237,10 +237,9 @@ def build(runner: EngineRunner, session: str = "") -> Server[Any]:
 def client(context: Context) -> str:
     """Return the session of a client that names none: of its connection, without one of its name."""
     named = (context.meta or {}).get("io.modelcontextprotocol/clientInfo")
-    name = str(named.get("name", "")) if isinstance(named, Mapping) else ""
-    connection = context.request.headers.get("mcp-session-id", "") if context.request is not None else ""
-    digest = blake2b(connection.encode(), digest_size=4).hexdigest() if connection else ""
-    return CLIENT_SESSION + (digest or name) if connection or name else ""
+    connection = context.request.headers.get("mcp-session-id") if context.request is not None else ""
+    own = connection or (str(named.get("name", "")) if isinstance(named, Mapping) else "")
+    return CLIENT_SESSION + blake2b(own.encode(), digest_size=4).hexdigest() if own else ""
 
 
 def reporting(context: Context) -> Report | None:
