@@ -234,7 +234,6 @@ def _asked(preview: Answered, color: str) -> bool:
 
 
 _POSITIONAL = {actions.NOTE: {"note": "TEXT|-"}, actions.SHOW: {"id": "[ID]"}, actions.CORRECT: {"id": "ID"}}
-_SHOWS = {LIST: "the experiences"}
 
 
 @group("experience")
@@ -249,7 +248,7 @@ def experience_command() -> None:
 def _add(action: str, help_text: str) -> None:
     """Add the command of an action."""
     action_command(
-        EXPERIENCE, action, experience_command, help_text, shows=_SHOWS.get(action, "the experience"),
+        EXPERIENCE, action, experience_command, help_text, shows=f"the experience{'s' * (action == LIST)}",
         only=EXPERIENCE_ACTIONS[action], needed=actions.NEEDED.get(action, ()), positional=_POSITIONAL.get(action),
     )  # fmt: skip
 

@@ -113,8 +113,7 @@ def list_values(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """List the values, newest first."""
     answered = ask(invocation, VALUES, arguments)
     lines = (f"{one.id}  {one.cluster_id}  {one.cluster_size}  {line(one.text)}" for one in answered.subject)
-    nothing = "there are no values yet: `satchel values propose` names candidates"
-    report(invocation, answered.envelope, lines, nothing=nothing)
+    report(invocation, answered.envelope, lines, nothing="there are no values yet: `satchel values propose` names some")
 
 
 action_command(
