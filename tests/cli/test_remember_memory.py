@@ -241,7 +241,7 @@ def test_how_often_answers_showed_a_memory_is_told_and_what_to_clean_up(satchel:
     assert satchel("memory", "show", plant, "--json").json["shown"] == 0
     tidy = satchel("memory", "tidy")
     assert tidy.out.splitlines()[0].startswith(plant)
-    assert tidy.out.splitlines()[1:] == ["    expired on 2020-01-02; shown 0 times"]
+    assert tidy.out.splitlines()[1:] == ["    expired on 2020-01-02; shown by 0 recent answers"]
     assert satchel("memory", "tidy", "--json").json["memories"][0]["reasons"] == ["expired on 2020-01-02"]
     satchel("memory", "forget", plant)
     assert satchel("memory", "tidy").err == "note: no memory needs to be cleaned up\n"

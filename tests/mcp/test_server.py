@@ -203,7 +203,7 @@ def test_instructions_fit_into_what_hosts_read() -> None:
         (
             "remember",
             {"action": "burn"},
-            "unknown action 'burn': choose from store, share, pin, unpin, forget, restore, list",
+            "unknown action 'burn': choose from store, share, pin, unpin, restore, forget, list",
         ),
     ],
 )

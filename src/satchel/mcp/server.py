@@ -402,10 +402,7 @@ _BROKEN = "the call failed inside satchel: its log on standard error says why, `
 
 
 class Handlers:
-    """Answers the requests of a client. `session` is the default for calls that name none.
-
-    `client` is the session of experiences where nothing names one.
-    """
+    """Answers the requests of a client. `session` is the default of answers, `client` the last one of experiences."""
 
     def __init__(self, runner: EngineRunner, session: str = "", client: str = "") -> None:
         self._runner, self._session, self._client = runner, session, client

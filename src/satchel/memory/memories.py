@@ -221,20 +221,22 @@ class Memories(Records[Memory]):
 
     def _reasons(self, memory: Memory, shown: int) -> list[str]:
         """Return why a memory may be cleaned up."""
-        said, moment = memory.content, self._notebook.now()
+        moment = self._notebook.now()
         months = int((moment - memory.updated) / DAY_SECONDS / 30)
         reasons = {
             f"expired on {memory.valid_to[:10]}": memory.valid_to and parse_moment(memory.valid_to) <= moment,
             "no recent answer showed it": months and not shown,
             f"last changed {months} months ago": months >= 12,
         }
-        for newer in self._near(said):
-            is_newer = (newer.begins, newer.id) > (memory.begins, memory.id)
-            is_other = is_newer and contradicts(said, newer.content)
-            is_same = is_newer and similarity(shingles(said), shingles(newer.content)) >= SAME_PROSE
-            reasons[f"the newer {newer.id} contradicts it"] = is_other
-            reasons[f"the newer {newer.id} says nearly the same"] = is_same and not is_other
-        return [reason for reason, applies in reasons.items() if applies]
+        return [*(reason for reason, applies in reasons.items() if applies), *self._outdone(memory)]
+
+    def _outdone(self, memory: Memory) -> list[str]:
+        """Return that a newer memory contradicts one, or says nearly the same."""
+        said, marks = memory.content, shingles(memory.content)
+        newer = [one for one in self._near(said) if (one.begins, one.id) > (memory.begins, memory.id)]
+        opposed = (f"the newer {one.id} contradicts it" for one in newer if contradicts(said, one.content))
+        same = (one for one in newer if similarity(marks, shingles(one.content)) >= SAME_PROSE)
+        return [*opposed][:1] or [f"the newer {one.id} says nearly the same" for one in same][:1]
 
     def containing(self, question: str) -> list[Memory]:
         """Return the memories whose text, tags or category contain every telling word of a question, newest first.
@@ -324,16 +326,9 @@ class Memories(Records[Memory]):
             if old.superseded_by:
                 raise UsageError(f"{old.id} was replaced already: supersede {old.superseded_by}")
             new = replace(
-                old,
-                id=notebook.new_id("mem", moment),
-                created=moment,
-                updated=moment,
-                supersedes=old.id,
-                author=notebook.author,
-                valid_from="",
-                valid_to="",
-                **changes,
-            )
+                old, id=notebook.new_id("mem", moment), created=moment, updated=moment, supersedes=old.id,
+                author=notebook.author, valid_from="", valid_to="", **changes,
+            )  # fmt: skip
             put_memories(self._store, writer, [replace(old, superseded_by=new.id, updated=moment), new])
         return Remembered(new)
 

@@ -208,7 +208,9 @@ def _untidy(call: OperationCall) -> Answered:
     engine, limit = call.engine, call.arguments.get("limit", DEFAULT_ROWS)
     every = engine.memories.untidy(engine.receipts.handles.shown(Kind.MEMORY))
     rows, left = _first(every, limit, call.caller.spelling)
-    lines = [f"{memory_line(row.memory)}\n    {'; '.join(row.reasons)}; shown {row.shown} times" for row in rows]
+    lines = [
+        f"{memory_line(row.memory)}\n    {'; '.join(row.reasons)}; shown by {row.shown} recent answers" for row in rows
+    ]
     notes = left if rows else ("no memory needs to be cleaned up",)
     return Answered("\n".join(lines), {"memories": many(json.UNTIDY).data(rows)}, notes)
 
@@ -256,13 +258,14 @@ def _first(rows: list[Row], limit: int, spelling: Spelling) -> tuple[list[Row], 
 
 def _experience(call: OperationCall) -> Answered:
     action, journal = _check_action(call.arguments, EXPERIENCE_ACTIONS), call.engine.experiences
-    arguments = {**_session_of(call, action), **call.arguments}
+    call = call._replace(arguments={**_session_of(call, action), **call.arguments})
+    arguments = call.arguments
     if missing := [*filterfalse(arguments.__contains__, NEEDED.get(action, ()))]:
         raise UsageError(f"{action} needs {', '.join(missing)}")
     # The field of an experience is named `action`, which is the name of the command here.
     values = {"action" if name == "action_taken" else name: arguments[name] for name in arguments if name != "action"}
     if action == LIST:
-        return _experiences(call._replace(arguments=arguments))
+        return _experiences(call)
     if action == SHOW:
         shown = journal.get(values["id"]) if "id" in values else journal.require_active(**call.chosen(("session",)))
         return Answered(experience_text(shown), json.EXPERIENCE.data(shown))
