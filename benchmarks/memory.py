@@ -8,6 +8,20 @@ asked by words alone, and (not with `--words-only`) by words and vectors (extra 
 
 Then the constants of the ranking are varied: `steps` adds its parts one after the other, and `varied` moves each
 constant alone. `left_out` is what a conversation reaches with the variant that is best on the other conversations.
+
+    python benchmarks/memory.py --abilities --out benchmarks/results/memory.json
+
+asks in the manner of LongMemEval, by words, and writes only its own part of the result:
+
+several sessions    questions whose evidence is in two or more sessions: the share of these sessions, and whether all of
+                    them, are among the first ten and twenty turns
+time                the questions of the category `temporal`, and the same with the day of the evidence as `since` and
+                    `until`, as a caller says it who knows the time
+update              a turn that has the answer of a question is a memory; half a year later the same is remembered with
+                    another answer of that kind. The question is asked: is the newer one told before the older one,
+                    and is the older one marked as replaced
+absent              questions of one conversation to the memory of another one: how many are
+                    answered by nothing, and by how many items on average
 """
 
 from __future__ import annotations
@@ -18,14 +32,16 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from satchel import Satchel, __version__
+from satchel.memory.memories import Memories
 from satchel.search import rank_records
 from satchel.sources.conversations import Exchange
 
@@ -54,7 +70,8 @@ OFF: Mapping[str, Any] = {"neighbours": (0, 0, 0, 0), "answers": 0, "speakers": 
 AS_IT_IS = "as it is"
 WORDS, VECTORS = "words", "words and vectors"
 
-Rows = list[dict[str, Any]]
+Row = dict[str, Any]
+Rows = list[Row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,13 +232,140 @@ def summarised(runs: Mapping[str, Sequence[Asked]]) -> dict[str, Any]:
     }
 
 
+def session_of(turn: str) -> str:
+    """`D3` of the turn `D3:14`."""
+    return turn.partition(":")[0]
+
+
+def sessions_found(satchel: Satchel, conversation: Rows, question: Row) -> dict[int, set[str]]:
+    """The evidence sessions among the first turns, by their number."""
+    names = {f"{place:06d}": row["id"] for place, row in enumerate(conversation)}
+    hits = satchel.search(question["question"], types=["conversations"], limit=ASKED_TURNS, refresh=False)
+    turns = [names[hit.chunk.fields["exchange"]] for hit in hits]
+    wanted = {*map(session_of, question["evidence"])}
+    return {depth: wanted & {*map(session_of, turns[:depth])} for depth in (10, 20)}
+
+
+def several_sessions(satchel: Satchel, conversation: Rows, questions: Rows) -> Iterator[dict[str, float]]:
+    """For each question over sessions: the share of them that is found, and whether all are."""
+    for row in questions:
+        wanted = {*map(session_of, row["evidence"])}
+        if len(wanted) > 1 and row["category"] != "adversarial":
+            found = sessions_found(satchel, conversation, row)
+            shares = {f"sessions@{depth}": len(names) / len(wanted) for depth, names in found.items()}
+            yield {**shares, **{f"all@{depth}": float(names == wanted) for depth, names in found.items()}}
+
+
+def in_time(satchel: Satchel, conversation: Rows, questions: Rows) -> Iterator[dict[str, float]]:
+    """For each question about time: recall at ten of its evidence, with and without the span of time."""
+    times = {row["id"]: exchange.time for row, exchange in zip(conversation, turns_of(conversation), strict=True)}
+    names = {f"{place:06d}": row["id"] for place, row in enumerate(conversation)}
+    for row in questions:
+        evidence = [turn for turn in row["evidence"] if turn in times]
+        if row["category"] != "temporal" or not evidence:
+            continue
+        moments = [times[turn] for turn in evidence]
+        span = {"since": min(moments) - 43_200, "until": max(moments) + 43_200}
+        result = {}
+        for name, filters in (("r@10", {}), ("r@10 with the day", span)):
+            hits = satchel.search(row["question"], types=["conversations"], limit=10, filters=filters, refresh=False)
+            found = {names[hit.chunk.fields["exchange"]] for hit in hits}
+            result[name] = len(found & {*evidence}) / len(evidence)
+        yield result
+
+
+def updates(questions: Rows, conversation: Rows) -> Iterator[tuple[str, str, str]]:
+    """Question, the turn that answers it, and the same turn with another answer of a question of this kind."""
+    texts = {row["id"]: row["text"] for row in conversation}
+    answered = [row for row in questions if 3 <= len(str(row.get("answer", ""))) <= 30]
+    for place, row in enumerate(answered):
+        answer, turns = str(row["answer"]), [texts[turn] for turn in row["evidence"] if turn in texts]
+        if len(turns) != 1 or turns[0].count(answer) != 1 or row["category"] == "adversarial":
+            continue
+        is_number = any(map(str.isdigit, answer))
+        others = (str(one["answer"]) for one in answered[place + 1 :] + answered[:place])
+        fitting = [
+            one for one in others
+            if (any(map(str.isdigit, one)), len(one.split())) == (is_number, len(answer.split()))
+            and one not in turns[0]
+        ]  # fmt: skip
+        if fitting:
+            yield row["question"], turns[0], turns[0].replace(answer, fitting[0])
+
+
+def updated(satchel: Satchel, pairs: Sequence[tuple[str, str, str]]) -> Iterator[dict[str, float]]:
+    """For each pair: whether both are found, the newer one comes first, and the older one is marked."""
+    began, half_a_year = datetime(2026, 1, 1, tzinfo=UTC).timestamp(), 182 * 86_400
+    ids = []
+    for number, (_, older, newer) in enumerate(pairs):
+        stored = []
+        for text, moment in ((older, began + number), (newer, began + half_a_year + number)):
+            notebook = satchel.memory.notebook._replace(clock=partial(float, moment))
+            stored.append(Memories(notebook).add(text).memory.id)
+        ids.append(stored)
+    for (question, _, _), (older, newer) in zip(pairs, ids, strict=True):
+        matches = satchel.memories.search(question, limit=20)
+        order = {match.memory.id: place for place, match in enumerate(matches)}
+        marks = {match.memory.id: match.replaced_by for match in matches}
+        is_found = older in order and newer in order
+        yield {
+            "found": float(newer in order),
+            "newer first": float(newer in order and order[newer] < order.get(older, len(order))),
+            "older marked": float(is_found and marks[older] == newer),
+        }
+
+
+def means(rows: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """The mean of each figure."""
+    every = list(rows)
+    names = every[0] if every else {}
+    return {"questions": len(every), **{name: round(statistics.fmean(row[name] for row in every), 3) for name in names}}
+
+
+def abilities(data: Path) -> dict[str, Any]:
+    """Questions over sessions, about time, after an update and about absent things, by words."""
+    turns = load(data / "memory_locomo_dev_turns.jsonl")
+    questions = load(data / "memory_locomo_dev_questions.jsonl")
+    names = list(dict.fromkeys(row["conv"] for row in turns))
+    rows: dict[str, list[Mapping[str, float]]] = {name: [] for name in ("several sessions", "time", "update", "absent")}
+    for place, conversation in enumerate(names):
+        talk = [row for row in turns if row["conv"] == conversation]
+        mine = [row for row in questions if row["conv"] == conversation]
+        foreign = [row for row in questions if row["conv"] == names[place - 1]][:100]
+        with tempfile.TemporaryDirectory(prefix="satchel-locomo-") as folder:
+            for name in ("talk", "facts"):
+                (Path(folder) / name).mkdir()
+            environ = {**os.environ, "SATCHEL_HOME": str(Path(folder) / "home")}
+            off = {"embed.provider": "off"}
+            with Satchel.open(root=Path(folder) / "talk", settings=off, environ=environ) as satchel:
+                satchel.memory.remember_exchanges(turns_of(talk), origin="locomo")
+                rows["several sessions"] += several_sessions(satchel, talk, mine)
+                rows["time"] += in_time(satchel, talk, mine)
+                for row in foreign:
+                    context = satchel.assemble(row["question"], types=["conversations"], refresh=False)
+                    rows["absent"].append(
+                        {"nothing shown": float(not context.items), "items": float(len(context.items))}
+                    )
+            with Satchel.open(root=Path(folder) / "facts", settings=off, environ=environ) as satchel:
+                rows["update"] += updated(satchel, list(updates(mine, talk)))
+    return {name: means(found) for name, found in rows.items()}
+
+
 def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--data", type=Path, default=data_folder(), help="folder with the LoCoMo files")
     parser.add_argument("--words-only", action="store_true", help="leave out the run with vectors")
     parser.add_argument("--out", type=Path, help="where the result goes (JSON); shown if not given")
+    parser.add_argument("--abilities", action="store_true", help="only several sessions, time, update and absent")
     options = parser.parse_args()
+    if options.abilities:
+        found = abilities(options.data)
+        print(json.dumps(found, indent=2))
+        if options.out is not None:
+            result = {**json.loads(options.out.read_text(encoding="utf-8")), "abilities": found}
+            options.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        return
     runs = {WORDS: summarised(measure(options.data, vectors=False))}
     if not options.words_only:
         runs[VECTORS] = summarised(measure(options.data, vectors=True))

@@ -71,6 +71,14 @@ class Strategy(StrEnum):
     ASK_USER = "ask-user"
 
 
+class Scope(StrEnum):
+    """Whose memory it is: what the team shares, else what an agent wrote, else what belongs to the user."""
+
+    USER = "user"
+    AGENT = "agent"
+    TEAM = "team"
+
+
 class OutcomeStatus(StrEnum):
     """The outcome of an experience: the hypothesis was right, was wrong, or was not settled."""
 
@@ -163,6 +171,9 @@ _RECORDS = frozenset(Kind) - {Kind.CODE, Kind.DOC, Kind.CONTEXT}
 
 FILTER_KINDS: Mapping[str, frozenset[Kind]] = {
     "category": frozenset({Kind.MEMORY}),
+    "scope": frozenset({Kind.MEMORY}),
+    "provenance": frozenset({Kind.MEMORY}),
+    "origin": frozenset({Kind.MEMORY, Kind.CONVERSATION}),
     "min_importance": frozenset({Kind.MEMORY}),
     "domain": frozenset({Kind.EXPERIENCE, Kind.VALUE}),
     "strategy": frozenset({Kind.EXPERIENCE, Kind.VALUE}),
@@ -174,6 +185,10 @@ FILTER_KINDS: Mapping[str, frozenset[Kind]] = {
     "tags": _RECORDS,
 }
 """Filter of a search -> the kinds that it applies to. It does not restrict any other kind."""
+
+DEFAULT_SESSION, CLIENT_SESSION = "default", "mcp-"
+"""The session of callers that name none, where neither the host of the agent nor the settings name one; and the
+beginning of that of an MCP client, of which each connection has its own."""
 
 PINNED_TAG = "pinned"
 """The tag of memories that every brief shows first."""

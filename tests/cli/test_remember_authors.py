@@ -40,10 +40,13 @@ def test_the_session_of_the_host_is_that_of_its_commands(satchel: Satchel, monke
     assert satchel("experience", "start", *STARTED, "--json").json["session_id"] == "host-1"
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "host-2")
     assert satchel("experience", "start", *STARTED, "--json").json["session_id"] == "host-2"
+    monkeypatch.delenv("CLAUDE_CODE_SESSION_ID")
+    monkeypatch.setenv("CODEX_THREAD_ID", "thread-1")
+    assert satchel("experience", "start", *STARTED, "--json").json["session_id"] == "thread-1"
     monkeypatch.setenv("SATCHEL_SESSION", "mine")
     assert satchel("experience", "start", *STARTED, "--json").json["session_id"] == "mine"
     monkeypatch.delenv("SATCHEL_SESSION")
-    monkeypatch.delenv("CLAUDE_CODE_SESSION_ID")
+    monkeypatch.delenv("CODEX_THREAD_ID")
     assert satchel("experience", "start", *STARTED, "--json").json["session_id"] == "default"
     assert "has an active experience" in satchel("experience", "start", *STARTED).err
 
@@ -59,3 +62,25 @@ def test_a_pinned_memory_is_first_in_the_brief_until_it_is_unpinned(satchel: Sat
     satchel("memory", "unpin", identity)
     assert "Pinned" not in satchel("brief").out
     assert satchel("memory", "pin", "mem_missing").code == 2
+
+
+def test_memories_are_found_by_author_and_scope_at_every_door(
+    satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deploys = {
+        "user": ("Ada", "Deploys of the shop need a green build"),
+        "agent": ("coder", "Deploys of the shop take four minutes"),
+        "team": ("Ada", "Deploys of the shop end on Fridays"),
+    }
+    options = {"agent": ("--provenance", "agent"), "team": ("--visibility", "team")}
+    for scope, (author, text) in deploys.items():
+        monkeypatch.setenv("SATCHEL_MEMORY_AUTHOR", author)
+        satchel("remember", text, *options.get(scope, ()))
+    doors = (("memory", "list"), ("memory", "search", "deploys"), ("search", "deploys", "--types", "memories"))
+    for door in doors:
+        for scope, (_, text) in deploys.items():
+            assert [line.partition("Deploys")[2] for line in satchel(*door, "--scope", scope).out.splitlines()] == [
+                text.partition("Deploys")[2] + ("  (team, by Ada)" if scope == "team" and door[0] == "memory" else "")
+            ]
+        assert len(satchel(*door, "--author", "ada").out.splitlines()) == 2
+    assert "choose from user, agent, team" in satchel("memory", "list", "--scope", "all").err

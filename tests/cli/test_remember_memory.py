@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 from functools import partial
 from pathlib import Path
 
@@ -10,10 +11,12 @@ import apsw
 import pytest
 
 from satchel import Satchel as Engine
+from satchel.memory.scope import Notebook
 from satchel.sources.conversations import Exchange
 from satchel.store import place
 from satchel.store.sqlite import SqliteStore
 from satchel.testing import TinyRepository
+from satchel.vocabulary import DAY_SECONDS
 from tests.cli.conftest import Satchel
 
 pytestmark = pytest.mark.usefixtures("shop")
@@ -225,3 +228,57 @@ def test_what_was_forgotten_is_listed_and_restored_by_id(satchel: Satchel) -> No
     assert gone in satchel("memory", "list").out
     satchel("memory", "forget", gone, "--for-good")
     assert "is not in the trash" in satchel("memory", "restore", gone).err
+
+
+def test_how_often_answers_showed_a_memory_is_told_and_what_to_clean_up(satchel: Satchel) -> None:
+    backoff = satchel("remember", BACKOFF).out.strip()
+    plant = satchel(
+        "remember", "The office plant needs water", "--until", "2020-01-02", "--since", "2020-01-01"
+    ).out.strip()
+    for _ in range(3):
+        assert BACKOFF in satchel("context", "why do retries back off", "--types", "memories").out
+    assert "shown       by 3 recent answers\n" in satchel("memory", "show", backoff).out
+    assert satchel("memory", "show", plant, "--json").json["shown"] == 0
+    tidy = satchel("memory", "tidy")
+    assert tidy.out.splitlines()[0].startswith(plant)
+    assert tidy.out.splitlines()[1:] == ["    expired on 2020-01-02; shown by 0 recent answers"]
+    assert satchel("memory", "tidy", "--json").json["memories"][0]["reasons"] == ["expired on 2020-01-02"]
+    satchel("memory", "forget", plant)
+    assert satchel("memory", "tidy").err == "note: no memory needs to be cleaned up\n"
+
+
+def test_a_newer_memory_comes_before_what_it_contradicts_and_both_doors_say_why(satchel: Satchel) -> None:
+    older = satchel("remember", "The upload quota is 5 GB").out.strip()
+    newer = satchel("remember", "The upload quota is 50 GB").out.strip()
+    for door in (("memory", "search"), ("search", "--types", "memories")):
+        first, second = satchel(*door, "the upload quota is 5 GB").out.splitlines()
+        assert newer in first
+        assert older in second
+        assert second.endswith(f"  (replaced by the newer {newer})")
+    found = satchel("memory", "search", "the upload quota is 5 GB", "--json").json["memories"]
+    assert [row.get("replaced_by") for row in found] == [None, newer]
+
+
+def test_of_memories_that_match_equally_the_newest_is_first(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["Ada reviews the release", "Zoe reviews the release"]
+    for months, text in zip((8, 2), texts, strict=True):
+        moment = time.time() - months * 30 * DAY_SECONDS
+        with monkeypatch.context() as patch:
+            patch.setattr(Notebook, "now", lambda _, moment=moment: moment)
+            satchel("remember", text)
+    assert [line[-23:] for line in satchel("memory", "search", "who reviews the release").out.splitlines()] == texts[
+        ::-1
+    ]
+
+
+def test_a_kind_that_hardly_matches_comes_after_one_that_matches_well(satchel: Satchel, tmp_path: Path) -> None:
+    for day in ("Mondays", "Tuesdays", "Fridays"):
+        satchel("remember", f"The payments team meets on {day}")
+    said = {"message": {"content": "who is the contact of the payments team?"}}
+    reply = {"message": {"content": [{"type": "text", "text": "The contact of the payments team is Jana Weiss."}]}}
+    turn = {"sessionId": "s1", "timestamp": "2026-05-01T10:00:00Z"}
+    lines = [{**turn, "type": "user", "uuid": "u1", **said}, {**turn, "type": "assistant", "uuid": "u2", **reply}]
+    (tmp_path / "talk.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    satchel("import", "--as", "claude-code", str(tmp_path / "talk.jsonl"))
+    kinds = [line.partition(":")[0] for line in satchel("search", "contact of the payments team").out.splitlines()]
+    assert kinds == ["conversation", "memory", "memory", "memory"]

@@ -42,6 +42,15 @@ def test_a_session_starts_with_memories_commits_and_the_active_experience(rememb
     assert output["systemMessage"].startswith("satchel: the active experience, ")
 
 
+def test_the_only_experience_of_an_mcp_client_is_shown_and_of_several_none(remembering: Host) -> None:
+    with remembering.engine() as engine:
+        engine.experiences.start(**STARTED, session="mcp-1a2b3c4d")
+    assert ", session mcp-1a2b3c4d)" in start(remembering, "startup")
+    with remembering.engine() as engine:
+        engine.experiences.start(**STARTED, session="mcp-5e6f7a8b")
+    assert "## Active experience" not in start(remembering, "startup", "session-2")
+
+
 def test_the_brief_has_no_commit_that_only_moves_versions_though_they_are_the_newest(host: Host) -> None:
     repository = TinyRepository(host.root)
     for number in range(6):

@@ -28,7 +28,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "f4fcaba091304cf603f49e24948df5ed1efa7719dd7c931974aaf542e7b0cfcd"
+TOOLS_HASH = "8f044098fe53a036f2df065fe19ab5605d2aa2eba311e7851c6cb8708d2e450a"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 2_000

@@ -18,7 +18,7 @@ from satchel.operations.registry import TOOLS
 from satchel.testing import TinyRepository
 from satchel.types import Failure
 from satchel.web.application import Mounted, mcp_app
-from tests.mcp.serving import ERAS, PATIENCE_SECONDS
+from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
 META = {
@@ -87,6 +87,18 @@ def test_the_tools_are_listed_and_called_over_http(engine: Satchel) -> None:
 
     asyncio.run(test())
     assert engine.search("backoff"), "the engine is still open"
+
+
+def test_clients_of_other_names_have_an_experience_each(engine: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        async with running(mcp_app(engine)) as app:
+            for name in ("coder", "reviewer"):
+                monkeypatch.setitem(META, "io.modelcontextprotocol/clientInfo", {"name": name, "version": "1"})
+                call = {"name": "experience", "arguments": EVERY_TOOL["experience"]}
+                assert b'"isError":false' in (await post(app, "tools/call", call))[1]
+
+    asyncio.run(test())
+    assert len({one.session_id for one in engine.experiences.listed()}) == 2
 
 
 def test_a_foreign_host_is_refused(engine: Satchel) -> None:

@@ -210,6 +210,18 @@ def test_the_session_of_the_host_is_not_sent_the_same_twice(hosted: Spoken) -> N
     assert first["content"] == other["content"] != again["content"]
 
 
+def test_two_clients_without_a_session_have_an_experience_each(tmp_path: Path) -> None:
+    TinyRepository(tmp_path / "shop").commit("Send orders again with backoff", FILES)
+    started = {**EVERY_TOOL["experience"], "goal": "A green suite"}
+    with spoken(tmp_path / "shop") as first, spoken(tmp_path / "shop") as second:
+        assert not first.call("experience", **started)["isError"]
+        assert not second.call("experience", **started)["isError"]
+        assert "has an active experience" in first.call("experience", **started)["content"][0]["text"]
+        resolved = second.call("experience", action="resolve", status="confirmed", result="green")
+        assert "confirmed" in resolved["content"][0]["text"]
+        assert "A green suite" in first.call("experience", action="show")["content"][0]["text"]
+
+
 def test_the_folder_is_that_of_the_host_where_it_names_one(hosted: Spoken) -> None:
     assert "shop/client.py" in hosted.call("search", question="backoff")["content"][0]["text"]
 

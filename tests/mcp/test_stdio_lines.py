@@ -52,8 +52,8 @@ class Slow(Handlers):
         self.answers = asyncio.Semaphore(0)
         self.cancelled = 0
 
-    async def answer(self, method: str, params: Mapping[str, Any], report: Report | None) -> Result:
-        del method, report
+    async def answer(self, method: str, params: Mapping[str, Any], report: Report | None, client: str = "") -> Result:
+        del method, report, client
         self.begun.release()
         try:
             await self.answers.acquire()

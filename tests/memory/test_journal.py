@@ -206,3 +206,11 @@ def test_words_are_merged_while_experiences_pile_up(notebook: Notebook) -> None:
     counted = notebook.store._rows("SELECT kind, count(*) FROM segments GROUP BY kind")
     assert all(count <= 9 for _, count in counted), counted
     assert len(memories.search("fact", limit=50)) == len(journal.listed()) == 20
+
+
+def test_an_active_experience_of_another_repository_is_not_suggested(make_notebook: MakeNotebook) -> None:
+    other = Journal(make_notebook(ELSEWHERE)).start(**STARTED).experience
+    with pytest.raises(UsageError) as refused:
+        Journal(make_notebook()).get(other.id[:-1])
+    assert other.id not in str(refused.value)
+    assert Journal(make_notebook()).get(other.id) == other

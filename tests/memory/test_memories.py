@@ -13,6 +13,7 @@ from satchel.memory.scope import Notebook
 from satchel.search import rank_records
 from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
+from satchel.vocabulary import DAY_SECONDS
 from tests.memory.conftest import ELSEWHERE, HERE, START, MakeNotebook
 
 BACKOFF = "Retries back off exponentially because a linear wait hammered the server."
@@ -66,7 +67,7 @@ def test_listing_goes_from_new_to_old_and_takes_every_filter(notebook: Notebook)
     new = memories.add("beta", provenance="agent", origin="setup").memory
     assert [memory.id for memory in memories.listed()] == [new.id, old.id]
     assert memories.listed(limit=1) == [new]
-    assert memories.listed(category="event") == memories.listed(tag="x") == [old]
+    assert memories.listed(category="event") == memories.listed(tags=["x"]) == [old]
     assert memories.listed(provenance="agent") == memories.listed(origin="setup") == [new]
     assert memories.listed(since=new.created) == [new]
 
@@ -191,3 +192,27 @@ def test_a_memory_that_is_forgotten_meanwhile_fails_no_search_and_no_addition(
         monkeypatch.setattr(rank_records, "_pick", forgetting)
         ask(f"{BACKOFF} Really.")
     assert BACKOFF not in [memory.content for memory in memories.listed()]
+
+
+def test_what_may_be_cleaned_up_is_told_with_its_reasons(notebook: Notebook) -> None:
+    memories, year = Memories(notebook), 400 * DAY_SECONDS
+    old = Memories(notebook._replace(clock=lambda: START - year))
+    said = {
+        "sale": old.add("The summer sale ends soon", until="2025-01-01").memory,
+        "quota": memories.add("The upload quota is 5 GB").memory,
+        "backoff": memories.add(BACKOFF).memory,
+    }
+    kept = memories.add("The upload quota is 50 GB").memory
+    twin = memories.add(f"{BACKOFF} Really.").memory
+    month = Memories(notebook._replace(clock=lambda: START + 31 * DAY_SECONDS))
+    shown = {one.id: 3 for one in (*said.values(), kept, twin)}
+    assert {row.memory.id: [*row.reasons] for row in month.untidy(shown)} == {
+        said["backoff"].id: [f"the newer {twin.id} says nearly the same"],
+        said["quota"].id: [f"the newer {kept.id} contradicts it"],
+        said["sale"].id: ["expired on 2025-01-01", "last changed 14 months ago"],
+    }
+    unused = {row.memory.id for row in month.untidy({}) if "no recent answer showed it" in row.reasons}
+    assert unused == {*shown}
+    assert all(
+        "no recent answer showed it" not in row.reasons for row in memories.untidy({}) if row.memory != said["sale"]
+    )

@@ -93,6 +93,8 @@ def _taking(name: str, parameter: str) -> dict[str, Any]:
         return listing if parameter in {"outcome", "tier"} else resolving if parameter in {
             "status", "root_cause"
         } else dict(MANY[name])  # fmt: skip
+    if name == "remember" and parameter == "scope":
+        return {"action": "list"}
     if parameter == "verdict":
         return {"action": "review", "ids": ["can_1"]}
     if name == "premortem" and parameter == "domain":

@@ -100,15 +100,19 @@ SPELLED_IN_PYTHON: Mapping[str, Mapping[str, str]] = {
         ("task", "files", "tool", "params", "intent", "error", "language", "agent", "tags", "time"), "situation"
     ),
     "search": dict.fromkeys(
-        ("category", "min_importance", "domain", "strategy", "outcome", "axis", "author", "since", "until", "tags"),
+        ("category", "min_importance", "domain", "strategy", "outcome", "axis", "author", "since", "until", "tags",
+         "scope", "provenance", "origin"),
         "filters",
     ),
     "remember": {
         "action": "a method each", "text": "content", "supersedes": "a method", "ids": "forget", "confirm": "forget",
         "category": "a filter too", "min_importance": "filters", "tags": "filters", "since": "filters",
         "until": "filters", "for_good": "purge", "forgotten": "trash", "verdict": "accept, reject",
+        "author": "filters", "scope": "filters",
     },
-    "memories": {"min_importance": "filters", "tags": "filters", "until": "filters"},
+    "memories": dict.fromkeys(
+        ("category", "min_importance", "tags", "since", "until", "author", "scope", "provenance", "origin"), "filters"
+    ),
     "experience": {"action": "a method each", "action_taken": "action", "note": "text", "id": "identity"},
     "proposals": {"cluster": "cluster_id"},
     "history": {"churn": "days", "authors": "a method each"},

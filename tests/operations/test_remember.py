@@ -35,8 +35,9 @@ def test_filters_of_a_list_go_together(ask: Ask) -> None:
     assert len(ask("memories", limit=1).envelope["memories"]) == 1
     with pytest.raises(UsageError, match="limit is 0"):
         ask("memories", limit=0)
-    with pytest.raises(UsageError, match="origin says nothing to a question"):
-        ask("memories", question="thing", origin="x")
+    assert ask("memories", question="thing", origin="x").envelope["memories"] == []
+    with pytest.raises(UsageError, match="superseded says nothing to a question"):
+        ask("memories", question="thing", superseded=True)
 
 
 def test_a_memory_that_is_no_longer_true_is_replaced(ask: Ask) -> None:
@@ -72,7 +73,7 @@ def test_conversations_of_an_origin_are_forgotten_with_it(ask: Ask, engine: obje
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"action": "keep"}, "unknown action 'keep': choose from store, share, pin, unpin, forget, restore, list"),
+        ({"action": "keep"}, "unknown action 'keep': choose from store, share, pin, unpin, restore, forget, list"),
         ({"action": "store"}, "there is nothing to store: give text"),
         (
             {"action": "store", "text": "x", "ids": ["m"]},

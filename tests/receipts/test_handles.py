@@ -101,3 +101,18 @@ def test_questions_that_are_asked_only_to_learn_something_leave_no_handles(satch
     context = satchel.unrecorded(satchel.request(QUESTION))
     assert context.items
     assert not satchel.receipts.handles.find([item.handle for item in context.items])
+
+
+def test_only_what_an_answer_shows_is_counted_and_what_it_left_out_is_expanded_all_the_same(satchel: Satchel) -> None:
+    for day in ("Monday", "Tuesday", "Thursday"):
+        satchel.memories.add(
+            f"The deploy of {day} takes four minutes and {len(day)} seconds, unless the mirror is slow"
+        )
+    context = satchel.assemble("how long does the deploy take?", types=["memories"], max_tokens=100)
+    assert context.items
+    assert context.overflow
+    counts = satchel.receipts.handles.shown(Kind.MEMORY)
+    assert counts == {item.id.removeprefix("memory:"): 1 for item in context.items}
+    (expanded,) = satchel.expand([context.overflow[0].handle]).items
+    assert expanded.id == context.overflow[0].id
+    assert satchel.receipts.handles.shown(Kind.MEMORY) == counts

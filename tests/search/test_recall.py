@@ -65,6 +65,15 @@ def test_of_a_name_everything_is_shown_that_has_it_and_nothing_else(engine: Satc
     assert "everything relevant is shown" in context.text
 
 
+@pytest.mark.parametrize("name", ["billing-api", "src/pay.py"])
+def test_a_service_and_a_file_are_names(engine: Satchel, name: str) -> None:
+    about = [engine.memories.add(text).memory.id for text in (f"{name} is slow", f"the outage began with {name}")]
+    for other in ("pay the api team before noon", "the billing of src is slow", "the outage began with a py file"):
+        engine.memories.add(other)
+    context = engine.assemble(f"what do I know about {name}?", types=["memories"], refresh=False)
+    assert sorted(item.metadata["id"] for item in context.items) == sorted(about)
+
+
 def test_an_error_code_is_a_name(engine: Satchel) -> None:
     assert [item.content for item in engine.assemble("facts about ORA-01555", refresh=False).items] == [NOTES[3]]
 

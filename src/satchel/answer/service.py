@@ -87,7 +87,8 @@ class AnswerService:
     ) -> list[Hit]:
         """Return the best hits of each kind asked for (by default all that have chunks), at most `limit` each.
 
-        Those of several workspaces (`workspace`: `web,api`) are one list by relevance.
+        Those of several workspaces (`workspace`: `web,api`) are one list by relevance. A kind whose best hit has less
+        than half of the relevance of the best of all comes after the others.
 
         `filters` restrict records, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`);
         `searches` are the retrievers to use (names: `satchel.search.filters`). Without a `min_score`, weak
@@ -112,10 +113,10 @@ class AnswerService:
             return root.read(lambda store: _hits(root, store, query, kinds, limit, check_score(min_score), options))
 
         if not workspace:
-            return hits(self._root)
+            return strong_first(hits(self._root))
         roots = self._root.siblings(workspace_names(workspace)) or {"": self._root}
         every = [in_workspace(hit, f"{name}/" if name else "") for name, root in roots.items() for hit in hits(root)]
-        return best_each({hit.chunk.id: hit for hit in every}.values(), limit)
+        return strong_first(best_each({hit.chunk.id: hit for hit in every}.values(), limit))
 
     def search_pattern(self, pattern: str, question: str, options: Mapping[str, Any], where: str = "") -> Matches:
         """As `Satchel.search_pattern`; `options` are those of a request."""
@@ -272,6 +273,13 @@ def best_each(hits: Iterable[Hit], limit: int) -> list[Hit]:
     """Return the `limit` most relevant hits of each kind, kind by kind."""
     ranked = sorted(hits, key=lambda hit: -hit.relevance)
     return [hit for kind in CONTEXT_TYPES.values() for hit in [one for one in ranked if one.chunk.kind is kind][:limit]]
+
+
+def strong_first(hits: Sequence[Hit]) -> list[Hit]:
+    """Return hits with those of kinds that match much less than the best one at the end."""
+    best = {hit.chunk.kind: hit.relevance for hit in sorted(hits, key=lambda hit: hit.relevance)}
+    half = max(best.values(), default=0.0) / 2
+    return sorted(hits, key=lambda hit: best[hit.chunk.kind] < half)
 
 
 def settings_mark(settings: Settings) -> dict[str, str]:

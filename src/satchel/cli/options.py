@@ -225,6 +225,11 @@ def operation_command(
     return decorate
 
 
+def options_of(operation: Operation, names: Sequence[str]) -> list[click.Parameter]:
+    """Return the options of some parameters of an operation, none of them required."""
+    return [_option(one, one.flags, is_needed=False) for one in operation.parameters if one.name in names]
+
+
 def _offered(operation: Operation, only: Sequence[str] | None, without: Sequence[str]) -> list[Parameter]:
     names = {one.name for one in operation.parameters} if only is None else {*only}
     return [one for one in operation.parameters if one.name in names - {*without}]

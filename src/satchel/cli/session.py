@@ -165,6 +165,7 @@ SPELLING = Spelling(
     remember="`satchel remember TEXT`",
     experience="`satchel experience start`",
     resolve="`satchel experience resolve --session {session} ...`",
+    forget="`satchel memory forget {old}` keeps only the new one",
     restore="`satchel memory restore ID`",
 )
 """The spelling of options and commands on the command line."""
@@ -294,7 +295,7 @@ def asking(invocation: Invocation) -> Iterator[tuple[Satchel, Terminal]]:
     with Interrupt() as interrupt, opened(invocation) as satchel:
         try:
             should_stop = invocation.should_stop or interrupt.requested
-            yield satchel, Terminal(None, should_stop, SPELLING, interrupt, invocation.color)
+            yield satchel, Terminal(None, should_stop, SPELLING, interrupt=interrupt, color=invocation.color)
         except StoppedError:
             interrupt.end()
             raise

@@ -22,7 +22,7 @@ from satchel.system import hook_log
 from satchel.text import CHATTER, GREETINGS, STOP_WORDS, WORD
 from satchel.tokens import counter
 from satchel.types import Context
-from satchel.vocabulary import FIND
+from satchel.vocabulary import CLIENT_SESSION, FIND
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -275,7 +275,8 @@ def active_experience(hook: EventContext) -> str:
     statements = {"goal": active.goal, "hypothesis": active.hypothesis, "action": active.action,
             "prediction": active.prediction}  # fmt: skip
     lines = [f"- {name}: {hook.safe_line(text, STATEMENT_CHARACTERS)}" for name, text in statements.items()]
-    head = f"## Active experience {active.id} ({active.domain}, {active.strategy})"
+    session = f", session {active.session_id}" if active.session_id.startswith(CLIENT_SESSION) else ""
+    head = f"## Active experience {active.id} ({active.domain}, {active.strategy}{session})"
     return "\n".join([head, *lines, "- resolve it when its outcome is known (satchel experience resolve)"])
 
 

@@ -22,7 +22,7 @@ from satchel.system import hook_log, state_files
 from satchel.system.git import find_repository
 from satchel.system.locations import Places
 from satchel.types import Context
-from satchel.vocabulary import DAY_SECONDS
+from satchel.vocabulary import CLIENT_SESSION, DAY_SECONDS
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -265,13 +265,15 @@ class EventContext:
 
     @cached_property
     def active(self) -> Experience | None:
-        """The active experience of the session, else that of no session; None also if the memory cannot be read."""
+        """The active experience of the session, of no session, or the only one of MCP clients; None if unreadable."""
         if not self.settings.store_url and not self.places.memory.exists():
             return None
         # Length of a session id in an experience.
         journal, session = self.engine.experiences, self.event.session[:100]
         try:
-            return (journal.active(session) if session else None) or journal.active()
+            own = (journal.active(session) if session else None) or journal.active()
+            others = [one for one in journal.orphans() if one.session_id.startswith(CLIENT_SESSION)]
+            return own or (others[0] if len(others) == 1 else None)
         except (LockedError, StoreError):
             return None
 

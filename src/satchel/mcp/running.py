@@ -59,13 +59,15 @@ class EngineRunner:
                 self._engine = self._open()
             return self._engine
 
-    async def run(self, report: Report | None, operation: Operation, arguments: Mapping[str, Any]) -> Answered:
+    async def run(
+        self, report: Report | None, operation: Operation, arguments: Mapping[str, Any], session: str = ""
+    ) -> Answered:
         """Return the answer of an operation, reporting progress to a client that asked for it."""
         async with progress_reporter(report) as reporter:
 
             def work(should_stop: Callable[[], bool]) -> Answered:
                 engine = self.engine()
-                answered = operation.run(engine, arguments, Caller(reporter, should_stop))
+                answered = operation.run(engine, arguments, Caller(reporter, should_stop, session=session))
                 self._embed(engine)
                 return answered
 

@@ -280,8 +280,8 @@ OPTIONS, HELP = "options", "help"
 _UNNAMED = frozenset(
     str.split(
         "agent axis context_lines entity_limit fill format group_by_type intent language min_importance now provenance "
-        "refresh reserves searches session show_handles show_meta show_sources stale strategy superseded tier time "
-        "tokenizer until"
+        "refresh reserves scope searches session show_handles show_meta show_sources stale strategy superseded "
+        "tier time tokenizer until"
     )
 )
 """Options that the list of tools leaves to their help, because models seldom need them."""
@@ -402,26 +402,25 @@ _BROKEN = "the call failed inside satchel: its log on standard error says why, `
 
 
 class Handlers:
-    """Answers the requests of a client. `session` is the default for calls that name none."""
+    """Answers the requests of a client. `session` is the default of answers, `client` the last one of experiences."""
 
-    def __init__(self, runner: EngineRunner, session: str = "") -> None:
-        self._runner = runner
-        self._session = session
+    def __init__(self, runner: EngineRunner, session: str = "", client: str = "") -> None:
+        self._runner, self._session, self._client = runner, session, client
 
-    async def answer(self, method: str, params: Mapping[str, Any], report: Report | None) -> Result:
-        """Return the result of a request with valid parameters. Raises ProtocolError."""
+    async def answer(self, method: str, params: Mapping[str, Any], report: Report | None, client: str = "") -> Result:
+        """Return the result of a request of a `client` with valid parameters. Raises ProtocolError."""
         if method in LISTS:
             return LISTS[method]()
         if method == "tools/call":
             arguments = dict(params.get("arguments") or {})
-            return await self._call_tool(params["name"], arguments, report)
+            return await self._call_tool(params["name"], arguments, report, client or self._client)
         if method == "prompts/get":
             return await self._get_prompt(params["name"], dict(params.get("arguments") or {}), report)
         if method == "resources/read":
             return await self._read_resource(params["uri"], report)
         raise ProtocolError(Fault.METHOD_NOT_FOUND, "Method not found", method)
 
-    async def _call_tool(self, name: str, arguments: dict[str, Any], report: Report | None) -> Result:
+    async def _call_tool(self, name: str, arguments: dict[str, Any], report: Report | None, client: str) -> Result:
         """Return the answer of a tool; errors of the call are part of it, so that a model can correct them."""
         operation = TOOLS_BY_NAME.get(name)
         if operation is None:
@@ -433,7 +432,7 @@ class Handlers:
                         "structuredContent": {"items": [], "more": 0}}  # fmt: skip
             if self._session and SESSION in operation.parameters:
                 arguments.setdefault("session", self._session)
-            answered = await self._runner.run(report, operation, arguments)
+            answered = await self._runner.run(report, operation, arguments, client)
         except (SatchelError, OSError) as error:
             return _failed(_as_tools(fault_text(error)))
         except Exception:  # noqa: BLE001 - an internal error must not reach the client or end its other calls

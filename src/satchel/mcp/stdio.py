@@ -11,6 +11,7 @@ import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import CancelledError
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from satchel.mcp.pipes import END_SECONDS, LAST_SECONDS, Output, Parent, Pipes, end_after, lines
@@ -18,6 +19,7 @@ from satchel.mcp.running import EngineRunner, Fault, ProtocolError, Report
 from satchel.mcp.server import CACHE_HINTS, INSTRUCTIONS, SERVER_INFO, Handlers, Result
 from satchel.system import telemetry
 from satchel.system.threads import in_thread
+from satchel.vocabulary import CLIENT_SESSION
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -373,7 +375,7 @@ def run(
     """
     gc.freeze()  # loaded modules stay: collecting them again would slow every answer
     runner = EngineRunner(open_engine)
-    handlers = Handlers(runner, environ.get(SESSION_VARIABLE, ""))
+    handlers = Handlers(runner, environ.get(SESSION_VARIABLE, ""), CLIENT_SESSION + token_hex(4))
     last: list[threading.Timer] = []
     try:
         asyncio.run(_serve(handlers, pipes, lambda: last.append(end_after(LAST_SECONDS))))

@@ -24,13 +24,14 @@ from satchel.memory.model import (
     record_data,
     tier_of,
 )
-from satchel.memory.records import Records, document_of, stored, without_evidence
-from satchel.memory.scope import DEFAULT_SESSION, without_none
+from satchel.memory.records import Records, document_of, records_in, without_evidence
+from satchel.memory.scope import without_none
 from satchel.memory.trash import discard
 from satchel.store.protocol import Store
 from satchel.types import Kind, never
 from satchel.vocabulary import (
     ACTIVE,
+    DEFAULT_SESSION,
     REPORT_CHARACTERS,
     Moment,
     OutcomeStatus,
@@ -235,9 +236,7 @@ class Journal(Records[Experience]):
         store = self._store
         with store.write() as writer:
             gone = {one.id: one for one in map(self.get, checked_names("ids", identities))}
-            values = store.documents(store.document_ids(Kind.VALUE, store.keys(Kind.VALUE)).values()).values()
-            all_values = (stored(Value, document, store.text(document.id)) for document in values)
-            resting = [value for value in all_values if not gone.keys().isdisjoint(value.member_ids)]
+            resting = [one for one in records_in(store, Value) if not gone.keys().isdisjoint(one.member_ids)]
             writer.put([document_of(without_evidence(value, gone)) for value in resting])
             writer.remove(Kind.EXPERIENCE, gone)
             discard(store, writer, gone.values(), self._notebook.now(), resting)
@@ -265,7 +264,8 @@ class Journal(Records[Experience]):
         """Return the experience with this id, active or ended. Raises UsageError with near ids if there is none."""
         key = identity.removeprefix(f"{Kind.EXPERIENCE}:").partition("::")[0]
         active = {experience.id: experience for experience in read_active(self._store)}
-        return active[key] if key in active and not self._holds(key) else self._find(key, active)
+        here = (experience.id for experience in active.values() if self._is_here(experience))
+        return active[key] if key in active and not self._holds(key) else self._find(key, here)
 
     def is_experience(self, identity: str) -> bool:
         """Return whether this is the id of an experience, active or ended."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 from satchel.codec import iso_time
 from satchel.errors import UsageError
 from satchel.memory.model import ExchangeRecord, FoundMemory, Memory, Remark, Remembered
-from satchel.memory.records import Records, checked_limit, document_of, stored
+from satchel.memory.records import Records, checked_limit, document_of, records_in
 from satchel.memory.scope import EVERYWHERE, Notebook
 from satchel.memory.trash import discard, empty_old
 from satchel.search.contradictions import contradicts
@@ -23,6 +23,7 @@ from satchel.system import telemetry
 from satchel.text import EXACT_MARK, SAME_PROSE, count_terms, is_meaningful, shingles, similarity, terms_of, words
 from satchel.types import Kind, never
 from satchel.vocabulary import (
+    DAY_SECONDS,
     DEFAULT_IMPORTANCE,
     MOST_TAGS,
     PINNED_TAG,
@@ -40,6 +41,14 @@ from satchel.vocabulary import (
 if TYPE_CHECKING:
     from satchel.embed import Embedder
     from satchel.store.writer import Writer
+
+
+class Untidy(NamedTuple):
+    """A memory that may be cleaned up, for which `reasons`, and how many recent answers have `shown` it."""
+
+    memory: Memory
+    reasons: Sequence[str]
+    shown: int
 
 
 class NewMemory(TypedDict, total=False):
@@ -149,9 +158,7 @@ class Memories(Records[Memory]):
         """Return the memories that answer a question, best first; `score` is their relevance, 0 to 1.
 
         What hardly matches is left out, so there may be none. Words count and, where there are vectors, the meaning.
-        With `as_of` what replaced another one since then gives way to it.
-        `filters` are the search filters of memories: `category`, `min_importance`, `tags`, `since`, `until`. Raises
-        UsageError for an unknown one.
+        With `as_of` what replaced another one since then gives way to it. `filters` are those of `listed`.
         """
         parsed = parse_filters(filters)
         text = self._notebook.safe(checked_text("the question", question))
@@ -160,11 +167,13 @@ class Memories(Records[Memory]):
         most = max(checked_limit(limit) * SPANS_PER_RECORD, CANDIDATE_SPANS)
         with self._store.snapshot() as store:
             likeness = scores(store, Kind.MEMORY, Meaning(self._embedder, text) if self._embedder else None)
-            hits = answering(
-                search_kind(store, Kind.MEMORY, analyse(text), candidates=most, filters=parsed, likeness=likeness)
-            )
+            options: dict[str, Any] = {"filters": parsed, "likeness": likeness, "now": self._notebook.now()}
+            hits = answering(search_kind(store, Kind.MEMORY, analyse(text), candidates=most, **options))
             memories = self._read(store, (hit.chunk.document for hit in hits))
-        rows = [FoundMemory(memory, hit.relevance) for memory, hit in zip(memories, hits, strict=True)]
+        rows = [
+            FoundMemory(memory, hit.relevance, hit.chunk.fields.get("replaced_by", ""))
+            for memory, hit in zip(memories, hits, strict=True)
+        ]
         if as_of is not None:
             moment = parse_moment(as_of, "as_of")
             then = ((self._then(row.memory, moment), row.score) for row in rows)
@@ -183,32 +192,51 @@ class Memories(Records[Memory]):
     def listed(
         self,
         *,
-        category: str | None = None,
-        tag: str | None = None,
-        provenance: str | None = None,
-        origin: str | None = None,
-        author: str | None = None,
-        since: Moment | None = None,
         superseded: bool = False,
         as_of: Moment | None = None,
         limit: int | None = None,
+        **filters: Any,
     ) -> list[Memory]:
         """Return the visible memories, newest first; with `superseded` also replaced ones.
 
-        With `as_of` only what was true at that time, as it was then.
+        With `as_of` only what was true at that time, as it was then. `filters` are those of a search for memories:
+        `category`, `min_importance`, `tags`, `scope`, `provenance`, `origin`, `author` (a part of the name), `since`,
+        `until`. Raises UsageError for an unknown one.
         """
-        sight = self._notebook.in_sight
-        memories = [
-            memory
-            for memory in self._visible(hidden=superseded)
-            if memory.workspace in sight and (tag is None or tag in memory.tags)
-        ]
+        sight, parsed = self._notebook.in_sight, parse_filters(filters)
+        seen = self._visible(hidden=superseded, filters=parsed)
+        memories: Iterable[Memory] = (memory for memory in seen if memory.workspace in sight)
         if as_of is not None:
             moment = parse_moment(as_of, "as_of")
-            memories = list(filter(None, (self._then(memory, moment) for memory in memories)))
-        return self._listed(
-            memories, since, limit, category=category, provenance=provenance, origin=origin, author=author
-        )
+            memories = filter(None, [self._then(memory, moment) for memory in memories])
+        return self._listed(memories, None, limit)
+
+    def untidy(self, shown: Mapping[str, int]) -> list[Untidy]:
+        """Return the memories to clean up, newest first: expired, replaced, repeated, unused or unchanged for long.
+
+        `shown` says how many answers showed a memory, by id. Of two that say nearly the same it is the older one.
+        """
+        rows = [Untidy(one, self._reasons(one, shown.get(one.id, 0)), shown.get(one.id, 0)) for one in self.listed()]
+        return [row for row in rows if row.reasons]
+
+    def _reasons(self, memory: Memory, shown: int) -> list[str]:
+        """Return why a memory may be cleaned up."""
+        moment = self._notebook.now()
+        months = int((moment - memory.updated) / DAY_SECONDS / 30)
+        reasons = {
+            f"expired on {memory.valid_to[:10]}": memory.valid_to and parse_moment(memory.valid_to) <= moment,
+            "no recent answer showed it": months and not shown,
+            f"last changed {months} months ago": months >= 12,
+        }
+        return [*(reason for reason, applies in reasons.items() if applies), *self._outdone(memory)]
+
+    def _outdone(self, memory: Memory) -> list[str]:
+        """Return that a newer memory contradicts one, or says nearly the same."""
+        said, marks = memory.content, shingles(memory.content)
+        newer = [one for one in self._near(said) if (one.begins, one.id) > (memory.begins, memory.id)]
+        opposed = (f"the newer {one.id} contradicts it" for one in newer if contradicts(said, one.content))
+        same = (one for one in newer if similarity(marks, shingles(one.content)) >= SAME_PROSE)
+        return [*opposed][:1] or [f"the newer {one.id} says nearly the same" for one in same][:1]
 
     def containing(self, question: str) -> list[Memory]:
         """Return the memories whose text, tags or category contain every telling word of a question, newest first.
@@ -298,16 +326,9 @@ class Memories(Records[Memory]):
             if old.superseded_by:
                 raise UsageError(f"{old.id} was replaced already: supersede {old.superseded_by}")
             new = replace(
-                old,
-                id=notebook.new_id("mem", moment),
-                created=moment,
-                updated=moment,
-                supersedes=old.id,
-                author=notebook.author,
-                valid_from="",
-                valid_to="",
-                **changes,
-            )
+                old, id=notebook.new_id("mem", moment), created=moment, updated=moment, supersedes=old.id,
+                author=notebook.author, valid_from="", valid_to="", **changes,
+            )  # fmt: skip
             put_memories(self._store, writer, [replace(old, superseded_by=new.id, updated=moment), new])
         return Remembered(new)
 
@@ -392,9 +413,7 @@ class Conversations:
             for key in keys:
                 if key not in present:
                     raise UsageError(f"no exchange {key!r} is remembered here: nothing was forgotten")
-            store = self._store
-            documents = store.documents(store.document_ids(Kind.CONVERSATION, keys).values())
-            gone = [stored(ExchangeRecord, document, store.text(number)) for number, document in documents.items()]
+            gone = records_in(self._store, ExchangeRecord, keys)
             writer.remove(Kind.CONVERSATION, keys)
-            discard(store, writer, gone, self._notebook.now())
+            discard(self._store, writer, gone, self._notebook.now())
         return len(set(keys))

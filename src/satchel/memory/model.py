@@ -74,7 +74,6 @@ class Memory:
     """One memory. `importance` is 0 to 1; memories of one `origin` can be forgotten together.
 
     It is true from `valid_from` (by default from when it was made) until `valid_to`, or until it is replaced.
-
     `supersedes` is the id of the memory that this one replaces, `superseded_by` of the one that replaces it. A replaced
     memory is kept, but is not searched.
     """
@@ -143,10 +142,11 @@ class Waiting(NamedTuple):
 
 
 class FoundMemory(NamedTuple):
-    """A memory with its `score` from 0 to 1: its relevance to a question, or its similarity to another memory."""
+    """A memory with its `score`, 0 to 1: relevance or similarity. `replaced_by` is a newer one that contradicts it."""
 
     memory: Memory
     score: float
+    replaced_by: str = ""
 
 
 class Remembered(NamedTuple):

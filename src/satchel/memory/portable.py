@@ -362,16 +362,11 @@ def import_transcripts(paths: Sequence[Path], notebook: Notebook, root: Path) ->
     `root`. An unreadable file is reported as line 0. Raises UsageError for a path without transcripts.
     """
     reports = [_import_file(path, notebook, None if path in paths else root) for path in transcript_files(paths)]
-    passed_over: Counter[str] = Counter()
-    for report in reports:
-        passed_over.update(report.passed_over)
-    return ImportReport(
-        sum(report.added for report in reports),
-        sum(report.updated for report in reports),
-        sum(report.unchanged for report in reports),
-        tuple(problem for report in reports for problem in report.problems),
-        dict(sorted(passed_over.items())),
-    )
+    names = ("added", "updated", "unchanged")
+    added, updated, unchanged = (sum(getattr(report, name) for report in reports) for name in names)
+    problems = tuple(problem for report in reports for problem in report.problems)
+    passed_over = sum((Counter(report.passed_over) for report in reports), Counter[str]())
+    return ImportReport(added, updated, unchanged, problems, dict(sorted(passed_over.items())))
 
 
 def transcript_files(paths: Sequence[Path]) -> list[Path]:

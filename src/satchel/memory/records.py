@@ -19,6 +19,7 @@ from satchel.errors import LockedError, StoreError, UsageError
 from satchel.memory.model import KINDS, ExchangeRecord, Experience, Memory, Record, Value, without_usual
 from satchel.memory.scope import Notebook, near_ids
 from satchel.safety import sanitize
+from satchel.search.filters import NO_FILTERS, Filters
 from satchel.sources.conversations import Exchange, searched_terms, shown_text, title_of
 from satchel.sources.experiences import axis_texts
 from satchel.store.extract import extract, extract_record
@@ -198,6 +199,13 @@ def stored(record: type[Kept], document: Document, text: str = "") -> Kept:
     return codec.load(record, data, None)
 
 
+def records_in(store: Store, record: type[Kept], keys: Iterable[str] | None = None) -> list[Kept]:
+    """Return the records of one type with these keys, by default all, of any workspace, replaced ones too."""
+    kind = KINDS[record]
+    documents = store.documents(store.document_ids(kind, store.keys(kind) if keys is None else keys).values())
+    return [stored(record, document, store.text(number)) for number, document in documents.items()]
+
+
 def checked_limit(limit: int) -> int:
     """Return a usable limit. Raises UsageError below 1."""
     if limit < 1:
@@ -228,12 +236,12 @@ class Records(Generic[Kept]):
     def _holds(self, identity: str) -> bool:
         return self._store.document(KINDS[self.record], identity) is not None
 
-    def _visible(self, *, hidden: bool = False) -> list[Kept]:
-        """Return the records in sight; with `hidden` also those of all workspaces that were replaced."""
+    def _visible(self, *, hidden: bool = False, filters: Filters = NO_FILTERS) -> list[Kept]:
+        """Return the records in sight that fit; with `hidden` also those of all workspaces that were replaced."""
         kind = KINDS[self.record]
         with self._store.snapshot() as store:
             keys = {*store.iterate_keys(kind), *(store.hidden_keys(kind) if hidden else ())}
-            return self._read(store, store.document_ids(kind, keys).values())
+            return self._read(store, store.document_ids(kind, keys).values(), filters)
 
     def _listed(
         self, records: Iterable[Kept], since: Moment | None, limit: int | None, **wanted: str | None
@@ -253,11 +261,12 @@ class Records(Generic[Kept]):
         ]
         return sorted(chosen, key=lambda record: (-record.created, record.id))[:most]
 
-    def _read(self, store: Store, documents: Iterable[int]) -> list[Kept]:
-        """Return the records of these documents in one state of the store, in this order."""
+    def _read(self, store: Store, documents: Iterable[int], filters: Filters = NO_FILTERS) -> list[Kept]:
+        """Return the records of these documents that fit in one state of the store, in this order."""
         ids = list(documents)
         present, texts = store.documents(ids), store.texts(ids)
-        return [self._shown(present[number], texts.get(number, "")) for number in ids if number in present]
+        fitting = [present[number] for number in ids if number in present and filters.fits(present[number])]
+        return [self._shown(document, texts.get(document.id, "")) for document in fitting]
 
     def _shown(self, document: Document, text: str) -> Kept:
         return stored(self.record, self._notebook.shown(document), sanitize.text(text, self._notebook.allow))

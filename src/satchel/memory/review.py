@@ -16,12 +16,12 @@ from satchel.errors import UsageError
 from satchel.memory.candidates import EXPERIENCE, Suggestion
 from satchel.memory.memories import Memories
 from satchel.memory.model import Chosen, Experience, Memory, Waiting, experience_from
-from satchel.memory.records import document_of, stored
+from satchel.memory.records import document_of, records_in
 from satchel.memory.scope import Notebook, near_ids
 from satchel.memory.trash import chosen_of
 from satchel.search.contradictions import contradicts
 from satchel.text import SAME_PROSE, shingles, similarity
-from satchel.types import Kind, never
+from satchel.types import never
 from satchel.vocabulary import MEMORY_CHARACTERS, MemoryCategory, Provenance, checked_names, parse_choice
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Review:
     def propose(self, candidates: Iterable[Suggestion]) -> list[Waiting]:
         """Keep candidates that are new; returns them. Known, refused and already remembered ones are left out."""
         moment, entries, news = self._notebook.now(), self._entries(), dict[str, dict[str, Any]]()
-        known = [*(one.text for one in self.waiting()), *map(_lesson_of, self._experiences())]
+        known = [*(one.text for one in self.waiting()), *map(_lesson_of, records_in(self._store, Experience))]
         for candidate in candidates:
             text = self._notebook.safe(candidate.text)[:MEMORY_CHARACTERS]
             identity = self._identity(candidate.kind, text)
@@ -140,11 +140,6 @@ class Review:
         if isinstance(value, list):
             return [self._safe(inner) for inner in value]
         return self._notebook.safe(value) if isinstance(value, str) else value
-
-    def _experiences(self) -> list[Experience]:
-        store = self._store
-        rows = store.documents(store.document_ids(Kind.EXPERIENCE, store.keys(Kind.EXPERIENCE)).values())
-        return [stored(Experience, document) for document in rows.values()]
 
     def _experience(self, one: Waiting, origin: str) -> Experience:
         notebook, moment = self._notebook, self._notebook.now()

@@ -18,10 +18,7 @@ from satchel.safety import sanitize
 from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.system.locations import Places
-from satchel.vocabulary import checked_text, parse_choice
-
-DEFAULT_SESSION = "default"
-"""The session of callers that name none, where neither the host of the agent nor the settings name one."""
+from satchel.vocabulary import DEFAULT_SESSION, checked_text, parse_choice
 
 AUTHOR_CHARACTERS = 100
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from satchel.errors import UsageError
 from satchel.memory.model import Chosen, Memory
-from satchel.memory.scope import DEFAULT_SESSION, EVERYWHERE, Notebook
+from satchel.memory.scope import EVERYWHERE, Notebook
 from satchel.memory.trash import chosen_from, chosen_of, linked, purge, supported, take_out, trash_of
 from satchel.system import hook_log, telemetry
 from satchel.system.state_files import locked
 from satchel.types import Failure, Kind, never
-from satchel.vocabulary import checked_names
+from satchel.vocabulary import DEFAULT_SESSION, checked_names
 
 if TYPE_CHECKING:
     from satchel.memory.journal import Journal
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from satchel.sources.conversations import Exchange
 
 
-SESSION_VARIABLES = ("SATCHEL_SESSION", "CLAUDE_CODE_SESSION_ID")
+SESSION_VARIABLES = ("SATCHEL_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 """Environment variables with the session of whoever calls, the first that is set."""
 
 
@@ -101,19 +101,14 @@ class MemoryService:
         With `trash` also those in the trash. Raises UsageError with similar ids for an unknown one.
         """
         discarded = trash_of(self._root.memory_store) if trash else {}
-        gone = chosen_of(discarded[one] for one in identities if one in discarded)
-        identities = [one for one in identities if one not in discarded]
+        present = [one for one in identities if one not in discarded]
         journal, values = self.experiences, self.values
-        tried = [one for one in identities if one.startswith("ghap_") or journal.is_experience(one)]
-        kept = [one for one in identities if one.startswith("val_") or values.is_value(one)]
-        experiences, accepted = [*map(journal.get, tried)], [*map(values.get, kept)]
-        memories = self.memories.with_replaced([one for one in identities if one not in {*tried, *kept}])
-        return Chosen(
-            [*memories, *gone.memories],
-            gone.conversations,
-            [*experiences, *gone.experiences],
-            [*accepted, *gone.values],
-        )
+        tried = [one for one in present if one.startswith("ghap_") or journal.is_experience(one)]
+        kept = [one for one in present if one.startswith("val_") or values.is_value(one)]
+        experiences, accepted = map(journal.get, tried), map(values.get, kept)
+        memories = self.memories.with_replaced([one for one in present if one not in {*tried, *kept}])
+        gone = (discarded[one] for one in identities if one in discarded)
+        return chosen_of((*experiences, *accepted, *memories, *gone))
 
     def find_origin(self, origin: str) -> Chosen:
         """Return the memories and the exchanges of an origin."""

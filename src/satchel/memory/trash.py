@@ -25,7 +25,7 @@ from satchel.memory.model import (
     imported,
     record_data,
 )
-from satchel.memory.records import stored
+from satchel.memory.records import records_in
 from satchel.store.protocol import Store
 from satchel.types import Kind, never
 from satchel.vocabulary import TRASH_DAYS
@@ -125,13 +125,12 @@ def linked(store: Store, memories: Sequence[Memory]) -> list[Memory]:
     """Return memories with their links to those that exist, and these with their links back."""
     back = {memory.id: memory for memory in memories}
     present = store.keys(Kind.MEMORY) | back.keys()
-    newer = store.documents(store.document_ids(Kind.MEMORY, [one.superseded_by for one in memories]).values())
+    newer = records_in(store, Memory, [one.superseded_by for one in memories])
     linked = [
         replace(current, supersedes=memory.id)
-        for number, document in newer.items()
+        for current in newer
         for memory in memories
-        if memory.superseded_by == document.key
-        and not (current := stored(Memory, document, store.text(number))).supersedes
+        if memory.superseded_by == current.id and not current.supersedes
     ]
     return linked + [
         replace(
@@ -149,8 +148,8 @@ def supported(store: Store, experiences: Sequence[Experience]) -> list[Value]:
     values: dict[str, Value] = {}
     for experience in experiences:
         evidence_of = entries[_PREFIX + experience.id]["evidence_of"]
-        for number, document in store.documents(store.document_ids(Kind.VALUE, evidence_of).values()).items():
-            value = values.get(document.key) or stored(Value, document, store.text(number))
+        for present in records_in(store, Value, evidence_of):
+            value = values.get(present.id, present)
             values[value.id] = replace(
                 value,
                 member_ids=(*value.member_ids, experience.id),

@@ -33,6 +33,8 @@ from satchel.vocabulary import (
     Domain,
     MemoryCategory,
     OutcomeStatus,
+    Provenance,
+    Scope,
     Strategy,
     choices,
 )
@@ -76,6 +78,9 @@ WORKSPACE = text("workspace", "A registered workspace, or several as web,api; th
 
 FILTERS = (
     text("category", "Category of memories.", choices(MemoryCategory)),
+    text("scope", "Memories that the team shares, agents wrote, or belong to the user.", choices(Scope)),
+    text("provenance", "Who said a memory.", choices(Provenance)),
+    text("origin", "Source of memories and conversations."),
     Parameter("min_importance", Shape.NUMBER, "Lowest importance of memories.", least=0, most=1),
     text("domain", "Domain of experiences and values.", choices(Domain)),
     text("strategy", "Strategy of experiences and values.", choices(Strategy)),

@@ -133,8 +133,12 @@ STANDINGS = record(target=TEXT, question=TEXT, standings=many(STANDING))
 
 MEMORY = _kept(Memory)
 MEMORIES = record(memories=many(MEMORY).of(_itself))
-MATCH = Field(MEMORY.schema, lambda match: {**MEMORY.data(match.memory), "score": _rounded(match.score)})
+MATCH = Field(MEMORY.schema, lambda match: {
+    **MEMORY.data(match.memory), "score": _rounded(match.score),
+    **({"replaced_by": match.replaced_by} if match.replaced_by else {}),
+})  # fmt: skip
 MATCHES = record(memories=many(MATCH).of(_itself))
+UNTIDY = Field(MEMORY.schema, lambda row: {**MEMORY.data(row.memory), "reasons": row.reasons, "shown": row.shown})
 STORED = record(
     memory=MEMORY, similar=many(MATCH),
     contradicts=replace(many(MEMORY), is_optional=True).of(lambda stored: stored.contradicts or None),
@@ -264,17 +268,22 @@ def hit_line(hit: Hit) -> str:
     chunk = hit.chunk
     location = chunk.location
     if location is None:
-        return f"{clean_field(chunk.id)}  {hit.relevance:.2f}  {clean_field(chunk.title)}"
+        newer = _newer_mark(chunk.fields.get("replaced_by", ""))
+        return f"{clean_field(chunk.id)}  {hit.relevance:.2f}  {clean_field(chunk.title)}{newer}"
     title = clean_field(chunk.title)
     place = f"{clean_field(location.path)}:{location.start_line}-{location.end_line}  {hit.relevance:.2f}"
     return place if title == location.path else f"{place}  {title}"
 
 
-def memory_line(memory: Memory, score: str = "") -> str:
+def memory_line(memory: Memory, score: str = "", newer: str = "") -> str:
     """`mem_...  0.83  decision 0.9  Retries back off exponentially`."""
     mark = "  (replaced)" if memory.superseded_by else f"  (until {memory.valid_to[:10]})" if memory.valid_to else ""
     cells = (memory.id, score, f"{memory.category} {memory.importance:g}", line(memory.content))
-    return "  ".join(filter(None, cells)) + mark + shared_mark(memory)
+    return "  ".join(filter(None, cells)) + mark + _newer_mark(newer) + shared_mark(memory)
+
+
+def _newer_mark(newer: str) -> str:
+    return f"  (replaced by the newer {clean_field(newer)})" if newer else ""
 
 
 def shared_mark(record: Memory | Experience | Value) -> str:
@@ -284,10 +293,11 @@ def shared_mark(record: Memory | Experience | Value) -> str:
     return f"  (team, by {clean_field(safe(record.author))})" if record.author else "  (team)"
 
 
-def memory_text(memory: Memory) -> str:
-    """Return all fields of a memory, one per line, then its text."""
+def memory_text(memory: Memory, times: int) -> str:
+    """Return all fields of a memory, one per line, with how many times answers showed it, then its text."""
     shown = {**MEMORY.data(memory), "importance": f"{memory.importance:g}", "tags": ", ".join(memory.tags)}
     shown |= {"workspace": memory.workspace or "everywhere", "created_at": minute(memory.created)}
+    shown["shown"] = f"by {times} recent answers"
     rows = [
         (name.removesuffix("_at").replace("_", " "), text)
         for name, text in shown.items()

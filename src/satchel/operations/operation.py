@@ -113,7 +113,7 @@ def checked_arguments(operation: str, parameters: Sequence[Parameter], values: M
         arguments[parameter.name] = parameter.checked(value)
     for one in parameters:
         if one.is_required and one.name not in arguments:
-            raise UsageError(f"{operation} needs {one.name}: {one.meaning}")
+            raise UsageError(f"{operation} needs {one.name}: {one.meaning} {', '.join(one.choices)}".rstrip())
     return arguments
 
 
@@ -217,17 +217,22 @@ class Spelling:
     remember: str = "`remember`"
     experience: str = "`experience`"
     resolve: str = "resolve it with that session"
+    forget: str = "forget one of the two"
     restore: str = "`remember` with action restore and its id"
     supersede: str = "store with supersedes {old} and text {new} links them"
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller of an operation: progress and cancellation of the refresh, and the spelling of notes."""
+    """The caller of an operation: progress and cancellation of the refresh, and the spelling of notes.
+
+    `session` is that of a connection, for experiences where neither the call, the host nor the settings name one.
+    """
 
     progress: Progress | None = None
     should_stop: ShouldStop = never
     spelling: Spelling = Spelling()
+    session: str = ""
 
     def refresh(self, engine: Satchel, workspaces: Sequence[str] = ()) -> list[Failure]:
         """Bring the index up to date; returns the failures for the answer. Raises StoppedError if cancelled."""

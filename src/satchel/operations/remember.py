@@ -11,8 +11,10 @@ from satchel.errors import UsageError
 from satchel.operations import json
 from satchel.operations.json import experience_line, experience_text, memory_line
 from satchel.operations.operation import Answered, Hints, Operation, OperationCall, Parameter, Shape, Spelling, text
+from satchel.types import Kind
 from satchel.vocabulary import (
     ACTIVE,
+    DEFAULT_SESSION,
     TRASH_DAYS,
     Axis,
     ConfidenceTier,
@@ -21,6 +23,7 @@ from satchel.vocabulary import (
     OutcomeStatus,
     Provenance,
     RootCauseCategory,
+    Scope,
     Strategy,
     Visibility,
     choices,
@@ -34,13 +37,13 @@ Row = TypeVar("Row")
 DEFAULT_ROWS = 20
 """Default number of rows of a list."""
 
-STORE, FORGET, RESTORE, LIST, SHARE, REVIEW = "store", "forget", "restore", "list", "share", "review"
+STORE, FORGET, RESTORE, LIST, SHARE, REVIEW, TIDY = "store", "forget", "restore", "list", "share", "review", "tidy"
 PIN, UNPIN = "pin", "unpin"
 ACCEPT, REJECT = "accept", "reject"
 START, UPDATE, NOTE, RESOLVE, CORRECT, SHOW = "start", "update", "note", "resolve", "correct", "show"
 
-_OF_SEARCH = ("category", "min_importance", "tags", "since", "until", "as_of")
-_OF_LIST = ("category", "provenance", "origin", "author", "since", "superseded", "as_of")
+OF_SEARCH = ("category", "min_importance", "tags", "scope", "provenance", "origin", "author", "since", "until",
+              "as_of")  # fmt: skip
 _OF_NEW = ("category", "importance", "tags", "origin", "everywhere", "visibility", "since", "until")
 _LISTED = ("domain", "strategy", "outcome", "tier", "since", "limit", "session")
 _STARTED = ("domain", "strategy", "goal", "hypothesis", "action_taken", "prediction")
@@ -49,14 +52,11 @@ _RESOLVED = ("status", "result", "surprise", "root_cause", "root_cause_descripti
 MEMORY_ACTIONS: Mapping[str, tuple[str, ...]] = {
     STORE: ("text", "category", "importance", "tags", "provenance", "origin", "everywhere", "visibility",
             "supersedes", "since", "until"),
-    SHARE: ("ids",),
-    PIN: ("ids",),
-    UNPIN: ("ids",),
+    **dict.fromkeys((SHARE, PIN, UNPIN, RESTORE), ("ids",)),
     FORGET: ("ids", "origin", "question", "limit", "confirm", "for_good"),
-    RESTORE: ("ids",),
-    LIST: ("question", "category", "min_importance", "tags", "provenance", "origin", "author", "since", "until",
-           "superseded", "forgotten", "as_of", "limit"),
+    LIST: ("question", *OF_SEARCH, "superseded", "forgotten", "limit"),
     REVIEW: ("ids", "verdict", "text", "category", "limit"),
+    TIDY: ("limit",),
 }  # fmt: skip
 EXPERIENCE_ACTIONS: Mapping[str, tuple[str, ...]] = {
     START: (*_STARTED, "visibility", "session"),
@@ -90,15 +90,9 @@ def _check_action(arguments: Mapping[str, Any], actions: Mapping[str, Sequence[s
 def _remember(call: OperationCall) -> Answered:
     action = _check_action(call.arguments, MEMORY_ACTIONS)
     answered = {
-        STORE: _stored,
-        SHARE: _marked,
-        PIN: _marked,
-        UNPIN: _marked,
-        FORGET: _forgotten,
-        RESTORE: _restored,
-        LIST: _memories,
-        REVIEW: _reviewed,
-    }[action](call)
+        STORE: _stored, SHARE: _marked, PIN: _marked, UNPIN: _marked, FORGET: _forgotten, RESTORE: _restored,
+        LIST: _memories, REVIEW: _reviewed, TIDY: _untidy,
+    }[action](call)  # fmt: skip
     unread = tuple(f"{note.message} ({note.hint})" for note in call.engine.memory.notes)
     unread += tuple(call.engine.memory.lost()) if action == LIST else ()
     return answered._replace(notes=(*answered.notes, *unread)) if unread else answered
@@ -121,7 +115,9 @@ def _stored(call: OperationCall) -> Answered:
         options = call.chosen(_OF_NEW) | {"provenance": arguments.get("provenance", str(Provenance.AGENT))}
         stored = memories.add(arguments["text"], **options)
     alike = [
-        f"{match.memory.id} says nearly the same ({match.score:.2f}): forget one of the two" for match in stored.similar
+        f"{match.memory.id} says nearly the same ({match.score:.2f}): {json.line(match.memory.content)}; "
+        + call.caller.spelling.forget.format(old=match.memory.id)
+        for match in stored.similar
     ]
     return Answered(
         stored.memory.id, json.STORED.data(stored), (*alike, *_opposed(call, stored.memory, stored.contradicts)), stored
@@ -207,6 +203,18 @@ def _reviewed(call: OperationCall) -> Answered:
     return Answered(json.chosen_text(chosen), json.FORGOTTEN.data(chosen), notes, chosen)
 
 
+def _untidy(call: OperationCall) -> Answered:
+    """List the memories to clean up, each with the reasons."""
+    engine, limit = call.engine, call.arguments.get("limit", DEFAULT_ROWS)
+    every = engine.memories.untidy(engine.receipts.handles.shown(Kind.MEMORY))
+    rows, left = _first(every, limit, call.caller.spelling)
+    lines = [
+        f"{memory_line(row.memory)}\n    {'; '.join(row.reasons)}; shown by {row.shown} recent answers" for row in rows
+    ]
+    notes = left if rows else ("no memory needs to be cleaned up",)
+    return Answered("\n".join(lines), {"memories": many(json.UNTIDY).data(rows)}, notes)
+
+
 def _trash(call: OperationCall) -> Answered:
     unwanted = [name for name in call.arguments if name not in ("action", "forgotten", "limit")]
     if unwanted:
@@ -223,13 +231,8 @@ def _memories(call: OperationCall) -> Answered:
         return _trash(call)
     if "question" in arguments:
         return _matches(call, arguments["question"])
-    limit, tags = arguments.get("limit", DEFAULT_ROWS), arguments.get("tags", [])
-    least, until = arguments.get("min_importance", 0.0), arguments.get("until")
-    every = [
-        row for row in memories.listed(**call.chosen(_OF_LIST), tag=tags[0] if tags else None)
-        if set(tags) <= set(row.tags) and row.importance >= least and (until is None or row.created < until)
-    ]  # fmt: skip
-    rows, left = _first(every, limit, call.caller.spelling)
+    every = memories.listed(**call.chosen((*OF_SEARCH, "superseded")))
+    rows, left = _first(every, arguments.get("limit", DEFAULT_ROWS), call.caller.spelling)
     return Answered("\n".join(map(memory_line, rows)), json.MEMORIES.data(rows), left if rows else (_NO_MEMORY,))
 
 
@@ -237,12 +240,11 @@ _NO_MEMORY = "nothing that is remembered here matches"
 
 
 def _matches(call: OperationCall, question: str) -> Answered:
-    unwanted = [name for name in ("provenance", "origin", "author", "superseded") if name in call.arguments]
-    if unwanted:
-        raise UsageError(f"{unwanted[0]} says nothing to a question: leave one of the two out", unwanted[0])
+    if "superseded" in call.arguments:
+        raise UsageError("superseded says nothing to a question: leave one of the two out", "superseded")
     limit = call.arguments.get("limit", 10)  # default number of matches of a question
-    matches = call.engine.memories.search(question, limit=limit, **call.chosen(_OF_SEARCH))
-    lines = [memory_line(row.memory, f"{row.score:.2f}") for row in matches]
+    matches = call.engine.memories.search(question, limit=limit, **call.chosen(OF_SEARCH))
+    lines = [memory_line(row.memory, f"{row.score:.2f}", row.replaced_by) for row in matches]
     return Answered("\n".join(lines), json.MATCHES.data(matches), () if matches else (_NO_MEMORY,))
 
 
@@ -255,8 +257,9 @@ def _first(rows: list[Row], limit: int, spelling: Spelling) -> tuple[list[Row], 
 
 
 def _experience(call: OperationCall) -> Answered:
-    arguments, journal = call.arguments, call.engine.experiences
-    action = _check_action(arguments, EXPERIENCE_ACTIONS)
+    action, journal = _check_action(call.arguments, EXPERIENCE_ACTIONS), call.engine.experiences
+    call = call._replace(arguments={**_session_of(call, action), **call.arguments})
+    arguments = call.arguments
     if missing := [*filterfalse(arguments.__contains__, NEEDED.get(action, ()))]:
         raise UsageError(f"{action} needs {', '.join(missing)}")
     # The field of an experience is named `action`, which is the name of the command here.
@@ -274,6 +277,12 @@ def _experience(call: OperationCall) -> Answered:
     }  # fmt: skip
     first = {NOTE: "note", CORRECT: "id"}.get(action)
     return _changed(changes[action](*([values.pop(first)] if first else ()), **values))
+
+
+def _session_of(call: OperationCall, action: str) -> dict[str, str]:
+    """Return the session of the connection, if neither the host nor the settings name one."""
+    is_unnamed = "session" in EXPERIENCE_ACTIONS[action] and call.engine.memory.notebook.session == DEFAULT_SESSION
+    return {"session": call.caller.session} if call.caller.session and is_unnamed else {}
 
 
 def _changed(experience: Experience, notes: tuple[str, ...] = ()) -> Answered:
@@ -319,7 +328,8 @@ _TAGS = Parameter("tags", Shape.TEXTS, "Words to find it by.", flags=("--tag",))
 _PROVENANCE = text("provenance", "Who says it (agent).", choices(Provenance))
 _ORIGIN = text("origin", "Source of the memories, to list or forget them together.")
 _MEMORY_LISTING = (
-    text("author", "list: only those that this person or agent wrote."),
+    text("author", "list: part of the name of who wrote them."),
+    text("scope", "list: what the team shares, agents wrote, or belongs to the user.", choices(Scope)),
     Parameter("min_importance", Shape.NUMBER, "Lowest importance.", least=0, most=1),
     Parameter("since", Shape.MOMENT, "Only newer ones; store: true from then on."),
     Parameter("until", Shape.MOMENT, "Only older ones; store: true until then."),
@@ -344,7 +354,7 @@ REMEMBER = Operation(
     "Remember a fact, decision, preference or error; forget, restore or list memories.",
     (
         # To share is for a person to decide: no list offers it to agents.
-        text("action", "What to do.", (STORE, FORGET, RESTORE, LIST, REVIEW), is_required=True),
+        text("action", "What to do.", (STORE, FORGET, RESTORE, LIST, REVIEW, TIDY), is_required=True),
         text("text", "One fact, in a sentence or a few."),
         _CATEGORY,
         Parameter("importance", Shape.NUMBER, "How important it is (0.5).", least=0, most=1),
@@ -408,18 +418,7 @@ EXPERIENCE = Operation(
     json.one_of(json.EXPERIENCE, json.EXPERIENCES),
     "start needs all of domain to prediction, resolve status and result (falsified also surprise, root_cause, "
     "root_cause_description). A plain fact goes to `remember`.",
-    leading=(
-        "action",
-        "domain",
-        "strategy",
-        "goal",
-        "hypothesis",
-        "action_taken",
-        "prediction",
-        "status",
-        "result",
-        "lesson",
-    ),
+    leading=("action", *_STARTED, "status", "result", "lesson"),
     hints=Hints(is_read_only=False, is_destructive=False, is_idempotent=False),
 )
 

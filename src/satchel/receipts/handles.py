@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +22,9 @@ MOST_BYTES = 4_000_000
 """Size above which the older half is dropped: the handles of about 300 answers, read in some 10 ms."""
 
 KEPT_BYTES = MOST_BYTES // 2
+
+LEFT_OUT = "-"
+"""The `name` of a record that an answer named and did not show."""
 
 _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
@@ -62,7 +66,7 @@ def handles_of(context: Context) -> list[HandleTarget]:
 
 def _left_out(row: Omission) -> HandleTarget:
     ranges = row.rest or (((row.start, row.end),) if row.start else ())
-    name = row.title if row.path and row.title != row.path else ""
+    name = LEFT_OUT if not row.path else row.title if row.title != row.path else ""
     return HandleTarget(row.handle, Kind(row.source), row.id, row.path, name, row.content_hash, ranges)
 
 
@@ -137,9 +141,17 @@ class HandleLedger:
         names = set(handles)
         return {row.handle: row for row in self._rows() if row.handle in names}
 
-    def _rows(self) -> Iterator[HandleTarget]:
-        """Yield all rows, oldest first, without a line that a crash cut in two."""
+    def shown(self, kind: Kind) -> Counter[str]:
+        """Return how many recent answers, in all roots of the user, showed each record of a kind, by its key."""
+        ledgers = map(HandleLedger, self._path.parent.glob("*.jsonl"))
+        rows = (row for ledger in ledgers for row in ledger._rows(f'"{kind}"'.encode()))
+        return Counter(row.id.partition(":")[2] for row in rows if row.kind is kind and row.name != LEFT_OUT)
+
+    def _rows(self, mark: bytes = b"") -> Iterator[HandleTarget]:
+        """Yield all rows with a mark, oldest first, without a line that a crash cut in two."""
         for line in (state_files.read(self._path) or b"").split(b"\n"):
+            if mark not in line:
+                continue
             with contextlib.suppress(ValueError, TypeError):
                 handle, kind, identity, path, name, content_hash, ranges, *workspace = json.loads(line)
                 spans = tuple((int(start), int(end)) for start, end in ranges)

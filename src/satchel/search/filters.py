@@ -21,7 +21,10 @@ from satchel.vocabulary import (
     Domain,
     MemoryCategory,
     OutcomeStatus,
+    Provenance,
+    Scope,
     Strategy,
+    Visibility,
     checked_text,
     choices,
     parse_choice,
@@ -30,6 +33,8 @@ from satchel.vocabulary import (
 
 _FIELDS: Mapping[str, tuple[type[StrEnum], str]] = {
     "category": (MemoryCategory, "category"),
+    "provenance": (Provenance, "provenance"),
+    "scope": (Scope, "scope"),
     "domain": (Domain, "domain"),
     "strategy": (Strategy, "strategy"),
     "outcome": (OutcomeStatus, "outcome_status"),
@@ -45,8 +50,9 @@ _PLURAL_FIELDS = {"domain": "domains", "strategy": "strategies"}
 class Filters:
     """Conditions on records. Build it with `make_filters`, which checks the values; None and () admit all.
 
-    `axis` chooses the side of experiences (and the axis that values come from); `author` is a part of a commit's
-    author, case ignored; `since` is included, `until` is not; a record needs all of `tags`, and one of `workspaces`.
+    `axis` chooses the side of experiences (and the axis that values come from); `author` is a part of the name, case
+    ignored; `origin` is the source of an import; `since` is included, `until` is not; a record needs all of `tags`,
+    and one of `workspaces`.
     """
 
     category: str | None = None
@@ -60,16 +66,21 @@ class Filters:
     until: float | None = None
     tags: tuple[str, ...] = ()
     workspaces: tuple[str, ...] | None = None
+    provenance: str | None = None
+    scope: str | None = None
+    origin: str | None = None
 
     def admits(self, document: Document, part: str) -> bool:
         """Return whether a record may be returned; `part` is the name of a chunk of it (the axis of an experience)."""
-        if self == NO_FILTERS:
-            return not document.fields.get("superseded_by")
+        return not document.fields.get("superseded_by") and (self == NO_FILTERS or self.fits(document, part))
+
+    def fits(self, document: Document, part: str = "") -> bool:
+        """Return whether a record meets the conditions, whether or not it was replaced."""
         return (
-            not document.fields.get("superseded_by")
-            and all(self._says(name, document, part) for name in _FIELDS)
+            all(self._says(name, document, part) for name in _FIELDS)
             and self._matters(document)
             and self._is_by(document)
+            and (self.origin is None or document.origin == self.origin or document.kind not in FILTER_KINDS["origin"])
             and (self.since is None or document.created >= self.since)
             and (self.until is None or document.created < self.until)
             and (self.workspaces is None or document.workspace in self.workspaces)
@@ -96,10 +107,18 @@ class Filters:
             return bool(part == value)
         if document.kind is Kind.VALUE and name in _PLURAL_FIELDS:
             return value in document.fields.get(_PLURAL_FIELDS[name], ())
+        if name == "scope":
+            return bool(_scope_of(document.fields) == value)
         return bool(document.fields.get(field) == value)
 
 
 NO_FILTERS = Filters()
+
+
+def _scope_of(fields: Mapping[str, Any]) -> Scope:
+    if fields.get("visibility") == Visibility.TEAM:
+        return Scope.TEAM
+    return Scope.AGENT if fields.get("provenance") == Provenance.AGENT else Scope.USER
 
 
 def make_filters(**values: Any) -> Filters:

@@ -28,7 +28,7 @@ PORTION = 64
 
 _RANKED_FIELDS = frozenset({
     "domain", "strategy", "domains", "strategies", "axis", "outcome_status", "confidence_tier", "category",
-    "cluster_size", "superseded_by", "root_cause",
+    "cluster_size", "superseded_by", "root_cause", "author", "provenance", "visibility",
 })  # fmt: skip
 """Fields used by filters and ranking. The other fields are read again for the few chosen records."""
 

@@ -24,7 +24,7 @@ SEEDS, ROUNDS = 5, 3
 FIELD_SHARE = 0.15
 """Share of the domain or category beside the words of a record."""
 
-_CODED = pattern(r"\d|_|\w[./]\w|[a-z][A-Z]")
+_CODED = pattern(r"\d|_|\w[./-]\w|[a-z][A-Z]")
 LEAST_SHARE = 0.15
 """Nearness, in parts of the mean of the three nearest, from which a record is of the theme. Of 20 questions about
 60 experiences .81 of the right ones are shown in 4,000 tokens, .75 of what is shown is right (`benchmarks/recall.py`);
@@ -33,9 +33,11 @@ with .12 it is .87 and .72, with .18 .80 and .80. Without themes it was .16 and 
 
 def names(subject: str, texts: Iterable[str]) -> bool:
     """Return whether a subject is a name (a person, a service, a file, an error code), as it or the texts write it."""
-    told = [word for word in words(subject) if is_meaningful(word)]
+    told = [token for token in subject.split() if any(map(is_meaningful, words(token)))]
     joined = "\n".join(texts)
-    return bool(told) and all(_CODED.search(word) or re.search(_written(word), joined) for word in told)
+    return bool(told) and all(
+        _CODED.search(token) or all(re.search(_written(word), joined) for word in words(token)) for token in told
+    )
 
 
 def _written(word: str) -> str:

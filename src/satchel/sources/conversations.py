@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from satchel import text as words
-from satchel.codec import Clean, json_object
+from satchel.codec import Clean, json_object, read_time
 from satchel.errors import UsageError
 
 SAID_CHARACTERS = 16_384
@@ -145,7 +145,6 @@ _TELLING_ARGUMENTS = ("command", "file_path", "path", "pattern", "query", "url",
 """The most informative arguments of a tool, in this order."""
 
 _SAFE_SESSION = re.compile(r"[^\w.-]+", re.ASCII)
-_NO_TIME = 0.0
 Line = Mapping[str, Any]
 
 
@@ -399,10 +398,7 @@ def _argument(arguments: object) -> str:
 
 def _time(stamp: object) -> float:
     """Return seconds since the epoch of an ISO time, 0 if there is none."""
-    if not isinstance(stamp, str):
-        return _NO_TIME
     try:
-        moment = datetime.fromisoformat(stamp)
-        return max((moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp(), _NO_TIME)
-    except (ValueError, OverflowError):
-        return _NO_TIME
+        return max(read_time(stamp), 0.0) if isinstance(stamp, str) else 0.0
+    except ValueError:
+        return 0.0

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
+from hashlib import blake2b
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import PurePath
@@ -31,6 +32,7 @@ from satchel.mcp.pipes import END_SECONDS
 from satchel.mcp.running import EngineRunner, ProtocolError, Report
 from satchel.mcp.server import CACHE_HINTS, INSTRUCTIONS, SERVER_INFO, Handlers, Result
 from satchel.system.threads import in_thread
+from satchel.vocabulary import CLIENT_SESSION
 from satchel.web import routes as api
 from satchel.web.access import Access, Origins
 from satchel.web.middleware import INTERNAL, UNKNOWN_PAGE, Middleware, answer, wrong_method
@@ -214,7 +216,7 @@ def build(runner: EngineRunner, session: str = "") -> Server[Any]:
 
     async def handle(context: Context, _params: types.RequestParams) -> Result:
         try:
-            result = await handlers.answer(context.method, context.params or {}, reporting(context))
+            result = await handlers.answer(context.method, context.params or {}, reporting(context), client(context))
         except ProtocolError as error:
             raise MCPError(error.code, error.message, error.data) from None
         return {"resultType": "complete", **result}  # the SDK drops what a version of the protocol does not have
@@ -230,6 +232,14 @@ def build(runner: EngineRunner, session: str = "") -> Server[Any]:
     for method, params in METHODS.items():
         server.add_request_handler(method, params, handle)
     return server
+
+
+def client(context: Context) -> str:
+    """Return the session of a client that names none: of its connection, without one of its name."""
+    named = (context.meta or {}).get("io.modelcontextprotocol/clientInfo")
+    connection = context.request.headers.get("mcp-session-id") if context.request is not None else ""
+    own = connection or (str(named.get("name", "")) if isinstance(named, Mapping) else "")
+    return CLIENT_SESSION + blake2b(own.encode(), digest_size=4).hexdigest() if own else ""
 
 
 def reporting(context: Context) -> Report | None:

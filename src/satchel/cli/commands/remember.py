@@ -4,46 +4,35 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TextIO
+from typing import IO, Any, TextIO
 
 import click
 
 from satchel.cli import streams
-from satchel.cli.options import HELP_OPTIONS, Command, Invocation, command, group, operation_command
+from satchel.cli.options import HELP_OPTIONS, Invocation, command, group, operation_command, options_of
 from satchel.cli.session import Interrupt, ask, opened, report, show
 from satchel.errors import UsageError
+from satchel.operations import remember as actions
 from satchel.operations.json import MEMORY, memory_text
-from satchel.operations.operation import Answered, Parameter
-from satchel.operations.remember import (
-    ACCEPT,
-    CORRECT,
-    EXPERIENCE,
-    EXPERIENCE_ACTIONS,
-    FORGET,
-    LIST,
-    MEMORY_ACTIONS,
-    NEEDED,
-    NOTE,
-    PIN,
-    REJECT,
-    REMEMBER,
-    RESOLVE,
-    RESTORE,
-    REVIEW,
-    SHARE,
-    SHOW,
-    START,
-    STORE,
-    UNPIN,
-    UPDATE,
-)
+from satchel.operations.operation import Answered, Operation
+from satchel.operations.remember import EXPERIENCE, EXPERIENCE_ACTIONS, FORGET, LIST, MEMORY_ACTIONS, REMEMBER, STORE
 from satchel.safety.sanitize import clean_field
+from satchel.types import Kind
 from satchel.vocabulary import OutcomeStatus, Provenance
 
-if TYPE_CHECKING:
-    pass
+
+def action_command(
+    operation: Operation, action: str, parent: click.Group, help_text: str, *, name: str = "", **options: Any
+) -> None:
+    """Add the command of an action that shows its answer; `name` is by default that of the action."""
+
+    def run(invocation: Invocation, arguments: dict[str, Any]) -> None:
+        show(invocation, ask(invocation, operation, {**arguments, "action": action}))
+
+    run.__doc__ = help_text
+    operation_command(operation, name or action, parent, **options)(run)
 
 
 @group("memory")
@@ -55,85 +44,40 @@ def memory_command() -> None:
     """
 
 
-def _adding(name: str, parent: click.Group | None = None) -> Callable[[Any], Command]:
-    return operation_command(
-        REMEMBER, name, parent, shows="the memory and what it resembles", only=MEMORY_ACTIONS[STORE],
-        without=("supersedes",), positional={"text": "TEXT|-"},
-    )  # fmt: skip
-
-
-_SUPERSEDE = click.option("--supersede", is_flag=True, help="Replace the newest memory that it contradicts.")
-
-
-@_adding("remember")
-@_SUPERSEDE
+@operation_command(
+    REMEMBER, "remember", shows="the memory and what it resembles", only=MEMORY_ACTIONS[STORE],
+    without=("supersedes",), positional={"text": "TEXT|-"},
+)  # fmt: skip
+@click.option("--supersede", is_flag=True, help="Replace the newest memory that it contradicts.")
 def remember_command(invocation: Invocation, arguments: dict[str, Any], *, supersede: bool) -> None:
-    """Remember something, as `satchel memory add` does.
-
-    TEXT is one thing in a sentence or a few; `-` reads it from standard input.
-    """
-    _store(invocation, {"provenance": str(Provenance.USER), **arguments}, supersede=supersede)
-
-
-@_adding("add", memory_command)
-@_SUPERSEDE
-def add(invocation: Invocation, arguments: dict[str, Any], *, supersede: bool) -> None:
     """Remember something.
 
     TEXT is one thing in a sentence or a few; `-` reads it from standard input. What already says nearly the same is
     named, and so is what it contradicts; all are kept.
     """
-    _store(invocation, {"provenance": str(Provenance.USER), **arguments}, supersede=supersede)
+    answered = ask(invocation, REMEMBER, {"provenance": str(Provenance.USER), **arguments, "action": STORE})
+    if supersede and (opposed := answered.subject.contradicts):
+        link = {"action": STORE, "supersedes": opposed[0].id, "text": answered.text}
+        answered = ask(invocation, REMEMBER, link)
+    show(invocation, answered)
 
 
-@operation_command(
-    REMEMBER,
-    "supersede",
-    memory_command,
-    shows="the new memory",
-    only=("supersedes", "text", "importance"),
-    positional={"supersedes": "ID", "text": "TEXT|-"},
-)
-def supersede(invocation: Invocation, arguments: dict[str, Any]) -> None:
+memory_command.add_command(remember_command, "add")
+action_command(
+    REMEMBER, STORE, memory_command,
     """Replace a memory by what is true now.
 
     The old one is kept and linked, and is shown only where it is asked for by its id. It matters as much as before
     unless --importance says otherwise.
-    """
-    _store(invocation, arguments)
-
-
-def _store(invocation: Invocation, arguments: Mapping[str, Any], *, supersede: bool = False) -> None:
-    answered = ask(invocation, REMEMBER, {**arguments, "action": STORE})
-    opposed = answered.subject.contradicts if arguments.get("supersedes") is None else ()
-    if opposed and supersede:
-        link = {"action": STORE, "supersedes": opposed[0].id, "text": answered.text}
-        answered = ask(invocation, REMEMBER, link)
-    report(invocation, answered.envelope, [answered.text])
-    similar = () if invocation.as_json else answered.subject.similar
-    for match in similar:
-        streams.note(f"{match.memory.id} says nearly the same ({match.score:.2f}): "
-                     f"{clean_field(match.memory.content, 100)}", color=invocation.color)  # fmt: skip
-    for old in () if invocation.as_json or supersede else opposed:
-        streams.note(f"it contradicts {old.id}: {clean_field(old.content, 100)}", color=invocation.color)
-        streams.say(f"if it replaces that: satchel memory supersede {old.id} {answered.text}", color=invocation.color,
-                    dim=True)  # fmt: skip
-    if similar:
-        forget_it = f"satchel memory forget {similar[0].memory.id}"
-        streams.say(f"to keep only the new one: {forget_it}", color=invocation.color, dim=True)
-
-
-@operation_command(
-    REMEMBER,
-    "search",
-    memory_command,
-    shows="the memories with their relevance",
-    only=("question", "category", "min_importance", "tags", "since", "until", "as_of", "limit"),
-    positional={"question": "QUESTION|-"},
-)
-def search(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """List the memories that answer a question, best first."""
-    show(invocation, ask(invocation, REMEMBER, {**arguments, "action": LIST}))
+    """,
+    name="supersede", shows="the new memory", only=("supersedes", "text", "importance"),
+    positional={"supersedes": "ID", "text": "TEXT|-"},
+)  # fmt: skip
+action_command(
+    REMEMBER, LIST, memory_command, "List the memories that answer a question, best first.", name="search",
+    shows="the memories with their relevance", positional={"question": "QUESTION|-"},
+    only=("question", *actions.OF_SEARCH, "limit"),
+)  # fmt: skip
 
 
 @operation_command(
@@ -147,42 +91,29 @@ def list_(invocation: Invocation, arguments: dict[str, Any]) -> None:
         streams.note(note, color=invocation.color)
 
 
-@operation_command(
-    REMEMBER, "share", memory_command, shows="what is shared now", only=("ids",), positional={"ids": "ID..."}
-)
-def share(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """Let your team find memories from now on, where it shares a store.
+_MARKS: Mapping[str, tuple[str, str]] = {
+    actions.SHARE: (
+        "what is shared now",
+        """Let your team find memories from now on, where it shares a store.
 
-    The older ones that they replaced go with them. What was read cannot be taken back: `satchel memory forget` only
-    removes it for later questions.
-    """
-    show(invocation, ask(invocation, REMEMBER, {**arguments, "action": SHARE}))
-
-
-@operation_command(
-    REMEMBER, "pin", memory_command, shows="what is pinned now", only=("ids",), positional={"ids": "ID..."}
-)
-def pin(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """Show memories first in every brief, at most five of them. They get the tag `pinned`."""
-    show(invocation, ask(invocation, REMEMBER, {**arguments, "action": PIN}))
-
-
-@operation_command(
-    REMEMBER, "unpin", memory_command, shows="what was unpinned", only=("ids",), positional={"ids": "ID..."}
-)
-def unpin(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """Let memories take their place in a brief by importance and age again."""
-    show(invocation, ask(invocation, REMEMBER, {**arguments, "action": UNPIN}))
+        The older ones that they replaced go with them. What was read cannot be taken back: `satchel memory forget` only
+        removes it for later questions.
+        """,
+    ),
+    actions.PIN: (
+        "what is pinned now",
+        "Show memories first in every brief, at most five of them. They get the tag `pinned`.",
+    ),
+    actions.UNPIN: ("what was unpinned", "Let memories take their place in a brief by importance and age again."),
+}
+for _mark, (_shows, _help) in _MARKS.items():
+    action_command(REMEMBER, _mark, memory_command, _help, shows=_shows, only=("ids",), positional={"ids": "ID..."})
 
 
 @operation_command(
-    REMEMBER,
-    "review",
-    memory_command,
-    shows="the candidates, or what became of them",
-    only=("ids", "text", "category", "limit"),
-    positional={"ids": "[ID]..."},
-)
+    REMEMBER, "review", memory_command, shows="the candidates, or what became of them",
+    only=("ids", "text", "category", "limit"), positional={"ids": "[ID]..."},
+)  # fmt: skip
 @click.option("--accept", is_flag=True, help="Remember these.")
 @click.option("--reject", is_flag=True, help="Never propose these again.")
 @click.option("--all", "every", is_flag=True, help="All that wait.")
@@ -203,8 +134,19 @@ def review(
             arguments["ids"] = [one.id for one in satchel.memory.review.waiting()]
     for note in [f"{count} new"] * bool(paths) + [failure.message for failure in failures]:
         streams.note(note, color=invocation.color)
-    verdicts = {name: {"verdict": name} for name, is_it in ((ACCEPT, accept), (REJECT, reject)) if is_it}
-    show(invocation, ask(invocation, REMEMBER, {**arguments, **next(iter(verdicts.values()), {}), "action": REVIEW}))
+    verdict = actions.ACCEPT if accept else actions.REJECT if reject else None
+    show(invocation, ask(invocation, REMEMBER, {**arguments, "verdict": verdict, "action": actions.REVIEW}))
+
+
+action_command(
+    REMEMBER, actions.TIDY, memory_command,
+    """List the memories to clean up, each with the reasons; nothing is changed.
+
+    They have expired, are contradicted or said again by a newer one, were shown by no recent answer for a month, or
+    were not changed for a year. `satchel memory forget` and `supersede` clean up.
+    """,
+    shows="the memories with their reasons", only=("limit",),
+)  # fmt: skip
 
 
 @command("show", memory_command, shows="the memory")
@@ -213,7 +155,8 @@ def show_one(invocation: Invocation, *, identity: str) -> None:
     """Show one memory with everything about it, a replaced one too."""
     with opened(invocation) as satchel:
         memory = satchel.memories.get(identity)
-    report(invocation, MEMORY.data(memory), [memory_text(memory).removesuffix("\n")])
+        shown = satchel.receipts.handles.shown(Kind.MEMORY)[memory.id]
+    report(invocation, {**MEMORY.data(memory), "shown": shown}, [memory_text(memory, shown).removesuffix("\n")])
 
 
 @command("repair", memory_command, shows="what was removed")
@@ -249,7 +192,7 @@ def restore(invocation: Invocation, identities: Sequence[str]) -> None:
     before you go back to a backup.
     """
     if identities:
-        show(invocation, ask(invocation, REMEMBER, {"action": RESTORE, "ids": list(identities)}))
+        show(invocation, ask(invocation, REMEMBER, {"action": actions.RESTORE, "ids": list(identities)}))
         return
     with opened(invocation) as satchel:
         copy, aside = satchel.memory.restore()
@@ -259,14 +202,9 @@ def restore(invocation: Invocation, identities: Sequence[str]) -> None:
 
 
 @operation_command(
-    REMEMBER,
-    "forget",
-    memory_command,
-    shows="what was forgotten, or would be",
-    only=MEMORY_ACTIONS[FORGET],
-    positional={"ids": "[ID]..."},
-    flags={"question": ("--query",)},
-)
+    REMEMBER, "forget", memory_command, shows="what was forgotten, or would be", only=MEMORY_ACTIONS[FORGET],
+    positional={"ids": "[ID]..."}, flags={"question": ("--query",)},
+)  # fmt: skip
 def forget(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """Forget memories, by id, by origin or by a question.
 
@@ -295,8 +233,7 @@ def _asked(preview: Answered, color: str) -> bool:
     return streams.is_terminal(sys.stdin) and click.confirm(f"forget these {len(preview.subject)}?", err=True)
 
 
-_POSITIONAL = {NOTE: {"note": "TEXT|-"}, SHOW: {"id": "[ID]"}, CORRECT: {"id": "ID"}}
-_SHOWS = {LIST: "the experiences"}
+_POSITIONAL = {actions.NOTE: {"note": "TEXT|-"}, actions.SHOW: {"id": "[ID]"}, actions.CORRECT: {"id": "ID"}}
 
 
 @group("experience")
@@ -310,22 +247,17 @@ def experience_command() -> None:
 
 def _add(action: str, help_text: str) -> None:
     """Add the command of an action."""
-
-    def run(invocation: Invocation, arguments: dict[str, Any]) -> None:
-        show(invocation, ask(invocation, EXPERIENCE, {**arguments, "action": action}))
-
-    run.__doc__ = help_text
-    operation_command(
-        EXPERIENCE, action, experience_command, shows=_SHOWS.get(action, "the experience"),
-        only=EXPERIENCE_ACTIONS[action], needed=NEEDED.get(action, ()), positional=_POSITIONAL.get(action),
-    )(run)  # fmt: skip
+    action_command(
+        EXPERIENCE, action, experience_command, help_text, shows=f"the experience{'s' * (action == LIST)}",
+        only=EXPERIENCE_ACTIONS[action], needed=actions.NEEDED.get(action, ()), positional=_POSITIONAL.get(action),
+    )  # fmt: skip
 
 
-_add(START, "Begin an experience.")
-_add(UPDATE, "Change what is believed, done or expected; the earlier attempt stays in the history.")
-_add(NOTE, "Add a note to the active experience.")
+_add(actions.START, "Begin an experience.")
+_add(actions.UPDATE, "Change what is believed, done or expected; the earlier attempt stays in the history.")
+_add(actions.NOTE, "Add a note to the active experience.")
 _add(
-    RESOLVE,
+    actions.RESOLVE,
     """End the active experience by hand.
 
     A falsified one needs its surprise and its root cause, with a description: that is what is learned from it.
@@ -333,26 +265,14 @@ _add(
 )
 
 
-def _lesson_options(function: Any) -> Any:
-    """Options for what was learned, as `resolve` has them."""
-    names = ("takeaway", "lesson", "root_cause_description", "root_cause", "surprise")
-    rows: dict[str, Parameter] = {one.name: one for one in EXPERIENCE.parameters}
-    for name in names:
-        choices = f" One of {', '.join(rows[name].choices)}." if rows[name].choices else ""
-        meaning = rows[name].meaning.partition(": ")[2].capitalize()
-        function = click.option(f"--{name.replace('_', '-')}", metavar="TEXT", help=meaning + choices)(function)
-    return function
-
-
-@command("capture", experience_command, context_settings={**HELP_OPTIONS, "ignore_unknown_options": True})
+@command(
+    "capture", experience_command, context_settings={**HELP_OPTIONS, "ignore_unknown_options": True},
+    params=options_of(EXPERIENCE, ("surprise", "root_cause", "root_cause_description", "lesson", "takeaway")),
+)  # fmt: skip
 @click.option(
-    "--expect",
-    type=click.Choice(["success", "failure"]),
-    default="success",
-    show_default=True,
+    "--expect", type=click.Choice(["success", "failure"]), default="success", show_default=True,
     help="What the hypothesis predicts of the command.",
-)
-@_lesson_options
+)  # fmt: skip
 @click.option("--session", default="default", metavar="TEXT", help="Whose experience it is, one active each.")
 @click.argument("arguments", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def capture(
@@ -388,7 +308,7 @@ def capture(
 
 
 _add(
-    CORRECT,
+    actions.CORRECT,
     """Add to an ended experience, or correct it, by its ID: a cause, a lesson, a note, any of its fields.
 
     What is not given stays as it is.
@@ -396,25 +316,20 @@ _add(
 )
 
 
-@operation_command(
-    REMEMBER,
-    "forget",
-    experience_command,
-    shows="what was forgotten",
-    only=("ids", "for_good"),
-    positional={"ids": "ID..."},
-)
-def forget_experience(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """Forget experiences, active ones too. Values that rest on them lose this evidence."""
-    forget_named(invocation, arguments)
+def forget_command(parent: click.Group, help_text: str) -> None:
+    """Add the command that forgets records by their ids."""
+
+    def run(invocation: Invocation, arguments: dict[str, Any]) -> None:
+        answered = ask(invocation, REMEMBER, {**arguments, "action": FORGET})
+        report(invocation, answered.envelope, [], message=answered.text)
+
+    run.__doc__, ids = help_text, {"ids": "ID..."}
+    operation_command(REMEMBER, FORGET, parent, shows="what was forgotten", only=("ids", "for_good"), positional=ids)(
+        run
+    )
 
 
-def forget_named(invocation: Invocation, arguments: Mapping[str, Any]) -> None:
-    """Forget the records with these ids."""
-    answered = ask(invocation, REMEMBER, {**arguments, "action": FORGET})
-    report(invocation, answered.envelope, [], message=answered.text)
-
-
+forget_command(experience_command, "Forget experiences, active ones too. Values that rest on them lose this evidence.")
 _add(
     LIST,
     """List experiences, newest first, active ones too.
@@ -422,7 +337,7 @@ _add(
     Active ones of other sessions than --session are pointed out: they were begun and never resolved.
     """,
 )
-_add(SHOW, "Show one experience with its history and notes; without ID the active one.")
+_add(actions.SHOW, "Show one experience with its history and notes; without ID the active one.")
 
 
 def _bytes_of(stream: TextIO | None) -> IO[bytes]:

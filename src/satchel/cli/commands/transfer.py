@@ -29,13 +29,10 @@ STANDARD_OUTPUT = "-"
 @click.argument("target", metavar="[FILE|-]", default=STANDARD_OUTPUT)
 @click.option("--force", is_flag=True, help="Write over a FILE that exists.")
 @click.option(
-    "--as",
-    "form",
-    type=click.Choice([ImportFormat.SATCHEL.value, ImportFormat.MEM0.value, ImportFormat.CSV.value]),
-    default=ImportFormat.SATCHEL.value,
-    show_default=True,
+    "--as", "form", type=click.Choice([str(ImportFormat.SATCHEL), str(ImportFormat.MEM0), str(ImportFormat.CSV)]),
+    default=str(ImportFormat.SATCHEL), show_default=True,
     help="The program that reads it: satchel, mem0 (JSON), or one for tables.",
-)
+)  # fmt: skip
 def export_command(invocation: Invocation, target: str, *, force: bool, form: str) -> int:
     """Write everything that is remembered as JSON Lines.
 
@@ -68,14 +65,10 @@ TRANSCRIPTS = "~/.claude/projects"
 @command("import", shows="what was imported")
 @click.argument("sources", nargs=-1, metavar="[FILE|-]...")
 @click.option(
-    "--as",
-    "form",
-    type=click.Choice(choices(ImportFormat)),
-    default=ImportFormat.SATCHEL.value,
-    show_default=True,
+    "--as", "form", type=click.Choice(choices(ImportFormat)), default=str(ImportFormat.SATCHEL), show_default=True,
     help="Who wrote it: satchel export, CALM or CLAMS (the journal of experiences), Claude Code (transcripts), or "
     "another program.",
-)
+)  # fmt: skip
 @click.option("--map", "mapped", multiple=True, metavar="FIELD=COLUMN", help="Column of a field in a CSV file.")
 @click.option("--here", is_flag=True, help="All of it belongs to this repository.")
 @click.option("--everywhere", is_flag=True, help="All of it belongs to every folder.")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from satchel.cli import streams
-from satchel.cli.commands.remember import forget_named
+from satchel.cli.commands.remember import action_command, forget_command
 from satchel.cli.options import Invocation, command, group, operation_command
-from satchel.cli.session import Interrupt, ask, opened, report, show, watch
+from satchel.cli.session import Interrupt, ask, opened, report, watch
 from satchel.codec import many
 from satchel.operations.json import CORRECTED, GROUPING, MEMBER, VALIDATION, line, minute, safe
 from satchel.operations.remember import PROPOSALS, REMEMBER, STORE, VALUES
@@ -113,30 +113,15 @@ def list_values(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """List the values, newest first."""
     answered = ask(invocation, VALUES, arguments)
     lines = (f"{one.id}  {one.cluster_id}  {one.cluster_size}  {line(one.text)}" for one in answered.subject)
-    nothing = "there are no values yet: `satchel values propose` names candidates"
-    report(invocation, answered.envelope, lines, nothing=nothing)
+    report(invocation, answered.envelope, lines, nothing="there are no values yet: `satchel values propose` names some")
 
 
-@operation_command(
-    REMEMBER, "correct", values_command, shows="the value", only=("supersedes", "text"),
-    positional={"supersedes": "ID", "text": "TEXT|-"},
+action_command(
+    REMEMBER, STORE, values_command,
+    "Replace the sentence of a value. Its evidence stays, and the new sentence must lie in the same group.",
+    name="correct", shows="the value", only=("supersedes", "text"), positional={"supersedes": "ID", "text": "TEXT|-"},
 )  # fmt: skip
-def correct_value(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """Replace the sentence of a value. Its evidence stays, and the new sentence must lie in the same group."""
-    show(invocation, ask(invocation, REMEMBER, {**arguments, "action": STORE}))
-
-
-@operation_command(
-    REMEMBER,
-    "forget",
-    values_command,
-    shows="what was forgotten",
-    only=("ids", "for_good"),
-    positional={"ids": "ID..."},
-)
-def forget_value(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """Forget values. Their groups and their evidence stay."""
-    forget_named(invocation, arguments)
+forget_command(values_command, "Forget values. Their groups and their evidence stay.")
 
 
 def grouping_lines(grouping: Grouping) -> list[str]:
