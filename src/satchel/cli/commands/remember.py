@@ -14,8 +14,8 @@ from satchel.cli import streams
 from satchel.cli.options import HELP_OPTIONS, Command, Invocation, command, group, operation_command
 from satchel.cli.session import Interrupt, ask, opened, report, show
 from satchel.errors import UsageError
-from satchel.operations.json import MEMORY, memory_text
 from satchel.operations.operation import Answered, Parameter
+from satchel.operations.records import MEMORY, memory_text
 from satchel.operations.remember import (
     ACCEPT,
     CORRECT,
