@@ -42,7 +42,7 @@ class Guard(NamedTuple):
 
 FILES, GIT, WALK = "system/files.py", "system/git.py", "index/walk.py"
 STATE, SQLITE = "system/state_files.py", "store/sqlite/connection.py"
-MIDDLEWARE, ACCESS, MCP = "web/middleware.py", "web/access.py", "mcp/server.py"
+MIDDLEWARE, MCP = "web/middleware.py", "mcp/server.py"
 STORE, PARSE, EMBED, APPLICATION = (
     "store/sqlite/__init__.py", "sources/code/parse.py", "embed/providers.py", "cli/application.py"
 )  # fmt: skip
@@ -64,7 +64,7 @@ GUARDS = (
     Guard("A10", FILES, "return _UNPRINTABLE.sub(_escape_character, name)", "return name"),
     Guard("A12", FILES, "if status.st_size > limit:", "if False:"),
     Guard("A14", WALK, "if folder.depth >= self._options.max_depth:", "if False:", 1),
-    Guard("A17", "index/difference.py", "before != entry.times", "before is None or before[:2] != entry.times[:2]"),
+    Guard("A17", "index/run.py", "before != entry.times", "before is None or before[:2] != entry.times[:2]"),
     Guard("A19", WALK, "if self._options.one_file_system and device != self._device:", "if False:"),
     Guard("A21", WALK, "if (status.st_dev, status.st_ino) in self._stores:", "if False:"),
     Guard("B8", "sources/vault.py", "if self.check_event(yaml.AliasEvent):", "if False:"),
@@ -76,7 +76,7 @@ GUARDS = (
     Guard("C4", "sources/commits.py", "if sha in boundary:", "if False:"),
     Guard("C6", GIT, "if entry.is_symlink() and target.exists() and not any", "if False and not any"),
     Guard("C6", FILES, 'part in ("", ".", "..")', 'part == ""', 1),
-    Guard("C7", "index/commits.py", "if log.is_visible_known:", "if False:"),
+    Guard("C7", "index/update.py", "if log.is_visible_known:", "if False:"),
     Guard("C8", "sources/change.py", '"--verify", "--end-of-options", f', '"--verify", f',
           also="--verify takes one name of an object"),
     Guard("C9", "sources/commits.py", "message[:MESSAGE_LIMIT]", "message"),
@@ -103,9 +103,9 @@ GUARDS = (
           "a far longer line comes in pieces, which are not kept"),
     Guard("G5", MIDDLEWARE, "if len(hosts) != 1 or not self._origins.is_host(hosts[0]):", "if False:"),
     Guard("G5", MIDDLEWARE, 'if not scope["path"].startswith("/"):', "if False:", 1, "no route has such a path"),
-    Guard("G6", ACCESS, "return origin.lower() in self.origins", "return True"),
+    Guard("G6", MIDDLEWARE, "return origin.lower() in self.origins", "return True"),
     Guard("G6", MIDDLEWARE, "return None if kinds == [JSON] else WRONG_CONTENT", "return None", 1),
-    Guard("G7", ACCESS, "len(token) < SHORTEST_TOKEN or ", ""),
+    Guard("G7", MIDDLEWARE, "len(token) < SHORTEST_TOKEN or ", ""),
     Guard("G9", MCP, "except (SatchelError, OSError):  #", "except ZeroDivisionError:  #"),
     Guard("G9", "answer/pins.py", "if not kinds:", "kinds = kinds or [Kind.CODE]\n        if not kinds:", 1),
     Guard("G11", MCP, "if cost(content) > most:", "if False:"),

@@ -31,7 +31,7 @@ MODULES = {
                                     "index/test_names.py", "index/test_ignore.py", "answer/test_source_lines.py"]),
     "git": (["system/git.py"], ["test_git.py", "sources/test_commits.py", "sources/test_blobs.py",
                                 "sources/test_change.py", "e2e/test_siblings.py"]),
-    "guard": (["web/access.py", "web/middleware.py"], ["web/test_access.py", "web/test_origins.py", "web/test_users.py",
+    "guard": (["web/middleware.py"], ["web/test_middleware_access.py", "web/test_origins.py", "web/test_users.py",
                                                        "web/test_guard.py", "web/test_views.py", "web/test_state.py"]),
     "redact": (["safety/secret_rules.py", "safety/sanitize.py"], ["test_redact.py", "test_clean.py", "test_keys.py",
                                                                   "test_outside.py", "properties/test_untrusted.py"]),

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from satchel.guidance.judge import AnyJudge
     from satchel.guidance.service import GuidanceService
     from satchel.guidance.situation import Situation
-    from satchel.index.options import IndexReport, Progress, VectorReport
+    from satchel.index.run import IndexReport, Progress, VectorReport
     from satchel.index.status import Status
     from satchel.index.team import TeamStore
     from satchel.memory.journal import Journal

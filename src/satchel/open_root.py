@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from satchel.answer.source_lines import FileLines
     from satchel.embed import Embedder
     from satchel.index.build import TreeState
-    from satchel.index.options import BuildOptions, IndexReport, Progress
+    from satchel.index.run import BuildOptions, IndexReport, Progress
     from satchel.index.status import Status
     from satchel.receipts.session import Account
     from satchel.sources.commits import LineCounts
@@ -289,7 +289,7 @@ class OpenRoot:
 
     def _build(self, progress: Progress | None, should_stop: ShouldStop, seen: TreeState | None = None) -> IndexReport:
         from satchel.index.build import build
-        from satchel.index.options import Quiet
+        from satchel.index.run import Quiet
 
         options, watcher = self.build_options(), progress or Quiet()
         if self.store.revision == "0" and self.places.repository and isinstance(self.store, SqliteStore):
@@ -383,12 +383,12 @@ class OpenRoot:
 
     def build_options(self) -> BuildOptions:
         """Return the options of an index run on this root."""
-        from satchel.index.options import build_options
+        from satchel.index.run import build_options
 
         return build_options(self.settings, self.places, self.key, vault=self.is_vault)
 
     def _changed_files(self, store: Store) -> list[tuple[str, int]]:
-        from satchel.index.difference import changed_files
+        from satchel.index.run import changed_files
 
         return changed_files(store, self.places.root, self.build_options().walk)
 

@@ -198,12 +198,6 @@ class Settings:
         "each block already names its source; the list costs tokens",
         safe=True,
     )  # fmt: skip
-    graph_max_nodes: int = setting(
-        "graph.max_nodes", 1_000,
-        "nodes that a walk over relations reaches at most, the nearest and most relevant of them",
-        "twenty times what a usual budget shows",
-        safe=True, least=1, most=1_000_000,
-    )  # fmt: skip
     graph_deadline_s: float = setting(
         "graph.deadline_s", 3.0,
         "seconds after which a walk stops, with a note",
@@ -221,12 +215,6 @@ class Settings:
         "bytes above which a file is skipped and counted",
         "hand-written files are smaller; data and bundles are not worth the time",
         least=1_000, most=1_000_000_000,
-    )  # fmt: skip
-    index_max_files: int = setting(
-        "index.max_files", 1_000_000,
-        "files above which the walk stops and says so",
-        "beyond it the root is probably wrong: a home folder, a mounted disk",
-        least=1, most=100_000_000,
     )  # fmt: skip
     index_commits: int = setting(
         "index.commits", 6_000,
@@ -298,12 +286,6 @@ class Settings:
         "name of the environment variable with the endpoint's key",
         "a key in a settings file would be copied and committed; local servers need none",
     )  # fmt: skip
-    embed_timeout_s: float = setting(
-        "embed.timeout_s", 30.0,
-        "seconds to wait for an answer of the endpoint",
-        "a busy server takes some for a batch of long texts",
-        least=0.1, most=600.0,
-    )  # fmt: skip
     embed_weights: str = setting(
         "embed.weights", "",
         "folder with `model.safetensors` and `vocab.txt` of all-MiniLM-L6-v2",
@@ -323,12 +305,6 @@ class Settings:
         "judge.key_variable", "",
         "name of the environment variable with the key of the judging endpoint",
         "a key in a settings file would be copied and committed; local servers need none",
-    )  # fmt: skip
-    judge_timeout_s: float = setting(
-        "judge.timeout_s", 5.0,
-        "seconds to wait for the model that judges before words decide",
-        "a context is wanted before the work goes on; a small model answers in one",
-        least=0.1, most=600.0,
     )  # fmt: skip
     rerank_endpoint: str = setting(
         "rerank.endpoint", "",
@@ -383,12 +359,6 @@ class Settings:
         "requests that may wait for their turn; the next one is told to come again",
         "at 20 to 200 ms a question the last one waits 5 to 50 s, which a script still takes",
         least=0, most=10_000,
-    )  # fmt: skip
-    serve_body_bytes: int = setting(
-        "serve.body_bytes", 2_097_152,
-        "bytes that one request may send",
-        "the output of a failed command fits, and a full queue stays far from the memory of a small machine",
-        least=1_024, most=1_073_741_824,
     )  # fmt: skip
     serve_deadline_s: float = setting(
         "serve.deadline_s", 120.0,

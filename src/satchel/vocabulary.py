@@ -284,6 +284,18 @@ PURPOSES = READ, FIND, EDIT = "read", "find", "edit"
 """The purpose of an answer: one packed context for a reader without tools; for an agent with tools the sure places with
 line numbers, and others by their best line; complete functions for somebody who edits."""
 
+LEAST_DEPTH, MOST_DEPTH = 1, 5
+
+DEFAULT_DEPTH = 2
+"""Nodes two steps away are still related to the source; three steps reach most of a workspace."""
+
+DEFAULT_LENS = "general"
+LENS_NAMES = (
+    DEFAULT_LENS, "writing", "coding", "planning", "meeting-prep",
+    "code", "impact", "implementations",
+)  # fmt: skip
+"""The lenses of a walk that are built in (`satchel.graph.request`)."""
+
 STALE_CHOICES = ("mark", "withhold")
 """The treatment of text that its file no longer contains: it is shown and marked, or left out with a note."""
 

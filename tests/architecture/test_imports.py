@@ -23,7 +23,6 @@ LEAF_FILES = (
     "system.telemetry",
     "system.threads",
     "system.git",
-    "safety.prose",
     "safety.secret_rules",
     "safety.sanitize",
     "config",
@@ -95,7 +94,7 @@ ROOMS: Mapping[str, frozenset[str]] = {
 
 REPORTS = frozenset(
     {
-        "satchel.index.options",
+        "satchel.index.run",
         "satchel.index.status",
         "satchel.memory.capture",
         "satchel.memory.model",

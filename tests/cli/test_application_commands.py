@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from satchel import engine
-from satchel.index.options import IndexReport
+from satchel.index.run import IndexReport
 from satchel.testing import TinyRepository
 from satchel.types import Failure
 from tests.cli.conftest import Satchel

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from satchel.cli.commands.maintain import vector_data, vector_summary
-from satchel.index.options import VectorCounts, VectorReport
+from satchel.index.run import VectorCounts, VectorReport
 from satchel.testing import HashEmbedder, TinyRepository
 from satchel.types import Failure, Kind
 from tests.cli.conftest import Satchel

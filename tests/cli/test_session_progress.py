@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from satchel.cli.session import LINE_SECONDS, BarWatch, LineWatch, Watch, progress_line, watch
-from satchel.index.options import Progress
+from satchel.index.run import Progress
 
 
 class Clock:

@@ -42,7 +42,7 @@ sys.exit(main())
 
 PLACES = {
     "walk": ("satchel.index.walk:_Walker._visit", 2),
-    "history": ("satchel.index.commits:NewDocument", 2),
+    "history": ("satchel.index.update:commit_documents", 1),
     "reading": ("satchel.index.reading:read_file", 5),
     "publishing": ("satchel.store.writer:Writer.write_words", 2),  # the first time it writes the words of the history
     "merging": ("satchel.store.writer:_merge_postings", 1),

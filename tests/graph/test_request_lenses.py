@@ -11,10 +11,12 @@ from satchel import Satchel
 from satchel.errors import ConfigError, UsageError
 from satchel.graph.request import LENSES, Direction, find_lens, parse_lens
 from satchel.types import EdgeType
+from satchel.vocabulary import LENS_NAMES
 from tests.graph.workspaces import Export
 
 
 def test_the_lenses_of_the_specification_have_its_values() -> None:
+    assert tuple(LENSES) == LENS_NAMES
     assert LENSES["coding"].edges == ("reference", "field")
     assert LENSES["coding"].boost_tags == ("spec", "architecture", "code", "decision")
     assert LENSES["planning"].include_fields == ("due", "status", "blocked-by")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -232,12 +233,14 @@ def test_a_hub_is_sampled_by_relevance_and_says_so(tmp_path: Path, monkeypatch: 
         assert hub in result["meta"]["warnings"]
 
 
-def test_the_most_nodes_of_a_walk_are_a_setting_that_says_what_it_left_out(tmp_path: Path) -> None:
+def test_a_walk_that_reaches_the_most_nodes_says_what_it_left_out(tmp_path: Path) -> None:
     export = Export().node("hub", "Hub")
     for number in range(20):
         export.node(f"leaf{number}", f"line {number}", owner="hub")
-    with export.open(tmp_path, settings={"graph.max_nodes": 7}) as satchel:
-        result = answer(satchel, "hub")
+    with export.open(tmp_path) as satchel:
+        result = json.loads(
+            satchel.graph_answer(replace(satchel.graph_request("hub", format="json"), max_nodes=7)).text
+        )
         assert len(result["nodes"]) == 7
         assert any("left out" in warning for warning in result["meta"]["warnings"])
 

@@ -134,7 +134,6 @@ def test_a_prompt_loads_only_what_answers_it(place: tuple[Path, dict[str, str]])
     root, environ = place
     unasked = UNASKED | {
         "satchel.cli",
-        "satchel.hooks.after_tool",
         "satchel.index.build",
         "satchel.index.walk",
         "click",

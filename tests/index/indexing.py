@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from satchel.index.build import build
-from satchel.index.options import BuildOptions, IndexReport, Quiet, ReadingOptions
+from satchel.index.run import BuildOptions, IndexReport, Quiet, ReadingOptions
 from satchel.index.walk import WalkOptions
 from satchel.store.sqlite import SqliteStore
 from satchel.store.sqlite.connection import open_connection

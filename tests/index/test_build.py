@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from satchel.index import reading, update
-from satchel.index.options import BuildOptions, ReadingOptions
+from satchel.index.run import BuildOptions, ReadingOptions
 from satchel.system import files
 from satchel.testing import TinyRepository
 from tests.index.indexing import Index, differences, fresh_contents, stopping_at

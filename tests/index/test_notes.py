@@ -15,7 +15,7 @@ from satchel import Satchel
 from satchel.config import Folders
 from satchel.errors import NoIndexError, UsageError
 from satchel.index import notes
-from satchel.index.options import BROKEN_LINKS, LINKS_DUE
+from satchel.index.run import BROKEN_LINKS, LINKS_DUE
 from satchel.search.query import analyse
 from satchel.search.rank_records import search_records
 from satchel.system.locations import Registry, WorkspaceType

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from satchel.index import reading as reading_module
-from satchel.index.options import ReadingOptions
 from satchel.index.reading import FAILED, Lanes, Reading, Shared, receive, send
+from satchel.index.run import ReadingOptions
 from tests.index.indexing import KEY, never
 
 FILES = 60
@@ -244,7 +244,7 @@ reading.read_file = lambda *_: signal.pause()
 PARENT = """
 import signal, subprocess, sys
 from satchel.index import reading
-from satchel.index.options import ReadingOptions
+from satchel.index.run import ReadingOptions
 from satchel.index.reading import receive, send
 if sys.argv[2:]:
     process = subprocess.Popen([sys.executable, *sys.argv[2:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -16,7 +16,7 @@ from satchel import Satchel
 from satchel.errors import NoIndexError
 from satchel.index import ignore
 from satchel.index import walk as walk_module
-from satchel.index.options import build_options
+from satchel.index.run import build_options
 from satchel.index.walk import FileEntry, TreeWalk, WalkOptions, walk
 from satchel.system.files import Skipped, read_text, stamp
 from tests.repositories import commit, git, new_repository

@@ -28,7 +28,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "8f044098fe53a036f2df065fe19ab5605d2aa2eba311e7851c6cb8708d2e450a"
+TOOLS_HASH = "44bf2ef6cc67605e63aac82a876faf75dda34d54b2009c5b57caea3dde0d750f"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 2_000
@@ -203,7 +203,7 @@ def test_instructions_fit_into_what_hosts_read() -> None:
         (
             "remember",
             {"action": "burn"},
-            "unknown action 'burn': choose from store, share, pin, unpin, forget, restore, list",
+            "unknown action 'burn': choose from store, share, pin, unpin, restore, forget, list",
         ),
     ],
 )

@@ -14,7 +14,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.errors import GitError
-from satchel.index import commits
+from satchel.index import update
 from satchel.index.walk import walk
 from satchel.sources.commits import diff_stat, read_commits, visible_commits
 from satchel.system import git as git_module
@@ -494,14 +494,14 @@ def tree_bomb(folder: Path) -> Path:
 def test_a_git_bomb_costs_only_the_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(git_module, "MEMORY_LIMIT", 96 << 20)
     monkeypatch.setattr(git_module, "OUTPUT_LIMIT", 1 << 20)
-    monkeypatch.setattr(commits, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(update, "PATIENCE_SECONDS", 0.0)
     with Satchel.open(tree_bomb(tmp_path / "bomb")) as satchel:
         context = satchel.assemble("what does wait_for_lock return")
         assert "def wait_for_lock" in context.text
         assert [failure.source for failure in context.failures] == ["commits"]
         with pytest.raises(GitError, match="wrote more than"):
             satchel.answers.change()
-        monkeypatch.setattr(commits, "read_commits", None)  # the same HEAD is not tried again at each question
+        monkeypatch.setattr(update, "read_commits", None)  # the same HEAD is not tried again at each question
         assert satchel.assemble("what does wait_for_lock return").failures == context.failures
 
 

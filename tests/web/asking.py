@@ -11,8 +11,8 @@ from starlette.testclient import TestClient
 from starlette.types import Receive, Scope, Send
 
 from satchel.engine import Satchel
-from satchel.web.access import Access, own_origins
 from satchel.web.application import application
+from satchel.web.middleware import Access, own_origins
 from satchel.web.state import ServerState
 
 PORT = 8123

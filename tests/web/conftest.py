@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from satchel.engine import Satchel
-from satchel.web.access import Access
+from satchel.web.middleware import Access
 from tests.e2e.sample import sample_repository
 from tests.web.asking import client_of, environment
 from tests.web.page_fixtures import opened_page, page, page_home, page_state  # noqa: F401 - fixtures of test_page*

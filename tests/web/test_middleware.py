@@ -9,9 +9,8 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from satchel.engine import Satchel
-from satchel.web.access import Access
 from satchel.web.application import routes
-from satchel.web.middleware import PROBES, SAFE_HEADERS
+from satchel.web.middleware import BODY_BYTES, PROBES, SAFE_HEADERS, Access
 from tests.web.asking import ADDRESS, PORT, TOKEN, client_of, nothing
 
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE")
@@ -103,20 +102,20 @@ def test_every_answer_is_safe_to_show(asking: TestClient, path: str) -> None:
         assert answer.status_code in {200, 400, 404, 405, 406}, (method, path)
 
 
-def test_a_body_may_have_a_limited_size(asking: TestClient, engine: Satchel) -> None:
-    most = engine.settings.serve_body_bytes
+def test_a_body_may_have_a_limited_size(asking: TestClient) -> None:
+    most = BODY_BYTES
     large = b'{"question": "' + b"x" * most + b'"}'
     answer = asking.post("/api/context_query", content=large, headers={"Content-Type": "application/json"})
     assert answer.status_code == 413
     assert f"{most:,}" in answer.json()["error"]["message"]
 
 
-def test_a_body_without_a_declared_size_is_counted_while_it_arrives(asking: TestClient, engine: Satchel) -> None:
+def test_a_body_without_a_declared_size_is_counted_while_it_arrives(asking: TestClient) -> None:
     part = b"x" * 65_536
 
     def parts() -> Iterable[bytes]:
         yield b'{"question": "'
-        yield from [part] * (engine.settings.serve_body_bytes // len(part))
+        yield from [part] * (BODY_BYTES // len(part))
 
     answer = asking.post("/api/context_query", content=parts(), headers={"Content-Type": "application/json"})
     assert answer.status_code == 413

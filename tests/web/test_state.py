@@ -17,8 +17,8 @@ from satchel.errors import StoreError
 from satchel.system.state_files import holder
 from satchel.testing import TinyRepository
 from satchel.types import Failure, ShouldStop
-from satchel.web.access import Access, own_origins
 from satchel.web.application import application
+from satchel.web.middleware import Access, own_origins
 from satchel.web.state import ClientGoneError, RefusedError, ServerState
 from tests.web.asking import PORT, TOKEN, client_of, environment
 

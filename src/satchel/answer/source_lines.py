@@ -261,6 +261,9 @@ COMMENT = re.compile(
     r"\s*(?://|/?\*(?![\w*(])|/\*|#(?![!\[]|(?:include|define|if|ifdef|ifndef|else|elif|endif|undef|pragma)\b)|--\s|;;)"
 )
 _DOC_STRING = re.compile(r"\s*[rRbBuUfF]{0,2}(\"{3}|'{3})")
+_OPENINGS = frozenset("/*#-;\"'rRbBuUfF")
+"""The first characters of `COMMENT` and `_DOC_STRING`: most lines begin with none of them."""
+
 _WORD = re.compile(r"\w")
 _SENTENCE_END = re.compile(r"[.!?:;]['\")\]`*]*\s*$|^\W*$")
 
@@ -269,14 +272,15 @@ def prose_of(lines: Sequence[str]) -> Iterator[Range]:
     """Yield the lines of doc strings and of whole-line comments after their first sentence, if they are many."""
     number = 0
     while number < len(lines):
-        end = _end_of_prose(lines, number)
+        end = _end_of_prose(lines, number) if lines[number].lstrip()[:1] in _OPENINGS else 0
         first = number
-        if not _WORD.search(_DOC_STRING.sub("", lines[first], count=1)):
-            first += 1  # the text begins on the next line
-        while first < min(end, number + FIRST_SENTENCE) and not _SENTENCE_END.search(lines[first]):
-            first += 1
-        if end - first > LEAST_PROSE:
-            yield first + 2, end
+        if end - number > LEAST_PROSE:
+            if not _WORD.search(_DOC_STRING.sub("", lines[first], count=1)):
+                first += 1  # the text begins on the next line
+            while first < min(end, number + FIRST_SENTENCE) and not _SENTENCE_END.search(lines[first]):
+                first += 1
+            if end - first > LEAST_PROSE:
+                yield first + 2, end
         number = max(end, number + 1)
 
 

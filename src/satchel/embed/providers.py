@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.embed import Embedder, normalised
-from satchel.embed.minilm import INSTALL, MiniLM, missing_parts
 from satchel.errors import ConfigError, EmbeddingError, JudgeError, MissingExtraError
 from satchel.settings import Settings
 from satchel.system import telemetry
@@ -217,6 +216,8 @@ def choose(settings: Settings, cache: Path, environ: Mapping[str, str]) -> Choic
             return Choice(None, Failure("vectors", str(error), "words alone answer until then"))
     if provider == "off":
         return Choice(None)
+    from satchel.embed.minilm import INSTALL, MiniLM, missing_parts  # here, because not every user has it
+
     if not missing_parts(cache, settings.embed_weights):
         return Choice(MiniLM(cache, settings.embed_weights))
     if provider == "minilm":
@@ -241,7 +242,6 @@ def _endpoint(settings: Settings, environ: Mapping[str, str]) -> Embedder:
             model=settings.embed_model,
             dimension=settings.embed_dimension,
             key=endpoint_key("embed.key_variable", settings.embed_key_variable, environ),
-            timeout_seconds=settings.embed_timeout_s,
         )
     )
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any, NamedTuple, TypedDict
 
@@ -23,14 +22,15 @@ from satchel.safety import sanitize
 from satchel.settings import Settings
 from satchel.tokens import counter
 from satchel.types import EdgeType, Format
-from satchel.vocabulary import Moment, checked_text, workspace_names
-
-LEAST_DEPTH, MOST_DEPTH = 1, 5
-
-DEFAULT_DEPTH = 2
-"""Nodes two steps away are still related to the source; three steps reach most of a workspace."""
-
-DEFAULT_LENS = "general"
+from satchel.vocabulary import (
+    DEFAULT_DEPTH,
+    DEFAULT_LENS,
+    LEAST_DEPTH,
+    MOST_DEPTH,
+    Moment,
+    checked_text,
+    workspace_names,
+)
 
 
 class Direction(StrEnum):
@@ -148,6 +148,8 @@ def parse_lens(name: str, table: Any, origin: str) -> Lens:
         raise ConfigError(f"{place} is {table!r}, but must be a table with {', '.join(_KEYS)}")
     for key in table:
         if key not in _KEYS:
+            from difflib import get_close_matches  # here, because only errors need it
+
             near = get_close_matches(str(key), _KEYS, n=1)
             hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(_KEYS)}"
             raise ConfigError(f"{place} has an unknown key {key!r}: {hint}")
@@ -210,8 +212,8 @@ class GraphRequest:
     tokenizer: str
     workspace: str
     now: float
-    max_nodes: int
     deadline_seconds: float
+    max_nodes: int = 1_000  # twenty times what a usual budget shows
     session: str = ""
     ledger: str = ""
     workspaces: tuple[str, ...] = ()
@@ -261,7 +263,6 @@ def make_graph_request(
         workspace=", ".join(workspaces) or workspace,
         workspaces=workspaces,
         now=check_now(remaining.pop("now", None)),
-        max_nodes=settings.graph_max_nodes,
         deadline_seconds=settings.graph_deadline_s,
         session=check_session(remaining.pop("session", "")),
     )

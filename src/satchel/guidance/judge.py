@@ -312,7 +312,7 @@ def model_judge(settings: Settings, environ: Mapping[str, str]) -> ModelJudge | 
     if not settings.judge_model:
         raise ConfigError("judge.model is not set: an endpoint that judges needs the name of its model")
     key = endpoint_key("judge.key_variable", settings.judge_key_variable, environ)
-    return ModelJudge(ModelOptions(settings.judge_endpoint, settings.judge_model, key, settings.judge_timeout_s))
+    return ModelJudge(ModelOptions(settings.judge_endpoint, settings.judge_model, key))
 
 
 class VerdictFiles:

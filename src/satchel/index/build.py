@@ -14,8 +14,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from satchel.errors import LockedError, StoreError
-from satchel.index.difference import Difference, HistoryPlan, compare, plan_history, tick
-from satchel.index.options import LINKS_DUE, BuildOptions, IndexReport, Progress
+from satchel.index.run import (
+    LINKS_DUE,
+    BuildOptions,
+    Difference,
+    HistoryPlan,
+    IndexReport,
+    Progress,
+    compare,
+    plan_history,
+    tick,
+)
 from satchel.index.walk import TreeWalk, walk
 from satchel.safety.sanitize import plain_name
 from satchel.store.place import StorePlace

@@ -15,7 +15,7 @@ import apsw
 
 from satchel.embed import Embedder, fingerprint
 from satchel.errors import EmbeddingError
-from satchel.index.options import Progress, Quiet, VectorCounts
+from satchel.index.run import Progress, Quiet, VectorCounts
 from satchel.store.extract import ChunkText, chunk_texts
 from satchel.store.protocol import Store
 from satchel.store.records import rows

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from satchel import text as words
 from satchel.errors import NoIndexError, UsageError
-from satchel.index.options import EXPORT_STATE, NOTES_VERSION, BuildOptions, IndexReport, Progress
+from satchel.index.run import EXPORT_STATE, NOTES_VERSION, BuildOptions, IndexReport, Progress
 from satchel.safety import sanitize
 from satchel.sources.docs import PATH_SEPARATOR
 from satchel.sources.notes import LinkTarget, Note, NoteNames, folded, value_text

@@ -19,8 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, NamedTuple, Self, TypeVar
 
-from satchel.index.difference import tick
-from satchel.index.options import ReadingOptions
+from satchel.index.run import ReadingOptions, tick
 from satchel.safety.sanitize import clean_text, redact
 from satchel.sources.notes import is_note
 from satchel.sources.outline import outline_file, unwanted

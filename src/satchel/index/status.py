@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from satchel import config
 from satchel.errors import GitError
-from satchel.index.difference import known_files
-from satchel.index.options import BROKEN_LINKS, EXPORT_STATE
+from satchel.index.run import BROKEN_LINKS, EXPORT_STATE, known_files
 from satchel.index.walk import TreeWalk, WalkOptions, walk
 from satchel.store.place import LOCK_NAME, store_places
 from satchel.store.protocol import Store, StoreStatistics

@@ -19,7 +19,7 @@ from satchel.types import Failure, Kind, ShouldStop
 from satchel.vocabulary import MEMORY_KINDS
 
 if TYPE_CHECKING:
-    from satchel.index.options import Progress, VectorReport
+    from satchel.index.run import Progress, VectorReport
 
 QUICK_SECONDS = 1.0
 """Longest wait of a memory write; other vectors are made later. After a write that took longer, the other writes of an
@@ -84,7 +84,7 @@ class IndexVectors:
 
     def fill(self, progress: Progress | None, should_stop: ShouldStop) -> VectorReport:
         """Give every chunk of the chosen kinds a vector; nothing where there is no embedder."""
-        from satchel.index.options import VectorCounts, VectorReport
+        from satchel.index.run import VectorCounts, VectorReport
 
         embedder = self.embedder
         if embedder is None:
@@ -97,7 +97,7 @@ class IndexVectors:
     def state(self) -> VectorReport:
         """Return the progress of the vectors, or why there are none although the settings ask for them."""
         from satchel.index.embedding import counts
-        from satchel.index.options import VectorCounts, VectorReport
+        from satchel.index.run import VectorCounts, VectorReport
 
         embedder, kinds, failure = self.embedder, dict[Kind, tuple[int, int]](), self.choice.failure
         if embedder is None:
@@ -112,7 +112,7 @@ class IndexVectors:
 
     def _fill(self, embedder: Embedder, progress: Progress | None, should_stop: ShouldStop) -> VectorReport:
         from satchel.index.embedding import VectorCache, counts, fill
-        from satchel.index.options import VectorCounts, VectorReport
+        from satchel.index.run import VectorCounts, VectorReport
 
         cache, most_code = VectorCache(self._cache / CACHE_NAME, self._key), self._settings.embed_code_chunks
         made, kinds = 0, dict[Kind, tuple[int, int]]()

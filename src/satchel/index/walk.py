@@ -55,7 +55,7 @@ class WalkOptions(NamedTuple):
     exclude: tuple[str, ...] = ()
     hidden: bool = False
     max_file_bytes: int = MAX_FILE_BYTES
-    max_files: int = 500_000  # ten times the Linux kernel; a larger folder was not meant to be indexed
+    max_files: int = 1_000_000  # beyond it the root is probably wrong: a home folder, a mounted disk
     # Folders inside each other; the deepest honest tree seen has 30, and a path has at most 4,096 bytes.
     max_depth: int = 128
     one_file_system: bool = True

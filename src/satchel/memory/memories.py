@@ -86,8 +86,9 @@ class Memories(Records[Memory]):
         default from now, `until` another one.
         """
         memory = self.prepared(content, **options)
-        opposed = self.contradicted(memory.content)
-        similar = tuple(one for one in self.similar_to(memory.content) if one.memory not in opposed)
+        near = self._near(memory.content)
+        opposed = _contradicted(near, memory.content)
+        similar = tuple(one for one in _similar(near, memory.content) if one.memory not in opposed)
         with self._store.write() as writer:
             writer.put([document_of(memory)])
             empty_old(self._store, writer, memory.created)
@@ -131,16 +132,11 @@ class Memories(Records[Memory]):
 
     def similar_to(self, content: str) -> tuple[FoundMemory, ...]:
         """Return the near-duplicates of a text, most similar first; the score is the similarity, 0 to 1."""
-        marks = shingles(content)
-        rows = [FoundMemory(one, similarity(marks, shingles(one.content))) for one in self._near(content)]
-        alike = sorted((row for row in rows if row.score >= SAME_PROSE), key=lambda row: (-row.score, row.memory.id))
-        # Number of near-duplicates that are reported.
-        return tuple(row._replace(score=round(row.score, 2)) for row in alike[:3])  # likeness digits
+        return _similar(self._near(content), content)
 
     def contradicted(self, content: str) -> tuple[Memory, ...]:
         """Return the visible memories that say another thing about the same matter than a new text, newest first."""
-        found = [one for one in self._near(content) if contradicts(one.content, content)]
-        return tuple(sorted(found, key=lambda memory: (-memory.begins, memory.id)))
+        return _contradicted(self._near(content), content)
 
     def _near(self, content: str) -> list[Memory]:
         """Return the memories that share the most words with a text."""
@@ -352,6 +348,19 @@ def put_memories(store: Store, writer: Writer, memories: Sequence[Memory], gone:
     hidden = {memory.id for memory in memories if memory.superseded_by}
     writer.hide(Kind.MEMORY, sorted((store.hidden_keys(Kind.MEMORY) - present - set(gone)) | hidden))
     writer.merge(never)
+
+
+def _similar(near: Iterable[Memory], content: str) -> tuple[FoundMemory, ...]:
+    marks = shingles(content)
+    rows = [FoundMemory(one, similarity(marks, shingles(one.content))) for one in near]
+    alike = sorted((row for row in rows if row.score >= SAME_PROSE), key=lambda row: (-row.score, row.memory.id))
+    # Number of near-duplicates that are reported.
+    return tuple(row._replace(score=round(row.score, 2)) for row in alike[:3])  # likeness digits
+
+
+def _contradicted(near: Iterable[Memory], content: str) -> tuple[Memory, ...]:
+    found = [one for one in near if contradicts(one.content, content)]
+    return tuple(sorted(found, key=lambda memory: (-memory.begins, memory.id)))
 
 
 def _contains(memory: Memory, wanted: Iterable[str]) -> bool:

@@ -12,7 +12,6 @@ from typing import Any
 
 from satchel.answer.truncation import strategy_names
 from satchel.errors import UsageError
-from satchel.graph.request import DEFAULT_DEPTH, DEFAULT_LENS, LEAST_DEPTH, LENSES, MOST_DEPTH
 from satchel.operations import json
 from satchel.operations.json import NO_GUIDE, hit_line, no_answer, no_items, no_walk
 from satchel.operations.operation import Answered, Operation, OperationCall, Parameter, Shape, text
@@ -22,10 +21,15 @@ from satchel.tokens import TOKENIZERS
 from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, SEARCHED_TYPES, Format, View
 from satchel.vocabulary import (
     ACTIVE,
+    DEFAULT_DEPTH,
+    DEFAULT_LENS,
     FILTER_KINDS,
     FIND,
     LARGEST_BUDGET,
+    LEAST_DEPTH,
+    LENS_NAMES,
     MOST_CONTEXT_LINES,
+    MOST_DEPTH,
     PURPOSES,
     READ,
     STALE_CHOICES,
@@ -300,7 +304,7 @@ GRAPH_CONTEXT = Operation(
         Parameter("depth", Shape.COUNT, f"Steps to walk ({DEFAULT_DEPTH}, as far as the lens allows).",
                   least=LEAST_DEPTH, most=MOST_DEPTH),
         MAX_TOKENS,
-        text("lens", "Relations to follow; settings may add lenses.", tuple(LENSES), default=DEFAULT_LENS,
+        text("lens", "Relations to follow; settings may add lenses.", LENS_NAMES, default=DEFAULT_LENS,
              is_open=True),
         Parameter("include_fields", Shape.SWITCH, "Show the fields of nodes.", default=True,
                   aliases=("includeFields",)),
@@ -326,7 +330,7 @@ EXPAND = Operation(
         Parameter(
             "handles",
             Shape.TEXTS,
-            "Handles, or places: src/a.py:10-20, src/a.py:f, src/a.py.",
+            "Handles, or places: a.py:1-9, a.py:f, a.py.",
             is_required=True,
         ),
         MAX_TOKENS,

@@ -20,7 +20,7 @@ from satchel.vocabulary import MOMENT_EXAMPLE, parse_moment, workspace_names
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
-    from satchel.index.options import Progress
+    from satchel.index.run import Progress
 
 SHOWN_CHARACTERS = 60
 """Characters of a wrong value in a message."""

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel.codec import many
 from satchel.errors import UsageError
-from satchel.operations import json
-from satchel.operations.json import experience_line, experience_text, memory_line
+from satchel.operations import json, records
 from satchel.operations.operation import Answered, Hints, Operation, OperationCall, Parameter, Shape, Spelling, text
 from satchel.types import Kind
 from satchel.vocabulary import (
@@ -109,7 +108,7 @@ def _stored(call: OperationCall) -> Answered:
             raise UsageError(f"{unwanted[0]} stays as it was in what supersedes {old!r}: leave it out", unwanted[0])
         if call.engine.values.is_value(arguments["supersedes"]):
             value = call.engine.values.correct(arguments["supersedes"], arguments["text"])
-            return Answered(value.id, json.CORRECTED.data(value), subject=value)
+            return Answered(value.id, records.CORRECTED.data(value), subject=value)
         stored = memories.supersede(arguments["supersedes"], arguments["text"], importance=arguments.get("importance"))
     else:
         options = call.chosen(_OF_NEW) | {"provenance": arguments.get("provenance", str(Provenance.AGENT))}
@@ -119,9 +118,8 @@ def _stored(call: OperationCall) -> Answered:
         + call.caller.spelling.forget.format(old=match.memory.id)
         for match in stored.similar
     ]
-    return Answered(
-        stored.memory.id, json.STORED.data(stored), (*alike, *_opposed(call, stored.memory, stored.contradicts)), stored
-    )
+    notes = (*alike, *_opposed(call, stored.memory, stored.contradicts))
+    return Answered(stored.memory.id, records.STORED.data(stored), notes, stored)
 
 
 def _opposed(call: OperationCall, memory: Memory, older: Sequence[Memory]) -> list[str]:
@@ -141,7 +139,7 @@ def _marked(call: OperationCall) -> Answered:
         raise UsageError(f"say what to {action}: ids")
     ids = call.arguments["ids"]
     rows = memories.share(ids) if action == SHARE else memories.pin(ids, is_pinned=action == PIN)
-    return Answered("\n".join(map(memory_line, rows)), json.MEMORIES.data(rows))
+    return Answered("\n".join(map(records.memory_line, rows)), records.MEMORIES.data(rows))
 
 
 def _forgotten(call: OperationCall) -> Answered:
@@ -162,7 +160,7 @@ def _forgotten(call: OperationCall) -> Answered:
     notes = _forgetting_notes(chosen, arguments.get("question"))
     if chosen.is_forgotten and chosen.ids and not for_good:
         notes += (f"{call.caller.spelling.restore} brings one back within {TRASH_DAYS} days",)
-    return Answered(json.chosen_text(chosen), json.FORGOTTEN.data(chosen), notes, chosen.ids)
+    return Answered(records.chosen_text(chosen), records.FORGOTTEN.data(chosen), notes, chosen.ids)
 
 
 def _forgetting_notes(chosen: Chosen, question: str | None) -> tuple[str, ...]:
@@ -179,7 +177,9 @@ def _restored(call: OperationCall) -> Answered:
     if "ids" not in call.arguments:
         raise UsageError("say what to restore: ids; `list` with forgotten shows them")
     chosen = call.engine.memory.bring_back(call.arguments["ids"])
-    return Answered(json.chosen_text(chosen), json.FORGOTTEN.data(chosen), (f"restored {len(chosen.ids)}",), chosen.ids)
+    return Answered(
+        records.chosen_text(chosen), records.FORGOTTEN.data(chosen), (f"restored {len(chosen.ids)}",), chosen.ids
+    )
 
 
 def _reviewed(call: OperationCall) -> Answered:
@@ -190,17 +190,17 @@ def _reviewed(call: OperationCall) -> Answered:
         for name in filter(arguments.__contains__, ("ids", "text", "category")):
             raise UsageError(f"{name} needs a verdict: accept or reject", "verdict")
         notes = left if rows else ("no candidate waits: they come from conversations that end", *left)
-        return Answered(json.candidates_text(rows), json.CANDIDATES.data(rows), notes, rows)
+        return Answered(records.candidates_text(rows), records.CANDIDATES.data(rows), notes, rows)
     if verdict not in (ACCEPT, REJECT):
         raise UsageError(f"unknown verdict {verdict!r}: choose from {ACCEPT}, {REJECT}", "verdict")
     if verdict == REJECT:
         gone = review.reject(arguments.get("ids", []))
-        return Answered(json.candidates_text(gone), json.CANDIDATES.data(gone), (f"rejected {len(gone)}",), gone)
+        return Answered(records.candidates_text(gone), records.CANDIDATES.data(gone), (f"rejected {len(gone)}",), gone)
     chosen = review.accept(arguments.get("ids", []), **call.chosen(("text", "category")))
     memories = call.engine.memories
     opposed = [note for one in chosen.memories for note in _opposed(call, one, memories.contradicted(one.content))]
     notes = f"remembered {len(chosen.ids)}", *opposed
-    return Answered(json.chosen_text(chosen), json.FORGOTTEN.data(chosen), notes, chosen)
+    return Answered(records.chosen_text(chosen), records.FORGOTTEN.data(chosen), notes, chosen)
 
 
 def _untidy(call: OperationCall) -> Answered:
@@ -209,10 +209,11 @@ def _untidy(call: OperationCall) -> Answered:
     every = engine.memories.untidy(engine.receipts.handles.shown(Kind.MEMORY))
     rows, left = _first(every, limit, call.caller.spelling)
     lines = [
-        f"{memory_line(row.memory)}\n    {'; '.join(row.reasons)}; shown by {row.shown} recent answers" for row in rows
+        f"{records.memory_line(row.memory)}\n    {'; '.join(row.reasons)}; shown by {row.shown} recent answers"
+        for row in rows
     ]
     notes = left if rows else ("no memory needs to be cleaned up",)
-    return Answered("\n".join(lines), {"memories": many(json.UNTIDY).data(rows)}, notes)
+    return Answered("\n".join(lines), {"memories": many(records.UNTIDY).data(rows)}, notes)
 
 
 def _trash(call: OperationCall) -> Answered:
@@ -221,7 +222,7 @@ def _trash(call: OperationCall) -> Answered:
         raise UsageError(f"{unwanted[0]} says nothing to what is forgotten: leave it out", unwanted[0])
     chosen = call.engine.memory.trash()
     nothing = () if chosen.ids else ("nothing was forgotten here in the last days",)
-    return Answered(json.chosen_text(chosen), json.FORGOTTEN.data(chosen), nothing, chosen.ids)
+    return Answered(records.chosen_text(chosen), records.FORGOTTEN.data(chosen), nothing, chosen.ids)
 
 
 def _memories(call: OperationCall) -> Answered:
@@ -233,7 +234,9 @@ def _memories(call: OperationCall) -> Answered:
         return _matches(call, arguments["question"])
     every = memories.listed(**call.chosen((*OF_SEARCH, "superseded")))
     rows, left = _first(every, arguments.get("limit", DEFAULT_ROWS), call.caller.spelling)
-    return Answered("\n".join(map(memory_line, rows)), json.MEMORIES.data(rows), left if rows else (_NO_MEMORY,))
+    return Answered(
+        "\n".join(map(records.memory_line, rows)), records.MEMORIES.data(rows), left if rows else (_NO_MEMORY,)
+    )
 
 
 _NO_MEMORY = "nothing that is remembered here matches"
@@ -244,8 +247,8 @@ def _matches(call: OperationCall, question: str) -> Answered:
         raise UsageError("superseded says nothing to a question: leave one of the two out", "superseded")
     limit = call.arguments.get("limit", 10)  # default number of matches of a question
     matches = call.engine.memories.search(question, limit=limit, **call.chosen(OF_SEARCH))
-    lines = [memory_line(row.memory, f"{row.score:.2f}", row.replaced_by) for row in matches]
-    return Answered("\n".join(lines), json.MATCHES.data(matches), () if matches else (_NO_MEMORY,))
+    lines = [records.memory_line(row.memory, f"{row.score:.2f}", row.replaced_by) for row in matches]
+    return Answered("\n".join(lines), records.MATCHES.data(matches), () if matches else (_NO_MEMORY,))
 
 
 def _first(rows: list[Row], limit: int, spelling: Spelling) -> tuple[list[Row], tuple[str, ...]]:
@@ -268,7 +271,7 @@ def _experience(call: OperationCall) -> Answered:
         return _experiences(call)
     if action == SHOW:
         shown = journal.get(values["id"]) if "id" in values else journal.require_active(**call.chosen(("session",)))
-        return Answered(experience_text(shown), json.EXPERIENCE.data(shown))
+        return Answered(records.experience_text(shown), records.EXPERIENCE.data(shown))
     if action == START:
         started = journal.start(**values)
         return _changed(started.experience, _orphans(started.orphans, call.caller.spelling))
@@ -289,7 +292,7 @@ def _changed(experience: Experience, notes: tuple[str, ...] = ()) -> Answered:
     """Return the id, status and tier as text: the caller knows the rest."""
     tier = experience.confidence_tier
     shown = f"{experience.id}  {experience.status}" + (f"  {tier}" if tier is not None else "")
-    return Answered(shown, json.EXPERIENCE.data(experience), notes)
+    return Answered(shown, records.EXPERIENCE.data(experience), notes)
 
 
 def _experiences(call: OperationCall) -> Answered:
@@ -299,10 +302,10 @@ def _experiences(call: OperationCall) -> Answered:
     limit = options.pop("limit", DEFAULT_ROWS)
     rows, left = _first(journal.listed(**options), limit, call.caller.spelling)
     orphans = journal.orphans(**session)
-    envelope = {"experiences": many(json.EXPERIENCE).data(rows), "orphans": [orphan.id for orphan in orphans]}
+    envelope = {"experiences": many(records.EXPERIENCE).data(rows), "orphans": [orphan.id for orphan in orphans]}
     nothing = () if rows else ("there is no such experience here",)
     notes = (*nothing, *left, *_orphans(orphans, call.caller.spelling))
-    return Answered("\n".join(map(experience_line, rows)), envelope, notes)
+    return Answered("\n".join(map(records.experience_line, rows)), envelope, notes)
 
 
 def _orphans(orphans: Sequence[Experience], spelling: Spelling) -> tuple[str, ...]:
@@ -314,12 +317,12 @@ def _orphans(orphans: Sequence[Experience], spelling: Spelling) -> tuple[str, ..
 
 def _values(call: OperationCall) -> Answered:
     values = call.engine.values.listed(call.arguments.get("axis"))
-    return Answered("", json.VALUES.data(values), subject=values)
+    return Answered("", records.VALUES.data(values), subject=values)
 
 
 def _proposals(call: OperationCall) -> Answered:
     proposals = call.engine.values.propose(call.arguments.get("cluster"), call.arguments.get("axis"))
-    return Answered("", json.PROPOSALS.data(proposals), subject=proposals)
+    return Answered("", records.PROPOSALS.data(proposals), subject=proposals)
 
 
 _QUESTION = text("question", "Only matches, best first.", aliases=("query",))
@@ -374,7 +377,7 @@ REMEMBER = Operation(
         *_MEMORY_LISTING,
     ),
     _remember,
-    json.one_of(json.STORED, json.CORRECTED, json.FORGOTTEN, json.MEMORIES, json.CANDIDATES),
+    json.one_of(records.STORED, records.CORRECTED, records.FORGOTTEN, records.MEMORIES, records.CANDIDATES),
     "Never a secret. What you tried belongs to `experience`.",
     leading=("action", "text", "category", "ids", "question"),
     hints=Hints(is_read_only=False, is_destructive=True, is_idempotent=False),
@@ -386,7 +389,7 @@ MEMORIES = Operation(
     "List what is remembered, newest first, or what answers a question, best first.",
     (_QUESTION, _CATEGORY, _TAGS, _PROVENANCE, _ORIGIN, *_MEMORY_LISTING),
     _memories,
-    json.MEMORIES.schema,
+    records.MEMORIES.schema,
 )
 
 EXPERIENCE = Operation(
@@ -415,7 +418,7 @@ EXPERIENCE = Operation(
         _SESSION,
     ),
     _experience,
-    json.one_of(json.EXPERIENCE, json.EXPERIENCES),
+    json.one_of(records.EXPERIENCE, records.EXPERIENCES),
     "start needs all of domain to prediction, resolve status and result (falsified also surprise, root_cause, "
     "root_cause_description). A plain fact goes to `remember`.",
     leading=("action", *_STARTED, "status", "result", "lesson"),
@@ -428,7 +431,7 @@ EXPERIENCES = Operation(
     "List what was tried, newest first, active ones too.",
     (_DOMAIN, _STRATEGY, *_EXPERIENCE_LISTING, _SESSION),
     _experiences,
-    json.EXPERIENCES.schema,
+    records.EXPERIENCES.schema,
 )
 
 _AXIS = text("axis", "Only one axis of experiences.", choices(Axis))
@@ -439,7 +442,7 @@ VALUES = Operation(
     "List what experiences teach together, newest first.",
     (_AXIS,),
     _values,
-    json.VALUES.schema,
+    records.VALUES.schema,
 )
 
 PROPOSALS = Operation(
@@ -448,5 +451,5 @@ PROPOSALS = Operation(
     "List the groups that experiences form, each with the lesson that could become a value.",
     (text("cluster", "Only one group, by its id."), _AXIS),
     _proposals,
-    json.PROPOSALS.schema,
+    records.PROPOSALS.schema,
 )

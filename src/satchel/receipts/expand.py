@@ -368,7 +368,8 @@ def place_handle(text: str, root: OpenRoot) -> HandleTarget:
         raise UsageError(f"there is no indexed file {clean_field(pin.path)!r} here to show lines of")
     if pin.start > len(read.lines):
         raise UsageError(f"{clean_field(pin.path)} has only {len(read.lines)} lines")
-    content, ranges = "\n".join(read.lines), ((pin.start, pin.end),)
+    content = "\n".join(read.lines)
+    ranges: tuple[Range, ...] = ((pin.start, pin.end),)
     if named:
         found = _definition(pin.path, content, named[2])
         if found is None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import starmap
 
@@ -43,18 +42,23 @@ def _without(words: Sequence[str], others: frozenset[str]) -> list[str]:
 def _has_other_value(told: Sequence[str], said: Sequence[str]) -> bool:
     """Return whether the same words are followed by another value."""
     common = set(told) & set(said)
-    verbs = common & _KNOWN["verbs"]
-    earliest = next((place + 1 for place, word in enumerate(told) if word in verbs), (len(told) + 1) // 2)
-    if told[:earliest] != said[:earliest]:  # of nearly all pairs; the rest takes ten times as long
+    earliest = _earliest(told, common & _KNOWN["verbs"])
+    if len(common) < 2 or STOP_WORDS.issuperset(common) or told[:earliest] != said[:earliest]:
         return False
+    from difflib import SequenceMatcher  # here, because few statements share that much
+
     steps = [step for step in SequenceMatcher(None, told, said, autojunk=False).get_opcodes() if step[0] != "equal"]
     replaced = [(told[step[1] : step[2]], said[step[3] : step[4]]) for step in steps if step[0] == "replace"]
     return all((
         len(replaced) == 1,
-        len(common) >= 2 and not STOP_WORDS.issuperset(common),
         all(starmap(_is_exchanged, replaced)),
         all(step[1] >= earliest for step in steps),
     ))  # fmt: skip
+
+
+def _earliest(told: Sequence[str], verbs: set[str]) -> int:
+    """Return where another value may begin: after the first verb, else in the second half."""
+    return next((place + 1 for place, word in enumerate(told) if word in verbs), (len(told) + 1) // 2)
 
 
 def _is_exchanged(old: Sequence[str], new: Sequence[str]) -> bool:

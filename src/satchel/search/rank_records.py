@@ -28,7 +28,6 @@ import numpy as np
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray, Occurrences
 from satchel.search.chunks import chunk_of, identity_of, stored_rows
-from satchel.search.contradictions import newest_first
 from satchel.search.dense import Likeness, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
 from satchel.search.query import Query
@@ -181,12 +180,18 @@ def search_records(
     shares = ((hit, hit.relevance / max(strength, 1e-12), place) for hit, place in placed)
     rated = tuple([hit._replace(relevance=relevance_of(strength, share, place)) for hit, share, place in shares])
     if kind is Kind.MEMORY and len(rated) > 1:
-        compared = rated[:20]  # among the best a newer one is placed before what it contradicts
-        texts = store.texts([hit.chunk.document for hit in compared])
-        rated = (*newest_first(compared, lambda document: texts.get(document, "")), *rated[20:])
+        rated = (*_newest_first(store, rated[:20]), *rated[20:])  # among the best ones
     if is_theme and rated and query.text.lower().lstrip().startswith("timeline"):
         rated = _by_time(rated)
     return SearchResult(rated, covered, lexicon.chunk_count, strength, strength)
+
+
+def _newest_first(store: Store, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Return memories with a newer one before what it contradicts."""
+    from satchel.search.contradictions import newest_first  # here, because most questions find no two memories
+
+    texts = store.texts([hit.chunk.document for hit in hits])
+    return newest_first(hits, lambda document: texts.get(document, ""))
 
 
 def _of_theme(

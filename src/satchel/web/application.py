@@ -34,8 +34,7 @@ from satchel.mcp.server import CACHE_HINTS, INSTRUCTIONS, SERVER_INFO, Handlers,
 from satchel.system.threads import in_thread
 from satchel.vocabulary import CLIENT_SESSION
 from satchel.web import routes as api
-from satchel.web.access import Access, Origins
-from satchel.web.middleware import INTERNAL, UNKNOWN_PAGE, Middleware, answer, wrong_method
+from satchel.web.middleware import BODY_BYTES, INTERNAL, UNKNOWN_PAGE, Access, Middleware, Origins, answer, wrong_method
 from satchel.web.routes import openapi
 from satchel.web.state import ServerState
 
@@ -68,7 +67,7 @@ def mcp_app(
     hosts: Iterable[str] = LOOPBACK_HOSTS,
     origins: Iterable[str] | None = None,
     *,
-    body_bytes: int | None = None,
+    body_bytes: int = BODY_BYTES,
     is_stateless: bool = False,
 ) -> Mounted:
     """Return the server around an engine that the caller closes.
@@ -84,7 +83,7 @@ def mcp_app(
         security_settings=TransportSecuritySettings(
             enable_dns_rebinding_protection=True, allowed_hosts=host_names, allowed_origins=allowed
         ),
-        max_request_body_size=body_bytes or engine.settings.serve_body_bytes,
+        max_request_body_size=body_bytes,
         max_sessions=200,  # sessions of clients of the older protocol; each uses a stream and some tasks
         stateless=is_stateless,
     )
@@ -104,8 +103,7 @@ def application(
     `has_siblings`: other processes answer on the same socket. `at_end` is called once all work has ended.
     """
     settings = shared.engine.settings
-    most_bytes = settings.serve_body_bytes
-    mcp = mcp_app(shared.engine, origins.hosts, origins.origins, body_bytes=most_bytes, is_stateless=has_siblings)
+    mcp = mcp_app(shared.engine, origins.hosts, origins.origins, is_stateless=has_siblings)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -122,7 +120,7 @@ def application(
     routed = Starlette(routes=routes(mcp.app), lifespan=lifespan, exception_handlers=handlers)
     routed.router.redirect_slashes = False  # another spelling of a route is not a route
     routed.state.served = shared
-    return Middleware(routed, origins, access, most_bytes, settings.serve_threads + settings.serve_waiting)
+    return Middleware(routed, origins, access, settings.serve_threads + settings.serve_waiting)
 
 
 def routes(mcp: ASGIApp) -> list[BaseRoute]:

@@ -23,7 +23,7 @@ from satchel.system import telemetry
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from satchel.web.access import Access, Origins
+    from satchel.web.middleware import Access, Origins
 
 END_SECONDS = 5.0
 """Seconds for a process to end after its requests: connections, running work and stores close."""

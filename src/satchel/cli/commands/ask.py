@@ -18,7 +18,6 @@ from satchel.cli import streams
 from satchel.cli.options import Invocation, command, group, operation_command, strict_option
 from satchel.cli.session import NOTHING_FOUND, ask, opened, report, show
 from satchel.cli.streams import day
-from satchel.cli.tables import REASONS, explain
 from satchel.codec import Field, many, record
 from satchel.errors import UsageError
 from satchel.operations.ask import (
@@ -68,6 +67,8 @@ def context_command(invocation: Invocation, arguments: dict[str, Any], *, explai
     answered = ask(invocation, CONTEXT_QUERY, arguments)
     code = show(invocation, answered, strict=strict)
     if explained:
+        from satchel.cli.tables import explain
+
         explain(answered.subject, color=invocation.color)
     return code
 
@@ -139,6 +140,8 @@ def why_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
 
 def described(row: Mapping[str, Any]) -> list[str]:
     """Return lines about one result of `why`: its id, whether it is shown, its rank, and one line per signal."""
+    from satchel.cli.tables import REASONS  # here, because a question shows no signals
+
     noun = "files" if row["path"] else "records"
     lines = [clean_field(row["id"])]
     if row["is_shown"]:

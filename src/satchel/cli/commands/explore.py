@@ -27,7 +27,7 @@ from satchel.vocabulary import parse_moment
 if TYPE_CHECKING:
     from satchel.doctor import Check
     from satchel.evaluation.run import EvaluationResult
-    from satchel.index.options import VectorReport
+    from satchel.index.run import VectorReport
     from satchel.index.status import IndexFreshness, Status
     from satchel.search.changes import Author, FileChurn, FileHistory
 

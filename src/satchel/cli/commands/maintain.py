@@ -19,7 +19,7 @@ from satchel.operations.json import COUNT, COUNTS, FAILURES, NUMBER, SWITCH, TEX
 
 if TYPE_CHECKING:
     from satchel.config import Folders, LoadedSettings
-    from satchel.index.options import IndexReport, VectorReport
+    from satchel.index.run import IndexReport, VectorReport
     from satchel.system.locations import Registry, Workspace
 
 

@@ -15,8 +15,8 @@ from satchel.cli.options import HELP_OPTIONS, Invocation, command, group, operat
 from satchel.cli.session import Interrupt, ask, opened, report, show
 from satchel.errors import UsageError
 from satchel.operations import remember as actions
-from satchel.operations.json import MEMORY, memory_text
 from satchel.operations.operation import Answered, Operation
+from satchel.operations.records import MEMORY, memory_text
 from satchel.operations.remember import EXPERIENCE, EXPERIENCE_ACTIONS, FORGET, LIST, MEMORY_ACTIONS, REMEMBER, STORE
 from satchel.safety.sanitize import clean_field
 from satchel.types import Kind

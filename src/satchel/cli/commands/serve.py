@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from uvicorn.supervisors import Multiprocess
 
     from satchel.engine import Satchel
-    from satchel.web.access import Access, Origins
+    from satchel.web.middleware import Access, Origins
 
 FAILED = 1
 
@@ -74,7 +74,7 @@ def serve_command(
     GET /openapi.json describes the API. Ctrl-C ends it after the requests in progress, a second one at once.
     """
     from satchel.config import Folders
-    from satchel.web.access import load_token
+    from satchel.web.middleware import load_token
 
     token = load_token(Folders.from_environment().state, os.environ)
     if show_token:
@@ -82,7 +82,7 @@ def serve_command(
         return 0
     check_reach(host, os.environ, allow_remote=allow_remote)
     try:
-        from satchel.web.access import Access, bracketed, own_origins
+        from satchel.web.middleware import Access, bracketed, own_origins
         from satchel.web.server import Worker, listening, reachable, supervisor
     except ImportError as error:
         raise MissingExtraError(f"`satchel serve` needs {error.name}: pip install 'satchel[mcp]'") from error
@@ -156,7 +156,7 @@ def _end_code(interrupt: Interrupt) -> int:
 
 def check_reach(host: str, environ: Mapping[str, str], *, allow_remote: bool) -> None:
     """Raise UsageError for a host that other machines reach, unless allowed and with a token of the user."""
-    from satchel.web.access import TOKEN_VARIABLE, is_loopback
+    from satchel.web.middleware import TOKEN_VARIABLE, is_loopback
 
     if is_loopback(host):
         return

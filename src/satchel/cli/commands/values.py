@@ -12,7 +12,8 @@ from satchel.cli.commands.remember import action_command, forget_command
 from satchel.cli.options import Invocation, command, group, operation_command
 from satchel.cli.session import Interrupt, ask, opened, report, watch
 from satchel.codec import many
-from satchel.operations.json import CORRECTED, GROUPING, MEMBER, VALIDATION, line, minute, safe
+from satchel.operations.json import line, minute, safe
+from satchel.operations.records import CORRECTED, GROUPING, MEMBER, VALIDATION
 from satchel.operations.remember import PROPOSALS, REMEMBER, STORE, VALUES
 from satchel.vocabulary import Axis
 

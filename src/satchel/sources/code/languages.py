@@ -132,13 +132,11 @@ def _mark(pattern: str) -> Mark:
 @cache
 def grammar(language: str) -> Grammar:
     """Return the grammar of a language in `GRAMMARS` (KeyError otherwise). Loads one wheel."""
-    from importlib.resources import files  # here, because it brings ten modules that a question does not need
-
     from tree_sitter import Language, Query
 
     module, function, *names = _LANGUAGES[language]["grammar"].split()
     loaded = Language(getattr(import_module(module), function)())
-    folder = files(__package__) / "queries"
+    folder = Path(__file__).with_name("queries")
     source = "\n".join((folder / f"{name}.scm").read_text(encoding="utf-8") for name in names)
     query = Query(loaded, source)
     data = source.encode()

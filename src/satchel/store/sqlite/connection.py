@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import time
 import zlib
 from pathlib import Path
@@ -161,8 +160,14 @@ def reserve_of(path: Path) -> Path:
 def keep_reserve(path: Path) -> None:
     """Take the room for removing something later, if there is enough; zeros might take none."""
     reserve = reserve_of(path)
-    if not reserve.exists() and shutil.disk_usage(path.parent).free > 8 * _RESERVE_BYTES:
+    if not reserve.exists() and _free_bytes(path.parent) > 8 * _RESERVE_BYTES:
         replace(reserve, os.urandom(_RESERVE_BYTES))
+
+
+def _free_bytes(folder: Path) -> int:
+    import shutil  # here, because only the first write to a file asks
+
+    return shutil.disk_usage(folder).free
 
 
 def obstacle(path: Path) -> str:
@@ -174,7 +179,7 @@ def obstacle(path: Path) -> str:
             return "its file system is read-only"
         if not status.f_favail:
             return FULL_DISK
-    if not shutil.disk_usage(folder).free:
+    if not _free_bytes(folder):
         return FULL_DISK
     is_allowed = os.access(folder, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
     return "" if is_allowed else "you may not write there"

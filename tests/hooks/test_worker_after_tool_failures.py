@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from satchel.hooks.after_tool import is_check, shows_failure, signature
+from satchel.hooks.worker import is_check, shows_failure, signature
 from tests.hooks.conftest import Host
 
 

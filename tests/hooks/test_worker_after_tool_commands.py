@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.hooks.after_tool import is_check, shows_failure, signature
+from satchel.hooks.worker import is_check, shows_failure, signature
 
 CHECKS = [
     "pytest -q", "python -m pytest tests/x.py::test_y", "cd app && npm test", "npm run build", "pnpm run lint:fix",

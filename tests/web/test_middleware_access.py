@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from satchel.errors import ConfigError
-from satchel.web.access import TOKEN_VARIABLE, Access, load_token
+from satchel.web.middleware import TOKEN_VARIABLE, Access, load_token
 
 TOKEN = "of-a-test-" * 3
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.index import commits
-from satchel.index.commits import COMMIT_LANGUAGE
+from satchel.index import update
+from satchel.index.update import COMMIT_LANGUAGE
 from satchel.store.extract import extract, extract_record, extract_records
 from satchel.store.records import Extraction
 from satchel.system import git as git_module
@@ -59,7 +59,7 @@ def test_when_head_comes_back_commits_are_not_read_again(
     repository.checkout("HEAD~1")
     index.run()
     repository.checkout("main")
-    monkeypatch.setattr(commits, "read_commits", None)
+    monkeypatch.setattr(update, "read_commits", None)
     assert index.run().commits_added == 0
     assert (subjects(index), words_of(index, "zebra")) == (["Begin", "Second zebra"], 1)
 
@@ -107,7 +107,7 @@ def test_a_rewritten_history_leaves_no_trace_that_shows(repository: TinyReposito
 def test_commits_out_of_sight_do_not_pile_up(
     repository: TinyRepository, index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(commits, "MOST_HIDDEN", 1)
+    monkeypatch.setattr(update, "MOST_HIDDEN", 1)
     for number in range(3):
         repository.commit(f"Number {number}")
     index.run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from satchel.errors import UsageError
-from satchel.web.access import bracketed, is_loopback, own_origins
+from satchel.web.middleware import bracketed, is_loopback, own_origins
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8123", "localhost:8123", "LOCALHOST:8123", "[::1]:8123"])

@@ -9,7 +9,7 @@ import pytest
 
 from satchel.memory.memories import Memories
 from satchel.memory.scope import Notebook
-from satchel.safety.prose import without_secrets
+from satchel.safety.secret_rules import without_secrets
 from tests.memory.conftest import make_notebook, notebook
 
 __all__ = ["make_notebook", "notebook"]
