@@ -340,7 +340,7 @@ EXPAND = Operation(
     ),
     _expand,
     json.EXPANDED.schema,
-    "Only for these.",
+    "",
     leading=("handles", "max_tokens"),
 )
 
