@@ -78,6 +78,9 @@ _WORDING = pattern(
 _NAMES = pattern(
     r"`([^`\n]{1,200})`|((?:[\w@+-]+/)*[\w@+.-]+\.\w{1,5}::[\w$.#]+|[A-Za-z_$#][\w$]*(?:(?:\.|::|\#)#?[A-Za-z_$][\w$]*)*)"
 )
+LONGEST_ASKED = 16
+"""Most words of a question whose plain words may be names."""
+
 _SENTENCE_END = pattern(r"[.?!;:]+(?:\s+|$)")
 _CALLEES = pattern(r"\bcallees?\b|\bwhat\s(?:does|do|is)\b.{1,60}\bcall(?:ed by)?\b", re.IGNORECASE)
 _CALLS = pattern(r"^\s*(?:(?:who|what|which\s\w+)\scalls?|callers\sof|where\sis\s\S+\scalled)\b", re.IGNORECASE)
@@ -201,8 +204,8 @@ def impact_targets(text: str, relations: Relations) -> list[CodeDefinition]:
 def _is_asked_for(text: str, match: re.Match[str]) -> bool:
     """Return whether a word that is not written as only code writes it is the name that its sentence asks about.
 
-    `Reader` may be one anywhere in a sentence about an impact, `send` only where a verb leads to it, and in a question
-    alone: a report of several sentences has such words by chance.
+    `Reader` may be one anywhere in a sentence about an impact, `send` only where a verb leads to it, and in a short
+    question alone: a report has such words by chance.
     """
     start = max((end.end() for end in _SENTENCE_END.finditer(text, 0, match.start())), default=0)
     after = _SENTENCE_END.search(text, match.end())
@@ -211,7 +214,7 @@ def _is_asked_for(text: str, match: re.Match[str]) -> bool:
         return False
     if name[0].isupper():
         return len(name) > 1 and match.start() > start + len(sentence) - len(sentence.lstrip())
-    is_alone = not (start or (after and text[after.end() :].strip()))
+    is_alone = not (start or (after and text[after.end() :].strip())) and len(text.split()) <= LONGEST_ASKED
     return is_alone and bool(_PLAIN_BEFORE.search(text[: match.start()]))
 
 
