@@ -233,7 +233,7 @@ def test_definitions_without_calls_say_so_or_where_they_are_named() -> None:
     [
         "Whenever somebody asks where a thing is used, send is slow. Nobody knows who calls what in it.",
         "I can ask who uses one of them. In C++ nothing is listed, and send does not work while several are chosen.",
-        "Nearly every answer ends with the parts of send that nobody asked for, as if it only wanted to use up the rest.",
+        "Nearly every answer ends with the parts of send that nobody asked for, as if it wanted to use up the rest.",
         "On the command line I am told that asking what my edits affect does not work. Client is not listed.",
     ],
 )

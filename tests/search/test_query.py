@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.search.query import CODE_WEIGHT, LONGEST_RUN, PASTED_LINES, TITLE_WEIGHT, Zone, analyse
+from satchel.search.query import (
+    CODE_WEIGHT,
+    LONGEST_RUN,
+    PASTED_LINES,
+    TITLE_WEIGHT,
+    Zone,
+    analyse,
+    asks_for_a_recipe,
+)
 
 ISSUE = """Session.send drops the body on redirect
 <!-- please fill in the template -->
@@ -102,3 +110,14 @@ def test_names_are_not_looked_for_across_a_run_without_end(piece: str) -> None:
 def test_a_picture_in_the_text_is_no_part_of_the_question() -> None:
     drawn = f"![screen](data:image/png;base64,{'QWxh' * 5_000}) <img src='{'b' * 400}'>"
     assert analyse(f"title\n\nyak {drawn} zebra").terms == analyse("title\n\nyak zebra").terms
+
+
+def test_the_act_of_a_question_for_a_recipe_is_no_term() -> None:
+    for question in (
+        "how do I add one more encoding",
+        "where can we register an encoding",
+        "How to plug in an encoding?",
+    ):
+        assert [term.term for term in analyse(question).terms if not term.term.startswith("=")] == ["encod"]
+        assert asks_for_a_recipe(question)
+    assert not asks_for_a_recipe("how does adding an encoding work")

@@ -16,7 +16,7 @@ from satchel.answer.candidates import Candidate
 from satchel.answer.packing import Packing
 from satchel.answer.search import Workbench
 from satchel.answer.sections import subtract
-from satchel.answer.source_lines import COMMENT, Lines, Unreadable
+from satchel.answer.source_lines import COMMENT, IMPORT, Lines, Unreadable
 from satchel.search.relations import Relations
 from satchel.search.resolve.code import CodeDefinition, SourceFile
 from satchel.search.resolve.syntax import LEAVES
@@ -42,7 +42,6 @@ _WORD = re.compile(r"[A-Za-z_]\w{2,}")
 NUMBER = re.compile(r"(?<![\w.])\d[\d_,]{2,}\d(?![\w.])")
 """A number of at least four signs."""
 
-_IMPORT = re.compile(r"\s*(?:import|from|use|using|require|#include|package)\b")
 _AS_CODE = r"(?<=[\w)\]][.>:]){0}|{0}(?=\(|\[|\.\w|\s*:?=[^=])"
 """A plain word where only code has one, not prose or a list of words."""
 
@@ -155,7 +154,7 @@ class _Look:
                 lines += [(document.key, line, match) for line, match in matches if match]
             for path, line, match in lines if len(lines) <= RARE else ():
                 is_plain = match[0].isalpha() and match[0].islower()
-                if not _IMPORT.match(match.string) and (not is_plain or as_code.search(match.string)):
+                if not IMPORT.match(match.string) and (not is_plain or as_code.search(match.string)):
                     found += self._at("named", path, (line, line), "", line, match[0])
         return list(dict.fromkeys(found))[:MOST_USED]
 

@@ -29,10 +29,14 @@ from satchel.answer.source_lines import Lines
 from satchel.answer.truncation import strategy
 from satchel.safety import sanitize
 from satchel.search.chunks import in_workspace
+from satchel.search.query import asks_for_a_recipe
 from satchel.search.strength import strength_at
 from satchel.sources.experiences import shown_record
 from satchel.types import Failure, Hit, Kind, Role
 from satchel.vocabulary import Axis
+
+RECIPE_FACTOR = 4.0
+"""How much more a guide is worth to a question how to add one more of a kind. Commits did not help."""
 
 _WILD = frozenset("*?[")
 
@@ -106,6 +110,8 @@ def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[
     imports = import_lines(lines, searched.bench.lines.outline) if request.imports else None
     follow = followers(imports, searched.terms)
     follow = _following_without_prose(follow) if request.places else follow
+    if planned.kind is Kind.DOC and asks_for_a_recipe(request.query):
+        planned = planned._replace(weight=planned.weight * RECIPE_FACTOR)
     level = level_of(planned, candidates)
     leveled = [replace(candidate, value=level + candidate.value) for candidate in candidates]
     return Section(

@@ -13,7 +13,7 @@ from satchel.answer.items import rest_of
 from satchel.answer.packing import BUDGET, FRAMES, TWIN, VALUE, Packing
 from satchel.answer.render.labels import quote
 from satchel.answer.sections import MOST_OMISSIONS, Section, priority
-from satchel.answer.source_lines import COMMENT, Lines, without_blank_ends
+from satchel.answer.source_lines import COMMENT, IMPORT, Lines, without_blank_ends
 from satchel.answer.truncation import matches
 from satchel.safety.sanitize import clean_field, plain_name
 from satchel.safety.trust import handle
@@ -106,7 +106,7 @@ def places(
     file each: `src/a.py: read (10-24,40-52), write (61-70)`.
     """
     made = [_hop_place(hop) for hop in hops]
-    best = _unshown(packing, hops, terms, max(rows - len(made), 0) + LISTED)
+    best = _unshown(packing, hops, max(rows - len(made), 0) + LISTED)
     found = [_place(omissions, lines, terms) for omissions, lines in best[: max(rows - len(made), 0)]]
     paths = [*dict.fromkeys(one.path for one in found)]
     made += sorted(found, key=lambda one: paths.index(one.path))
@@ -133,9 +133,7 @@ def _short_name(name: str) -> str:
     return f"{owner.rpartition('.')[2]}{dot}{last}" if last.startswith("__") else last
 
 
-def _unshown(
-    packing: Packing, hops: Sequence[Hop], terms: AbstractSet[str], most: int
-) -> list[tuple[list[Omission], Lines]]:
+def _unshown(packing: Packing, hops: Sequence[Hop], most: int) -> list[tuple[list[Omission], Lines]]:
     """Return the best definitions of which nothing is shown, and what is left of long ones: their best passages."""
     waiting = [(section, candidate) for section in packing.rejected for candidate in packing.remaining(section)]
     waiting.sort(key=lambda pair: (-pair[1].value, pair[1].chunk.id, pair[1].place))
@@ -149,7 +147,7 @@ def _unshown(
         if lines is None or not is_known or not _is_place(candidate, least, is_begun=chunk.id in begun):
             continue
         one = omission_of(packing, section, candidate, 0)
-        one = one if chunk.id in begun else _whole(one, candidate, lines, terms)
+        one = one if chunk.id in begun else _whole(one, candidate, lines)
         taken = [*shown.get(candidate.group, ()), *((hop.line, hop.line) for hop in hops if hop.path == one.path)]
         if any(start <= one.end and one.start <= end for start, end in taken):
             continue
@@ -165,25 +163,30 @@ def _is_place(candidate: Candidate, least: float, *, is_begun: bool) -> bool:
     return has_lines and (not is_begun or is_long_function(candidate.chunk))
 
 
-def _whole(one: Omission, candidate: Candidate, lines: Lines, terms: AbstractSet[str]) -> Omission:
+def _whole(one: Omission, candidate: Candidate, lines: Lines) -> Omission:
     """Return all lines of its definition as an omission, unless they are too many to be opened in one look.
 
-    Of lines outside of definitions the best one is returned.
+    The lines outside of definitions at the head of a file begin after its imports.
     """
     location = candidate.chunk.location
     assert location is not None
     start, end = without_blank_ends(lines.lines, location.start_line, location.end_line)
     if candidate.chunk.role is Role.GAP:
-        start = end = start + _best_of(lines.lines[start - 1 : end], terms)
-    elif end - start >= LONG_PLACE:
+        start = next((line for line in range(start, end) if not _is_aside(lines.lines[line - 1])), end)
+    if end - start >= LONG_PLACE:
         return one
     return one._replace(start=start, end=end, handle=one.handle and handle(one.id, one.content_hash, ((start, end),)))
+
+
+def _is_aside(text: str) -> bool:
+    """Return whether a line is a comment, an import or blank."""
+    return not text.strip() or COMMENT.match(text) is not None or IMPORT.match(text) is not None
 
 
 def _best_of(texts: Sequence[str], terms: AbstractSet[str]) -> int:
     """Return the index of the line that matches best, rather one of code than one of a remark."""
     gains = matches(texts, terms)
-    remarks = [COMMENT.match(text) is not None or not text.strip() for text in texts]
+    remarks = list(map(_is_aside, texts))
     return max(range(len(texts)), key=lambda index: (gains[index] - remarks[index], not remarks[index], -index))
 
 

@@ -260,6 +260,7 @@ def outline_of(lines: Lines, *, is_note: bool = False) -> Outline:
 COMMENT = re.compile(
     r"\s*(?://|/?\*(?![\w*(])|/\*|#(?![!\[]|(?:include|define|if|ifdef|ifndef|else|elif|endif|undef|pragma)\b)|--\s|;;)"
 )
+IMPORT = re.compile(r"\s*(?:import|from|use|using|require|#include|package)\b")
 _DOC_STRING = re.compile(r"\s*[rRbBuUfF]{0,2}(\"{3}|'{3})")
 _OPENINGS = frozenset("/*#-;\"'rRbBuUfF")
 """The first characters of `COMMENT` and `_DOC_STRING`: most lines begin with none of them."""

@@ -175,6 +175,20 @@ _BROAD = pattern(
 )
 
 
+_RECIPE = pattern(
+    r"^\s*(?:how|where|what)\b[^.?\n]{0,30}?\b(?:add|write|create|implement|support|register|introduce|define|plug\s+in)\s+"
+    r"(?:(?:an?|the|one|another|my|our|own|more|new|custom|second)\s+)*",
+    re.IGNORECASE,
+)
+"""The beginning of a question how to add one more of a kind: its words are those of any change. Without them .64 of the
+deciding lines of seven questions in seven repositories are reached, with them .60."""
+
+
+def asks_for_a_recipe(question: str) -> bool:
+    """Return whether a question is how to add one more of a kind: then a guide tells most."""
+    return _RECIPE.match(question) is not None
+
+
 def subject_of(question: str) -> str:
     """Return what a broad question is about, empty for any other question."""
     line = " ".join(question[:400].split())
@@ -187,7 +201,7 @@ def analyse(text: str) -> Query:
     # A longer question is cut: the important part is at its start, and a pasted log must not cost seconds.
     text = text[:60_000]
     subject = subject_of(text)
-    lines = without_wrappers(_RUN.sub(r"\1 ", _COMMENT.sub(" ", subject or text)).split("\n"))
+    lines = without_wrappers(_RUN.sub(r"\1 ", _COMMENT.sub(" ", subject or _RECIPE.sub("", text))).split("\n"))
     trace = read_trace(lines)
     zones = [] if words.asks_nothing(text) else list(_zones(lines, trace.error))
     symbols: dict[tuple[str, str], Mention] = {}
