@@ -181,6 +181,8 @@ def test_what_is_shared_all_find_with_its_author(team: Callable[..., Satchel]) -
     ada, grace = team("ada"), team("grace")
     memory, experience = remembered(ada, "team", "marigold")
     (found,) = grace.memories.listed()
+    assert grace.memories.listed(scope="team") == [found]
+    assert grace.memories.listed(scope="user") == []
     assert (found.id, found.author, found.visibility) == (memory, "ada", "team")
     assert "marigold" in grace.assemble("marigold release", now=NOW).text
     assert grace.experiences.get(experience).author == "ada"

@@ -265,8 +265,8 @@ class Records(Generic[Kept]):
         """Return the records of these documents that fit in one state of the store, in this order."""
         ids = list(documents)
         present, texts = store.documents(ids), store.texts(ids)
-        fitting = [present[number] for number in ids if number in present and filters.fits(present[number])]
-        return [self._shown(document, texts.get(document.id, "")) for document in fitting]
+        fitting = [number for number in ids if number in present and filters.fits(present[number])]
+        return [self._shown(present[number], texts.get(number, "")) for number in fitting]
 
     def _shown(self, document: Document, text: str) -> Kept:
         return stored(self.record, self._notebook.shown(document), sanitize.text(text, self._notebook.allow))
