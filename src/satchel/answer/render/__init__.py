@@ -153,6 +153,7 @@ def _counts(target: Listed) -> str:
         return f"Calls of {quote(target['name'])} that could not be told:"
     if calls:
         counts = f"Call sites of {quote(target['name'])}: {calls} in {counted(calling, 'file')}"
+        counts += f", {target['exact']} of them exact," if target.get("exact") else ""
         counts += f" and {uses} other use{'s' if uses > 1 else ''}" if uses else ""
     elif uses:
         counts = f"Uses of {quote(target['name'])}: {uses} in {counted(len(files), 'file')}"

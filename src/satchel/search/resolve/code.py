@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
 from collections import defaultdict
@@ -17,7 +18,7 @@ from satchel.sources.code.imports import read_imports
 from satchel.sources.code.languages import GRAMMARS, RULES, Mark, grammar
 from satchel.sources.code.parse import syntax_tree
 from satchel.sources.code.syntax import SyntaxFindings
-from satchel.store.protocol import Store
+from satchel.store.protocol import EXACT, Store
 from satchel.store.records import Document, StoredChunk
 from satchel.text import terms_of
 from satchel.types import Import, Kind
@@ -94,6 +95,7 @@ class SourceFile:
         self.document, self.path, self.language = document, document.key, document.language
         self.source, self.rules = text.encode("utf-8", "replace"), RULES.get(self.language, frozenset())
         self._occurrences: dict[str, list[Node]] = {}
+        self.exact: dict[tuple[int, int], tuple[str, int]] | None = None
 
     @cached_property
     def root(self) -> Node | None:
@@ -307,6 +309,22 @@ class Code:
         texts = self.store.texts([number for number, _ in rows])
         matches = [(path, pattern.search(texts.get(number, ""))) for number, path in rows]
         return {path.rpartition("/")[0]: match[1] for path, match in matches if match is not None}
+
+    def exact(self, file: SourceFile, node: Node) -> Entities:
+        """Return what an imported index of a language server says that a name means; empty where it says nothing.
+
+        It counts for a file that has not changed since.
+        """
+        if file.exact is None:
+            known = json.loads(self.store.meta(f"{EXACT}{file.path}") or "{}")
+            is_current = known.get("hash") == file.document.content_hash
+            places = known["places"] if is_current else ()
+            file.exact = {(line, column): known["targets"][target] for line, column, target in places}
+        path, line = file.exact.get((node.start_point[0] + 1, node.start_point[1]), ("", -1))
+        if line == 0:
+            return (OUTSIDE,)
+        named = self.defined(file.text(node)) if path else ()
+        return tuple(one for one in named if (one.path, one.line) == (path, line))
 
     # The tree of a definition
 
