@@ -8,6 +8,7 @@ The file is a message of Protocol Buffers, of which a few fields are read: `Inde
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -64,57 +65,44 @@ def import_scip(store: DatabaseStore, path: Path, root: Path) -> ScipReport:
 def read_scip(data: bytes, root: Path) -> dict[str, list[Occurrence]]:
     """Return the occurrences of each file, by its path below `root`. Raises ValueError or IndexError for bad data."""
     found: dict[str, list[Occurrence]] = {}
-    before, below = "", ""
-    for number, value in _fields(data):
-        if number == 1:
-            uri = next((_text(one) for field, one in _fields(_bytes(value)) if field == 3), "")
-            project = Path(unquote(urlsplit(uri).path))
-            before = f"{project.relative_to(root).as_posix()}/" if project.is_relative_to(root) and uri else ""
-            below = f"{root.relative_to(project).as_posix()}/" if root.is_relative_to(project) and uri else ""
-        elif number == 2:
-            fields = list(_fields(_bytes(value)))
-            path = next((_text(one) for field, one in fields if field == 1), "")
-            encoding = next((one for field, one in fields if field == 6 and isinstance(one, int)), 0)
-            inner = f"{before.removeprefix('./')}{path}".removeprefix(below.removeprefix("./"))
-            found[inner] = [_occurrence(_bytes(one), encoding) for field, one in fields if field == 2]
+    _, parts = _message(data)
+    uris = [uri.decode() for metadata in parts[1] for uri in _message(metadata)[1][3]]
+    project = Path(unquote(urlsplit(uris[0]).path)) if uris else root
+    for document in parts[2]:
+        numbers, inner = _message(document)
+        path = Path(b"".join(inner[1]).decode())
+        if project.is_relative_to(root) or (project / path).is_relative_to(root):
+            path = (project / path).relative_to(root)
+        found[path.as_posix()] = [_occurrence(one, sum(numbers[6])) for one in inner[2]]
     if not found:
         raise ValueError("it names no file")
     return found
 
 
 def _occurrence(data: bytes, encoding: int) -> Occurrence:
-    symbol, roles, numbers = "", 0, list[int]()
-    for number, value in _fields(data):
-        if number == 1:
-            numbers += [value] if isinstance(value, int) else _numbers(value)
-        elif number == 2:
-            symbol = _text(value)
-        elif number == 3 and isinstance(value, int):
-            roles = value
-    if len(numbers) not in {3, 4}:
-        raise ValueError("a range has three or four numbers")
-    end = numbers[-1] if len(numbers) == 3 or numbers[2] == numbers[0] else numbers[1]
-    return Occurrence(symbol, numbers[0], numbers[1], end, bool(roles & 1), encoding)
+    numbers, parts = _message(data)
+    line, start, *ends = numbers[1] + [one for part in parts[1] for one in _numbers(part)]
+    end = ends[-1] if len(ends) == 1 or ends[0] == line else start
+    return Occurrence(b"".join(parts[2]).decode(), line, start, end, bool(sum(numbers[3]) & 1), encoding)
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yield the number and the value of each field of a message."""
+def _message(data: bytes) -> tuple[dict[int, list[int]], dict[int, list[bytes]]]:
+    """Return the fields of a message by their numbers: those that are numbers, and those of several bytes."""
+    numbers, parts = defaultdict[int, list[int]](list), defaultdict[int, list[bytes]](list)
     at = 0
     while at < len(data):
         tag, at = _number(data, at)
-        kind, size = tag & 7, 0
-        if kind == 0:
-            value, at = _number(data, at)
-            yield tag >> 3, value
-            continue
-        if kind == 2:
+        kind, size = tag & 7, {1: 8, 5: 4}.get(tag & 7, 0)
+        if kind in {0, 2}:
             size, at = _number(data, at)
-        elif kind in {1, 5}:
-            size = 8 if kind == 1 else 4
-        if kind not in {1, 2, 5} or tag < 8 or at + size > len(data):
-            raise ValueError("it ends within a field" if at + size > len(data) else "it has fields of no known kind")
-        yield tag >> 3, data[at : at + size]
+        if kind not in {0, 1, 2, 5} or (kind and at + size > len(data)):
+            raise ValueError("it ends within a field" if kind in {1, 2, 5} else "it has fields of no known kind")
+        if kind == 0:
+            numbers[tag >> 3].append(size)
+            continue
+        parts[tag >> 3].append(data[at : at + size])
         at += size
+    return numbers, parts
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
@@ -126,48 +114,34 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
     return value | data[at] << shift, at + 1
 
 
-def _numbers(data: bytes) -> list[int]:
-    numbers, at = [], 0
+def _numbers(data: bytes) -> Iterator[int]:
+    at = 0
     while at < len(data):
         value, at = _number(data, at)
-        numbers.append(value)
-    return numbers
-
-
-def _bytes(value: int | bytes) -> bytes:
-    if isinstance(value, int):
-        raise ValueError("a message is a number")
-    return value
-
-
-def _text(value: int | bytes) -> str:
-    return _bytes(value).decode()
+        yield value
 
 
 def _values(store: Store, found: dict[str, list[Occurrence]]) -> tuple[dict[str, str], ScipReport]:
     """Return the value of each file: its hash, what is referred to, and `[line, column in bytes, place in these]`."""
     ids = store.document_ids(Kind.CODE, found)
-    documents = store.documents(ids.values())
-    lines = {path: store.text(ids[path]).split("\n") for path in ids}
-    defined: dict[str, tuple[str, int, str]] = {}
-    for path in ids:
-        for one in found[path]:
-            if one.is_definition and not one.symbol.startswith("local "):
-                defined.setdefault(one.symbol, (path, one.line + 1, _word(lines[path], one)[0]))
+    hashes = {one.key: one.content_hash for one in store.documents(ids.values()).values()}
+    texts = ((path, store.text(number).split("\n")) for path, number in ids.items())
+    known = {
+        path: [(one, *_word(lines, one)) for one in found[path] if one[0][:6] != "local "] for path, lines in texts
+    }
+    defined = {
+        one.symbol: (path, one.line + 1, word) for path in ids for one, word, _ in known[path] if one.is_definition
+    }
     values, count, stale = {}, 0, 0
-    for path, number in ids.items():
+    for path, occurrences in known.items():
         targets: dict[tuple[str, int], int] = {}
         places = []
-        for one in found[path]:
-            if one.is_definition or one.symbol.startswith("local "):
-                continue
-            word, column = _word(lines[path], one)
+        for one, word, column in occurrences:
             target, line, name = defined.get(one.symbol, ("", 0, word if word in one.symbol else ""))
-            if word and word == name:
+            if word and word == name and not one.is_definition:
                 places.append([one.line + 1, column, targets.setdefault((target, line), len(targets))])
-            else:
-                stale += 1
-        value = {"hash": documents[number].content_hash, "targets": list(targets), "places": places}
+            stale += word != name
+        value = {"hash": hashes[path], "targets": list(targets), "places": places}
         values[f"{EXACT}{path}"] = json.dumps(value, separators=(",", ":"))
         count += len(places)
     return values, ScipReport(len(ids), count, stale)
