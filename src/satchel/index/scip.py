@@ -125,26 +125,35 @@ def _values(store: Store, found: dict[str, list[Occurrence]]) -> tuple[dict[str,
     """Return the value of each file: its hash, what is referred to, and `[line, column in bytes, place in these]`."""
     ids = store.document_ids(Kind.CODE, found)
     hashes = {one.key: one.content_hash for one in store.documents(ids.values()).values()}
-    texts = ((path, store.text(number).split("\n")) for path, number in ids.items())
-    known = {
-        path: [(one, *_word(lines, one)) for one in found[path] if one[0][:6] != "local "] for path, lines in texts
-    }
-    defined = {
-        one.symbol: (path, one.line + 1, word) for path in ids for one, word, _ in known[path] if one.is_definition
-    }
+    known: dict[str, list[_Read]] = {}
+    for path, number in ids.items():
+        lines = store.text(number).split("\n")
+        known[path] = [(one, *_word(lines, one)) for one in found[path] if not one.symbol.startswith("local ")]
+    places = ((path, one, word) for path, row in known.items() for one, word, _ in row if one.is_definition)
+    defined = {one.symbol: (path, one.line + 1, word) for path, one, word in places}
     values, count, stale = {}, 0, 0
-    for path, occurrences in known.items():
-        targets: dict[tuple[str, int], int] = {}
-        places = []
-        for one, word, column in occurrences:
-            target, line, name = defined.get(one.symbol, ("", 0, word if word in one.symbol else ""))
-            if word and word == name and not one.is_definition:
-                places.append([one.line + 1, column, targets.setdefault((target, line), len(targets))])
-            stale += word != name
-        value = {"hash": hashes[path], "targets": list(targets), "places": places}
-        values[f"{EXACT}{path}"] = json.dumps(value, separators=(",", ":"))
-        count += len(places)
+    for path, row in known.items():
+        uses = [use for use in row if not use[0].is_definition]
+        value = _references(uses, defined)
+        values[f"{EXACT}{path}"] = json.dumps({"hash": hashes[path], **value}, separators=(",", ":"))
+        count += len(value["places"])
+        stale += len(uses) - len(value["places"])
     return values, ScipReport(len(ids), count, stale)
+
+
+_Read = tuple[Occurrence, str, int]
+"""An occurrence, its text, and its column in bytes."""
+
+
+def _references(uses: list[_Read], defined: dict[str, tuple[str, int, str]]) -> dict[str, list[tuple[int | str, ...]]]:
+    """Return the places whose text is the name of their target, and the targets: path and line, none from outside."""
+    targets: dict[tuple[str, int], int] = {}
+    places = list[tuple[int | str, ...]]()
+    for one, word, column in uses:
+        path, line, name = defined.get(one.symbol, ("", 0, word if word in one.symbol else ""))
+        if word and word == name:
+            places.append((one.line + 1, column, targets.setdefault((path, line), len(targets))))
+    return {"targets": list(targets), "places": places}
 
 
 def _word(lines: list[str], one: Occurrence) -> tuple[str, int]:

@@ -303,13 +303,9 @@ class Names(Imports):
         return self.bound_value(file, binding)
 
     def bound_value(self, file: SourceFile, bound: Binding) -> Entities:
-        """Return the value of a variable."""
+        """Return the value of a variable: by its written type, else by what it is given."""
         if bound.how is How.DECLARED:
             return self.at(file, bound.node) or (OUTSIDE,)
-        return self.source(file, bound)
-
-    def source(self, file: SourceFile, bound: Binding) -> Entities:
-        """Return what a variable or pattern is given: by its written type, else by its value."""
         is_written = bound.type is not None and file.text(bound.type) not in _INFERRED
         if is_written or bound.value is not None:
             return self.typed(file, bound.type) if is_written else self.value(file, bound.value)
@@ -318,16 +314,11 @@ class Names(Imports):
 
     def _fixture(self, file: SourceFile, node: Node) -> Entities:
         """Return the value of a parameter in pytest: the result of the fixture of its name, here or in a conftest."""
-        near = [
-            one
-            for one in self.code.defined(file.text(node))
-            if one.path == file.path
-            or (one.path.endswith("conftest.py") and file.path.startswith(one.path.removesuffix("conftest.py")))
-        ]
-        for one in sorted(near, key=lambda one: (one.path != file.path, -len(one.path))):
-            if "fixture" in self.code.decorator(one):
-                return self.returned(one)
-        return ()
+        near = [one for one in self.code.defined(file.text(node)) if "fixture" in self.code.decorator(one)]
+        near.sort(key=lambda one: (one.path != file.path, -len(one.path)))
+        homes = ((one, one.path == file.path or one.path.endswith("conftest.py")) for one in near)
+        fitting = (one for one, is_home in homes if is_home and file.path.startswith(folder_of(one.path)))
+        return next((self.returned(one) for one in fitting), ())
 
     # Calls
 
@@ -410,13 +401,9 @@ class Names(Imports):
             start = file.range(one.start, one.end)[0]
             own = next((scope for scope in around if scope.start_byte <= start < scope.end_byte), around[-1])
             places.append((depths[own.id], start < node.start_byte, start, one))
-        if not places:
-            return None
-        deepest = max(places, key=lambda place: place[0])[0]
-        inner = [place for place in places if place[0] == deepest]
-        before = [place for place in inner if place[1]]
-        best = max(before, key=lambda place: place[2]) if before else min(inner, key=lambda place: place[2])
-        return best[3]
+        # The innermost, of those the last before the place, else the first behind it.
+        order = max(places, key=lambda place: (*place[:2], place[2] if place[1] else -place[2]), default=None)
+        return order[3] if order is not None else None
 
     def _bindings(self, file: SourceFile, name: str) -> list[tuple[int, Binding]]:
         """Return every binding of a name in a file that can be seen without what it belongs to, each with its scope."""
@@ -433,11 +420,10 @@ class Names(Imports):
     def unbound(self, file: SourceFile, name: str, node: Node) -> Entities:
         """Return a name that nothing around it binds: of the class, the package, a star import, or from outside."""
         near = self._of_class_around(file, name, node) or self.of_package(file, name) or self.starred(file, name)
-        if not near and file.language == "rust":
-            module = self.modules.child(rust_module(file, node), name) or self.modules.crate(name)
-            return (module or OUTSIDE,)
         if near:
             return near
+        if file.language == "rust":
+            return (self.modules.child(rust_module(file, node), name) or self.modules.crate(name) or OUTSIDE,)
         if "loose" not in file.rules or name in {"std", "System"}:
             return (OUTSIDE,)
         # In a language without imports by name (C, Ruby, PHP) a bare name means its definitions if so few.
