@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from satchel.search.resolve.syntax import FUNCTIONS, above, binding_of, field_of
+from satchel.search.resolve.syntax import FUNCTIONS, IMPORTS, above, binding_of, field_of
 from satchel.sources.code.imports import read_imports
 from satchel.sources.code.languages import GRAMMARS, RULES, Mark, grammar
 from satchel.sources.code.parse import syntax_tree
@@ -26,7 +26,7 @@ from satchel.types import Import, Kind
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_INDENTED_IMPORT = re.compile(rb"^[ \t]+(?:from|import|(?:pub(?:\([\w: ]+\))?\s+)?(?:use|mod))\b.*$", re.MULTILINE)
+_INDENTED_IMPORT = re.compile(rb"^[ \t]+(from|import|(?:pub(?:\([\w: ]+\))?\s+)?(?:use|mod))\b", re.MULTILINE)
 
 _MACRO = re.compile(rb"\b[a-z_]\w*!\s*([(\[]|\{(?=\s*(?://|#\[|(?:pub|fn|async|impl|mod|use|struct|enum|trait)\b)))")
 
@@ -115,20 +115,11 @@ class SourceFile:
         return indexed + [one for one in self._inner_imports() if one.start not in lines]
 
     def _inner_imports(self) -> list[Import]:
-        from tree_sitter import QueryCursor
-
-        indented = list(_INDENTED_IMPORT.finditer(self.source))
-        if not indented or self.root is None:
-            return []
-        syntax = grammar(self.language)
+        leaves = (self.node_at(match.start(1)) for match in _INDENTED_IMPORT.finditer(self.source))
+        around = (one for leaf in leaves if leaf is not None for one in above(leaf) if one.type in IMPORTS)
         findings = SyntaxFindings(self.source, self.language, self.line_starts)
-        for match in indented:
-            cursor = QueryCursor(syntax.query)
-            cursor.set_byte_range(*match.span())
-            for pattern, captures in cursor.matches(self.root):
-                if syntax.marks[pattern] is Mark.IMPORT and syntax.conditions[pattern] is None:
-                    findings.imports |= {node.start_byte: node for node in captures["import"]}
-        return read_imports(findings)
+        findings.imports |= {one.start_byte: one for one in around if one.child_by_field_name("body") is None}
+        return read_imports(findings) if findings.imports else []
 
     @cached_property
     def line_starts(self) -> list[int]:

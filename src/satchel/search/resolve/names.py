@@ -169,22 +169,15 @@ class Names(Imports):
         rows = {owner.row}
         if is_rust:
             rows |= {one.row for one in self.code.defined(owner.name) if one.language == "rust"}
-            rows |= self._implementations(owner)
         for row, _, name in self.code.store.edges_from(sorted(rows), [EdgeType.INHERITS]):
             part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
             if file is None or (is_rust and part.name.rpartition(".")[2] != owner.name):
                 continue
             first, last = file.range(part.start, part.end)
             for node in file.occurrences(name):
-                if first <= node.start_byte < last and binding_of(node) is None:
+                if first <= node.start_byte < last and binding_of(node) is None and _names(file, node, owner):
                     yield from self.meaning(file, node)
                     break
-
-    def _implementations(self, owner: CodeDefinition) -> set[int]:
-        """Return the chunks of a file of Rust that are `impl` blocks of a type."""
-        rows = self.code.document_of(owner.row).rows
-        self.code.load(rows)
-        return {row for row in rows if self.code.part(row).name.rpartition(".")[2] == owner.name}
 
     def enclosing(self, file: SourceFile, node: Node) -> Entities:
         """Return the class around a place."""
@@ -258,8 +251,6 @@ class Names(Imports):
     def _leaf(self, file: SourceFile, node: Node) -> Entities:
         name, is_rust = file.text(node), file.language == "rust"
         if name in _SELF and (name != "self" or "self" in file.rules):
-            if is_rust and name == "self" and node.parent is not None and "scoped" in node.parent.type:
-                return (rust_module(file, node),)
             return self.enclosing(file, node)
         if name in _SUPER:
             if is_rust:
@@ -475,6 +466,13 @@ class Names(Imports):
         if len(owners) != 1 or not (file.path == methods[0].path or file.mentions(owners.pop())):
             return ()
         return tuple(one for one in methods if self.code.is_function(one))
+
+
+def _names(file: SourceFile, node: Node, owner: CodeDefinition) -> bool:
+    """Return whether the class around a base is the owner, not a class inside of it."""
+    outer = next((one for one in above(node) if one.type in syntax.CLASSES or one.type == "type_spec"), None)
+    name = outer.child_by_field_name("type" if outer.type == "impl_item" else "name") if outer is not None else None
+    return name is None or owner.name in file.text(name)
 
 
 def _narrowed(named: list[CodeDefinition], fits: Callable[[CodeDefinition], bool]) -> list[CodeDefinition]:

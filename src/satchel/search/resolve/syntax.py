@@ -31,7 +31,8 @@ _PATTERNS, _SINGLE = _NODES["patterns"] | DECLARATORS, _NODES["single"] | DECLAR
 GENERIC, WRAPPING, CAST = (_NODES[heading] for heading in ("generic", "wrapping", "cast"))
 CALLS, ALIASES, NAMED = _NODES["calls"], _NODES["aliases"], LEAVES | DOTTED
 RETURNING, CONSTRUCTED = FUNCTIONS | _NODES["returning"], SCOPES | _NODES["constructed"]
-FIELD_PLACES, PASSING, COMMON = (_NODES[heading] for heading in ("field places", "passing", "common"))
+FIELD_PLACES, IMPORTS = _NODES["field places"], _NODES["imports"]
+PASSING, COMMON = _NODES["passing"], _NODES["common"]
 
 
 class How(Enum):
