@@ -318,6 +318,22 @@ def test_aliases_of_types_casts_and_properties(open_files: Open) -> None:
     assert calls == [f"app/alias.ts:{line}" for line in (4, 6)] + [f"app/assigned.js:{line}" for line in (10, 11)]
 
 
+def test_a_class_inside_of_a_function_does_not_make_the_function_an_heir(open_files: Open) -> None:
+    code = open_files(
+        {"a.py": "class Base:\n    pass\n\n\ndef make():\n    class Inner(Base):\n        pass\n\n    return Inner()\n"}
+        | RUST
+        | {
+            "src/test.rs": (
+                "use crate::client::Send;\n\nfn reads() {\n    struct Own;\n\n    impl Send for Own {\n"
+                "        fn send(&self) -> u8 {\n            1\n        }\n    }\n}\n"
+            )
+        }
+    )
+    assert "a.py::make" not in code.heirs("a.py::Base")
+    assert "src/test.rs::reads" not in code.heirs("src/client.rs::Send")
+    assert "src/client.rs::Client" in code.heirs("src/client.rs::Send")
+
+
 def test_a_class_with_a_base_from_outside_may_have_any_method(open_files: Open) -> None:
     code = open_files(
         {

@@ -124,6 +124,7 @@ class Impact(NamedTuple):
                 "path": f"{prefix}{target.path}",
                 "line": target.line,
                 "calls": len(callers.sites),
+                "exact": sum(site.exact for site in callers.sites),
                 "files": _listed([*callers.sites, *(self.uses if len(self.callers) == 1 else ())], prefix),
                 "unread_files": callers.unread,
                 "unresolved": [

@@ -106,7 +106,8 @@ class CallSite(NamedTuple):
 
     `certainty` is 0 to 1. `secondary` marks tests, docs and examples. `through` is the overridden definition that the
     call names, empty where it names the definition itself. `how` is `CALL`, `USE` or `IMPORT`.
-    `statement` are the first and the last line of the short statement around it.
+    `statement` are the first and the last line of the short statement around it. `exact` marks what a language server
+    told (`Code.exact`).
     """
 
     path: str
@@ -118,6 +119,7 @@ class CallSite(NamedTuple):
     through: str = ""
     how: str = CALL
     statement: tuple[int, int] = (0, 0)
+    exact: bool = False
 
 
 class Callers(NamedTuple):
@@ -305,8 +307,9 @@ class Relations:
 
     def _site(self, row: int, node: Node, certainty: float, through: str = "", how: str = CALL) -> CallSite:
         name, document, line = self.code.part(row).name, self.code.document_of(row), node.start_point[0] + 1
-        secondary = document.secondary or is_inline_test(document.key, name)
-        return CallSite(document.key, line, row, name, secondary, certainty, through, how, statement_of(node))
+        secondary, file = document.secondary or is_inline_test(document.key, name), self.code.file(document.key)
+        exact = file is not None and bool(self.code.exact(file, node))
+        return CallSite(document.key, line, row, name, secondary, certainty, through, how, statement_of(node), exact)
 
     @staticmethod
     def _means(entities: Iterable[Entity], target: CodeDefinition) -> bool:

@@ -33,6 +33,9 @@ WORDS_VERSION = "words_version"
 FIRST_COMMIT = "first_commit"
 """`meta` key of the index for the first commit of the history, empty if there is none."""
 
+EXACT = "exact:"
+"""Start of the `meta` keys of an index for the exact references of a file, followed by its path."""
+
 SET_ASIDE = "set_aside"
 """`meta` key for the file name of the damaged store that this one replaces."""
 

@@ -153,6 +153,7 @@ def _counts(target: Listed) -> str:
         return f"Calls of {quote(target['name'])} that could not be told:"
     if calls:
         counts = f"Call sites of {quote(target['name'])}: {calls} in {counted(calling, 'file')}"
+        counts += _exact(target)
         counts += f" and {uses} other use{'s' if uses > 1 else ''}" if uses else ""
     elif uses:
         counts = f"Uses of {quote(target['name'])}: {uses} in {counted(len(files), 'file')}"
@@ -160,6 +161,11 @@ def _counts(target: Listed) -> str:
         return f"Call sites of {quote(target['name'])}: none resolved"
     unread = int(target["unread_files"])
     return f"{counts}; {counted(unread, 'file')} not read" if unread else counts
+
+
+def _exact(target: Listed) -> str:
+    """`, 12 of them exact`, empty where no language server told one."""
+    return f", {target['exact']} of them exact" if target.get("exact") else ""
 
 
 def _unresolved(target: Listed) -> str:

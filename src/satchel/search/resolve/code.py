@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
 from collections import defaultdict
@@ -12,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from satchel.search.resolve.syntax import FUNCTIONS, above, binding_of, field_of
+from satchel.search.resolve.syntax import FUNCTIONS, IMPORTS, above, binding_of, field_of
 from satchel.sources.code.imports import read_imports
 from satchel.sources.code.languages import GRAMMARS, RULES, Mark, grammar
 from satchel.sources.code.parse import syntax_tree
 from satchel.sources.code.syntax import SyntaxFindings
-from satchel.store.protocol import Store
+from satchel.store.protocol import EXACT, Store
 from satchel.store.records import Document, StoredChunk
 from satchel.text import terms_of
 from satchel.types import Import, Kind
@@ -25,7 +26,7 @@ from satchel.types import Import, Kind
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_INDENTED_IMPORT = re.compile(rb"^[ \t]+(?:from|import|(?:pub(?:\([\w: ]+\))?\s+)?(?:use|mod))\b.*$", re.MULTILINE)
+_INDENTED_IMPORT = re.compile(rb"^[ \t]+(from|import|(?:pub(?:\([\w: ]+\))?\s+)?(?:use|mod))\b", re.MULTILINE)
 
 _MACRO = re.compile(rb"\b[a-z_]\w*!\s*([(\[]|\{(?=\s*(?://|#\[|(?:pub|fn|async|impl|mod|use|struct|enum|trait)\b)))")
 
@@ -94,6 +95,7 @@ class SourceFile:
         self.document, self.path, self.language = document, document.key, document.language
         self.source, self.rules = text.encode("utf-8", "replace"), RULES.get(self.language, frozenset())
         self._occurrences: dict[str, list[Node]] = {}
+        self.exact: dict[tuple[int, int], tuple[str, int]] | None = None
 
     @cached_property
     def root(self) -> Node | None:
@@ -113,20 +115,11 @@ class SourceFile:
         return indexed + [one for one in self._inner_imports() if one.start not in lines]
 
     def _inner_imports(self) -> list[Import]:
-        from tree_sitter import QueryCursor
-
-        indented = list(_INDENTED_IMPORT.finditer(self.source))
-        if not indented or self.root is None:
-            return []
-        syntax = grammar(self.language)
+        leaves = (self.node_at(match.start(1)) for match in _INDENTED_IMPORT.finditer(self.source))
+        around = (one for leaf in leaves if leaf is not None for one in above(leaf) if one.type in IMPORTS)
         findings = SyntaxFindings(self.source, self.language, self.line_starts)
-        for match in indented:
-            cursor = QueryCursor(syntax.query)
-            cursor.set_byte_range(*match.span())
-            for pattern, captures in cursor.matches(self.root):
-                if syntax.marks[pattern] is Mark.IMPORT and syntax.conditions[pattern] is None:
-                    findings.imports |= {node.start_byte: node for node in captures["import"]}
-        return read_imports(findings)
+        findings.imports |= {one.start_byte: one for one in around if one.child_by_field_name("body") is None}
+        return read_imports(findings) if findings.imports else []
 
     @cached_property
     def line_starts(self) -> list[int]:
@@ -307,6 +300,22 @@ class Code:
         texts = self.store.texts([number for number, _ in rows])
         matches = [(path, pattern.search(texts.get(number, ""))) for number, path in rows]
         return {path.rpartition("/")[0]: match[1] for path, match in matches if match is not None}
+
+    def exact(self, file: SourceFile, node: Node) -> Entities:
+        """Return what an imported index of a language server says that a name means; empty where it says nothing.
+
+        It counts for a file that has not changed since.
+        """
+        if file.exact is None:
+            known = json.loads(self.store.meta(f"{EXACT}{file.path}") or "{}")
+            is_current = known.get("hash") == file.document.content_hash
+            places = known["places"] if is_current else ()
+            file.exact = {(line, column): known["targets"][target] for line, column, target in places}
+        path, line = file.exact.get((node.start_point[0] + 1, node.start_point[1]), ("", -1))
+        if line == 0:
+            return (OUTSIDE,)
+        named = self.defined(file.text(node)) if path else ()
+        return tuple(one for one in named if (one.path, one.line) == (path, line))
 
     # The tree of a definition
 

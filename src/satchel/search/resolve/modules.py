@@ -170,9 +170,8 @@ class Modules:
         parts = tuple(part for part in _SEPARATOR.split(_SUFFIX.sub("", target)) if part and part not in _ROOTS)
         # `use crate::errors::Late` names what is in a file: then the last part is a name.
         fitting = self._ending(parts) or self._ending(parts[:-1])
-        near = [one for one in fitting if folder_of(one) == folder_of(importer)] if len(parts) == 1 else []
-        chosen = near or fitting
-        return tuple(chosen) if len(chosen) <= MOST_FILES else ()
+        near = [one for one in fitting if folder_of(one) == folder_of(importer)] or fitting
+        return tuple(near) if len(near) <= MOST_FILES else ()
 
     def _ending(self, parts: tuple[str, ...]) -> list[str]:
         """Return the files whose path ends with these words."""

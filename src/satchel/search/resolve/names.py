@@ -169,22 +169,15 @@ class Names(Imports):
         rows = {owner.row}
         if is_rust:
             rows |= {one.row for one in self.code.defined(owner.name) if one.language == "rust"}
-            rows |= self._implementations(owner)
         for row, _, name in self.code.store.edges_from(sorted(rows), [EdgeType.INHERITS]):
             part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
             if file is None or (is_rust and part.name.rpartition(".")[2] != owner.name):
                 continue
             first, last = file.range(part.start, part.end)
             for node in file.occurrences(name):
-                if first <= node.start_byte < last and binding_of(node) is None:
+                if first <= node.start_byte < last and binding_of(node) is None and _names(file, node, owner):
                     yield from self.meaning(file, node)
                     break
-
-    def _implementations(self, owner: CodeDefinition) -> set[int]:
-        """Return the chunks of a file of Rust that are `impl` blocks of a type."""
-        rows = self.code.document_of(owner.row).rows
-        self.code.load(rows)
-        return {row for row in rows if self.code.part(row).name.rpartition(".")[2] == owner.name}
 
     def enclosing(self, file: SourceFile, node: Node) -> Entities:
         """Return the class around a place."""
@@ -258,8 +251,6 @@ class Names(Imports):
     def _leaf(self, file: SourceFile, node: Node) -> Entities:
         name, is_rust = file.text(node), file.language == "rust"
         if name in _SELF and (name != "self" or "self" in file.rules):
-            if is_rust and name == "self" and node.parent is not None and "scoped" in node.parent.type:
-                return (rust_module(file, node),)
             return self.enclosing(file, node)
         if name in _SUPER:
             if is_rust:
@@ -303,13 +294,9 @@ class Names(Imports):
         return self.bound_value(file, binding)
 
     def bound_value(self, file: SourceFile, bound: Binding) -> Entities:
-        """Return the value of a variable."""
+        """Return the value of a variable: by its written type, else by what it is given."""
         if bound.how is How.DECLARED:
             return self.at(file, bound.node) or (OUTSIDE,)
-        return self.source(file, bound)
-
-    def source(self, file: SourceFile, bound: Binding) -> Entities:
-        """Return what a variable or pattern is given: by its written type, else by its value."""
         is_written = bound.type is not None and file.text(bound.type) not in _INFERRED
         if is_written or bound.value is not None:
             return self.typed(file, bound.type) if is_written else self.value(file, bound.value)
@@ -318,22 +305,17 @@ class Names(Imports):
 
     def _fixture(self, file: SourceFile, node: Node) -> Entities:
         """Return the value of a parameter in pytest: the result of the fixture of its name, here or in a conftest."""
-        near = [
-            one
-            for one in self.code.defined(file.text(node))
-            if one.path == file.path
-            or (one.path.endswith("conftest.py") and file.path.startswith(one.path.removesuffix("conftest.py")))
-        ]
-        for one in sorted(near, key=lambda one: (one.path != file.path, -len(one.path))):
-            if "fixture" in self.code.decorator(one):
-                return self.returned(one)
-        return ()
+        near = [one for one in self.code.defined(file.text(node)) if "fixture" in self.code.decorator(one)]
+        near.sort(key=lambda one: (one.path != file.path, -len(one.path)))
+        homes = ((one, one.path == file.path or one.path.endswith("conftest.py")) for one in near)
+        fitting = (one for one, is_home in homes if is_home and file.path.startswith(folder_of(one.path)))
+        return next((self.returned(one) for one in fitting), ())
 
     # Calls
 
     def meaning(self, file: SourceFile, node: Node) -> Entities:
         """Return what a name means where it is used, called or inherited from."""
-        return self.once("meaning", file, node, self._meaning)
+        return self.code.exact(file, node) or self.once("meaning", file, node, self._meaning)
 
     def _meaning(self, file: SourceFile, node: Node) -> Entities:
         owner, name = owner_of(node), file.text(node)
@@ -410,13 +392,9 @@ class Names(Imports):
             start = file.range(one.start, one.end)[0]
             own = next((scope for scope in around if scope.start_byte <= start < scope.end_byte), around[-1])
             places.append((depths[own.id], start < node.start_byte, start, one))
-        if not places:
-            return None
-        deepest = max(places, key=lambda place: place[0])[0]
-        inner = [place for place in places if place[0] == deepest]
-        before = [place for place in inner if place[1]]
-        best = max(before, key=lambda place: place[2]) if before else min(inner, key=lambda place: place[2])
-        return best[3]
+        # The innermost, of those the last before the place, else the first behind it.
+        order = max(places, key=lambda place: (*place[:2], place[2] if place[1] else -place[2]), default=None)
+        return order[3] if order is not None else None
 
     def _bindings(self, file: SourceFile, name: str) -> list[tuple[int, Binding]]:
         """Return every binding of a name in a file that can be seen without what it belongs to, each with its scope."""
@@ -433,11 +411,10 @@ class Names(Imports):
     def unbound(self, file: SourceFile, name: str, node: Node) -> Entities:
         """Return a name that nothing around it binds: of the class, the package, a star import, or from outside."""
         near = self._of_class_around(file, name, node) or self.of_package(file, name) or self.starred(file, name)
-        if not near and file.language == "rust":
-            module = self.modules.child(rust_module(file, node), name) or self.modules.crate(name)
-            return (module or OUTSIDE,)
         if near:
             return near
+        if file.language == "rust":
+            return (self.modules.child(rust_module(file, node), name) or self.modules.crate(name) or OUTSIDE,)
         if "loose" not in file.rules or name in {"std", "System"}:
             return (OUTSIDE,)
         # In a language without imports by name (C, Ruby, PHP) a bare name means its definitions if so few.
@@ -489,6 +466,13 @@ class Names(Imports):
         if len(owners) != 1 or not (file.path == methods[0].path or file.mentions(owners.pop())):
             return ()
         return tuple(one for one in methods if self.code.is_function(one))
+
+
+def _names(file: SourceFile, node: Node, owner: CodeDefinition) -> bool:
+    """Return whether the class around a base is the owner, not a class inside of it."""
+    outer = next((one for one in above(node) if one.type in syntax.CLASSES or one.type == "type_spec"), None)
+    name = outer.child_by_field_name("type" if outer.type == "impl_item" else "name") if outer is not None else None
+    return name is None or owner.name in file.text(name)
 
 
 def _narrowed(named: list[CodeDefinition], fits: Callable[[CodeDefinition], bool]) -> list[CodeDefinition]:

@@ -31,17 +31,17 @@ _PATTERNS, _SINGLE = _NODES["patterns"] | DECLARATORS, _NODES["single"] | DECLAR
 GENERIC, WRAPPING, CAST = (_NODES[heading] for heading in ("generic", "wrapping", "cast"))
 CALLS, ALIASES, NAMED = _NODES["calls"], _NODES["aliases"], LEAVES | DOTTED
 RETURNING, CONSTRUCTED = FUNCTIONS | _NODES["returning"], SCOPES | _NODES["constructed"]
-FIELD_PLACES, PASSING, COMMON = (_NODES[heading] for heading in ("field places", "passing", "common"))
+FIELD_PLACES, IMPORTS = _NODES["field places"], _NODES["imports"]
+PASSING, COMMON = _NODES["passing"], _NODES["common"]
 
 
 class How(Enum):
-    """How a name is bound: declared with a body, as a member of a type, as a parameter, by a value, in a pattern."""
+    """How a name is bound: declared with a body, as a member of a type, as a parameter, by a value or in a pattern."""
 
     DECLARED = "declared"
     MEMBER = "member"
     PARAMETER = "parameter"
     VALUE = "value"
-    PATTERN = "pattern"
 
 
 class Binding(NamedTuple):
@@ -73,11 +73,8 @@ def owner_of(node: Node) -> Node | None:
         return None
     if all(parent.child_by_field_name(field) != node for field in _NAME_FIELDS):
         return None
-    for field in _OWNER_FIELDS:
-        owner = parent.child_by_field_name(field)
-        if owner is not None and owner != node:
-            return owner
-    return None
+    owners = (parent.child_by_field_name(field) for field in _OWNER_FIELDS)
+    return next((owner for owner in owners if owner is not None and owner != node), None)
 
 
 def calls_base(node: Node, source: bytes) -> bool:
@@ -145,11 +142,11 @@ def _bound(node: Node, inner: Node, parent: Node, *, in_pattern: bool) -> Bindin
     if kind in {"arrow_function", "lambda", "lambda_expression"}:
         return Binding(node, How.PARAMETER) if parent.child_by_field_name("parameter") == inner else None
     if kind == "match_pattern":
-        return Binding(node, How.PATTERN) if parent.child_by_field_name("condition") != inner else None
+        return Binding(node, How.VALUE) if parent.child_by_field_name("condition") != inner else None
     if not any(inner in parent.children_by_field_name(field) for field in _PATTERN_FIELDS):
         return None
     if kind in _LOOPS:
-        return Binding(node, How.PATTERN)
+        return Binding(node, How.VALUE)
     return _given(node, inner, parent, in_pattern=in_pattern) if kind in _VALUES else None
 
 
@@ -160,7 +157,7 @@ def _given(node: Node, inner: Node, parent: Node, *, in_pattern: bool) -> Bindin
         value = parent.named_children[-1]  # `var x = y` of C#, where the grammar has no field for it
     if in_pattern and parent.type != "let_condition":
         is_first = inner.type == "tuple_pattern" and first_child(inner) == node
-        return Binding(node, How.PATTERN, value=value if is_first else None)
+        return Binding(node, How.VALUE, value=value if is_first else None)
     how = How.MEMBER if parent.type in _FIELDS else How.VALUE
     return Binding(node, how, type_, _matching(node, inner, value))
 
@@ -173,11 +170,10 @@ def _written(parent: Node) -> Node | None:
 
 
 def _parameter(node: Node, inner: Node, parent: Node, *, in_pattern: bool) -> Binding | None:
-    if any(parent.child_by_field_name(field) == inner for field in ("type", "value")):
+    type_ = parent.child_by_field_name("type")
+    if inner in (type_, parent.child_by_field_name("value")):
         return None
-    if in_pattern:
-        return Binding(node, How.PATTERN)
-    return Binding(node, How.PARAMETER, parent.child_by_field_name("type"))
+    return Binding(node, How.VALUE) if in_pattern else Binding(node, How.PARAMETER, type_)
 
 
 def _matching(node: Node, target: Node, value: Node | None) -> Node | None:

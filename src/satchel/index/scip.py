@@ -1,0 +1,164 @@
+"""Exact references from an index of SCIP, as language servers write it.
+
+The file is a message of Protocol Buffers, of which a few fields are read: `Index{metadata=1, documents=2}`,
+`Metadata{project_root=3}`, `Document{relative_path=1, occurrences=2, position_encoding=6}` and
+`Occurrence{range=1, symbol=2, symbol_roles=3}`. What is kept of each file is a value of the store below `EXACT`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from satchel.errors import UsageError
+from satchel.index.run import ScipReport
+from satchel.store.protocol import EXACT
+from satchel.types import Kind
+
+if TYPE_CHECKING:
+    from satchel.store.database import DatabaseStore
+    from satchel.store.protocol import Store
+
+_CODECS = {1: ("utf-8", 1), 3: ("utf-32-le", 4)}
+"""How columns are counted, by `position_encoding`; UTF-16 where it is neither of these."""
+
+
+class Occurrence(NamedTuple):
+    """A name at a place: line from 0, columns as `encoding` counts them."""
+
+    symbol: str
+    line: int
+    start: int
+    end: int
+    is_definition: bool
+    encoding: int
+
+
+def import_scip(store: DatabaseStore, path: Path, root: Path) -> ScipReport:
+    """Replace the exact references of an index by those of a file; `root` is the folder of the index.
+
+    A reference counts where its text is still the name of what it means. Raises UsageError, and changes nothing, for a
+    file that cannot be read or is no whole index.
+    """
+    try:
+        found = read_scip(path.read_bytes(), root)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, IndexError) as error:
+        problem = f"{path} is not a whole index of SCIP ({error}): write it again, with scip-python for example"
+        raise UsageError(problem) from error
+    with store.snapshot() as snapshot:
+        values, report = _values(snapshot, found)
+        before = snapshot.metas(EXACT)
+    with store.write() as writer:
+        for key in before.keys() - values.keys():
+            writer.unset_meta(key)
+        for key, value in values.items():
+            writer.set_meta(key, value)
+    return report
+
+
+def read_scip(data: bytes, root: Path) -> dict[str, list[Occurrence]]:
+    """Return the occurrences of each file, by its path below `root`. Raises ValueError or IndexError for bad data."""
+    found: dict[str, list[Occurrence]] = {}
+    _, parts = _message(data)
+    uris = [uri.decode() for metadata in parts[1] for uri in _message(metadata)[1][3]]
+    project = Path(unquote(urlsplit(uris[0]).path)) if uris else root
+    for document in parts[2]:
+        numbers, inner = _message(document)
+        path = Path(b"".join(inner[1]).decode())
+        if project.is_relative_to(root) or (project / path).is_relative_to(root):
+            path = (project / path).relative_to(root)
+        found[path.as_posix()] = [_occurrence(one, sum(numbers[6])) for one in inner[2]]
+    if not found:
+        raise ValueError("it names no file")
+    return found
+
+
+def _occurrence(data: bytes, encoding: int) -> Occurrence:
+    numbers, parts = _message(data)
+    line, start, *ends = numbers[1] + [one for part in parts[1] for one in _numbers(part)]
+    end = ends[-1] if len(ends) == 1 or ends[0] == line else start
+    return Occurrence(b"".join(parts[2]).decode(), line, start, end, bool(sum(numbers[3]) & 1), encoding)
+
+
+def _message(data: bytes) -> tuple[dict[int, list[int]], dict[int, list[bytes]]]:
+    """Return the fields of a message by their numbers: those that are numbers, and those of several bytes."""
+    numbers, parts = defaultdict[int, list[int]](list), defaultdict[int, list[bytes]](list)
+    at = 0
+    while at < len(data):
+        tag, at = _number(data, at)
+        kind, size = tag & 7, {1: 8, 5: 4}.get(tag & 7, 0)
+        if kind in {0, 2}:
+            size, at = _number(data, at)
+        if kind not in {0, 1, 2, 5} or (kind and at + size > len(data)):
+            raise ValueError("it ends within a field" if kind in {1, 2, 5} else "it has fields of no known kind")
+        if kind == 0:
+            numbers[tag >> 3].append(size)
+            continue
+        parts[tag >> 3].append(data[at : at + size])
+        at += size
+    return numbers, parts
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """Return the number at a place, seven bits a byte, the lowest first, and the place behind it."""
+    value, shift = 0, 0
+    while data[at] & 128:
+        value |= (data[at] & 127) << shift
+        at, shift = at + 1, shift + 7
+    return value | data[at] << shift, at + 1
+
+
+def _numbers(data: bytes) -> Iterator[int]:
+    at = 0
+    while at < len(data):
+        value, at = _number(data, at)
+        yield value
+
+
+def _values(store: Store, found: dict[str, list[Occurrence]]) -> tuple[dict[str, str], ScipReport]:
+    """Return the value of each file: its hash, what is referred to, and `[line, column in bytes, place in these]`."""
+    ids = store.document_ids(Kind.CODE, found)
+    hashes = {one.key: one.content_hash for one in store.documents(ids.values()).values()}
+    known: dict[str, list[_Read]] = {}
+    for path, number in ids.items():
+        lines = store.text(number).split("\n")
+        known[path] = [(one, *_word(lines, one)) for one in found[path] if not one.symbol.startswith("local ")]
+    places = ((path, one, word) for path, row in known.items() for one, word, _ in row if one.is_definition)
+    defined = {one.symbol: (path, one.line + 1, word) for path, one, word in places}
+    values, count, stale = {}, 0, 0
+    for path, row in known.items():
+        uses = [use for use in row if not use[0].is_definition]
+        value = _references(uses, defined)
+        values[f"{EXACT}{path}"] = json.dumps({"hash": hashes[path], **value}, separators=(",", ":"))
+        count += len(value["places"])
+        stale += len(uses) - len(value["places"])
+    return values, ScipReport(len(ids), count, stale)
+
+
+_Read = tuple[Occurrence, str, int]
+"""An occurrence, its text, and its column in bytes."""
+
+
+def _references(uses: list[_Read], defined: dict[str, tuple[str, int, str]]) -> dict[str, list[tuple[int | str, ...]]]:
+    """Return the places whose text is the name of their target, and the targets: path and line, none from outside."""
+    targets: dict[tuple[str, int], int] = {}
+    places = list[tuple[int | str, ...]]()
+    for one, word, column in uses:
+        path, line, name = defined.get(one.symbol, ("", 0, word if word in one.symbol else ""))
+        if word and word == name:
+            places.append((one.line + 1, column, targets.setdefault((path, line), len(targets))))
+    return {"targets": list(targets), "places": places}
+
+
+def _word(lines: list[str], one: Occurrence) -> tuple[str, int]:
+    """Return the text of an occurrence and its column in bytes; empty beyond the text."""
+    codec, width = _CODECS.get(one.encoding, ("utf-16-le", 2))
+    data = lines[one.line].encode(codec, "replace") if one.line < len(lines) else b""
+    before, text = data[: one.start * width], data[one.start * width : one.end * width]
+    return text.decode(codec, "replace"), len(before.decode(codec, "replace").encode())
