@@ -37,31 +37,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "AssemblyOptions",
-    "ConfigError",
-    "Context",
-    "ContextAssembler",
-    "ContextAssemblyError",
-    "ContextItem",
-    "EmbeddingError",
-    "Finding",
-    "GitError",
-    "Hit",
-    "InvalidContextTypeError",
-    "LockedError",
-    "MissingExtraError",
-    "NoIndexError",
-    "Satchel",
-    "SatchelError",
-    "Searcher",
-    "StoreError",
-    "UnsafePathError",
-    "UsageError",
-    "__version__",
-    "as_blocks",
-    "as_sources",
-    "create_context_aware_tools",
-]
+    "AssemblyOptions", "ConfigError", "Context", "ContextAssembler", "ContextAssemblyError", "ContextItem",
+    "EmbeddingError", "Finding", "GitError", "Hit", "InvalidContextTypeError", "LockedError", "MissingExtraError",
+    "NoIndexError", "Satchel", "SatchelError", "Searcher", "StoreError", "UnsafePathError", "UsageError",
+    "__version__", "as_blocks", "as_sources", "create_context_aware_tools",
+]  # fmt: skip
 
 _HOMES = {
     "AssemblyOptions": "results.searcher",

@@ -100,7 +100,7 @@ def test_a_thread_takes_over_the_connection_of_one_that_has_ended(
         opened.append(path)
         return open_connection(path, **options)
 
-    monkeypatch.setattr("satchel.store.sqlite.open_connection", counted)
+    monkeypatch.setattr("satchel.store.sqlite.connection.open_connection", counted)
     store = SqliteStore(tmp_path / "memory.db", durable=True)
     for _ in range(5):
         thread = threading.Thread(target=store.kinds)

@@ -13,20 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from satchel.clients.edits import (
-    MISSING,
-    data_of,
-    encoded,
-    entry_text,
-    is_editable,
-    is_own_server,
-    own_elements,
-    put_json,
-    take_json,
-    toml_table,
-    value_at,
-    without_toml_table,
-)
+from satchel.clients import edits
 from satchel.clients.targets import SCOPES, ClientFile, ClientPlaces, Want, all_targets
 from satchel.errors import ClientFileError
 from satchel.system import state_files
@@ -185,8 +172,8 @@ def is_set_up(client: str, places: ClientPlaces) -> bool:
         target = all_targets(client, scope, places)[0]
         with contextlib.suppress(ClientFileError):
             raw = read(target.file)
-            data = data_of(target, text_of(target.file, raw)) if raw is not None else {}
-            if is_own_server(value_at(data, target.wants[0].path)):
+            data = edits.data_of(target, text_of(target.file, raw)) if raw is not None else {}
+            if edits.is_own_server(edits.value_at(data, target.wants[0].path)):
                 return True
     return False
 
@@ -256,14 +243,14 @@ def planned(target: ClientFile, state: Path, *, force: bool) -> FileChange:
     raw = read(target.file)
     text = "" if raw is None else text_of(target.file, raw)
     receipt = load_receipt(target, state)
-    data = data_of(target, text)
+    data = edits.data_of(target, text)
     states = [(want, _state(want, data, receipt)) for want in target.wants]
     words = {state for _, state in states}
     foreign = next((want for want, state in states if state == "foreign"), None)
     if foreign is not None and not force:
         raise ClientFileError(
             f"{target.file} has an entry {'.'.join(foreign.path)} that set-up did not write:\n"
-            f"{entry_text(value_at(data, foreign.path))}\nnothing was written; --force replaces it"
+            f"{edits.entry_text(edits.value_at(data, foreign.path))}\nnothing was written; --force replaces it"
         )
     if words <= {"present", "kept"}:
         return FileChange(target, raw, raw, "unchanged")
@@ -271,18 +258,18 @@ def planned(target: ClientFile, state: Path, *, force: bool) -> FileChange:
     # The file has the earlier values until it is written.
     new = Receipt((*wrote, *(row for row in receipt.wrote if row not in wrote)), is_new=raw is None or receipt.is_new)
     action = "added" if words <= {"missing", "kept"} else "updated"
-    return FileChange(target, raw, encoded(target, _with_entries(target, text, states)), action, new)
+    return FileChange(target, raw, edits.encoded(target, _with_entries(target, text, states)), action, new)
 
 
 def _state(want: Want, data: Any, receipt: Receipt) -> str:
     """Classify a value: missing, present, ours (to be replaced), kept (optional, and not ours) or foreign."""
-    value = value_at(data, want.path)
-    if value is MISSING:
+    value = edits.value_at(data, want.path)
+    if value is edits.MISSING:
         return "missing"
     if want.is_element:
         if isinstance(value, list) and want.value in value:
             return "present"
-        return "ours" if own_elements(value, want) else "missing"
+        return "ours" if edits.own_elements(value, want) else "missing"
     is_written = (want.path, value) in receipt.wrote
     if want.is_optional:
         return "present" if is_written else "kept"
@@ -297,19 +284,19 @@ def _with_entries(target: ClientFile, text: str, states: Sequence[tuple[Want, st
     if target.is_toml:
         for want, state in states:
             if state in {"ours", "foreign"}:
-                text = without_toml_table(text, want.path)
-        return text + "".join(toml_table(target, text, want) for want in wants)
+                text = edits.without_toml_table(text, want.path)
+        return text + "".join(edits.toml_table(target, text, want) for want in wants)
     snippet = ""
     for want in wants:
-        snippet = put_json(target, snippet, want)
+        snippet = edits.put_json(target, snippet, want)
     _check_editable(target, text, f"add this to it yourself:\n{snippet}")
     for want in wants:
-        text = put_json(target, text, want)
+        text = edits.put_json(target, text, want)
     return text
 
 
 def _check_editable(target: ClientFile, text: str, advice: str) -> None:
-    if not is_editable(target, text):
+    if not edits.is_editable(target, text):
         raise ClientFileError(
             f"{target.file} has comments, trailing commas or a key that occurs twice, which would be lost; "
             f"nothing was written; {advice.rstrip()}"
@@ -337,36 +324,36 @@ def _removal(target: ClientFile, raw: bytes | None, state: Path, *, force: bool)
         return FileChange(target, raw, raw, "absent")
     text = text_of(target.file, raw)
     receipt = load_receipt(target, state)
-    data = data_of(target, text)
+    data = edits.data_of(target, text)
     own = [want for want in target.wants if _is_ours(target, want, data, receipt, force=force)]
     if all(want.is_optional for want in own):
         return FileChange(target, raw, raw, "absent")
     if target.is_toml:
         for want in own:
-            text = without_toml_table(text, want.path)
+            text = edits.without_toml_table(text, want.path)
     else:
         names = ", ".join(dict.fromkeys(".".join(want.path) for want in own))
         _check_editable(target, text, f"remove the entries of satchel from it yourself: {names}")
         text = _without_entries(target, text, own)
     if receipt.is_new and not text.strip("\ufeff \t\r\n{}"):
         return FileChange(target, raw, None, "removed")
-    return FileChange(target, raw, encoded(target, text), "removed")
+    return FileChange(target, raw, edits.encoded(target, text), "removed")
 
 
 def _is_ours(target: ClientFile, want: Want, data: Any, receipt: Receipt, *, force: bool) -> bool:
     """Return whether a value came from set-up. Raises ClientFileError for a foreign entry of our name."""
-    value = value_at(data, want.path)
-    if value is MISSING:
+    value = edits.value_at(data, want.path)
+    if value is edits.MISSING:
         return False
     if want.is_element:
-        return bool(own_elements(value, want))
+        return bool(edits.own_elements(value, want))
     is_written = (want.path, value) in receipt.wrote
     if want.is_optional:
         return is_written
-    if not (is_written or is_own_server(value) or force):
+    if not (is_written or edits.is_own_server(value) or force):
         raise ClientFileError(
-            f"{target.file} has an entry {'.'.join(want.path)} that does not start satchel:\n{entry_text(value)}\n"
-            "nothing was written; --force removes it"
+            f"{target.file} has an entry {'.'.join(want.path)} that does not start satchel:\n{edits.entry_text(value)}"
+            "\nnothing was written; --force removes it"
         )
     return True
 
@@ -374,18 +361,18 @@ def _is_ours(target: ClientFile, want: Want, data: Any, receipt: Receipt, *, for
 def _without_entries(target: ClientFile, text: str, own: Sequence[Want]) -> str:
     """Remove values, and the mappings and lists around them that are then empty."""
     for want in sorted(own, key=lambda want: want.is_frame):
-        data = data_of(target, text)
+        data = edits.data_of(target, text)
         if want.is_frame and len(data) > 1:
             continue
         if want.is_element:
-            for position in reversed(own_elements(value_at(data, want.path), want)):
-                text = take_json(text, [*want.path, position])
+            for position in reversed(edits.own_elements(edits.value_at(data, want.path), want)):
+                text = edits.take_json(text, [*want.path, position])
         else:
-            text = take_json(text, want.path)
+            text = edits.take_json(text, want.path)
         for end in range(len(want.path) - (not want.is_element), 0, -1):
-            if value_at(data_of(target, text), want.path[:end]):
+            if edits.value_at(edits.data_of(target, text), want.path[:end]):
                 break
-            text = take_json(text, want.path[:end])
+            text = edits.take_json(text, want.path[:end])
     return text
 
 

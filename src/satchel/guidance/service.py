@@ -17,16 +17,7 @@ from satchel.answer.situation import Guide, MakeEntries, situation_context, situ
 from satchel.errors import ConfigError, ContextFileError, UsageError
 from satchel.guidance.context_files import CONTEXTS, file_of
 from satchel.guidance.inheritance import ContextTree
-from satchel.guidance.injection import (
-    ActiveContext,
-    Guidance,
-    Guides,
-    KeyRegistry,
-    Sources,
-    Supplies,
-    gather,
-    supplied,
-)
+from satchel.guidance.injection import ActiveContext, Guidance, Guides, KeyRegistry, Sources, Supplies, gather, supplied
 from satchel.guidance.instructions import Applied, Instructions, folders_below
 from satchel.guidance.judge import AnyJudge, VerdictFiles, judged
 from satchel.guidance.situation import Situation, make_situation

@@ -14,17 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from satchel.errors import LockedError, StoreError
-from satchel.index.run import (
-    LINKS_DUE,
-    BuildOptions,
-    Difference,
-    HistoryPlan,
-    IndexReport,
-    Progress,
-    compare,
-    plan_history,
-    tick,
-)
+from satchel.index import run
 from satchel.index.walk import TreeWalk, walk
 from satchel.safety.sanitize import plain_name
 from satchel.store.place import StorePlace
@@ -44,31 +34,31 @@ class TreeState(NamedTuple):
     revision: str
     began: int
     tree: TreeWalk
-    difference: Difference
-    history: HistoryPlan
+    difference: run.Difference
+    history: run.HistoryPlan
     notes: tuple[Failure, ...]
     is_due: bool
     """Whether there is anything to write."""
 
 
-def look(store: Store, root: Path, options: BuildOptions, should_stop: Callable[[], bool]) -> TreeState:
+def look(store: Store, root: Path, options: run.BuildOptions, should_stop: Callable[[], bool]) -> TreeState:
     """Compare the store with the files and the history of `root`. Nothing is written, so no lock is needed."""
-    began, revision = tick(), store.revision
+    began, revision = run.tick(), store.revision
     tree = walk(root, options.walk, should_stop=should_stop)
-    difference = compare(store, tree, options.reading.version, vault=options.reading.vault)
-    history = plan_history(store, root, options)
-    is_due = difference.is_any or history.is_due or bool(store.meta(LINKS_DUE))
+    difference = run.compare(store, tree, options.reading.version, vault=options.reading.vault)
+    history = run.plan_history(store, root, options)
+    is_due = difference.is_any or history.is_due or bool(store.meta(run.LINKS_DUE))
     return TreeState(revision, began, tree, difference, history, (*_notes(store, tree), *history.notes), is_due)
 
 
 def build(
     store: Store,
     root: Path,
-    options: BuildOptions,
-    progress: Progress,
+    options: run.BuildOptions,
+    progress: run.Progress,
     should_stop: Callable[[], bool],
     seen: TreeState | None = None,
-) -> IndexReport:
+) -> run.IndexReport:
     """Update the store from files and history under the index lock; what was `seen` counts if nothing came since."""
     if root.is_file():
         from satchel.index.notes import build_export
@@ -77,7 +67,7 @@ def build(
     started = time.monotonic()
     now = seen if seen is not None and seen.revision == store.revision else look(store, root, options, should_stop)
     difference = now.difference
-    report = IndexReport(
+    report = run.IndexReport(
         files=len(difference.stored),
         unchanged=difference.unchanged,
         errors=now.tree.errors,
@@ -114,18 +104,18 @@ def _notes(store: Store, tree: TreeWalk) -> list[Failure]:
 COPY_NAME = "sibling.db"
 """The unpublished copy, in the folder of the new index. One that a killed run left is replaced by the next."""
 
-Run = Callable[[Store], IndexReport]
+Run = Callable[[Store], run.IndexReport]
 """Brings a store up to date with the tree."""
 
 
 def build_from_sibling(
     store: SqliteStore,
     root: Path,
-    options: BuildOptions,
-    progress: Progress,
+    options: run.BuildOptions,
+    progress: run.Progress,
     should_stop: ShouldStop,
     published: StorePlace | None = None,
-) -> IndexReport | None:
+) -> run.IndexReport | None:
     """Build an empty index from the latest index of another work tree, else from the published one of the team.
 
     None if there is none that can be used. A run that is stopped publishes nothing. The caller holds the index lock.
@@ -133,18 +123,18 @@ def build_from_sibling(
     if store.revision != "0" or store.meta(SET_ASIDE) or options.reading.vault or not root.is_dir():
         return None
     path, version = store.path.with_name(COPY_NAME), options.reading.version
-    run = partial(build, root=root, options=options, progress=progress, should_stop=should_stop)
+    again = partial(build, root=root, options=options, progress=progress, should_stop=should_stop)
     for index in _by_last_use(store.path, root):
         remove_files(path)
         with contextlib.suppress(LockedError, StoreError), contextlib.closing(SqliteStore(path)) as copy:
             # A file that is in use, of another version or damaged is no help: the index is built without it.
             copy.replace_by(index)
             if copy.meta("reading_version") == version:
-                return _finished(store, copy, run)
-    return _from_team(store, path, published, version, run) if published is not None else None
+                return _finished(store, copy, again)
+    return _from_team(store, path, published, version, again) if published is not None else None
 
 
-def _from_team(store: SqliteStore, path: Path, published: StorePlace, version: str, run: Run) -> IndexReport:
+def _from_team(store: SqliteStore, path: Path, published: StorePlace, version: str, run: Run) -> run.IndexReport:
     """Build an empty index from that of a team, or from nothing with a note why."""
     remove_files(path)
     try:
@@ -163,7 +153,7 @@ def _from_team(store: SqliteStore, path: Path, published: StorePlace, version: s
     return report
 
 
-def _finished(store: SqliteStore, copy: SqliteStore, run: Run, published: str = "") -> IndexReport:
+def _finished(store: SqliteStore, copy: SqliteStore, run: Run, published: str = "") -> run.IndexReport:
     """Bring the copy up to date, publish it, and report what an index from nothing would report."""
     try:
         with copy.write() as writer:
@@ -181,7 +171,7 @@ def _finished(store: SqliteStore, copy: SqliteStore, run: Run, published: str = 
         remove_files(copy.path)
 
 
-def _as_first(report: IndexReport, store: Store) -> None:
+def _as_first(report: run.IndexReport, store: Store) -> None:
     """Change the counts of a report to those of a first index."""
     with store.snapshot() as state:
         statistics = state.statistics()

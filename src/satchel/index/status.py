@@ -78,12 +78,7 @@ def _freshness(store: Store, root: Path, tree: TreeWalk, checked: float | None, 
 
 
 def look(
-    store: Store,
-    root: Path,
-    index: Path,
-    options: WalkOptions,
-    sizes: Mapping[str, int],
-    should_stop: ShouldStop,
+    store: Store, root: Path, index: Path, options: WalkOptions, sizes: Mapping[str, int], should_stop: ShouldStop
 ) -> Status:
     """Return the state of the index in the folder `index`. `sizes` are bytes of the stores."""
     tree = TreeWalk((), {}, {}) if root.is_file() else walk(root, options, should_stop=should_stop)

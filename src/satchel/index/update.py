@@ -20,19 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel import text as words
 from satchel.errors import GitError
+from satchel.index import run
 from satchel.index.reading import Lanes, Reading
-from satchel.index.run import (
-    BROKEN_LINKS,
-    FILE_KINDS,
-    LINKS_DUE,
-    BuildOptions,
-    Difference,
-    HistoryPlan,
-    IndexReport,
-    Progress,
-    git_failure,
-    unknown_files,
-)
 from satchel.index.walk import FileEntry
 from satchel.safety import sanitize
 from satchel.safety.sanitize import plain_name
@@ -62,8 +51,8 @@ every question would wait for it."""
 def update_history(
     store: Store,
     writer: Writer,
-    plan: HistoryPlan,
-    report: IndexReport,
+    plan: run.HistoryPlan,
+    report: run.IndexReport,
     advance: Callable[[int], None],
     should_stop: Callable[[], bool],
 ) -> list[Failure]:
@@ -95,7 +84,7 @@ def update_history(
             advance(len(commits))
         is_complete = not should_stop()
     except GitError as error:
-        notes.append(git_failure(error))
+        notes.append(run.git_failure(error))
         if (now := time.time()) - began > PATIENCE_SECONDS:
             writer.set_meta("history_failed", json.dumps([plan.form, now + RETRY_SECONDS, str(error)]))
     if log.is_visible_known:
@@ -106,7 +95,7 @@ def update_history(
         writer.set_meta("history", plan.state)
     if plan.repository.partial and log.without_files:
         writer.set_meta("history_unknown", str(log.without_files))
-        notes.append(unknown_files(log.without_files))
+        notes.append(run.unknown_files(log.without_files))
     return notes
 
 
@@ -186,7 +175,7 @@ def _current_paths(renames: dict[str, Sequence[Sequence[str]]], visible: Sequenc
     return current
 
 
-def commit_documents(commits: Sequence[Commit], plan: HistoryPlan) -> list[NewDocument]:
+def commit_documents(commits: Sequence[Commit], plan: run.HistoryPlan) -> list[NewDocument]:
     """Return commits as documents, their messages and subjects clean and without secrets."""
     options, allow = plan.options, plan.options.reading.allow
     # Shortened afterwards: half of a secret is not recognised.
@@ -247,13 +236,13 @@ class Task(NamedTuple):
     """The work of one run, `began` before the tree was walked, with its report; `failed` counts files by reason."""
 
     began: int
-    difference: Difference
+    difference: run.Difference
     entries: Mapping[str, FileEntry]
-    history: HistoryPlan
-    options: BuildOptions
-    progress: Progress
+    history: run.HistoryPlan
+    options: run.BuildOptions
+    progress: run.Progress
     should_stop: Callable[[], bool]
-    report: IndexReport
+    report: run.IndexReport
     failed: Counter[str]
 
 
@@ -293,7 +282,7 @@ def _publish_all(store: Store, task: Task, readings: Iterator[list[Reading]]) ->
             is_done = _publish_some(writer, task, readings)
             if is_done:
                 report.interrupted = task.should_stop()
-                if not report.interrupted and store.meta(LINKS_DUE):
+                if not report.interrupted and store.meta(run.LINKS_DUE):
                     _relink(store, writer, task)
             _mark(writer, task.difference, is_all=is_done and not report.interrupted)
     report.notes += tuple(notes)
@@ -304,13 +293,13 @@ def _relink(store: Store, writer: Writer, task: Task) -> None:
     if task.options.reading.vault:
         from satchel.index.notes import relink
 
-        relink(store, writer, BROKEN_LINKS)
+        relink(store, writer, run.BROKEN_LINKS)
     else:
-        writer.set_meta(BROKEN_LINKS, "")
-    writer.set_meta(LINKS_DUE, "")
+        writer.set_meta(run.BROKEN_LINKS, "")
+    writer.set_meta(run.LINKS_DUE, "")
 
 
-def _mark(writer: Writer, difference: Difference, *, is_all: bool) -> None:
+def _mark(writer: Writer, difference: run.Difference, *, is_all: bool) -> None:
     """Store the version that read the files: at once for a new index, after the last file for a rebuild."""
     if not difference.is_marked and (is_all or not difference.is_rebuild):
         writer.set_meta("reading_version", difference.version)
@@ -320,9 +309,9 @@ def _begin(store: Store, writer: Writer, task: Task) -> list[Failure]:
     """Remove missing files, and update the history. Returns the notes on it."""
     notes: list[Failure] = []
     difference = task.difference
-    if difference.is_any and (task.options.reading.vault or store.meta(BROKEN_LINKS)):
-        writer.set_meta(LINKS_DUE, "1")
-    for kind in FILE_KINDS:
+    if difference.is_any and (task.options.reading.vault or store.meta(run.BROKEN_LINKS)):
+        writer.set_meta(run.LINKS_DUE, "1")
+    for kind in run.FILE_KINDS:
         writer.remove(kind, [path for path in difference.gone if difference.stored[path][0] is kind])
     task.report.removed += len(difference.gone)
     writer.unskip(difference.unskipped)
@@ -358,7 +347,7 @@ def _write(writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[R
     skipped = [reading for reading in batch if reading.skipped]
     stored = difference.stored
     replaced = [(stored[r.path][0], r) for r in batch if r.path in stored and not r.unchanged]
-    for kind in FILE_KINDS:
+    for kind in run.FILE_KINDS:
         # Skipped now, or of another kind now: `put` replaces within one kind only.
         writer.remove(kind, [r.path for before, r in replaced if before is kind and r.kind != kind])
     writer.unskip([reading.path for reading in batch if reading.path in difference.skipped])

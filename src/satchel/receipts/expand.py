@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from satchel import types
 from satchel.answer.pins import parse_pin
 from satchel.answer.render import RenderRequest, render
 from satchel.answer.sections import subtract
@@ -26,20 +27,6 @@ from satchel.store.records import Document
 from satchel.system import files
 from satchel.system.git import find_repository
 from satchel.tokens import TokenCounter
-from satchel.types import (
-    Context,
-    ContextItem,
-    Cut,
-    Detail,
-    Failure,
-    Format,
-    Kind,
-    Location,
-    Omission,
-    Piece,
-    Range,
-    Usage,
-)
 from satchel.vocabulary import checked_names
 
 if TYPE_CHECKING:
@@ -56,10 +43,10 @@ class Expanded(NamedTuple):
     """The item behind one handle, with the lines of its file and the ranges to show, the first ones first."""
 
     target: HandleTarget
-    item: ContextItem
+    item: types.ContextItem
     lines: tuple[str, ...] = ()
-    ranges: tuple[Range, ...] = ()
-    detail: Detail = Detail.FULL
+    ranges: tuple[types.Range, ...] = ()
+    detail: types.Detail = types.Detail.FULL
 
 
 def check_handles(handles: Sequence[str]) -> list[str]:
@@ -85,19 +72,19 @@ def expand(
     *,
     counter: TokenCounter,
     max_tokens: int,
-    layout: Format,
-) -> Context:
+    layout: types.Format,
+) -> types.Context:
     """Return the full text of these handles within the budget, each from its workspace in `roots`.
 
     An item that is too long is cut at a line, with a handle for the rest; one that does not fit at all is in the
     overflow. Of several ranges of one handle the first ones are shown, in line order.
     """
     expanded: list[Expanded] = []
-    failures: list[Failure] = []
+    failures: list[types.Failure] = []
     for row in _uncovered(targets):
         root = roots[row.workspace]
         result = _record(row, root) if not row.path else _file(row, root)
-        if isinstance(result, Failure):
+        if isinstance(result, types.Failure):
             failures.append(result)
         else:
             expanded.append(result)
@@ -126,25 +113,25 @@ def _covers(wide: HandleTarget, narrow: HandleTarget) -> bool:
     return not subtract(sorted(narrow.ranges), sorted(wide.ranges))
 
 
-def _record(row: HandleTarget, root: OpenRoot) -> Expanded | Failure:
+def _record(row: HandleTarget, root: OpenRoot) -> Expanded | types.Failure:
     """Return a record by its id. Only a note can change, with a new export: then the handle has its content hash."""
     store = root.store_of(row.kind)
     key = row.id.partition(":")[2]
     document = store.document(row.kind, key) or store.document(row.kind, key.partition("::")[0])
     if document is None:
-        return Failure("expand", f"{row.handle}: {clean_field(row.id)} is not stored any more")
+        return types.Failure("expand", f"{row.handle}: {clean_field(row.id)} is not stored any more")
     if row.content_hash and row.content_hash != document.content_hash:
         message = f"{row.handle}: {clean_field(row.id)} has changed and no copy of it is left"
-        return Failure("expand", message, "ask the question again")
+        return types.Failure("expand", message, "ask the question again")
     body = _presentable(store.text(document.id), root.settings.redact_allow)
-    item = ContextItem(
+    item = types.ContextItem(
         id=row.id,
         source=row.kind.value,
         title=clean_field(document.title),
         content=body,
         relevance=1.0,
         metadata={"id": key, "timestamp": document.created, **_commit_fields(row, document.fields)},
-        pieces=(Piece(0, 0, "", body),),
+        pieces=(types.Piece(0, 0, "", body),),
         handle=row.handle,
         nonce=nonce(root.key, row.id, body),
     )
@@ -153,17 +140,17 @@ def _record(row: HandleTarget, root: OpenRoot) -> Expanded | Failure:
 
 def _commit_fields(row: HandleTarget, fields: object) -> dict[str, object]:
     shown = dict(fields) if isinstance(fields, dict) else {}
-    if row.kind is Kind.COMMIT:
+    if row.kind is types.Kind.COMMIT:
         shown |= {"sha": row.id.partition(":")[2], "files_changed": shown.pop("files", [])}
     return shown
 
 
-def _file(row: HandleTarget, root: OpenRoot) -> Expanded | Failure:
+def _file(row: HandleTarget, root: OpenRoot) -> Expanded | types.Failure:
     text, origin = _same_revision(row, root)
     if text is None:
         old = f"{row.path}:{min(row.ranges)[0]}-{max(row.ranges)[1]}" if row.ranges else row.path
         message = f"{row.handle}: {old} has changed and no copy of it is left"
-        return Failure("expand", message, "ask the question again")
+        return types.Failure("expand", message, "ask the question again")
     lines = tuple(text.split("\n"))
     last = len(lines) - (len(lines) > 1 and not lines[-1])
     ranges = tuple((start, min(end, len(lines))) for start, end in row.ranges) or ((1, last),)
@@ -172,24 +159,24 @@ def _file(row: HandleTarget, root: OpenRoot) -> Expanded | Failure:
     metadata = {"file_path": path, "start_line": start, "end_line": end}
     if origin:
         metadata["origin"] = origin
-    item = ContextItem(
+    item = types.ContextItem(
         id=f"{row.kind}:{path}",
         source=row.kind.value,
         title=path,
         content="",
         relevance=1.0,
         metadata=metadata,
-        location=Location(path, start, end, row.content_hash),
+        location=types.Location(path, start, end, row.content_hash),
         handle=row.handle,
     )
     return Expanded(row, item, lines, ranges, _detail(row, text, ranges))
 
 
-def _detail(row: HandleTarget, text: str, ranges: Sequence[Range]) -> Detail:
+def _detail(row: HandleTarget, text: str, ranges: Sequence[types.Range]) -> types.Detail:
     """Return whether these are all lines of the definition that they belong to."""
     whole = _definition(row.path, text, row.name) if row.name else None
     is_part = whole is not None and subtract([without_blank_ends(text.split("\n"), *whole)], sorted(ranges))
-    return Detail.SPAN if is_part else Detail.FULL
+    return types.Detail.SPAN if is_part else types.Detail.FULL
 
 
 def _same_revision(row: HandleTarget, root: OpenRoot) -> tuple[str | None, str]:
@@ -235,18 +222,18 @@ def _presentable(text: str, allow: Sequence[str]) -> str:
 
 def _packed(
     expanded: Sequence[Expanded],
-    failures: tuple[Failure, ...],
+    failures: tuple[types.Failure, ...],
     counter: TokenCounter,
     max_tokens: int,
-    layout: Format,
+    layout: types.Format,
     key: bytes,
-) -> Context:
+) -> types.Context:
     is_numbered = any(_LINES.search(row.target.id) for row in expanded)
     rendering = RenderRequest(failures=failures, overview=False, show_handles=True, is_numbered=is_numbered)
-    items: list[ContextItem] = []
-    overflow: list[Omission] = []
+    items: list[types.ContextItem] = []
+    overflow: list[types.Omission] = []
 
-    def tokens(more: Sequence[ContextItem]) -> int:
+    def tokens(more: Sequence[types.ContextItem]) -> int:
         return counter.count(render(rendering, [*items, *more], format=layout))
 
     whole = [_shown(row, _line_count(row.ranges), key) for row in expanded]
@@ -258,28 +245,28 @@ def _packed(
         else:
             items.append(item)
     text = render(rendering, items, format=layout) if items else ""
-    return Context(
+    return types.Context(
         query="",
         text=text,
         format=layout,
         items=tuple(items),
-        usage=Usage(max_tokens, counter.count(text), counter.name, counter.exact),
+        usage=types.Usage(max_tokens, counter.count(text), counter.name, counter.exact),
         overflow=tuple(overflow),
         sources_used=dict(Counter(item.source for item in items)),
         failures=failures,
     )
 
 
-def _shown(row: Expanded, count: int, key: bytes) -> ContextItem:
+def _shown(row: Expanded, count: int, key: bytes) -> types.ContextItem:
     """Return the item with the first `count` lines of its ranges, and a handle for the rest."""
     item, location = row.item, row.item.location
     if location is None:
         return item
     shown, rest = _split(row.ranges, count)
     ranges = joined(shown)
-    detail = Detail.SPAN if rest else row.detail
+    detail = types.Detail.SPAN if rest else row.detail
     pieces = [
-        Piece(start, end, row.target.name, "\n".join(row.lines[start - 1 : end]), detail) for start, end in ranges
+        types.Piece(start, end, row.target.name, "\n".join(row.lines[start - 1 : end]), detail) for start, end in ranges
     ]
     text = "\n".join(piece.text for piece in pieces)
     start, end = ranges[0][0], ranges[-1][1]
@@ -295,10 +282,10 @@ def _shown(row: Expanded, count: int, key: bytes) -> ContextItem:
     )
 
 
-def _split(ranges: Sequence[Range], count: int) -> tuple[list[Range], list[Range]]:
+def _split(ranges: Sequence[types.Range], count: int) -> tuple[list[types.Range], list[types.Range]]:
     """Return the first `count` lines of these ranges, and the others."""
-    shown: list[Range] = []
-    rest: list[Range] = []
+    shown: list[types.Range] = []
+    rest: list[types.Range] = []
     for start, end in ranges:
         last = min(start + count - 1, end)
         if last >= start:
@@ -309,20 +296,20 @@ def _split(ranges: Sequence[Range], count: int) -> tuple[list[Range], list[Range
     return shown, rest
 
 
-def _line_count(ranges: Sequence[Range]) -> int:
+def _line_count(ranges: Sequence[types.Range]) -> int:
     return sum(end - start + 1 for start, end in ranges)
 
 
-def _cut(row: Expanded, rest: Sequence[Range]) -> Cut:
+def _cut(row: Expanded, rest: Sequence[types.Range]) -> types.Cut:
     target = row.target
     name = f"{target.kind}:{target.path}::{target.name}"
     made = make_handle(name, target.content_hash, rest)
-    return Cut(made, min(rest)[0], max(rest)[1], target.name, tuple(rest) if target.name else ())
+    return types.Cut(made, min(rest)[0], max(rest)[1], target.name, tuple(rest) if target.name else ())
 
 
 def _shortened(
-    row: Expanded, tokens: Callable[[Sequence[ContextItem]], int], max_tokens: int, key: bytes
-) -> ContextItem | None:
+    row: Expanded, tokens: Callable[[Sequence[types.ContextItem]], int], max_tokens: int, key: bytes
+) -> types.ContextItem | None:
     """Return as many lines from the beginning as fit, None if not even one does; a record is not cut."""
     if row.item.location is None:
         return None
@@ -331,10 +318,10 @@ def _shortened(
     return _shown(row, counts[fitting - 1], key) if fitting else None
 
 
-def _left_out(row: Expanded, needed: int) -> Omission:
+def _left_out(row: Expanded, needed: int) -> types.Omission:
     """Return the omission of an item that does not fit; with `needed` tokens all items would be complete."""
     location = row.item.location
-    return Omission(
+    return types.Omission(
         id=row.item.id,
         source=row.item.source,
         title=row.item.title,
@@ -363,13 +350,16 @@ def place_handle(text: str, root: OpenRoot) -> HandleTarget:
     named = _NAMED.fullmatch(text)
     pin = parse_pin(named[1] if named else text)
     read = root.lines.read(pin.path)
-    kind = next((kind for kind in (Kind.CODE, Kind.DOC, Kind.NOTE) if root.store.document(kind, pin.path)), None)
+    kind = next(
+        (kind for kind in (types.Kind.CODE, types.Kind.DOC, types.Kind.NOTE) if root.store.document(kind, pin.path)),
+        None,
+    )
     if kind is None or isinstance(read, Unreadable):
         raise UsageError(f"there is no indexed file {clean_field(pin.path)!r} here to show lines of")
     if pin.start > len(read.lines):
         raise UsageError(f"{clean_field(pin.path)} has only {len(read.lines)} lines")
     content = "\n".join(read.lines)
-    ranges: tuple[Range, ...] = ((pin.start, pin.end),)
+    ranges: tuple[types.Range, ...] = ((pin.start, pin.end),)
     if named:
         found = _definition(pin.path, content, named[2])
         if found is None:
@@ -384,9 +374,9 @@ def place_handle(text: str, root: OpenRoot) -> HandleTarget:
     return HandleTarget(handle, kind, identity, pin.path, "", read.content_hash, ranges)
 
 
-def _first_lines(path: str, text: str) -> tuple[Range, ...]:
+def _first_lines(path: str, text: str) -> tuple[types.Range, ...]:
     """Return the first line of each declaration of a file."""
-    lines, found = text.split("\n"), list[Range]()
+    lines, found = text.split("\n"), list[types.Range]()
     for part in outline_file(path, text)[1].parts:
         start = part.signature.split("\n")[0].strip()
         own = range(part.start, part.end + 1) if part.name else ()
@@ -397,9 +387,9 @@ def _first_lines(path: str, text: str) -> tuple[Range, ...]:
 def chunk_handle(identity: str, root: OpenRoot) -> HandleTarget | None:
     """Return a handle for an indexed or remembered chunk by its id, None for any other id."""
     name, _, key = identity.partition(":")
-    if name not in set(Kind) or not key:
+    if name not in set(types.Kind) or not key:
         return None
-    kind = Kind(name)
+    kind = types.Kind(name)
     document, ranges = _document(root, kind, key)
     if document is None:
         return None
@@ -409,7 +399,7 @@ def chunk_handle(identity: str, root: OpenRoot) -> HandleTarget | None:
     return HandleTarget(handle, kind, identity, path, part, document.content_hash, ranges)
 
 
-def _document(root: OpenRoot, kind: Kind, key: str) -> tuple[Document | None, tuple[Range, ...]]:
+def _document(root: OpenRoot, kind: types.Kind, key: str) -> tuple[Document | None, tuple[types.Range, ...]]:
     """Return the document of a chunk, and its lines if it is a part of that document."""
     store = root.store_of(kind)
     document = store.document(kind, key)
@@ -428,7 +418,7 @@ def _document(root: OpenRoot, kind: Kind, key: str) -> tuple[Document | None, tu
     return (document, (place,)) if place is not None else (None, ())
 
 
-def _definition(path: str, text: str, name: str) -> Range | None:
+def _definition(path: str, text: str, name: str) -> types.Range | None:
     """Return the lines of a definition; `~2` behind the name means the second one of that name."""
     twin = _TWIN.search(name)
     plain, number = (name[: twin.start()], int(twin[1])) if twin is not None else (name, 1)

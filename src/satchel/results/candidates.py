@@ -158,12 +158,7 @@ def _kind(entity: Entity, language: str | None = None) -> Kind:
 
 
 def _located(
-    entity: Entity,
-    rank: int,
-    lines: Lines,
-    place: EntityPlace,
-    request: AssembleRequest,
-    supplied: EntityCandidates,
+    entity: Entity, rank: int, lines: Lines, place: EntityPlace, request: AssembleRequest, supplied: EntityCandidates
 ) -> Candidate:
     language = language_of(lines.path) or ""
     location = Location(lines.path, place.start, place.end, lines.content_hash)

@@ -219,13 +219,7 @@ INTERNAL = Refusal(
 
 def too_large(limit: int) -> Refusal:
     """Return the refusal of a body with more than `limit` bytes."""
-    return Refusal(
-        413,
-        "TooLarge",
-        f"the body has more than {limit:,} bytes",
-        "send less",
-        {"Connection": "close"},
-    )
+    return Refusal(413, "TooLarge", f"the body has more than {limit:,} bytes", "send less", {"Connection": "close"})
 
 
 def too_late(

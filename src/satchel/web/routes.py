@@ -33,16 +33,7 @@ from satchel.vocabulary import (
     RootCauseCategory,
     Strategy,
 )
-from satchel.web.middleware import (
-    BUSY,
-    GONE,
-    INTERNAL,
-    JSON,
-    PROBES,
-    Refusal,
-    answer,
-    refusal_of,
-)
+from satchel.web.middleware import BUSY, GONE, INTERNAL, JSON, PROBES, Refusal, answer, refusal_of
 from satchel.web.state import ClientGoneError, RefusedError, ServerState
 
 VIEWS = ("status", "doctor", "memories", "experiences", "values")

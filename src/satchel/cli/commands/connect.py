@@ -145,13 +145,7 @@ def hook_command(context: click.Context) -> None:
 
 @command("log", hook_command, shows="the events, those that came to nothing too,")
 @click.option(
-    "-n",
-    "--limit",
-    "most",
-    type=click.IntRange(min=1),
-    default=20,
-    metavar="N",
-    help="The newest N events (20).",
+    "-n", "--limit", "most", type=click.IntRange(min=1), default=20, metavar="N", help="The newest N events (20)."
 )
 @click.option("--all", "everything", is_flag=True, help="Also the events that came to nothing.")
 def log(invocation: Invocation, *, most: int, everything: bool) -> int:

@@ -101,12 +101,7 @@ def serve_command(
 
 
 def _alone(
-    satchel: Satchel,
-    sock: socket,
-    origins: Origins,
-    access: Access,
-    started: Callable[[], None],
-    color: str,
+    satchel: Satchel, sock: socket, origins: Origins, access: Access, started: Callable[[], None], color: str
 ) -> int:
     """Serve in this process, which answers hooks and commands of its root too; returns the exit code."""
     from satchel.cli.resident import Resident

@@ -16,21 +16,7 @@ from satchel.store.database import DatabaseStore, StoreSnapshot
 from satchel.store.protocol import SET_ASIDE, Derived
 from satchel.store.records import DamagedStoreError, Row
 from satchel.store.segments import DamagedWordsError
-from satchel.store.sqlite.connection import (
-    BUSY_TIMEOUT_MS,
-    CHECKED_RECORDS,
-    FULL_DISK,
-    STEPS,
-    broken_records,
-    identity,
-    keep_reserve,
-    obstacle,
-    open_connection,
-    put_aside,
-    remove_copies,
-    reserve_of,
-    rotate_backups,
-)
+from satchel.store.sqlite import connection as files
 from satchel.system import telemetry
 from satchel.system.state_files import locked
 
@@ -50,7 +36,7 @@ class SqliteStore(DatabaseStore):
         *,
         durable: bool = False,
         disposable: bool = False,
-        timeout_ms: int = BUSY_TIMEOUT_MS,
+        timeout_ms: int = files.BUSY_TIMEOUT_MS,
         workspaces: Sequence[str] | None = None,
     ) -> None:
         super().__init__(disposable=disposable, workspaces=workspaces)
@@ -66,7 +52,7 @@ class SqliteStore(DatabaseStore):
         connection = self._connection()
         if durable:
             try:
-                self._derived.broken = broken_records(connection, CHECKED_RECORDS)
+                self._derived.broken = files.broken_records(connection, files.CHECKED_RECORDS)
             except (apsw.Error, ValueError) as error:
                 self.close()
                 raise self._damaged(error) from error
@@ -95,12 +81,12 @@ class SqliteStore(DatabaseStore):
 
     def _open(self) -> apsw.Connection:
         try:
-            connection = open_connection(self.path, durable=self._durable, timeout_ms=self._timeout_ms)
+            connection = files.open_connection(self.path, durable=self._durable, timeout_ms=self._timeout_ms)
         except DamagedStoreError:
             if not self._disposable:
                 raise
             connection = self._begin_anew()
-        self._identity = identity(self.path)
+        self._identity = files.identity(self.path)
         with self._guard:
             self._connections.append(connection)
         return connection
@@ -109,13 +95,13 @@ class SqliteStore(DatabaseStore):
         """Replace a damaged file by an empty store, unless another process has done so by now."""
         with locked(self.path.parent):
             try:
-                return open_connection(self.path, durable=self._durable, timeout_ms=self._timeout_ms)
+                return files.open_connection(self.path, durable=self._durable, timeout_ms=self._timeout_ms)
             except DamagedStoreError:
                 return self._begin_empty()
 
     def _begin_empty(self) -> apsw.Connection:
-        aside = put_aside(self.path)
-        connection = open_connection(self.path, durable=self._durable, timeout_ms=self._timeout_ms)
+        aside = files.put_aside(self.path)
+        connection = files.open_connection(self.path, durable=self._durable, timeout_ms=self._timeout_ms)
         connection.execute("INSERT INTO meta VALUES (?, ?)", (SET_ASIDE, aside.name))
         return connection
 
@@ -124,7 +110,7 @@ class SqliteStore(DatabaseStore):
         if self.damage and self._disposable:
             self.close()
             with locked(self.path.parent):
-                if identity(self.path) == self._identity:
+                if files.identity(self.path) == self._identity:
                     self._begin_empty().close()
             self.damage = ""
         elif self.is_replaced:
@@ -134,7 +120,7 @@ class SqliteStore(DatabaseStore):
     @property
     def is_replaced(self) -> bool:
         """Whether the file was removed or replaced since it was opened; `settle` opens it again."""
-        return identity(self.path) != self._identity
+        return files.identity(self.path) != self._identity
 
     def _damaged(self, error: Exception) -> DamagedStoreError:
         self.damage = f"{type(error).__name__}: {error}"
@@ -162,7 +148,7 @@ class SqliteStore(DatabaseStore):
             source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
             try:
                 source.set_busy_timeout(self._timeout_ms)
-                if source.pragma("user_version") != len(STEPS):
+                if source.pragma("user_version") != len(files.STEPS):
                     raise StoreError(f"the store {path} has another schema")
                 with self._connection().backup("main", source, "main") as backup:
                     backup.step()
@@ -229,23 +215,23 @@ class SqliteStore(DatabaseStore):
             self.on_write()
 
     def _unwritable(self, error: Exception, effect: str) -> StoreError:
-        return StoreError(f"cannot write to {self.path}: {obstacle(self.path) or error}; {effect}")
+        return StoreError(f"cannot write to {self.path}: {files.obstacle(self.path) or error}; {effect}")
 
     def make_room(self) -> None:
         """As in `DatabaseStore`; the room comes back with the next write that finds enough."""
-        if self._durable and self.obstacle == FULL_DISK and reserve_of(self.path).exists():
-            reserve_of(self.path).unlink()
+        if self._durable and self.obstacle == files.FULL_DISK and files.reserve_of(self.path).exists():
+            files.reserve_of(self.path).unlink()
             self.close()  # a connection that was opened without room can only read
 
     @property
     def obstacle(self) -> str:
         """Why the file cannot be written: a full or read-only disk, or missing rights."""
-        return obstacle(self.path)
+        return files.obstacle(self.path)
 
     def unreadable(self) -> list[tuple[str, str]]:
         """Return kind and key of every record that cannot be read."""
         try:
-            return [*broken_records(self._connection()).values()]
+            return [*files.broken_records(self._connection()).values()]
         except (apsw.Error, ValueError) as error:
             raise self._damaged(error) from error
 
@@ -253,11 +239,11 @@ class SqliteStore(DatabaseStore):
         """Keep copies of a durable store if there is room; `anew` removes deleted texts from it and its copies."""
         try:
             if anew:
-                remove_copies(self.path)  # first: on a full disk nothing else succeeds
+                files.remove_copies(self.path)  # first: on a full disk nothing else succeeds
                 connection.execute("VACUUM")
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            rotate_backups(connection, self.path, anew=anew)
-            keep_reserve(self.path)
+            files.rotate_backups(connection, self.path, anew=anew)
+            files.keep_reserve(self.path)
         except (apsw.Error, OSError) as error:
             telemetry.warning("no backup", path=str(self.path), reason=str(error))
 
