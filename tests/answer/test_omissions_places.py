@@ -148,3 +148,18 @@ def test_the_budget_holds(satchel: Satchel) -> None:
 def test_an_unknown_purpose_is_refused_with_the_choices(satchel: Satchel) -> None:
     with pytest.raises(UsageError, match="read, find, edit"):
         ask(satchel, purpose="look")
+
+
+def test_the_best_function_is_whole_where_its_rest_is_short_and_it_is_not_too_long(tmp_path: Path) -> None:
+    def tow(lines: int) -> str:
+        rest = "".join(f"    barge = knot(barge, rope_of_the_{number}_mooring)\n" for number in range(lines))
+        return f"def tow_the_barge(barge):\n{rest}    return barge.towed_upstream_by_the_tug\n"
+
+    repository = TinyRepository(tmp_path / "river")
+    repository.commit("Tow", {"river/short.py": tow(40), "river/other.py": "def moor():\n    return None\n"})
+    with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as engine:
+        for lines, is_whole in ((40, True), (70, False), (130, False)):
+            repository.write({"river/short.py": tow(lines)})
+            context = engine.assemble("which barge is towed upstream by the tug", purpose="find", types=["code"])
+            assert (tow(lines).rstrip("\n") in "\n".join(item.content for item in context.items)) is is_whole, lines
+            assert context.usage.used <= 4_000

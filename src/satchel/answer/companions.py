@@ -124,6 +124,9 @@ REST_DROP, PARTIAL_DROP = 0.0, 1.6
 """Difference in value (log scale) between the span that answers and the rest of its function. The rest of a function
 that only calls the definition in question comes after all callers."""
 
+LONGEST_WHOLE, MOST_REST = 120, 500
+"""Lines of the best function that is shown whole for a reader with tools, and tokens of its rest."""
+
 RECORD_REST_DROP = 1.5
 """The same for a longer passage of a record, which comes after other records about as good as this one."""
 
@@ -192,6 +195,20 @@ def rest_of_function(candidate: Candidate, step: Step, group: Group) -> list[Can
     steps = (Step(Detail.SPAN, tuple(missing)),)
     value = candidate.value - (PARTIAL_DROP if candidate.hit.partial else REST_DROP)
     return [Candidate(candidate.hit, value, size, missing[0][0], lambda: steps, leader=candidate)]
+
+
+def rest_of_best(candidate: Candidate, group: Group) -> Candidate | None:
+    """Return all lines of the best function that are not shown, None if they are too many, or it is no function."""
+    location, lines = candidate.chunk.location, group.lines
+    if location is None or lines is None or candidate.chunk.role not in _INNER or candidate.hit.partial:
+        return None
+    whole = without_blank_ends(lines.lines, location.start_line, location.end_line)
+    missing = subtract(subtract([whole], lines.prose), group.ranges)
+    size = sum(lines_size(lines, *span) for span in missing)
+    if not missing or whole[1] - whole[0] >= LONGEST_WHOLE or size > MOST_REST:
+        return None
+    steps = (Step(Detail.SPAN, tuple(missing)),)
+    return Candidate(candidate.hit, candidate.value, size, missing[0][0], lambda: steps, leader=candidate)
 
 
 def more_of_record(candidate: Candidate, step: Step, terms: AbstractSet[str]) -> list[Candidate]:

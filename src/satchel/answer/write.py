@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from satchel.answer.companions import rest_of_best
 from satchel.answer.fill_policy import FILL, ITEM_SHARE, LEAST_SHORT, VALUE_RANGE, FillPolicy
 from satchel.answer.items import build_items, linked, shortened
 from satchel.answer.omissions import left_out, listed, omission_of, omissions, places
@@ -200,6 +201,8 @@ def _filled(filling: Filling) -> Fitted:
         packing = Packing(filling.inputs, room - reserved).fit()
         page = _Page(filling, frame)
         fitted = page.within(packing, room - reserved, limit - reserved)
+        if request.places and fitted.items and not is_small:
+            fitted = page.with_best_whole(packing, fitted)
         if filling.relate is not None and fitted.items:
             fitted = page.most_related(packing, filling.relate(fitted.items, packing))
         if fitted.items and fitted.used <= request.max_tokens:
@@ -242,6 +245,21 @@ class _Page:
             packing.refill(room)
             fitted = self._cut(packing, self.write(packing), limit)
         return fitted
+
+    def with_best_whole(self, packing: Packing, fitted: Fitted) -> Fitted:
+        """Return the text with the rest of the best function, beyond the usual room, if it takes few tokens."""
+        shown = ((section, one) for section in packing.groups for one in packing.shown if one in section.candidates)
+        section, best = max(shown, key=lambda pair: pair[1].value, default=(None, None))
+        if section is None or best is None:
+            return fitted
+        rest = rest_of_best(best, packing.groups[section][best.group])
+        if rest is None:
+            return fitted
+        room = int(rest.size * 1.3) + 20  # tokens by count, with the numbers of its lines, are more than by estimate
+        if not packing.offer(section, rest, min(room, self._filling.request.max_tokens - fitted.used)):
+            return fitted
+        whole = self.write(packing)
+        return whole if whole.used <= self._filling.request.max_tokens else fitted
 
     def most_related(self, packing: Packing, items: Sequence[ContextItem]) -> Fitted:
         """Return the text with the names of as many neighbours as fit."""
