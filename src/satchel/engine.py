@@ -258,6 +258,7 @@ class Satchel:
         question: str,
         *,
         types: Iterable[str] = (),
+        names: Iterable[str] = (),
         limit: int = 10,
         filters: Mapping[str, Any] | None = None,
         searches: Iterable[str] = (),
@@ -268,12 +269,13 @@ class Satchel:
     ) -> list[Hit]:
         """Return the best hits of each of the `types` (by default all that have chunks), at most `limit` each.
 
-        `filters` are for records (`{"category": "error"}`), `searches` are retrievers; names: `satchel.search.filters`.
+        `names` are likely ones in the code, `filters` are for records (`{"category": "error"}`), `searches` are
+        retrievers; names: `satchel.search.filters`.
         Without a `min_score` weak matches are left out. Hits of several workspaces are one list by relevance.
         """
         return self.answers.search(
-            question, types=types, limit=limit, filters=filters, searches=searches, now=now, min_score=min_score,
-            refresh=refresh, workspace=workspace,
+            question, types=types, names=names, limit=limit, filters=filters, searches=searches, now=now,
+            min_score=min_score, refresh=refresh, workspace=workspace,
         )  # fmt: skip
 
     def search_pattern(

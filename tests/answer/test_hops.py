@@ -108,3 +108,11 @@ def test_a_line_with_a_name_that_occurs_once_or_twice_comes_first(repository: Ti
     assert line not in places(satchel, names=["gate"])
     for number in ("25,000", "25_000", "25000"):
         assert places(satchel, f"{QUESTION} of {number}")[0] == "- named ferry/sizes.py:1 WIDTHS = {'pontoon': 25_000}"
+
+
+def test_a_search_takes_likely_names_too(satchel: Satchel) -> None:
+    question = "why does a boat wait for water"
+    plain = [hit.chunk.title for hit in satchel.search(question, types=["code"])]
+    assert satchel.search(question, types=["code"], names=["raise_storm_signal"])[0].chunk.title == "raise_storm_signal"
+    assert plain[:1] != ["raise_storm_signal"]
+    assert [hit.chunk.title for hit in satchel.search(question, types=["code"], names=["NoSuchName"])] == plain

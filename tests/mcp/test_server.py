@@ -28,7 +28,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "a872517ec0dd7566a0d6f142225b66a6e84918f0a342c1144271fd0b89ee7ee3"
+TOOLS_HASH = "d058e0983720221acc110da7f75c374766205d26127d5317ec1ffd72f05375a3"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 2_000

@@ -236,10 +236,7 @@ def search_plan(request: AssembleRequest, bench: Workbench, *, with_impact: bool
     `with_impact` adds dependents of the change, or of the definition that the question names.
     """
     question = sanitize.text(request.query, bench.allow)
-    query, impact = analyse(question), None
-    if request.names:
-        lexicons = (bench.store_of(kind).lexicon(kind) for kind in bench.kinds())
-        query = with_names(query, present_names(request.names, lexicons))
+    query, impact = with_guesses(analyse(question), request.names, bench), None
     if request.change is not None and with_impact:
         from satchel.search.change_impact import blended, impact_of_change
 
@@ -256,6 +253,12 @@ def search_plan(request: AssembleRequest, bench: Workbench, *, with_impact: bool
         failures += unranked
     embedder_failures = [meaning.failure] if meaning is not None and meaning.failure is not None else []
     return Findings(query, plan, impact, round_robin(rows) if plan.unique else rows, failures, embedder_failures)
+
+
+def with_guesses(query: Query, names: Sequence[str], bench: Workbench) -> Query:
+    """Return the question with those of the likely names that occur anywhere."""
+    lexicons = (bench.store_of(kind).lexicon(kind) for kind in bench.kinds())
+    return with_names(query, present_names(names, lexicons)) if names else query
 
 
 def _reranked(query: Query, rows: list[Gathered], bench: Workbench) -> tuple[list[Gathered], list[Failure]]:

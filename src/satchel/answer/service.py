@@ -14,12 +14,13 @@ from satchel.answer.pipeline import assemble
 from satchel.answer.request import (
     AssembleRequest,
     check_limit,
+    check_names,
     check_now,
     check_score,
     make_request,
     parse_kinds,
 )
-from satchel.answer.search import NOT_SEARCHED, Workbench, admitted, kind_search
+from satchel.answer.search import NOT_SEARCHED, Workbench, admitted, kind_search, with_guesses
 from satchel.errors import UsageError
 from satchel.open_root import OpenRoot, attempts, bench_of
 from satchel.receipts.handles import handles_of
@@ -77,6 +78,7 @@ class AnswerService:
         question: str,
         *,
         types: Iterable[str] = (),
+        names: Iterable[str] = (),
         limit: int = 10,
         filters: Mapping[str, Any] | None = None,
         searches: Iterable[str] = (),
@@ -91,14 +93,15 @@ class AnswerService:
         than half of the relevance of the best of all comes after the others.
 
         `filters` restrict records, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`);
-        `searches` are the retrievers to use (names: `satchel.search.filters`). Without a `min_score`, weak
-        matches are left out.
+        `searches` are the retrievers to use (names: `satchel.search.filters`), `names` likely names in the code.
+        Without a `min_score`, weak matches are left out.
         """
         check_question(question)
         kinds, conditions, quiet = parse_kinds(types), parse_filters(filters or {}), silent(parse_strategies(searches))
         if Kind.CONTEXT in kinds:
             raise UsageError(NOT_SEARCHED, "types")
         check_limit(limit)
+        guesses = check_names(names)
         query = analyse(sanitize.text(question, self._root.settings.redact_allow))
         options = {
             "candidates": max(CANDIDATE_SPANS, limit * SPANS_PER_RECORD),
@@ -110,7 +113,9 @@ class AnswerService:
         def hits(root: OpenRoot) -> list[Hit]:
             if refresh:
                 root.refresh()
-            return root.read(lambda store: _hits(root, store, query, kinds, limit, check_score(min_score), options))
+            return root.read(
+                lambda store: _hits(root, store, query, guesses, kinds, limit, check_score(min_score), options)
+            )
 
         if not workspace:
             return strong_first(hits(self._root))
@@ -254,6 +259,7 @@ def _hits(
     root: OpenRoot,
     store: Store,
     query: Query,
+    names: Sequence[str],
     kinds: Sequence[Kind],
     limit: int,
     min_score: float | None,
@@ -264,7 +270,7 @@ def _hits(
         bench = Workbench(store, root.lines, root.key, memory=memory, embedder=root.embedder)
         available = bench.kinds()
         searched = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
-        ask = kind_search(bench, query, **options)
+        ask = kind_search(bench, with_guesses(query, names, bench), **options)
         best = admitted(balanced({kind: ask(kind) for kind in searched}), limit, min_score)
         return [sanitize.hit(hit, root.settings.redact_allow) for hit in best]
 

@@ -190,7 +190,7 @@ def _search(call: OperationCall) -> Answered:
     request = engine.request(question, types=types, limit=limit)
     check_filters(filters, types)
     notes = call.refreshed(call.workspaces)
-    options = call.chosen(("searches", "now", "min_score", "workspace"))
+    options = call.chosen(("names", "searches", "now", "min_score", "workspace"))
     hits = engine.search(question, types=types, limit=limit, filters=filters, refresh=False, **options)
     hits, uncounted = engine.count_lines(hits)
     envelope = json.search_envelope(request.query, hits, [*notes, *uncounted], engine.store.revision)
@@ -274,6 +274,7 @@ SEARCH = Operation(
         text("question", "What to search for.", aliases=("query",)),
         text("pattern", "RE2: all matching lines."),
         text("where", "Tasks in notes: due < today and priority >= high."),
+        NAMES._replace(is_wished=False),
         MAX_TOKENS,
         PATHS,
         EXCLUDE,
