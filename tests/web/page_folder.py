@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from satchel.engine import Satchel
+from satchel.memory.candidates import Suggestion
 from satchel.testing import TinyRepository
 from tests.memory.lessons import write_story
 
@@ -108,6 +109,9 @@ ABOUT_PARCELS = (
     ),
 )
 
+CANDIDATE = f"Parcels leave on Mondays only {IMAGE}"
+QUOTED = f"from now on parcels leave on Mondays only, said the boss {SCRIPT}"
+
 GOAL = "Stop retry from looping for ever"
 
 
@@ -136,6 +140,7 @@ def remember(engine: Satchel) -> None:
     engine.memories.add(FORGETTABLE, category="event")
     for text in ABOUT_PARCELS:
         engine.memories.add(text)
+    propose(engine)
     journal = engine.experiences
     for story in ("cache", "database", "timezone"):
         write_story(journal, story, 8)
@@ -157,3 +162,20 @@ def remember(engine: Satchel) -> None:
         domain="testing", strategy="check-assumptions", goal=HOSTILE_GOAL,
         hypothesis="The kraken sleeps", action="Wake it", prediction="It wakes",
     )  # fmt: skip
+
+
+def propose(engine: Satchel) -> None:
+    """Candidates for memories, one with hostile texts, and one for an experience."""
+    when = {"created_at": "2026-05-01T10:00:00Z", "updated_at": "2026-05-01T10:00:00Z"}
+    story = {
+        **when, "domain": "debugging", "strategy": "read-the-error", "goal": "Fix the cart", "hypothesis": "It passes",
+        "action": "Round once", "prediction": "It passes", "status": "confirmed", "iteration": 1, "id": "", "notes": [],
+        "outcome": {"status": "confirmed", "result": "It passes", "captured_at": when["created_at"]},
+    }  # fmt: skip
+    engine.memory.review.propose(
+        [
+            Suggestion("preference", CANDIDATE, QUOTED, "s1/00000001"),
+            Suggestion("fact", "The scale is in the cellar", "The scale is in the cellar", "s1/00000002"),
+            Suggestion("experience", "`pytest` failed (cents) and passed: round once", "cents", "s1/00000003", story),
+        ]
+    )

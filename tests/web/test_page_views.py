@@ -10,7 +10,7 @@ from selenium.webdriver.common.keys import Keys
 
 from satchel.system import hook_log
 from tests.web import page_folder
-from tests.web.browser import SCREENSHOTS, Page
+from tests.web.browser import AXE, SCREENSHOTS, VARIANTS, Page
 
 VIEWS = {
     "ask": "ask?q=how+does+retry+double+the+backoff+pause",
@@ -21,6 +21,7 @@ VIEWS = {
     "values": "values",
     "index": "index",
     "hooks": "hooks",
+    "review": "review",
 }
 SCHEMES = ("light", "dark")
 
@@ -131,6 +132,105 @@ def test_something_new_is_remembered(page: Page) -> None:
     page.settled()
     page.find("#remember-text").send_keys("Retries are logged at level info", Keys.ENTER)
     page.wait(lambda: "Retries are logged" in " ".join(page.texts("#memory-cards .card")), "the new memory")
+
+
+def candidate(page: Page, word: str) -> str:
+    """The selector of the card of the candidate with this word."""
+    cards = page.js("return [...document.querySelectorAll('#review-cards .card')].map((one) => [one.dataset.id, "
+                    "one.textContent])")  # fmt: skip
+    return next(f'#review-cards .card[data-id="{name}"]' for name, text in cards if word in text)
+
+
+def test_candidates_are_reviewed_with_keys_alone(page: Page) -> None:
+    page.fresh("review")
+    page.find("#review-cards .card")
+    page.settled()
+    assert page.texts("#tab-review") == ["Review 3"]
+    hostile, experience = candidate(page, "Mondays"), candidate(page, "pytest")
+    assert page.texts(f"{hostile} .quoted") == [page_folder.QUOTED]
+    assert "s1/00000001" in page.texts(f"{hostile} .facts")[0]
+    assert page.all(HOSTILE_ELEMENTS) == []
+    assert page.all(f"{experience} [data-act='edit']") == [], "an experience has no text of its own"
+    page.picture("review")
+    page.js("document.querySelector(arguments[0]).focus()", f"{hostile} [data-act='edit']")
+    page.press(Keys.ENTER, Keys.TAB)
+    assert page.js("return document.activeElement.labels[0].textContent") == "Text to remember"
+    for width, height, scheme in VARIANTS.values():
+        page.look_like(width, height, scheme)
+        assert not page.is_wider_than_the_span()
+        assert not AXE.exists() or page.violations() == []
+        page.picture(f"review-edit-{width}-{scheme}")
+    page.look_like(1280, 900)
+    page.js("document.activeElement.select()")
+    page.press("Parcels leave on Tuesdays")
+    page.go("memories")
+    page.settled()
+    page.go("review")
+    page.find(f"{hostile} textarea")
+    page.settled()
+    page.js("document.querySelector(arguments[0]).focus()", f"{hostile} textarea")
+    page.press(Keys.TAB)
+    assert page.focused().startswith("Accept: Parcels leave on Mondays")
+    page.press(Keys.ENTER)
+    page.wait(lambda: len(page.all("#review-cards .card")) == 2, "the others")
+    page.settled()
+    assert page.said() == "Remembered"
+    assert page.js("return document.activeElement.className").startswith("card"), "the focus goes to the next one"
+    page.click(f"{candidate(page, 'cellar')} [data-act='reject']")
+    page.wait(lambda: page.texts("#tab-review") == ["Review 1"], "the last one")
+    page.settled()
+    page.click(f"{candidate(page, 'pytest')} [data-act='accept']")
+    page.wait(lambda: "No candidate waits" in page.find("#review-cards").text, "the end")
+    page.settled()
+    assert page.find("#tab-review").text == "Review", "it stays, because conversations are looked through"
+    page.go("memories?find=tuesdays")
+    page.wait(lambda: "Parcels leave on Tuesdays" in " ".join(page.texts("#memory-cards .card")), "the memory")
+
+
+def test_a_candidate_that_was_decided_on_elsewhere_is_named_and_the_list_is_shown(page: Page) -> None:
+    page.fresh("review")
+    page.find("#review-cards")
+    page.settled()
+    page.js(
+        "window.really = window.fetch; window.rows = ['cand_1', 'cand_2']; window.fetch = async (where, how) => {"
+        "  const { action, verdict } = JSON.parse(how?.body ?? '{}');"
+        "  if (action !== 'review') return window.really(where, how);"
+        "  if (verdict) { window.rows.shift(); return new Response(JSON.stringify("
+        "    { error: { type: 'UsageError', message: 'no candidate cand_1 waits here' } }), { status: 400 }); }"
+        "  return new Response(JSON.stringify({ candidates: window.rows.map((id) => ("
+        "    { id, kind: 'fact', text: id, quote: id, source: 's', created: 0 })) })); }"
+    )
+    page.click("#tab-memories")
+    page.settled()
+    page.click("#tab-review")
+    page.click("#review-cards [data-id='cand_1'] [data-act='accept']")
+    assert "no candidate cand_1 waits here" in page.find("#review-cards .message.bad").text
+    page.settled()
+    assert len(page.all("#review-cards .card")) == 1
+    page.js("window.fetch = window.really")
+
+
+def test_the_review_is_hidden_where_nothing_waits_and_nothing_is_looked_for(page: Page) -> None:
+    page.fresh("memories")
+    page.settled()
+    page.js(
+        "window.really = window.fetch; window.rows = []; window.fetch = async (where, how) => {"
+        "  if (String(where).startsWith('/api/remember')) "
+        "    return new Response(JSON.stringify({ candidates: window.rows }));"
+        "  const found = await window.really(where, how);"
+        "  if (!String(where).startsWith('/api/options')) return found;"
+        "  return new Response(JSON.stringify({ ...await found.json(), capture: 'off' })); }"
+    )
+    page.module("options.js", "return m.learnOptions()")
+    look = "return m.listed().then(() => document.getElementById('tab-review').hidden)"
+    assert page.module("review.js", look) is True
+    page.js("document.getElementById('tab-ask').focus()")
+    page.press(Keys.ARROW_LEFT)
+    assert page.focused() == "tab-hooks", "the arrows leave a hidden tab out"
+    page.js("window.rows = [{ id: 'cand_1' }]")
+    assert page.module("review.js", look) is False
+    page.fresh("ask")
+    page.wait(lambda: page.find("#tab-review").is_displayed(), "the tab where conversations are looked through")
 
 
 def test_experiences_show_their_life(page: Page) -> None:

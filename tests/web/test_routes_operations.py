@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 from satchel.engine import Satchel
 from satchel.errors import LockedError, MissingExtraError, StoreError, UnreachableStoreError
+from satchel.memory.candidates import Suggestion
 from satchel.operations.operation import Operation, without_home
 from satchel.operations.registry import OPERATIONS
 from satchel.web.middleware import refusal_of
@@ -229,3 +230,24 @@ def test_every_operation_is_reachable(asking: TestClient) -> None:
 def test_what_no_system_call_takes_is_no_fault_of_ours(asking: TestClient, operation: str, arguments: str) -> None:
     answer = asking.post(f"/api/{operation}", content=arguments.encode(), headers=JSON)
     assert answer.status_code < 500, answer.text
+
+
+def test_candidates_are_listed_corrected_accepted_and_rejected(asking: TestClient, engine: Satchel) -> None:
+    suggested = {"Ada owns billing": "Ada does billing", "It rains": "rain"}
+    engine.memory.review.propose(Suggestion("fact", text, quote, "s1/1") for text, quote in suggested.items())
+
+    def review(**given: Any) -> dict[str, Any]:
+        answer = asking.post("/api/remember", json={"action": "review", **given})
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    rows = {row["text"]: row for row in review(limit=500)["candidates"]}
+    ada, rain = rows["Ada owns billing"], rows["It rains"]
+    assert (ada["kind"], ada["quote"], ada["source"]) == ("fact", "Ada does billing", "s1/1")
+    review(verdict="accept", ids=[ada["id"]], text="Ada leads billing")
+    review(verdict="reject", ids=[rain["id"]])
+    assert review()["candidates"] == []
+    assert [memory.content for memory in engine.memories.listed()] == ["Ada leads billing"]
+    again = error_of(asking, "/api/remember", 400, json={"action": "review", "verdict": "accept", "ids": [ada["id"]]})
+    assert "waits here" in again["message"]

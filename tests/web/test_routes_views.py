@@ -79,6 +79,7 @@ def test_options_offer_every_choice_and_the_defaults_in_force(asking: TestClient
     assert "preference" in offered["categories"]
     assert offered["defaults"]["max_tokens"] == 4000
     assert offered["root"] == "shop"
+    assert offered["capture"] == "suggest"
 
 
 def test_only_this_machine_is_told_the_folder_for_its_editor(

@@ -137,6 +137,7 @@ def offered(engine: Satchel) -> dict[str, Any]:
         "axes": list(Axis),
         "tiers": list(ConfidenceTier),
         "root_causes": list(RootCauseCategory),
+        "capture": settings.memory_capture,
         "defaults": {
             "max_tokens": settings.budget_max_tokens,
             "tokenizer": settings.budget_tokenizer,

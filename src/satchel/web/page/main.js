@@ -11,6 +11,7 @@ import { wireKeys } from "./keys.js";
 import { showMemories, wireMemories } from "./memories.js";
 import { failure } from "./notice.js";
 import { learnOptions } from "./options.js";
+import { listed, showReview } from "./review.js";
 import { state, subscribe } from "./state.js";
 import { showTab, viewNames, wireTabs } from "./tabs.js";
 import { wireTheme } from "./themes.js";
@@ -26,6 +27,7 @@ const VIEWS = {
   values: showValues,
   index: showHealth,
   hooks: showHooks,
+  review: showReview,
 };
 
 function show(now, former) {
@@ -55,6 +57,7 @@ async function start() {
   }
   subscribe(show);
   show(state(), undefined);
+  listed().catch(() => { byId("tab-review").hidden = false; }); // the view says what is wrong
   document.documentElement.dataset.ready = "true";
 }
 

@@ -11,6 +11,7 @@ let known = Object.freeze({
   documents: new Map(),
   root: "",
   folder: "",
+  capture: "suggest",
 });
 
 /** What is known of the server now. */

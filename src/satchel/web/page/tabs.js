@@ -16,7 +16,7 @@ export function wireTabs() {
     tab.addEventListener("click", () => change({ view: tab.dataset.view }));
   }
   byId("tabs").addEventListener("keydown", (event) => {
-    const all = tabs();
+    const all = tabs().filter((tab) => !tab.hidden);
     const at = all.indexOf(document.activeElement);
     const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: all.length - 1 }[event.key];
     if (at >= 0 && next !== undefined) {
