@@ -121,7 +121,7 @@ async def _later(*_: object) -> list[bool]:
     ids=["bool", "verdict", "async", "function", "none", "raises", "number", "text"],
 )  # fmt: skip
 def test_a_judge_of_the_user_may_answer_in_many_ways_and_breaks_nothing(
-    judge: object, verdict: Verdict, note: str, tmp_path: Path
+    judge: object, verdict: Verdict, note: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     async def in_a_loop() -> tuple[object, list[object]]:
         return judged(["a database migration"], MIGRATION, judge, VerdictFiles(tmp_path, b"k" * 32))  # type: ignore
@@ -130,6 +130,7 @@ def test_a_judge_of_the_user_may_answer_in_many_ways_and_breaks_nothing(
         assert opinions["a database migration"].verdict is verdict  # type: ignore[index]
         assert [failure.message for failure in notes if note not in failure.message] == []  # type: ignore[attr-defined]
         assert bool(notes) is bool(note)
+    assert len(capfd.readouterr().err.splitlines()) <= 2, "a line each time, without a traceback"
 
 
 def test_all_conditions_go_out_in_one_request_with_the_situation_as_data(server: JudgeServer) -> None:
@@ -138,6 +139,7 @@ def test_all_conditions_go_out_in_one_request_with_the_situation_as_data(server:
     (request,) = server.requests
     assert request["path"] == "/v1/chat/completions"
     assert request["temperature"] == 0
+    assert request["max_tokens"] >= 2_000, "a model that thinks first needs room before its answer"
     assert "1. one\n2. two" in request["messages"][1]["content"]
     assert "adds a column" in request["messages"][1]["content"]
     assert server.keys == ["Bearer kkk"]
