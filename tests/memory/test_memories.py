@@ -8,9 +8,11 @@ import pytest
 
 from satchel.errors import UsageError
 from satchel.memory.memories import Memories
+from satchel.memory.model import Memory
 from satchel.memory.records import document_of
 from satchel.memory.scope import Notebook
 from satchel.search import rank_records
+from satchel.store.records import Document
 from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
 from satchel.vocabulary import DAY_SECONDS
@@ -192,6 +194,23 @@ def test_a_memory_that_is_forgotten_meanwhile_fails_no_search_and_no_addition(
         monkeypatch.setattr(rank_records, "_pick", forgetting)
         ask(f"{BACKOFF} Really.")
     assert BACKOFF not in [memory.content for memory in memories.listed()]
+
+
+def test_each_memory_is_read_once_to_find_what_may_be_cleaned_up(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memories = Memories(notebook)
+    for size in range(5, 15):
+        memories.add(f"The upload quota is {size} GB")
+    read, real = list[str](), Memories._shown
+
+    def reading(self: Memories, document: Document, text: str) -> Memory:
+        read.append(document.key)
+        return real(self, document, text)
+
+    monkeypatch.setattr(Memories, "_shown", reading)
+    assert len(memories.untidy({})) == 9
+    assert len(read) == len(set(read)) == 10
 
 
 def test_what_may_be_cleaned_up_is_told_with_its_reasons(notebook: Notebook) -> None:

@@ -138,13 +138,16 @@ class Memories(Records[Memory]):
         """Return the visible memories that say another thing about the same matter than a new text, newest first."""
         return _contradicted(self._near(content), content)
 
-    def _near(self, content: str) -> list[Memory]:
-        """Return the memories that share the most words with a text."""
+    def _near(self, content: str, known: Mapping[str, Memory] | None = None) -> list[Memory]:
+        """Return the memories that share the most words with a text; with `known`, by id, none is read again."""
         # Number of the best matches for the words of a new memory that are compared with it character by character: a
         # near-duplicate shares most words, so it is among the first.
         most = 20 * SPANS_PER_RECORD
         with self._store.snapshot() as store:
             hits = search_kind(store, Kind.MEMORY, analyse(content), candidates=most).hits
+            if known is not None:
+                ids = (hit.chunk.id.partition(":")[2] for hit in hits)
+                return [known[identity] for identity in ids if identity in known]
             return self._read(store, (hit.chunk.document for hit in hits))
 
     @telemetry.traced(telemetry.SEARCH_MEMORY)
@@ -212,10 +215,12 @@ class Memories(Records[Memory]):
 
         `shown` says how many answers showed a memory, by id. Of two that say nearly the same it is the older one.
         """
-        rows = [Untidy(one, self._reasons(one, shown.get(one.id, 0)), shown.get(one.id, 0)) for one in self.listed()]
+        known = {memory.id: memory for memory in self.listed()}
+        counts = ((memory, shown.get(memory.id, 0)) for memory in known.values())
+        rows = [Untidy(memory, self._reasons(memory, count, known), count) for memory, count in counts]
         return [row for row in rows if row.reasons]
 
-    def _reasons(self, memory: Memory, shown: int) -> list[str]:
+    def _reasons(self, memory: Memory, shown: int, known: Mapping[str, Memory]) -> list[str]:
         """Return why a memory may be cleaned up."""
         moment = self._notebook.now()
         months = int((moment - memory.updated) / DAY_SECONDS / 30)
@@ -224,12 +229,12 @@ class Memories(Records[Memory]):
             "no recent answer showed it": months and not shown,
             f"last changed {months} months ago": months >= 12,
         }
-        return [*(reason for reason, applies in reasons.items() if applies), *self._outdone(memory)]
+        return [*(reason for reason, applies in reasons.items() if applies), *self._outdone(memory, known)]
 
-    def _outdone(self, memory: Memory) -> list[str]:
+    def _outdone(self, memory: Memory, known: Mapping[str, Memory]) -> list[str]:
         """Return that a newer memory contradicts one, or says nearly the same."""
         said, marks = memory.content, shingles(memory.content)
-        newer = [one for one in self._near(said) if (one.begins, one.id) > (memory.begins, memory.id)]
+        newer = [one for one in self._near(said, known) if (one.begins, one.id) > (memory.begins, memory.id)]
         opposed = (f"the newer {one.id} contradicts it" for one in newer if contradicts(said, one.content))
         same = (one for one in newer if similarity(marks, shingles(one.content)) >= SAME_PROSE)
         return [*opposed][:1] or [f"the newer {one.id} says nearly the same" for one in same][:1]

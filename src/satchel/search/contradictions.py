@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import starmap
+from typing import NamedTuple
 
 from satchel.text import STOP_WORDS, pattern, word_lists
 from satchel.types import Hit
@@ -24,24 +25,17 @@ _CONTRACTED = (("don't", "do not"), ("doesn't", "does not"), ("mustn't", "must n
 
 def contradicts(older: str, newer: str) -> bool:
     """Return whether a newer statement says another thing about the same matter."""
-    first, second = _words(older), _words(newer)
-    if not first or not second or max(len(first), len(second)) > MOST_WORDS:
-        return False
-    negations = _KNOWN["negations"]
-    told, said = (_without(words, negations | _KNOWN["frame"]) for words in (first, second))
-    was_denied, is_denied = not negations.isdisjoint(first), not negations.isdisjoint(second)
-    if was_denied != is_denied:
-        return told == said
-    return not is_denied and told != said and _has_other_value(told, said)
+    first, second = _statement(older), _statement(newer)
+    if first is None or second is None or first.words[:1] != second.words[:1]:
+        return False  # the first words are the same in every contradiction
+    if first.is_denied != second.is_denied:
+        return first.words == second.words
+    return not first.is_denied and first.words != second.words and _has_other_value(first, second)
 
 
-def _without(words: Sequence[str], others: frozenset[str]) -> list[str]:
-    return [word for word in words if word not in others]
-
-
-def _has_other_value(told: Sequence[str], said: Sequence[str]) -> bool:
+def _has_other_value(older: _Statement, newer: _Statement) -> bool:
     """Return whether the same words are followed by another value."""
-    common = set(told) & set(said)
+    told, said, common = older.words, newer.words, older.distinct & newer.distinct
     earliest = _earliest(told, common & _KNOWN["verbs"])
     if len(common) < 2 or STOP_WORDS.issuperset(common) or told[:earliest] != said[:earliest]:
         return False
@@ -56,7 +50,7 @@ def _has_other_value(told: Sequence[str], said: Sequence[str]) -> bool:
     ))  # fmt: skip
 
 
-def _earliest(told: Sequence[str], verbs: set[str]) -> int:
+def _earliest(told: Sequence[str], verbs: frozenset[str]) -> int:
     """Return where another value may begin: after the first verb, else in the second half."""
     return next((place + 1 for place, word in enumerate(told) if word in verbs), (len(told) + 1) // 2)
 
@@ -70,12 +64,26 @@ def _is_number(word: str) -> bool:
     return any(letter.isdigit() for letter in word)
 
 
+class _Statement(NamedTuple):
+    """The words of a statement without negations and frame, in order and as a set."""
+
+    words: list[str]
+    distinct: frozenset[str]
+    is_denied: bool
+
+
 @lru_cache(1_000)
-def _words(text: str) -> Sequence[str]:
+def _statement(text: str) -> _Statement | None:
+    """Return the words of a statement, None if it has none or is too long to be compared."""
     lower = text.lower()
     for short, full in _CONTRACTED:
         lower = lower.replace(short, full)
-    return [word.strip(".") for word in _WORD.findall(lower)[: MOST_WORDS + 1]]
+    written = [word.strip(".") for word in _WORD.findall(lower)[: MOST_WORDS + 1]]
+    if not written or len(written) > MOST_WORDS:
+        return None
+    negations = _KNOWN["negations"]
+    words = [word for word in written if word not in negations and word not in _KNOWN["frame"]]
+    return _Statement(words, frozenset(words), not negations.isdisjoint(written))
 
 
 def newest_first(hits: Sequence[Hit], text_of: Callable[[int], str]) -> tuple[Hit, ...]:
