@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from satchel.config import Folders, load_settings
 from satchel.store.database import DatabaseStore
-from satchel.store.place import StorePlace, open_index, published_place
+from satchel.store.place import StorePlace, open_index, published_place, store_places
+from satchel.system.locations import locate
 from tests.repositories import commit, new_repository
 
 
@@ -40,3 +43,18 @@ def test_nothing_is_published_without_a_history_that_names_the_repository(tmp_pa
     place = StorePlace(tmp_path / "index.db", url="postgresql://somewhere")
     assert published_place(place, "team", new_repository(tmp_path / "shop"), "") is None
     assert published_place(place, "team", tmp_path, "abc") is None
+
+
+def test_the_owner_of_an_index_on_a_server_has_a_name_without_user_ids_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environ = {"HOME": str(tmp_path), "SATCHEL_STORE": "postgresql://somewhere"}
+    settings = load_settings(None, environ).settings
+    places = locate(tmp_path, tmp_path, Folders.from_environment({"HOME": str(tmp_path / "home")}))
+    index, memory = store_places(places, settings)
+    assert index.root.startswith(f"index/{os.getuid()}@")
+    monkeypatch.delattr(os, "getuid")
+    monkeypatch.setenv("USERNAME", "ada")
+    index, memory = store_places(places, settings)
+    assert index.root.startswith("index/ada@")
+    assert memory.root.startswith("memory/ada@")

@@ -135,6 +135,6 @@ def test_an_index_is_locked_though_no_room_is_left_for_the_name_of_the_holder(
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(os, "pwrite", full)
+    monkeypatch.setattr(os, "write", full)
     with state_files.index_lock(tmp_path / "index.lock", 0, lambda: False):
         assert state_files.holder(tmp_path / "index.lock").startswith("the index is being built")

@@ -196,9 +196,9 @@ def tick() -> int:
     That clock moves in steps of some milliseconds. A file with this time or a later one may change again under the
     same time, so an equal time does not prove that it is unchanged.
     """
-    # Where the step is unknown, the file system has a fine clock.
-    clock = getattr(time, "CLOCK_REALTIME_COARSE", time.CLOCK_REALTIME)
-    return time.clock_gettime_ns(clock)
+    if hasattr(time, "CLOCK_REALTIME_COARSE"):
+        return time.clock_gettime_ns(time.CLOCK_REALTIME_COARSE)
+    return time.time_ns()  # where the step is unknown, the file system has a fine clock
 
 
 FILE_KINDS = (Kind.CODE, Kind.DOC, Kind.NOTE)

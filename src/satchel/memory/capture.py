@@ -22,7 +22,7 @@ COMMAND_CHARACTERS = 200
 
 _COLOR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _FIRST_SIGNAL_CODE = 128
-_STOPPED = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGKILL})
+_STOPPED = frozenset(getattr(signal, f"SIG{name}", None) for name in ("HUP", "INT", "TERM", "KILL"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,11 +148,9 @@ def stored(index: StorePlace, memory: StorePlace) -> tuple[str, list[tuple[str, 
 
 def store_places(places: Places, settings: Settings) -> tuple[StorePlace, StorePlace]:
     """Return the places of the index and of the memory."""
-    url, vectors, owner = (
-        settings.store_url,
-        settings.store_vectors,
-        settings.store_name or f"{os.getuid()}@{platform.node()}",
-    )
+    url, vectors = settings.store_url, settings.store_vectors
+    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "")
+    owner = settings.store_name or f"{user}@{platform.node()}"
     return (
         StorePlace(places.index / INDEX_NAME, url=url, root=f"index/{owner}/{places.index.name}", vectors=vectors),
         StorePlace(places.memory, durable=True, url=url, root=f"memory/{owner}", is_shared=True, vectors=vectors),

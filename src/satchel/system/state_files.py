@@ -28,8 +28,8 @@ except ImportError:  # not a POSIX system: of two changes at the same moment, on
 
 HAS_LOCKS = fcntl is not None
 
-NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-"""Flags for opening a file so that no link is followed and no child process inherits it."""
+NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+"""Flags for opening a file so that no link is followed, no child process inherits it, and no line end is changed."""
 
 
 class UnusableFileError(OSError):
@@ -214,7 +214,7 @@ def index_lock(path: Path, wait_seconds: float, should_stop: Callable[[], bool])
     try:
         holder = json.dumps({"pid": os.getpid(), "host": platform.node(), "since": int(time.time())})
         with contextlib.suppress(OSError):  # a full disk: only messages of other processes lack the holder
-            os.ftruncate(descriptor, os.pwrite(descriptor, holder.encode(), 0))
+            os.ftruncate(descriptor, os.write(descriptor, holder.encode()))
         yield
     finally:
         os.close(descriptor)
