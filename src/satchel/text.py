@@ -29,6 +29,20 @@ _BLANKED = bytes(code if code < 128 and WORD.fullmatch("a" + chr(code)) else 32 
 _memo: dict[str, tuple[str, ...]] = {}
 
 
+def composed(text: str) -> str:
+    """Return a text with each letter and its accents as one character (NFC); macOS gives names of files in parts."""
+    if text.isascii():
+        return text
+    import unicodedata  # here, because few names need it
+
+    return unicodedata.normalize("NFC", text)
+
+
+def folded(name: str) -> str:
+    """Return a name in the form for comparison: composed, case ignored."""
+    return composed(name).casefold()
+
+
 def word_lists(name: str) -> dict[str, list[str]]:
     """Return the words below each `[heading]` of a file in `satchel/words`; lines that begin with `# ` are remarks."""
     heading, lists = "", dict[str, list[str]]()

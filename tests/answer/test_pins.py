@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -149,3 +150,18 @@ def test_a_folder_that_does_not_fit_is_shown_from_its_first_file(satchel: Satche
     assert 0 < context.usage.used <= 200
     assert context.usage.stopped == "budget"
     assert [one.title for one in context.overflow]
+
+
+def test_a_pin_in_another_spelling_is_the_only_file_like_it(repository: TinyRepository, satchel: Satchel) -> None:
+    apart = unicodedata.normalize("NFD", "docs/Käse.md")
+    repository.commit("Add", {apart: "# Cheese\n\nKept cold.\n", "Web/Page.py": "def page():\n    return 1\n"})
+    satchel.index()
+    named = ["Shop/Prices.py:1-2", "docs/käse.md", "web"]
+    context = satchel.assemble(QUESTION, types=["code", "docs"], include=named, max_tokens=900)
+    assert not context.failures
+    shown = {item.title for item in context.items if any(signal.name == "pin" for signal in item.signals)}
+    assert shown == {"shop/prices.py", "Web/Page.py", apart}
+    repository.commit("Add", {"shop/PRICES.py": "x = 1\n"})
+    satchel.index()
+    both = satchel.assemble(QUESTION, types=["code"], include=["Shop/Prices.py"], max_tokens=900)
+    assert [failure.message for failure in both.failures] == ["Shop/Prices.py: there is no such file"]

@@ -1,24 +1,16 @@
-"""Names of the standard library that another system lacks: each is read where their absence was asked for.
-
-Which names a system has is read from the stubs of the type checker, so no list has to be kept.
-"""
+"""Names of the standard library that another system lacks: each is read where their absence was asked for."""
 
 from __future__ import annotations
 
 import ast
 import re
-import sys
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
-from types import SimpleNamespace
 
-import mypy
 import pytest
 
 from tests.architecture.tree import Module, modules
+from tests.platforms import missing
 
-STUBS = Path(mypy.__file__).parent / "typeshed/stdlib"
 CHECK = re.compile(r"\bhasattr\(|\bos\.name\b|\bsys\.platform\b|\bfcntl is (?:not )?None\b")
 FORGIVEN = re.compile(r"\b(?:AttributeError|ImportError)\b")
 
@@ -30,37 +22,6 @@ BELOW_A_CHECK = {
     "satchel.cli.streams": {"lines_of_pipe"},  # called with a named pipe, which is no file of Windows
 }
 """Functions whose callers have asked, by module."""
-
-
-def is_so(test: ast.expr, platform: str) -> bool:
-    """Return whether a condition of a stub holds on a system; true where it is about something else."""
-    known = {"sys": SimpleNamespace(platform=platform, version_info=sys.version_info)}
-    try:
-        return bool(eval(compile(ast.Expression(test), "stub", "eval"), known))
-    except (NameError, AttributeError):
-        return True
-
-
-def defined(body: list[ast.stmt], platform: str) -> Iterator[str]:
-    for node in body:
-        if isinstance(node, ast.If):
-            yield from defined(node.body if is_so(node.test, platform) else node.orelse, platform)
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.ImportFrom):
-            yield from (alias.asname or alias.name for alias in node.names)
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            yield node.target.id
-        elif isinstance(node, ast.Assign):
-            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
-
-
-@cache
-def missing(module: str, platform: str) -> frozenset[str]:
-    """Names of a module of the standard library that Linux has and this system has not."""
-    found = [path for path in (STUBS / f"{module}.pyi", STUBS / module / "__init__.pyi") if path.is_file()]
-    body = ast.parse(found[0].read_text(encoding="utf-8")).body if found else []
-    return frozenset(defined(body, "linux")) - frozenset(defined(body, platform))
 
 
 def bare(module: Module, platform: str) -> Iterator[str]:
@@ -93,9 +54,9 @@ def _unchecked(node: ast.AST) -> Iterator[ast.AST]:
         return
     for child in ast.iter_child_nodes(node):
         yield child
-        if isinstance(child, ast.If) and isinstance(child.body[-1], ast.Return | ast.Raise):
-            if CHECK.search(ast.unparse(child.test)):
-                return
+        is_end = isinstance(child, ast.If) and isinstance(child.body[-1], ast.Return | ast.Raise)
+        if is_end and CHECK.search(ast.unparse(child).partition(":\n")[0]):
+            return
 
 
 @pytest.mark.parametrize("platform", ["win32", "darwin"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -210,3 +211,13 @@ def test_what_is_told_is_cleaned_and_redacted(tree: Path, opened: Open) -> None:
     shown = f"{commit.subject} {commit.author} {commit.paths} {satchel.authors()} {satchel.churn(now=NOW)}"
     assert secret not in shown
     assert "\u202e" not in shown
+
+
+def test_a_path_in_another_spelling_is_that_of_the_only_file_like_it(tree: Path, opened: Open) -> None:
+    change(tree, "both", {"Src/App.py": "x = 1\n", "src/käse.py": "y = 1\n"}, days=2)
+    satchel = opened(tree)
+    assert satchel.file_history("src/app.py", limit=3).path == "Src/App.py"
+    assert satchel.file_history(unicodedata.normalize("NFD", "src/käse.py"), limit=3).path == "src/käse.py"
+    change(tree, "another", {"src/app.py": "x = 1\n"}, days=1)
+    satchel.index()
+    assert subjects(satchel.file_history("src/app.py", limit=3)) == ["another"]

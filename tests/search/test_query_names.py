@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from satchel import Satchel
 from satchel.errors import UsageError
+from satchel.search.mentions import _plain_names
 from satchel.search.query import NAMES_BESIDE_NAMES, NAMES_WEIGHT, analyse, with_names
 from satchel.testing import TinyRepository
 
@@ -74,3 +76,18 @@ def test_only_terms_that_the_question_lacks_count_as_guessed() -> None:
 def test_impossible_names_are_refused(satchel: Satchel, names: object) -> None:
     with pytest.raises(UsageError, match="names"):
         satchel.request(QUESTION, names=names)  # type: ignore[arg-type]
+
+
+def test_a_path_is_found_in_another_case_and_a_bare_name_only_in_its_own(tmp_path: Path) -> None:
+    repository = TinyRepository(tmp_path / "spelled")
+    text = "def step():\n    return 1\n"
+    names = [f"src/{name}/app.py" for name in ("alpha", "beta", "gamma")]
+    repository.commit("Start", {**dict.fromkeys(names, text)})
+    with Satchel.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as satchel:
+        for name in names:
+            asked = f"what does step do in {name.title().replace('.Py', '.py')}?"
+            for question in (asked, asked.upper()):
+                first = satchel.assemble(question, types=["code"]).items[0]
+                assert (first.title, "mention" in str(first.signals)) == (name, True)
+    named = analyse("why does Vue.js stop in Src/Page.vue and Größe.md?")
+    assert _plain_names(named) == {"Vue.js"}

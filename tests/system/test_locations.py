@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from pathlib import Path
 
 import pytest
 
 from satchel.config import Folders
 from satchel.errors import NoIndexError
-from satchel.system.locations import find_root, index_path, memory_path, repository_name
+from satchel.system.locations import as_listed, find_root, index_path, memory_path, repository_name
 
 
 @pytest.fixture
@@ -163,3 +164,18 @@ def test_worktrees_of_one_repository_share_its_name(home: Path) -> None:
 def test_memories_lie_with_the_users_data(home: Path) -> None:
     folders = Folders.from_environment({"SATCHEL_HOME": str(home / "s")})
     assert memory_path(folders) == home / "s" / "data" / "memory.db"
+
+
+def test_a_root_has_the_name_that_its_folder_lists_on_a_disk_that_ignores_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exists = os.path.lexists
+    composed, apart = unicodedata.normalize("NFC", "Käse"), unicodedata.normalize("NFD", "Käse")
+    made = tmp_path / "Shop" / apart
+    made.mkdir(parents=True)
+    assert as_listed(tmp_path / "shop") == tmp_path / "shop"  # another folder, on this disk
+    monkeypatch.setattr(os.path, "lexists", lambda path: exists(path) or Path(path).name.lower() == "shop")
+    assert as_listed(tmp_path / "SHOP" / composed) == made
+    assert as_listed(made) == made
+    (tmp_path / "sHOP").mkdir()
+    assert as_listed(tmp_path / "sHOP") == tmp_path / "sHOP"

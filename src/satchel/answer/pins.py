@@ -20,6 +20,7 @@ from satchel.safety.sanitize import clean_field
 from satchel.sources.roles import is_secondary
 from satchel.store.protocol import Store
 from satchel.system import files
+from satchel.text import folded
 from satchel.types import CONTEXT_TYPES, Chunk, Detail, Failure, Hit, Kind, Location, Role, ScoredSpan, Signal
 
 Place = tuple[str, FileLines, Store]
@@ -104,7 +105,12 @@ def _files_of(pin: Pin, prefix: str, _: FileLines, store: Store) -> Iterable[Pin
     """Return the pin, or one for each indexed file of its folder: production first, then by path."""
     path = pin.path.removeprefix(prefix)
     folder = f"{path.rstrip('/')}/" if path.strip("./") else ""
-    inside = [key for kind in _KINDS for key in store.iterate_keys(kind) if key.startswith(folder)]
+    keys = [key for kind in _KINDS for key in store.iterate_keys(kind)]
+    if path not in keys and len(same := [key for key in keys if folded(key) == folded(path)]) == 1:
+        return [replace(pin, path=prefix + same[0])]  # as it is spelled on the disk
+    inside = [key for key in keys if key.startswith(folder)] or [
+        key for key in keys if folded(key).startswith(folded(folder))
+    ]
     ordered = sorted(inside, key=lambda key: (is_secondary(key), key)) if not pin.start else []
     return [Pin(f"{prefix}{key}") for key in ordered if not key.endswith("/")] or [pin]
 

@@ -28,10 +28,11 @@ from satchel.safety.trust import handle
 from satchel.search.chunks import REVISION, chunk_of, identity_of, in_workspace
 from satchel.search.rank_records import HALF_LIFE_SECONDS
 from satchel.search.resolve.code import Code
-from satchel.sources.notes import folded, value_text, without_suffix
+from satchel.sources.notes import value_text, without_suffix
 from satchel.sources.roles import file_role, is_inline_test
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
+from satchel.text import folded
 from satchel.types import Chunk, Detail, EdgeType, Failure, Freshness, Hit, Kind, Role, Signal
 
 MOST_VALUES = 8

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable
 from functools import partial
 from hashlib import blake2b
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from satchel.hooks import background, hosts
@@ -191,7 +191,7 @@ def _below(root: Path, path: Path) -> str | None:
         elif part != ".":
             parts.append(part)
     try:
-        relative = PurePosixPath(*parts).relative_to(root.as_posix()).as_posix() if parts else "."
+        relative = PurePath(*parts).relative_to(root).as_posix() if parts else "."
     except ValueError:
         return None
     return None if relative == "." else relative

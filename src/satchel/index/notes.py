@@ -24,7 +24,7 @@ from satchel.errors import NoIndexError, UsageError
 from satchel.index.run import EXPORT_STATE, NOTES_VERSION, BuildOptions, IndexReport, Progress
 from satchel.safety import sanitize
 from satchel.sources.docs import PATH_SEPARATOR
-from satchel.sources.notes import LinkTarget, Note, NoteNames, folded, value_text
+from satchel.sources.notes import LinkTarget, Note, NoteNames, value_text
 from satchel.sources.vault import stored_links
 from satchel.store.extract import extract_record, extract_records
 from satchel.store.protocol import Store
@@ -340,7 +340,7 @@ def _key_of(target: LinkTarget, files: Mapping[str, _File]) -> str:
 
 def _heading_name(title: str) -> str:
     """Return a heading for comparison: programs leave out marks, and Markdown links have dashes for blanks."""
-    return " ".join(words.words(folded(title))) or folded(title)
+    return " ".join(words.words(words.folded(title))) or words.folded(title)
 
 
 def _folder_relations(store: Store, files: Mapping[str, _File]) -> Iterator[tuple[int, set[Relation]]]:

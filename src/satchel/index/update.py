@@ -400,7 +400,7 @@ def new_document(reading: Reading) -> NewDocument:
         text="",
         packed=reading.text,
         extraction=extraction,
-        path_terms=words.count_terms(words.words(reading.path)),
+        path_terms=words.count_terms(words.words(words.composed(reading.path))),
         content_hash=reading.content_hash,
         size=reading.size,
         mtime_ns=reading.mtime_ns,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -23,6 +24,7 @@ from satchel.index.ignore import Rules, is_hidden, is_vendored, parse_rules, rea
 from satchel.safety import sanitize
 from satchel.system import git
 from satchel.system.files import Skipped, SkipReason, escape_name, is_odd_name, is_secret_file, read_bytes
+from satchel.text import composed
 from satchel.types import ShouldStop, never
 
 MAX_FILE_BYTES = 1_000_000
@@ -204,7 +206,9 @@ class _Walker:
 
     def _add(self, folder: _Folder, entry: os.DirEntry[str], inner: list[_Folder]) -> SkipReason | None:
         """Add a file, or a folder to `inner`, or return why it is skipped."""
-        name, path = entry.name, folder.prefix + entry.name
+        # macOS opens a file by its composed name too, as git and people write it.
+        name = composed(entry.name) if sys.platform == "darwin" else entry.name
+        path = folder.prefix + name
         try:
             if (reason := self._reason_for_entry(entry)) is not None:
                 return reason

@@ -22,6 +22,7 @@ from satchel.sources.roles import is_routine_commit
 from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.system import git
+from satchel.text import composed, folded
 from satchel.types import AnyPath, Kind
 from satchel.vocabulary import DAY_SECONDS, FEW_ROWS, Moment, check_count, parse_moment
 
@@ -178,8 +179,9 @@ class Changes:
         if not path:
             return self._changes
         changes = []
+        below = composed(f"{path}/")  # git and the disk may spell one name differently
         for change in self._changes:
-            touched = tuple(name for name in change.paths if name == path or name.startswith(f"{path}/"))
+            touched = tuple(name for name in change.paths if composed(f"{name}/").startswith(below))
             if touched:
                 changes.append(replace(change, paths=touched))
         return changes
@@ -191,6 +193,8 @@ class Changes:
             return path
         if path in self._former:
             return self._former[path]
+        if other := next((name for name in self._names() if folded(name) == folded(path)), None):
+            return other
         raise UsageError(self._unknown(path))
 
     def _names(self) -> Iterable[str]:

@@ -23,6 +23,7 @@ from satchel.search.query import FORM_WEIGHTS, Mention, Query, Zone
 from satchel.search.trace import Frame, Trace, is_vendored, name_of
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
+from satchel.types import Kind
 
 MOST_FRAMES = 200
 """Most frames that are looked up, the innermost first."""
@@ -300,6 +301,8 @@ def _path_values(query: Query, store: Store, lexicon: Lexicon) -> dict[int, floa
     names = {mention.text.rpartition("/")[2] for mention in query.paths}
     stems = {mention.text: mention for mention in query.symbols}
     by_name = lexicon.fetched("files by name", names, lambda new: _by_name(new, store.paths_named(new, [])))
+    unknown = {name for name in names if not by_name.get(name)} - _plain_names(query)
+    by_name |= lexicon.fetched("files by spelling", unknown, lambda new: _spelled_otherwise(new, store))
     by_stem = lexicon.fetched("files by stem", stems, lambda new: _by_name(new, store.paths_named([], new)))
     for mention in query.paths:
         name = mention.text.rpartition("/")[2]
@@ -327,15 +330,30 @@ def _by_name(names: Iterable[str], files: Iterable[tuple[int, str]]) -> dict[str
     return groups
 
 
+def _plain_names(query: Query) -> set[str]:
+    """Return mentions that may be the name of a product (`Vue.js`): their case has to be that of the file."""
+    return {mention.text for mention in query.paths if "/" not in mention.text and mention.text.isascii()}
+
+
+def _spelled_otherwise(names: Iterable[str], store: Store) -> dict[str, list[tuple[int, str]]]:
+    """Return the files with each of these names in another case, or with accents apart from their letters."""
+    asked = {name: words.folded(f"/{name}") for name in names}
+    own = {key.rpartition("/")[2] for kind in (Kind.CODE, Kind.DOC) for key in store.iterate_keys(kind)}
+    rows = store.paths_named([name for name in sorted(own) if words.folded(f"/{name}") in asked.values()], [])
+    return {name: [row for row in rows if words.folded(f"/{row[1]}").endswith(key)] for name, key in asked.items()}
+
+
 def _path_matches(mention: str, candidates: Sequence[tuple[int, str]]) -> tuple[list[int], float]:
     """Return files with the longest suffix of the mentioned path, and its weight; a file name alone weighs less."""
     pieces = _segments(mention)
-    for length in range(len(pieces), 1, -1):
-        suffix = "/".join(pieces[-length:])
-        matches = [document for document, path in candidates if path == suffix or path.endswith("/" + suffix)]
-        if matches:
-            return matches, 4.0
-    return [document for document, _ in candidates], FILE_NAME_WEIGHT
+    for spelled in (str, words.folded):
+        for length in range(len(pieces), 1, -1):
+            suffix = spelled("/" + "/".join(pieces[-length:]))
+            matches = [document for document, path in candidates if spelled(f"/{path}").endswith(suffix)]
+            if matches:
+                return matches, 4.0
+    named = [one for one, path in candidates if words.composed(path).rpartition("/")[2] == mention.rpartition("/")[2]]
+    return named, FILE_NAME_WEIGHT
 
 
 def _zone_factor(mention: Mention) -> float:

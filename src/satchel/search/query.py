@@ -199,7 +199,7 @@ def subject_of(question: str) -> str:
 def analyse(text: str) -> Query:
     """Split a question into zones, weigh its terms, and collect its mentions. A broad one counts by its subject."""
     # A longer question is cut: the important part is at its start, and a pasted log must not cost seconds.
-    text = text[:60_000]
+    text = words.composed(text[:60_000])
     subject = subject_of(text)
     lines = without_wrappers(_RUN.sub(r"\1 ", _COMMENT.sub(" ", subject or _RECIPE.sub("", text))).split("\n"))
     trace = read_trace(lines)

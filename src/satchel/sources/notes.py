@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import posixpath
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from satchel.text import word_lists
+from satchel.text import folded, word_lists
 from satchel.types import EdgeType
 
 _ATTACHMENTS = frozenset(word_lists("file_names.txt")["attachments"])
@@ -58,11 +57,6 @@ def value_text(value: Any) -> str:
 def field_lines(fields: Mapping[str, Sequence[Any]]) -> list[str]:
     """Return one line per field, such as `Status: done`."""
     return [f"{name}: {', '.join(map(value_text, values))}" for name, values in fields.items()]
-
-
-def folded(name: str) -> str:
-    """Return a name in the form for comparison."""
-    return unicodedata.normalize("NFC", name).casefold()
 
 
 def without_suffix(path: str) -> str:

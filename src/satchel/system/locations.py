@@ -19,6 +19,7 @@ from satchel.errors import NoIndexError, StoreError, UsageError
 from satchel.system import state_files
 from satchel.system.files import Skipped, SkipReason, escape_name, read_bytes
 from satchel.system.git import find_repository
+from satchel.text import folded
 
 EXPORT_SUFFIX = ".json"
 """The suffix of an export of notes, which is a root of its own if it is named explicitly."""
@@ -60,10 +61,22 @@ def _is_work_tree(folder: Path) -> bool:
 
 def _resolved(path: Path) -> Path:
     try:
-        return path.expanduser().resolve(strict=True)
+        return as_listed(path.expanduser().resolve(strict=True))
     except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links, or `~` of nobody
         reason = getattr(error, "strerror", None) or str(error)
         raise NoIndexError(f"{path} cannot be used as a root: {reason}") from error
+
+
+def as_listed(path: Path) -> Path:
+    """Return an absolute path with the names that its folders list: a disk that ignores case opens others too."""
+    listed = Path(path.anchor)
+    for name in path.parts[1:]:
+        names = {name}
+        with contextlib.suppress(OSError):  # a folder that may not be listed
+            if not name.isascii() or os.path.lexists(listed / name.swapcase()):
+                names = {entry.name for entry in listed.iterdir()}
+        listed /= name if name in names else next((one for one in sorted(names) if folded(one) == folded(name)), name)
+    return listed
 
 
 def _checked(root: Path) -> Path:
