@@ -135,18 +135,22 @@ def test_a_user_who_may_only_read(user: str) -> None:
 @pytest.mark.parametrize(
     ("mode", "reason"), [("on", "is read-only"), ("off", "does not give this user the rights that satchel needs")]
 )
-def test_who_may_only_read_is_answered_from_what_another_machine_indexed(
+def test_who_may_only_read_is_answered_from_what_the_role_indexed_before(
     user: str, tmp_path: Path, mode: str, reason: str
 ) -> None:
     repository = TinyRepository(tmp_path / "shop")
     repository.commit("Start", {"a.py": "def load():\n    return 1\n"})
     shared = {"SATCHEL_STORE_NAME": str(tmp_path), "SATCHEL_KEY": "ab" * 32}
-    builder = environment(tmp_path / "ci", SATCHEL_STORE=server_url(), **shared)
+    tables = "ON ALL TABLES IN SCHEMA satchel, satchel_root, satchel_both"
+    sql(
+        f"GRANT USAGE ON SCHEMA satchel, satchel_root, satchel_both TO {user}",
+        f"GRANT SELECT, INSERT, UPDATE, DELETE {tables} TO {user}",
+    )
+    builder = environment(tmp_path / "ci", SATCHEL_STORE=url_of(user), **shared)
     with Satchel.open(repository.root, environ=builder) as engine:
         engine.index()
     sql(
-        f"GRANT USAGE ON SCHEMA satchel, satchel_root, satchel_both TO {user}",
-        f"GRANT SELECT ON ALL TABLES IN SCHEMA satchel, satchel_root, satchel_both TO {user}",
+        f"REVOKE INSERT, UPDATE, DELETE {tables} FROM {user}",
         f"ALTER ROLE {user} SET default_transaction_read_only = {mode}",
     )
     repository.write({"a.py": "def load():\n    return 2\n", "b.py": "def save():\n    return 3\n"})

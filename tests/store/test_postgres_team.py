@@ -153,7 +153,7 @@ def test_no_door_leads_another_role_to_a_private_record(team: Callable[..., Satc
     assert found >= {"memory get", "memory list", "memory search", "experience list", "export", "context", "search",
                      "premortem", "expand", "conversations", "texts", "words"}  # fmt: skip
     # The server itself refuses: rows are not shown to another role, whatever it sets, and it writes none there.
-    ((root,),) = sql("SELECT id FROM satchel.roots WHERE owner = 'ada'")
+    ((root,),) = sql("SELECT id FROM satchel.roots WHERE owner = 'ada' AND name LIKE 'memory/%'")
     chosen = f"SET satchel.root = '{root}'; SET satchel.shared = '{root}'; SET search_path = satchel_both, satchel_root"
     for table in ("documents", "texts", "chunks", "postings", "segments", "vectors", "meta"):
         assert sql(f"SELECT count(*) FROM satchel.{table} WHERE root = {root}")[0][0]  # as the superuser
@@ -168,6 +168,25 @@ def test_no_door_leads_another_role_to_a_private_record(team: Callable[..., Satc
     for attack in ("UPDATE satchel.version SET number = 99", "UPDATE satchel.roots SET owner = 'grace'"):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             sql(attack, "grace")
+
+
+def test_an_index_that_nobody_published_is_that_of_its_role(team: Callable[..., Satchel]) -> None:
+    ada, grace = team("ada"), team("grace")
+    sql(f"INSERT INTO satchel.roots(name) VALUES ('{ada.store._root}')")  # type: ignore[attr-defined]
+    (Path(ada.places.root) / "secret.py").write_text(f"def {SECRET_WORD}():\n    return 1\n")
+    ada.index()
+    named = f"FROM satchel.roots WHERE name = '{ada.store._root}'"  # type: ignore[attr-defined]
+    assert sql(f"SELECT owner {named}") == [("ada",)]
+    ((root,),) = sql(f"SELECT id {named}")
+    chosen = f"SET satchel.root = '{root}'; SET satchel.shared = '{root}'; SET search_path = satchel_both, satchel_root"
+    for table in ("documents", "texts", "chunks", "definitions", "postings", "segments", "meta"):
+        assert sql(f"{chosen}; SELECT count(*) FROM satchel_root.{table}", "ada")[0][0]
+        for place in (f"satchel.{table}", f"satchel_root.{table}"):
+            assert sql(f"{chosen}; SELECT count(*) FROM {place}", "grace") == [(0,)]
+    assert sql(f"SELECT owner {named}", "grace") == []
+    grace.index()
+    assert "secret.py" not in str(grace.search(SECRET_WORD))
+    assert "secret.py" in str(ada.search(SECRET_WORD))
 
 
 def _said(door: Callable[[], object]) -> str:

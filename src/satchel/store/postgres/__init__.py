@@ -31,6 +31,9 @@ from satchel.store.segments import SegmentDocument
 from satchel.store.writer import Writer
 from satchel.types import Kind
 
+PRIVATE_ROOTS = "index/"
+"""How the names of roots begin that only the role may read which wrote them."""
+
 ASIDE = ".damaged"
 """Suffix of the name of a damaged root that was put aside; the next one replaces it."""
 
@@ -48,7 +51,7 @@ class PostgresStore(DatabaseStore):
     """One root on a server. A question that was asked before at this revision costs one round trip to begin.
 
     Reading creates no root: one that does not exist is empty. A shared one consists of two roots of one name: the own
-    one of the role that asks, and the team's.
+    one of the role that asks, and the team's. The index of a machine is that of its role.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class PostgresStore(DatabaseStore):
         super().__init__(disposable=disposable, workspaces=workspaces)
         self._root = root
         self._is_shared = is_shared
+        self._owner = "current_user" if root.startswith(PRIVATE_ROOTS) else "''"
         self._server = Server(url)
         self._timeout_ms = timeout_ms
         self._cache = _RowCache((), "")
@@ -105,8 +109,8 @@ class PostgresStore(DatabaseStore):
         if self.damage and self._disposable:
             aside = self._root + ASIDE
             with self._transaction() as (connection, _):
-                _delete_root(connection, aside)
-                renamed = "UPDATE satchel.roots SET name = ? WHERE name = ? AND owner = ''"
+                _delete_root(connection, aside, self._owner)
+                renamed = f"UPDATE satchel.roots SET name = ? WHERE name = ? AND owner = {self._owner}"
                 connection.execute(renamed, (aside, self._root))
                 connection.commit()
             with self.write() as writer:
@@ -116,10 +120,10 @@ class PostgresStore(DatabaseStore):
     def remove(self) -> int:
         """Delete all rows of this root. Returns their size in bytes."""
         size = self.size()
-        if not self.has_root(self._root):
+        if not self._rows(f"SELECT 1 FROM satchel.roots WHERE name = ? AND owner = {self._owner}", (self._root,)):
             return 0
         with self._transaction() as (connection, _):
-            _delete_root(connection, self._root)
+            _delete_root(connection, self._root, self._owner)
             connection.commit()
         return size
 
@@ -201,8 +205,10 @@ class PostgresStore(DatabaseStore):
         """As in `DatabaseStore`."""
         name = literal(self._root)
         with self._transaction() as (connection, _):
-            _delete_root(connection, self._root)
-            connection.script(f"INSERT INTO satchel.roots(name) VALUES ({name}); {self._choice()}")
+            _delete_root(connection, self._root, self._owner)
+            connection.script(
+                f"INSERT INTO satchel.roots(name, owner) VALUES ({name}, {self._owner}); {self._choice()}"
+            )
             for table, rows in tables:
                 types = [column.split()[1] for column in TABLES[table][0].split(", ")]
                 flags = [place for place, kind in enumerate(types) if kind == "bool"]
@@ -236,7 +242,7 @@ class PostgresStore(DatabaseStore):
         """Return the statement that chooses the root, or both of a shared one, for this transaction; 0 for none."""
         found = f"SELECT id FROM satchel.roots WHERE name = {literal(self._root)} AND owner = "
         own, team = (f"coalesce(({found}{owner}), 0)::text" for owner in ("current_user", "''"))
-        chosen = {"satchel.root": team}
+        chosen = {"satchel.root": own if self._owner == "current_user" else team}
         if self._is_shared:
             chosen = {"satchel.root": own, "satchel.shared": team, "search_path": "'satchel_both, satchel_root'"}
         return "SELECT " + ", ".join(f"set_config('{name}', {value}, true)" for name, value in chosen.items())
@@ -247,13 +253,15 @@ class PostgresStore(DatabaseStore):
         from satchel.store.writer import Writer  # here, because a question writes nothing
 
         name = literal(self._root)
-        owners = ("current_user", "''") if self._is_shared else ("''",)
+        owners = ("current_user", "''") if self._is_shared else (self._owner,)
         new = "; ".join(
             f"INSERT INTO satchel.roots(name, owner) SELECT {name}, {owner} WHERE NOT EXISTS "
             f"(SELECT FROM satchel.roots WHERE name = {name} AND owner = {owner})"
             for owner in owners
         )
         with self._transaction() as (connection, _):
+            if self._owner == "current_user":  # one of an older version, which every role could read
+                _delete_root(connection, self._root, "''")
             (chosen,) = connection.script(f"{new}; {self._choice()}")
             self._writing.focus = focus = Focus(connection, *chosen[:2])
             try:
@@ -302,8 +310,8 @@ def _with_flags(row: Row, flags: Sequence[int]) -> Sequence[Any]:
     return [bool(cell) if place in flags else cell for place, cell in enumerate(row)] if flags else row
 
 
-def _delete_root(connection: ServerConnection, name: str) -> None:
-    root = f"(SELECT id FROM satchel.roots WHERE name = {literal(name)} AND owner = '')"
+def _delete_root(connection: ServerConnection, name: str, owner: str) -> None:
+    root = f"(SELECT id FROM satchel.roots WHERE name = {literal(name)} AND owner = {owner})"
     tables = (f"DELETE FROM satchel.{table} WHERE root = {root}" for table in TABLES)
     connection.script(
         f"SELECT set_config('satchel.root', coalesce({root}, 0)::text, true); {'; '.join(tables)}; "
