@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -91,3 +92,5 @@ def test_a_path_is_found_in_another_case_and_a_bare_name_only_in_its_own(tmp_pat
                 assert (first.title, "mention" in str(first.signals)) == (name, True)
     named = analyse("why does Vue.js stop in Src/Page.vue and Größe.md?")
     assert _plain_names(named) == {"Vue.js"}
+    apart = analyse(unicodedata.normalize("NFD", "what does docs/Größe.md say?"))
+    assert [mention.text for mention in apart.paths] == [unicodedata.normalize("NFC", "docs/Größe.md")]
