@@ -35,7 +35,7 @@ demo: $(BASE_INSTALLED) ## install, index this repository, and answer a question
 		"  PATH=$(CURDIR)/$(BASE):\$$PATH" \
 		"  cd ~/some/repository" \
 		"  satchel context \"where are errors turned into messages for the user\"" \
-		"  satchel setup claude-code --dry-run     # or cursor, vscode, codex" \
+		"  satchel setup claude-code --dry-run     # or cursor, zed, codex, ..." \
 		"and here: make check"
 
 check: lint types base test ## every check: format, lint, types, an install without extras, tests with coverage

@@ -11,7 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.clients.edits import MISSING, data_of, display, is_own_server, own_elements, put_json, take_json, value_at
+from satchel.clients.edits import (
+    MISSING,
+    data_of,
+    display,
+    inside,
+    is_own_server,
+    own_elements,
+    put_json,
+    refilled,
+    take_json,
+    value_at,
+)
 from satchel.clients.targets import ClientFile, Want
 from satchel.errors import ClientFileError
 
@@ -112,6 +123,66 @@ def test_a_value_is_put_in_changed_and_removed_with_nothing_else_touched(
     assert "".join(gone.split()) == "".join(text.split())
     if "{ }" not in text and not re.search(r"[{\[]\s+[}\]]", text):
         assert gone == text
+
+
+NOTES = st.sampled_from(
+    [" ", "\n", "\r\n  ", " // c }, //\n", '/* "x", */', "\n  // ]\n\n  ", " /* a\n b */ ", "// */ \n"]
+)
+
+
+@st.composite
+def commented(draw: st.DrawFn, depth: int = 2) -> str:
+    """An object with comments and trailing commas in any place."""
+    children = []
+    for name in draw(st.lists(st.sampled_from(["a", "b", "c"]), max_size=3, unique=True)):
+        value = draw(commented(depth - 1)) if depth and draw(st.booleans()) else draw(SCALARS)
+        children.append(f"{draw(NOTES)}{json.dumps(name)}{draw(NOTES)}:{draw(NOTES)}{value}{draw(NOTES)}")
+    last = f",{draw(NOTES)}" if draw(st.booleans()) and children else ""
+    return "{" + (",".join(children) + last or draw(NOTES)) + "}"
+
+
+@given(NOTES, commented(), NOTES, st.lists(st.sampled_from(["a", "b", "new"]), max_size=2))
+def test_comments_and_trailing_commas_are_the_same_after_a_value_came_and_went(
+    before: str, value: str, behind: str, keys: list[str]
+) -> None:
+    text, path = before + value + behind + "\n", (*keys, "satchel")
+    want = Want(path, {"command": "x", "args": [1]})
+    try:
+        added, empty = put_json(target(), text, want), inside(target(), text, path)
+    except ClientFileError:
+        return
+    data = data_of(target(), text)
+    expected = json.loads(json.dumps(data))
+    inner = expected
+    for key in keys:
+        inner = inner.setdefault(key, {})
+    inner["satchel"] = want.value
+    assert data_of(target(), added) == expected
+    gone = take_json(added, path)
+    for end in range(len(keys), 0, -1):
+        if value_at(data, keys[:end]) is MISSING:
+            gone = take_json(gone, keys[:end])
+    assert (refilled(gone, *empty) if empty else gone) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ('{ // c\n "satchel": 1, "a": 2 }', '{ // c\n "a": 2 }'),
+        ('{ "a": 2, // c\n "satchel": 1 }', '{ "a": 2 // c\n  }'),
+        ('{ "satchel": 1 /* c */ , "a": 2 }', '{ /* c */  "a": 2 }'),
+        ('{\n  // c\n  "satchel": 1,\n  "a": 2,\n}', '{\n  // c\n  "a": 2,\n}'),
+    ],
+)
+def test_a_value_that_a_person_moved_between_comments_is_removed_alone(text: str, rest: str) -> None:
+    assert take_json(text, ["satchel"]) == rest
+    assert data_of(target(), rest) == {"a": 2}
+
+
+def test_an_empty_mapping_with_a_new_comment_is_not_filled_with_the_old_one() -> None:
+    assert refilled("{ /* new */ }", (), " ") == "{ /* new */ }"
+    assert refilled('{"a": {}}', ("a",), " /* c */ ") == '{"a": {}}'
+    assert refilled('{"a": {}}', ("a",), "\n") == '{"a": {\n}}'
 
 
 def test_a_file_without_text_holds_nothing() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from satchel.clients import setup
+from satchel.clients.targets import SCOPES, ClientPlaces, Launch, all_targets, targets, words_of
 from satchel.errors import ClientFileError
 from tests.clients.conftest import Satchel, World
 
@@ -23,6 +24,26 @@ def write(file: Path, text: str) -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(text.encode())
     return file
+
+
+def file_of(client: str, scope: str, world: World) -> Path:
+    return all_targets(client, scope, ClientPlaces(world.home, world.root, os.environ))[0].file
+
+
+EDITORS = {"zed": "context_servers", "windsurf": "mcpServers", "gemini": "mcpServers", "opencode": "mcp",
+           "cline": "mcpServers"}  # fmt: skip
+
+COMMENTED = """// mine
+{
+  "z": 1, // first
+  "%s": {
+    /* the tracker */
+    "tracker": { "command": "tracker" } // of this team
+    // "old": {}
+  },
+  "a": [1, 2,], // last
+}
+"""
 
 
 def servers(file: Path, key: str = "mcpServers") -> dict[str, object]:
@@ -125,7 +146,9 @@ def test_removal_by_force_takes_any_entry_of_the_name(world: World, satchel: Sat
     assert servers(file) == {"b": OTHER}
 
 
-def test_another_command_updates_the_entry_and_removal_takes_what_is_then_empty(world: World, satchel: Satchel) -> None:
+def test_another_command_updates_the_entry_and_removal_keeps_what_was_empty_before(
+    world: World, satchel: Satchel
+) -> None:
     before = '{ "mcpServers" : {} , "x" :1}'
     file = write(world.root / ".mcp.json", before)
     assert satchel("setup", "claude-code", "--scope", "project", *AS).code == 0
@@ -134,7 +157,7 @@ def test_another_command_updates_the_entry_and_removal_takes_what_is_then_empty(
     assert "updated" in ran.err
     assert '"uvx"' in file.read_text()
     assert satchel("remove", "claude-code", "--scope", "project").code == 0
-    assert file.read_text() == '{ "x" :1}'
+    assert file.read_text() == before
 
 
 def test_what_changed_since_set_up_stays_when_satchel_goes(world: World, satchel: Satchel) -> None:
@@ -378,6 +401,68 @@ def test_outside_of_any_project_the_settings_of_the_user_are_looked_at(
     assert gone.code == 0
     assert "there is no project here" in gone.err
     assert not (world.home / ".claude.json").exists()
+
+
+@pytest.mark.parametrize(("client", "scope"), [(one, scope) for one in EDITORS for scope in SCOPES[one]])
+@pytest.mark.parametrize("before", [COMMENTED, '{\n  "%s": {\n    \n  }\n}', '{"%s":{"a":{}},"b":[]}', "{}\n"])
+def test_a_file_of_any_editor_is_the_same_after_set_up_and_removal(
+    client: str, scope: str, before: str, world: World, satchel: Satchel
+) -> None:
+    before = before.replace("%s", EDITORS[client])
+    file = write(file_of(client, scope, world), before)
+    dry = satchel("setup", client, "--scope", scope, *AS, "--dry-run", "--json").json
+    assert (dry["written"], dry["changes"][0]["action"], file.read_text()) == (False, "added", before)
+    assert satchel("setup", client, "--scope", scope, *AS, "--json").json["written"]
+    assert all(line in file.read_text() for line in ("// first", "// of this team", "// last") if line in before)
+    assert satchel("setup", client, "--scope", scope, "--command", "other/satchel").code == 0
+    assert '"other/satchel"' in file.read_text()
+    assert satchel("remove", client, "--json").json["written"]
+    assert file.read_text() == before
+
+
+@pytest.mark.parametrize("client", EDITORS)
+def test_an_entry_of_the_name_that_is_not_ours_is_refused_in_every_editor(
+    client: str, world: World, satchel: Satchel
+) -> None:
+    command: object = ["other"] if client == "opencode" else "other"
+    text = json.dumps({EDITORS[client]: {"satchel": {"command": command}}})
+    file = write(file_of(client, SCOPES[client][0], world), text)
+    for line in (("setup", client, *AS), ("remove", client)):
+        ran = satchel(*line)
+        assert ran.code == 1
+        assert f"has an entry {EDITORS[client]}.satchel that" in ran.err
+        assert file.read_text() == text
+
+
+@pytest.mark.parametrize("client", [client for client in SCOPES if "project" in SCOPES[client]])
+def test_a_file_of_a_project_is_always_inside_of_it(client: str, world: World, satchel: Satchel) -> None:
+    places = ClientPlaces(world.home, world.root, os.environ)
+    hooks = client in ("claude-code", "cursor", "codex")
+    files = targets(client, "project", places, Launch(("satchel",)), with_hooks=hooks)
+    assert all(one.inside == world.root and one.file.is_relative_to(world.root) for one in files)
+    (files[0].file.parent if files[0].file.parent != world.root else files[0].file).symlink_to(world.home / "out")
+    ran = satchel("setup", client, "--scope", "project", *AS)
+    assert (ran.code, "outside of the project" in ran.err) == (1, True)
+    assert list(world.home.iterdir()) == []
+
+
+@pytest.mark.parametrize("client", ["windsurf", "cline"])
+def test_an_editor_that_starts_servers_anywhere_is_told_the_folder(
+    client: str, world: World, satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert satchel("setup", client).code == 0
+    file = file_of(client, "local", world)
+    words = words_of(json.loads(file.read_text())["mcpServers"]["satchel"])
+    assert Path(words[0]).is_absolute()
+    assert words[-2:] == ["--root", str(world.root)]
+    second = world.home / "second"
+    second.mkdir()
+    assert "updated" in satchel("setup", client, "--root", str(second)).err
+    monkeypatch.chdir(world.home)
+    assert satchel("remove", client).code == 10
+    monkeypatch.chdir(world.root)
+    assert satchel("remove", client).code == 0
+    assert not file.exists()
 
 
 BEFORE = '{"model": "opus"}\n'

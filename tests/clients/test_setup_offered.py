@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import pytest
 
 from satchel.cli import streams
 from satchel.clients import setup
+from satchel.clients.targets import SCOPES, ClientPlaces, all_targets
 from tests.clients.conftest import Satchel, World
 
 REAL = ("--command", f"'{sys.executable}' -m satchel")
@@ -23,13 +25,22 @@ def no_programs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_a_client_the_command_for_each_installed_one_is_printed(world: World, satchel: Satchel) -> None:
     listed = satchel("setup")
-    assert (listed.code, listed.out) == (0, "cursor  satchel setup cursor\ncodex   satchel setup codex\n")
+    assert (listed.code, listed.out) == (0, "codex   satchel setup codex\ncursor  satchel setup cursor\n")
     assert satchel("setup", "cursor").code == 0
     rows = {row["client"]: row["is_set_up"] for row in satchel("setup", "--json").json["clients"]}
     assert rows == {"cursor": True, "codex": False}
     (world.home / "claude").write_text("#!/bin/sh\n")
     (world.home / "claude").chmod(0o755)
     assert satchel("setup").out.startswith("claude-code  satchel setup claude-code\n")
+
+
+def test_editors_are_found_by_their_settings(world: World, satchel: Satchel) -> None:
+    places = ClientPlaces(world.home, world.root, os.environ)
+    for client in ("zed", "windsurf", "gemini", "opencode", "cline"):
+        all_targets(client, SCOPES[client][-1], places)[0].file.parent.mkdir(parents=True)
+        assert f"\n{client} " in satchel("setup").out
+    rows = satchel("setup", "--json").json["clients"]
+    assert {row["client"] for row in rows} == set(SCOPES) - {"claude-code"}, "Cline lies in the folder of its host"
 
 
 def test_on_a_terminal_each_client_that_is_not_set_up_is_offered(
@@ -55,7 +66,7 @@ def test_where_no_client_is_installed_the_error_names_all(world: World, satchel:
         (world.home / name).rmdir()
     refused = satchel("setup")
     assert refused.code == 2
-    assert "name one of claude-code, cursor, vscode, codex" in refused.err
+    assert "name one of claude-code, codex, cursor, vscode, zed" in refused.err
 
 
 def test_setup_starts_the_written_server_and_counts_its_tools(satchel: Satchel) -> None:
@@ -96,5 +107,5 @@ def test_nothing_starts_in_a_dry_run(satchel: Satchel, monkeypatch: pytest.Monke
 
 def test_doctor_names_the_clients(satchel: Satchel) -> None:
     checks = {check["name"]: check["message"] for check in satchel("doctor", "--json").json["checks"]}
-    shown = "cursor (not set up: satchel setup cursor), codex (not set up: satchel setup codex)"
+    shown = "codex (not set up: satchel setup codex), cursor (not set up: satchel setup cursor)"
     assert checks["clients"] == shown

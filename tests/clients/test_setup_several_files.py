@@ -21,7 +21,7 @@ def test_removal_takes_all_scopes_that_share_a_file_at_once(world: World, satche
     gone = satchel("remove", "claude-code")
     assert gone.code == 0
     assert gone.err.count("removed from ~/.claude.json") == 2
-    assert state.read_text() == "{}\n"
+    assert state.read_text() == '{\n  "projects": {}\n}\n'
     assert [path.name for path in world.root.iterdir()] == [".git"]
     assert [path.name for path in world.home.iterdir()] == [".claude.json"]
 

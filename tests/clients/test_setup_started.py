@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from satchel.clients.targets import words_of
 from tests.clients.conftest import Satchel, World
 
 OPTIONS = ("--command", f"'{sys.executable}' -m satchel")
@@ -22,8 +23,8 @@ def server_of(file: Path, key: str, root: Path) -> tuple[str, list[str], dict[st
     """Command, arguments and variables, with the one placeholder that clients fill in."""
     data: Any = tomllib.loads(file.read_text()) if file.suffix == ".toml" else json.loads(file.read_text())
     entry = data[key]["satchel"]
-    arguments = [argument.replace("${workspaceFolder}", str(root)) for argument in entry["args"]]
-    return entry["command"], arguments, entry.get("env", {})
+    command, *arguments = (word.replace("${workspaceFolder}", str(root)) for word in words_of(entry))
+    return command, arguments, entry.get("env", {})
 
 
 async def tools(command: str, arguments: list[str], environment: dict[str, str], folder: Path) -> list[str]:
@@ -40,7 +41,7 @@ async def tools(command: str, arguments: list[str], environment: dict[str, str],
 @pytest.mark.parametrize(
     ("client", "file", "key"),
     [("claude-code", ".mcp.json", "mcpServers"), ("cursor", ".cursor/mcp.json", "mcpServers"),
-     ("codex", ".codex/config.toml", "mcp_servers")],
+     ("codex", ".codex/config.toml", "mcp_servers"), ("opencode", "opencode.json", "mcp")],
 )  # fmt: skip
 def test_the_written_server_lists_its_tools(client: str, file: str, key: str, world: World, satchel: Satchel) -> None:
     pytest.importorskip("mcp", reason="the official client, which asks here, comes with the extra mcp")

@@ -1,6 +1,6 @@
-"""Edits of the text of settings files: a value of plain JSON is changed in place, TOML gets a table at its end.
+"""Edits of the text of settings files: a value of JSON is changed in place, TOML gets a table at its end.
 
-Every byte outside of the edited value remains. JSON with comments or trailing commas is read, but not edited.
+Every byte outside of the edited value remains, comments too: positions come from the text with blanks in their place.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from difflib import unified_diff
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from satchel.clients.targets import ClientFile, Want, runs_satchel
+from satchel.clients.targets import ClientFile, Want, runs_satchel, words_of
 from satchel.errors import ClientFileError
 from satchel.safety import sanitize
 
@@ -44,7 +45,7 @@ def data_of(target: ClientFile, text: str) -> Any:
         if target.is_toml:
             return _parse_toml(text)
         plain = _plain(text).removeprefix(_BYTE_ORDER_MARK)
-        return json.loads(plain, parse_constant=_refuse) if plain.strip() else {}
+        return json.loads(plain if plain.strip() else "{}", parse_constant=_refuse, object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
         line, column, reason = error.lineno, error.colno, error.msg
     except tomllib.TOMLDecodeError as error:
@@ -58,27 +59,24 @@ def data_of(target: ClientFile, text: str) -> Any:
     ) from None
 
 
+@lru_cache
 def _plain(text: str) -> str:
     """Blank out comments and trailing commas, so that every other character keeps its place."""
-    text = _COMMENT.sub(lambda match: match[1] or re.sub(r"[^\r\n]", " ", match[0]), text)
-    return _TRAILING_COMMA.sub(lambda match: match[1] or " ", text)
+    return _TRAILING_COMMA.sub(lambda match: match[1] or " ", _uncommented(text))
+
+
+def _uncommented(text: str) -> str:
+    return _COMMENT.sub(lambda match: match[1] or re.sub(r"[^\r\n]", " ", match[0]), text)
 
 
 def _refuse(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def is_editable(target: ClientFile, text: str) -> bool:
-    """Return whether a text contains only values: no comment, trailing comma, or key that occurs twice."""
-    if target.is_toml:
-        return True
-    repeated = []
-
-    def pairs(items: list[tuple[str, Any]]) -> None:
-        repeated.append(len(dict(items)) < len(items))
-
-    json.loads(_plain(text).strip(_BLANK) or "{}", object_pairs_hook=pairs)
-    return _plain(text) == text and not any(repeated)
+def _unique(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(data := dict(items)) < len(items):
+        raise ValueError("a key occurs twice in the same mapping")
+    return data
 
 
 class _Child(NamedTuple):
@@ -98,13 +96,13 @@ def put_json(target: ClientFile, text: str, want: Want) -> str:
     """
     if not text.strip(_BLANK):
         text = f"{text[: len(text) - len(text.lstrip(_BYTE_ORDER_MARK))]}{{}}\n"
-    start, depth = _deepest(target, text, want.path)
+    start, depth = _deepest(target, plain := _plain(text), want.path)
     value, rest = want.value, want.path[depth:]
     if want.is_element and not rest:
         if text[start] != "[":
             raise _wrong_shape(target, want.path, "a list")
-        children = _children(text, start)
-        own = own_elements([json.loads(text[child.value : child.end]) for child in children], want)
+        children = _children(plain, start)
+        own = own_elements([json.loads(plain[child.value : child.end]) for child in children], want)
         return _replaced(text, children[own[0]].value, value) if own else _inserted(text, start, None, value)
     if not rest:
         return _replaced(text, start, value)
@@ -114,17 +112,48 @@ def put_json(target: ClientFile, text: str, want: Want) -> str:
 
 
 def take_json(text: str, path: Sequence[str | int]) -> str:
-    """Remove the value below these keys and positions, with its comma and its line."""
-    start = skipped(text, 0)
-    for key in path[:-1]:
-        start = next(child.value for child in _children(text, start) if child.key == key)
-    children = _children(text, start)
+    """Remove the value below these keys and positions with its line, and the comma behind it or else before it."""
+    children = _children(plain := _plain(text), start := _start(plain, path[:-1]))
     at = next(at for at, child in enumerate(children) if child.key == path[-1])
-    if len(children) == 1:
-        return text[: start + 1] + text[_end(text, start) - 1 :]
-    if at == 0:
-        return text[: children[0].start] + text[children[1].start :]
-    return text[: children[at - 1].end] + text[children[at].end :]
+    bare, child = _uncommented(text), children[at]
+    begin, after = len(text[: child.start].rstrip(_BLANK)), skipped(bare, child.end)
+    is_followed = bare[after] == ","
+    rest = text[child.end : after] + text[after + is_followed :]
+    if child is not children[-1]:
+        return text[: child.start] + rest.lstrip(_BLANK)
+    if begin == start + 1:
+        return text[:begin] + rest.lstrip(_BLANK)
+    in_comment = any(one[0].startswith("//") and one.start() < begin <= one.end() for one in _COMMENT.finditer(text))
+    if in_comment and not re.match(r"[ \t]*\r?\n", rest):  # what follows must not become a part of the comment
+        begin = child.start
+    if is_followed or not at:
+        return text[:begin] + rest
+    comma = skipped(bare, children[at - 1].end)
+    return text[:comma] + text[comma + 1 : begin] + rest
+
+
+def inside(target: ClientFile, text: str, path: Sequence[str]) -> tuple[tuple[str, ...], str] | None:
+    """Return the keys and the inner text of the empty mapping or list into which a value of this path would be put."""
+    if target.is_toml or not text.strip(_BLANK):
+        return None
+    start, depth = _deepest(target, plain := _plain(text), path)
+    inner = slice(start + 1, _end(plain, start) - 1)
+    return None if plain[start] not in "{[" or plain[inner].strip(_BLANK) else (tuple(path[:depth]), text[inner])
+
+
+def refilled(text: str, path: Sequence[str], inner: str) -> str:
+    """Give an empty mapping or list its inner text again, unless it has other comments by now."""
+    start = _start(plain := _plain(text), path) + 1
+    end = _end(plain, start - 1) - 1
+    return text[:start] + inner + text[end:] if text[start:end].strip(_BLANK) == inner.strip(_BLANK) else text
+
+
+def _start(plain: str, path: Sequence[str | int]) -> int:
+    """Return where the value below these keys and positions begins."""
+    start = skipped(plain, 0)
+    for key in path:
+        start = next(child.value for child in _children(plain, start) if child.key == key)
+    return start
 
 
 def _deepest(target: ClientFile, text: str, path: Sequence[str]) -> tuple[int, int]:
@@ -174,20 +203,25 @@ def skipped(text: str, place: int) -> int:
 
 
 def _inserted(text: str, start: int, key: str | None, value: Any) -> str:
-    """Insert a value as the last child of the container that begins at `start`."""
-    children, end = _children(text, start), _end(text, start)
+    """Insert a value as the last child of the container that begins at `start`, behind the comments there."""
+    plain, bare = _plain(text), _uncommented(text)
+    children, bracket = _children(plain, start), _end(plain, start) - 1
     name = "" if key is None else json.dumps(key, ensure_ascii=False)
-    if children and "\n" not in text[start:end]:
-        comma, colon = _separators(text[start:end])
+    if children and "\n" not in text[start:bracket] == plain[start:bracket]:
+        comma, colon = _separators(text[start:bracket])
         added = comma + (name and name + colon) + json.dumps(value, ensure_ascii=False, separators=(comma, colon))
         return text[: children[-1].end] + added + text[children[-1].end :]
     line_end, outer = _line_end(text), _indentation(text, start)
     inner = outer + _unit(text) if not children else _indentation(text, children[0].start)
     rows = json.dumps(value, ensure_ascii=False, indent=_unit(text)).replace("\n", f"{line_end}{inner}")
     added = f"{line_end}{inner}{name and name + ': '}{rows}"
-    if children:
-        return f"{text[: children[-1].end]},{added}{text[children[-1].end :]}"
-    return f"{text[: start + 1]}{added}{line_end}{outer}{text[end - 1 :]}"
+    place = len(text[:bracket].rstrip(_BLANK))
+    if not children:
+        return f"{text[:place]}{added}{line_end}{outer}{text[bracket:]}"
+    last = children[-1].end
+    if bare[skipped(bare, last)] == ",":
+        return f"{text[:place]}{added},{text[place:]}"
+    return f"{text[:last]},{text[last:place]}{added}{text[place:]}"
 
 
 def _replaced(text: str, start: int, value: Any) -> str:
@@ -197,7 +231,7 @@ def _replaced(text: str, start: int, value: Any) -> str:
         written = written.replace("\n", line_end + _indentation(text, start))
     else:
         written = json.dumps(value, ensure_ascii=False, separators=_separators(text))
-    return text[:start] + written + text[_end(text, start) :]
+    return text[:start] + written + text[_end(_plain(text), start) :]
 
 
 def _line_end(text: str) -> str:
@@ -216,7 +250,7 @@ def _indentation(text: str, offset: int) -> str:
 
 def _unit(text: str) -> str:
     """Return the indentation of one level: that of the first child of the file, if it has a line of its own."""
-    children = _children(text, skipped(text, 0))
+    children = _children(plain := _plain(text), skipped(plain, 0))
     return (_indentation(text, children[0].start) if children else "") or "  "
 
 
@@ -277,11 +311,7 @@ def _command_event(entry: Any) -> str | None:
 
 def is_own_server(value: Any) -> bool:
     """Return whether an entry starts the server of satchel."""
-    if not isinstance(value, Mapping):
-        return False
-    arguments = value.get("args")
-    words = [str(value.get("command", "")), *(map(str, arguments) if isinstance(arguments, list) else ())]
-    return runs_satchel(words, "mcp")
+    return isinstance(value, Mapping) and runs_satchel(words_of(value), "mcp")
 
 
 def _parse_toml(text: str) -> dict[str, Any]:

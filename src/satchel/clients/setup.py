@@ -7,14 +7,14 @@ import json
 import os
 import stat
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from satchel.clients import edits
-from satchel.clients.targets import SCOPES, ClientFile, ClientPlaces, Want, all_targets
+from satchel.clients.targets import SCOPES, ClientFile, ClientPlaces, Want, all_targets, words_of
 from satchel.errors import ClientFileError
 from satchel.system import state_files
 
@@ -122,17 +122,22 @@ def _new_mode() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The values that set-up wrote into a file, by their path. `is_new` says that there was no file before."""
+    """The values that set-up wrote into a file, by their path. `is_new` says that there was no file before.
+
+    `empty` has the inner text of mappings and lists that had no values before, by their path.
+    """
 
     wrote: tuple[tuple[tuple[str, ...], Any], ...] = ()
     is_new: bool = False
+    empty: tuple[tuple[tuple[str, ...], str], ...] = ()
 
 
 def load_receipt(target: ClientFile, state: Path) -> Receipt:
     """Return the receipt for a target, an empty one where there is none that can be read."""
     try:
         data = json.loads(_receipt_file(target, state).read_bytes())
-        return Receipt(tuple((tuple(path), value) for path, value in data["wrote"]), bool(data["is_new"]))
+        wrote, empty = (tuple((tuple(path), value) for path, value in data.get(key, ())) for key in ("wrote", "empty"))
+        return Receipt(wrote, bool(data["is_new"]), empty)
     except (OSError, ValueError, KeyError, TypeError):
         return Receipt()
 
@@ -202,7 +207,7 @@ def _listed_tools(line: bytes) -> int:
 def start_once(target: ClientFile, places: ClientPlaces) -> tuple[int, str]:
     """Start the server as the client will, and return how many tools it lists, and the fault if it lists none."""
     entry = target.wants[0].value
-    words = [entry["command"], *(word.replace("${workspaceFolder}", str(places.root)) for word in entry["args"])]
+    words = [word.replace("${workspaceFolder}", str(places.root)) for word in words_of(entry)]
     sent = "".join(json.dumps({"jsonrpc": "2.0", **request}) + "\n" for request in REQUESTS)
     try:
         done = subprocess.run(
@@ -256,7 +261,9 @@ def planned(target: ClientFile, state: Path, *, force: bool) -> FileChange:
         return FileChange(target, raw, raw, "unchanged")
     wrote = [(want.path, want.value) for want, state in states if state != "kept"]
     # The file has the earlier values until it is written.
-    new = Receipt((*wrote, *(row for row in receipt.wrote if row not in wrote)), is_new=raw is None or receipt.is_new)
+    empty = filter(None, (edits.inside(target, text, want.path) for want, state in states if state == "missing"))
+    new = Receipt((*wrote, *(row for row in receipt.wrote if row not in wrote)), raw is None or receipt.is_new,
+                  tuple({**dict(empty), **dict(receipt.empty)}.items()))  # fmt: skip
     action = "added" if words <= {"missing", "kept"} else "updated"
     return FileChange(target, raw, edits.encoded(target, _with_entries(target, text, states)), action, new)
 
@@ -286,21 +293,9 @@ def _with_entries(target: ClientFile, text: str, states: Sequence[tuple[Want, st
             if state in {"ours", "foreign"}:
                 text = edits.without_toml_table(text, want.path)
         return text + "".join(edits.toml_table(target, text, want) for want in wants)
-    snippet = ""
-    for want in wants:
-        snippet = edits.put_json(target, snippet, want)
-    _check_editable(target, text, f"add this to it yourself:\n{snippet}")
     for want in wants:
         text = edits.put_json(target, text, want)
     return text
-
-
-def _check_editable(target: ClientFile, text: str, advice: str) -> None:
-    if not edits.is_editable(target, text):
-        raise ClientFileError(
-            f"{target.file} has comments, trailing commas or a key that occurs twice, which would be lost; "
-            f"nothing was written; {advice.rstrip()}"
-        )
 
 
 def removals(targets: Iterable[ClientFile], state: Path, *, force: bool) -> list[FileChange]:
@@ -332,9 +327,7 @@ def _removal(target: ClientFile, raw: bytes | None, state: Path, *, force: bool)
         for want in own:
             text = edits.without_toml_table(text, want.path)
     else:
-        names = ", ".join(dict.fromkeys(".".join(want.path) for want in own))
-        _check_editable(target, text, f"remove the entries of satchel from it yourself: {names}")
-        text = _without_entries(target, text, own)
+        text = _without_entries(target, text, own, dict(receipt.empty))
     if receipt.is_new and not text.strip("\ufeff \t\r\n{}"):
         return FileChange(target, raw, None, "removed")
     return FileChange(target, raw, edits.encoded(target, text), "removed")
@@ -358,8 +351,8 @@ def _is_ours(target: ClientFile, want: Want, data: Any, receipt: Receipt, *, for
     return True
 
 
-def _without_entries(target: ClientFile, text: str, own: Sequence[Want]) -> str:
-    """Remove values, and the mappings and lists around them that are then empty."""
+def _without_entries(target: ClientFile, text: str, own: Sequence[Want], empty: Mapping[tuple[str, ...], str]) -> str:
+    """Remove values, and the mappings and lists around them that are then empty, unless they were it before."""
     for want in sorted(own, key=lambda want: want.is_frame):
         data = edits.data_of(target, text)
         if want.is_frame and len(data) > 1:
@@ -369,10 +362,14 @@ def _without_entries(target: ClientFile, text: str, own: Sequence[Want]) -> str:
                 text = edits.take_json(text, [*want.path, position])
         else:
             text = edits.take_json(text, want.path)
-        for end in range(len(want.path) - (not want.is_element), 0, -1):
-            if edits.value_at(edits.data_of(target, text), want.path[:end]):
+        for end in range(len(want.path) - (not want.is_element), -1, -1):
+            path = want.path[:end]
+            if edits.value_at(edits.data_of(target, text), path):
                 break
-            text = edits.take_json(text, want.path[:end])
+            if path in empty or not path:
+                text = edits.refilled(text, path, empty.get(path, ""))
+                break
+            text = edits.take_json(text, path)
     return text
 
 

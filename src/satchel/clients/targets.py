@@ -1,4 +1,4 @@
-"""The files and entries of each client (as of October 2026), and the command that starts satchel there.
+"""The files and entries of each client (as of November 2026), and the command that starts satchel there.
 
 docs/clients.md has the sources of these formats, and names those that could not be tested. Hook commands are written
 as one quoted line, which every version of these programs understands: one without support for lists of arguments would
@@ -26,11 +26,45 @@ PROGRAM = "satchel"
 _UVX_FOLDERS = frozenset({"archive-v0", "builds-v0", "environments-v2"})
 """Folders of uv's cache that hold environments for one run: a path into them is gone after the next clean-up."""
 
+
+class _Row(NamedTuple):
+    """A client whose server is one entry below `key` in a JSON file, and how a user sees that it works.
+
+    `files` has the scopes, the usual one first. A path is below the project, or below the folder that its first part
+    names: `~`, `$config`, `$code` or `$zed`. With `is_list` the entry has all words in one list.
+    """
+
+    program: str
+    files: Mapping[str, str]
+    key: str
+    step: str
+    arguments: tuple[str, ...] = ()
+    frame: Mapping[str, str] = {}
+    is_list: bool = False
+
+
+_ROWS: Mapping[str, _Row] = {
+    "cursor": _Row("cursor", {"project": ".cursor/mcp.json", "user": "~/.cursor/mcp.json"}, "mcpServers",
+                   "in Cursor: Settings, MCP: satchel is listed with its tools", ("--root", "${workspaceFolder}")),
+    "vscode": _Row("code", {"project": ".vscode/mcp.json", "user": "$code/User/mcp.json"}, "servers",
+                   "in Visual Studio Code: Command Palette, MCP: List Servers, satchel, Start Server",
+                   ("--root", "${workspaceFolder}"), {"type": "stdio"}),
+    "zed": _Row("zed", {"project": ".zed/settings.json", "user": "$zed/settings.json"}, "context_servers",
+                "in Zed: trust the folder if it asks; the settings of the agent list satchel with a green dot"),
+    "windsurf": _Row("windsurf", {"local": "~/.codeium/windsurf/mcp_config.json"}, "mcpServers",
+                     "in Windsurf: Settings, Cascade, MCP Servers: after a refresh satchel is listed with its tools"),
+    "gemini": _Row("gemini", {"project": ".gemini/settings.json", "user": "~/.gemini/settings.json"}, "mcpServers",
+                   "in a shell: gemini mcp list"),
+    "opencode": _Row("opencode", {"project": "opencode.json", "user": "$config/opencode/opencode.json"}, "mcp",
+                     "in a shell: opencode mcp list", (), {"type": "local"}, is_list=True),
+    "cline": _Row("", {"local": "$code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"},
+                  "mcpServers", "in Cline: MCP Servers, Configure: satchel is listed with its tools"),
+}  # fmt: skip
+
 SCOPES: Mapping[str, tuple[str, ...]] = {
     "claude-code": ("local", "project", "user"),
-    "cursor": ("project", "user"),
-    "vscode": ("project", "user"),
     "codex": ("user", "project"),
+    **{client: tuple(row.files) for client, row in _ROWS.items()},
 }
 """Client -> its scopes, the usual one first: `local` is this user in this folder, `project` everybody in this folder,
 `user` this user in every folder."""
@@ -135,6 +169,13 @@ def _missing_program(words: Sequence[str], environ: Mapping[str, str] = os.envir
     return ()
 
 
+def words_of(entry: Mapping[str, Any]) -> list[str]:
+    """Return the command of an entry with its arguments, which are in two keys or in one list."""
+    command, arguments = entry.get("command", ""), entry.get("args")
+    words = [*(command if isinstance(command, list) else [command])]
+    return [str(word) for word in words + (arguments if isinstance(arguments, list) else [])]
+
+
 def runs_satchel(words: Sequence[str], command: str) -> bool:
     """Return whether these words start `satchel COMMAND` in any way: a path, uvx, `python -m`."""
     names = [Path(word.replace("\\", "/")).name.removesuffix(".exe") for word in words]
@@ -190,25 +231,24 @@ class ClientPlaces(NamedTuple):
         """The folder of Codex's settings of a user."""
         return Path(self.environ.get("CODEX_HOME") or self.home / ".codex")
 
-    @property
-    def vscode(self) -> Path:
-        """The folder of Visual Studio Code's settings of a user."""
+    def file(self, path: str) -> Path:
+        """Return the place of a file of the table: below the project, or the folder that its first part names."""
+        config = Path(self.environ.get("XDG_CONFIG_HOME") or self.home / ".config")
+        named = {"~": self.home, "$config": config, "$code": config / "Code", "$zed": config / "zed"}
         if sys.platform == "darwin":
-            return self.home / "Library" / "Application Support" / "Code" / "User"
-        if os.name == "nt":
-            return Path(self.environ.get("APPDATA") or self.home / "AppData" / "Roaming") / "Code" / "User"
-        return Path(self.environ.get("XDG_CONFIG_HOME") or self.home / ".config") / "Code" / "User"
+            named |= {"$code": self.home / "Library/Application Support/Code", "$zed": self.home / ".config/zed"}
+        elif os.name == "nt":
+            roaming = Path(self.environ.get("APPDATA") or self.home / "AppData/Roaming")
+            named |= {"$code": roaming / "Code", "$zed": roaming / "Zed"}
+        head, _, rest = path.partition("/")
+        return named[head] / rest if head in named else self.root / path
 
 
 def installed(places: ClientPlaces) -> tuple[str, ...]:
     """Return the clients whose program is on the PATH, or that have a folder of settings of this user."""
     path = places.environ.get("PATH", os.defpath)
-    traces = {
-        "claude-code": ("claude", places.claude_settings),
-        "cursor": ("cursor", places.home / ".cursor"),
-        "vscode": ("code", places.vscode),
-        "codex": ("codex", places.codex),
-    }
+    traces = {"claude-code": ("claude", places.claude_settings), "codex": ("codex", places.codex)}
+    traces |= {client: (row.program, places.file([*row.files.values()][-1]).parent) for client, row in _ROWS.items()}
     return tuple(
         client for client, (program, folder) in traces.items() if shutil.which(program, path=path) or folder.is_dir()
     )
@@ -234,7 +274,8 @@ def targets(
     """Return the files of a client and scope, the server first. Raises UsageError if the client has no hooks."""
     if with_hooks and client not in _HOOKS:
         raise UsageError(f"{client} has no hooks that satchel can use: leave --with-hooks out")
-    files = [_SERVERS[client](scope, places, launch.words)]
+    files = [_entry(_ROWS[client], scope, places, launch.words) if client in _ROWS
+             else _SERVERS[client](scope, places, launch.words)]  # fmt: skip
     if with_hooks:
         files.append(_HOOKS[client](scope, places, launch.words))
     root = places.root
@@ -263,9 +304,12 @@ def _claude_hooks(scope: str, places: ClientPlaces, words: Sequence[str]) -> Cli
     return ClientFile(file, "hooks", (*_matched_hooks(_CLAUDE_HOOKS, words), tokenizer))
 
 
-def _cursor(scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
-    file = _cursor_folder(scope, places) / "mcp.json"
-    return _server(file, ("mcpServers", PROGRAM), _started(words, "mcp", "--root", "${workspaceFolder}"))
+def _entry(row: _Row, scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
+    # A client with the scope `local` starts servers anywhere, so the entry names the folder.
+    started = _started(words, "mcp", *(("--root", str(places.root)) if scope == "local" else row.arguments))
+    if row.is_list:
+        started = {"command": [started["command"], *started["args"]]}
+    return _server(places.file(row.files[scope]), (row.key, PROGRAM), {**row.frame, **started})
 
 
 def _cursor_hooks(scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
@@ -274,17 +318,8 @@ def _cursor_hooks(scope: str, places: ClientPlaces, words: Sequence[str]) -> Cli
         Want(("hooks", event), {**_matcher(matcher), **_timed(words, name)}, is_element=True)
         for event, matcher, name in _CURSOR_HOOKS
     )
-    return ClientFile(_cursor_folder(scope, places) / "hooks.json", "hooks", (version, *hooks))
-
-
-def _cursor_folder(scope: str, places: ClientPlaces) -> Path:
-    return (places.root if scope == "project" else places.home) / ".cursor"
-
-
-def _vscode(scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
-    folder = places.root / ".vscode" if scope == "project" else places.vscode
-    server = {"type": "stdio", **_started(words, "mcp", "--root", "${workspaceFolder}")}
-    return _server(folder / "mcp.json", ("servers", PROGRAM), server)
+    folder = places.file(_ROWS["cursor"].files[scope]).parent
+    return ClientFile(folder / "hooks.json", "hooks", (version, *hooks))
 
 
 def _codex(scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
@@ -302,7 +337,7 @@ def _codex_folder(scope: str, places: ClientPlaces) -> Path:
 
 Builder = Callable[[str, ClientPlaces, Sequence[str]], ClientFile]
 
-_SERVERS: Mapping[str, Builder] = {"claude-code": _claude, "cursor": _cursor, "vscode": _vscode, "codex": _codex}
+_SERVERS: Mapping[str, Builder] = {"claude-code": _claude, "codex": _codex}
 _HOOKS: Mapping[str, Builder] = {"claude-code": _claude_hooks, "cursor": _cursor_hooks, "codex": _codex_hooks}
 
 
@@ -339,10 +374,8 @@ def next_steps(client: str, scope: str, *, with_hooks: bool) -> tuple[str, ...]:
     """Return instructions to check the set-up."""
     steps = {
         "claude-code": ("in a shell: claude mcp list", "in a new session of Claude Code: /mcp"),
-        "cursor": ("in Cursor: Settings, MCP: satchel is listed with its tools",),
-        "vscode": ("in Visual Studio Code: Command Palette, MCP: List Servers, satchel, Start Server",),
         "codex": ("in a shell: codex mcp list", "in a new session of Codex: /mcp"),
-    }[client]
+    }.get(client) or (_ROWS[client].step,)
     if client == "claude-code" and scope == "project":
         steps = (*steps, "Claude Code asks once whether this folder's servers may start: say yes to satchel")
     if with_hooks and client == "codex":

@@ -210,7 +210,7 @@ def _switch(invocation: Invocation, *, is_on: bool) -> None:
         streams.note(f"{config.HOOKS_VARIABLE}=0 in this environment keeps them off", color=invocation.color)
 
 
-CLIENTS = ("claude-code", "cursor", "vscode", "codex")
+CLIENTS = ("claude-code", "codex", "cursor", "vscode", "zed", "windsurf", "gemini", "opencode", "cline")
 
 
 def client_options(function: Function, *, is_needed: bool = True) -> Function:
@@ -302,8 +302,8 @@ def setup_command(
     commands. Afterwards it starts the server once, as the client will, and ends with 3 if that fails.
 
     Shows the difference and writes it; everything else in the file stays as it was, comments and order included.
-    Without --scope it is you in this folder (claude-code), everybody in this folder (cursor, vscode), or you
-    everywhere (codex). Hooks send what you type to satchel on this machine: --with-hooks is a choice of its own.
+    Without --scope it is you in this folder (claude-code, windsurf, cline), you everywhere (codex), or everybody in
+    this folder (the others). Hooks send what you type to satchel on this machine: --with-hooks is a choice of its own.
     `satchel remove CLIENT` takes it all back.
     """
     clients = _offered(invocation) if client is None else [client]
@@ -425,7 +425,7 @@ def _scopes_to_clear(invocation: Invocation, client: str, scope: str | None) -> 
     try:
         return scopes, places_of(invocation, needs_root=scopes != ("user",))
     except NoIndexError:
-        if scope is not None:
+        if scope is not None or "user" not in scopes:
             raise
         streams.note("there is no project here: only your settings for every folder are looked at")
         return ("user",), places_of(invocation, needs_root=False)
