@@ -107,7 +107,14 @@ def test_an_index_of_a_folder_below_or_above_counts(satchel: Satchel, repository
 def test_a_bad_file_is_named_and_what_was_there_stays(satchel: Satchel, repository: TinyRepository) -> None:
     whole = index_of(repository.root, occurrence(CLIENT, 1, 11, 15))
     read(satchel, whole)
-    for bad in (whole[:-3], b"", b"no index at all", field(2, 7), field(2, field(2, field(1, b"\x01")))):
+    for bad in (
+        whole[:-3],
+        b"",
+        b"no index at all",
+        b"\xff" * 64 + b"\x01",
+        field(2, 7),
+        field(2, field(2, field(1, b"\x01"))),
+    ):
         with pytest.raises(UsageError, match="is not a whole index of SCIP"):
             read(satchel, bad)
     with pytest.raises(UsageError, match="cannot read"):

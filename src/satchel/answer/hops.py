@@ -152,7 +152,7 @@ class _Look:
                 texts = () if isinstance(read, Unreadable) else read.lines
                 matches = ((line, exact.search(text)) for line, text in enumerate(texts, 1) if not COMMENT.match(text))
                 lines += [(document.key, line, match) for line, match in matches if match]
-            for path, line, match in lines if len(lines) <= RARE else ():
+            for path, line, match in sorted(lines, key=lambda row: row[:2]) if len(lines) <= RARE else ():
                 is_plain = match[0].isalpha() and match[0].islower()
                 if not IMPORT.match(match.string) and (not is_plain or as_code.search(match.string)):
                     found += self._at("named", path, (line, line), "", line, match[0])
@@ -181,14 +181,12 @@ class _Look:
         counts = dict.fromkeys(written, 0)
         for row in self._home.store.definitions(list(written), most=MOST_ALIKE):
             counts[row.name] += 1
-        few = [name for name in written if counts[name] and not self._is_everywhere(name)]
-        return sorted(few, key=counts.__getitem__)[:MOST_NAMES]
-
-    def _is_everywhere(self, name: str) -> bool:
-        """Return whether so much of the code has a name that its definition tells nothing about the question."""
+        defined = list(filter(counts.__getitem__, written))
         lexicon = self._home.store.lexicon(Kind.CODE)
-        (posting,) = lexicon.postings([words.terms_of(name)[0]]) or (None,)
-        return posting is not None and len(posting.body[0]) > max(len(lexicon.span_document) // 100, MOST_ALIKE)
+        postings = lexicon.postings([words.terms_of(name)[0] for name in defined])
+        most = max(len(lexicon.span_document) // 100, MOST_ALIKE)  # a name in more spans is that of no one matter
+        few = [name for name, posting in zip(defined, postings, strict=True) if len(posting.body[0]) <= most]
+        return sorted(few, key=counts.__getitem__)[:MOST_NAMES]
 
     def caller(self, candidate: Candidate) -> list[Hop]:
         """Return the only call of a short function, if it has one in production code."""

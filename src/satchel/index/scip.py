@@ -109,6 +109,8 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
     """Return the number at a place, seven bits a byte, the lowest first, and the place behind it."""
     value, shift = 0, 0
     while data[at] & 128:
+        if shift > 56:
+            raise ValueError("it has a number of more than ten bytes")
         value |= (data[at] & 127) << shift
         at, shift = at + 1, shift + 7
     return value | data[at] << shift, at + 1

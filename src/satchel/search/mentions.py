@@ -301,7 +301,7 @@ def _path_values(query: Query, store: Store, lexicon: Lexicon) -> dict[int, floa
     names = {mention.text.rpartition("/")[2] for mention in query.paths}
     stems = {mention.text: mention for mention in query.symbols}
     by_name = lexicon.fetched("files by name", names, lambda new: _by_name(new, store.paths_named(new, [])))
-    unknown = {name for name in names if not by_name.get(name)} - _plain_names(query)
+    unknown = {name for name in names if "." in name and not by_name.get(name)} - _plain_names(query)  # not `and/or`
     by_name |= lexicon.fetched("files by spelling", unknown, lambda new: _spelled_otherwise(new, store))
     by_stem = lexicon.fetched("files by stem", stems, lambda new: _by_name(new, store.paths_named([], new)))
     for mention in query.paths:

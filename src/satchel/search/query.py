@@ -176,7 +176,9 @@ _BROAD = pattern(
 
 
 _RECIPE = pattern(
-    r"^\s*(?:how|where|what)\b[^.?\n]{0,30}?\b(?:add|write|create|implement|support|register|introduce|define|plug\s+in)\s+"
+    r"^\s*(?:how|where|what)\s+(?:(?:do|can|could|should|must|would)\s+(?:i|we|you|one)\s+|to\s+)"
+    r"(?:(?:have|need)\s+to\s+(?:do\s+to\s+)?)?"
+    r"(?:add|write|create|implement|support|register|introduce|define|plug\s+in)\s+"
     r"(?:(?:an?|the|one|another|my|our|own|more|new|custom|second)\s+)*",
     re.IGNORECASE,
 )
