@@ -446,7 +446,7 @@ def test_a_frame_has_its_parts_or_none(parts: list[bytes]) -> None:
 def test_the_client_loads_next_to_nothing(served: Place) -> None:
     script = (
         "import os, sys; before = set(sys.modules); "
-        "os._exit = lambda _: os.write(2, ' '.join(set(sys.modules) - before).encode()); "
+        "os._exit = lambda _: os.write(2, ' '.join({*sys.modules} - before).encode() + b' '); "
         "from satchel.cli.main import main; sys.argv = ['satchel', 'hook', 'prompt']; main()"
     )
     command = (sys.executable, "-S", "-P", "-c", script)  # packages of the tests would load more at the start
