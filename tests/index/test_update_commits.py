@@ -70,6 +70,42 @@ def test_an_unchanged_head_starts_no_git(index: Index, no_git_process: Callable[
     assert index.run().is_fresh
 
 
+def test_new_commits_do_not_list_the_whole_history_again(
+    repository: TinyRepository, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index.run()
+    for subject in ("Second", "Third"):
+        repository.commit(subject)
+    with monkeypatch.context() as patch:
+        patch.setattr(update, "visible_commits", None)
+        assert index.run().commits_added == 2
+    assert subjects(index) == ["Begin", "Second", "Third"]
+    # No chain: a commit gave way to another one, then HEAD is a merge.
+    git(repository.root, "commit", "-q", "--amend", "--allow-empty", "-m", "Other third")
+    assert (index.run().commits_hidden, subjects(index)) == (1, ["Begin", "Other third", "Second"])
+    git(repository.root, "checkout", "-q", "-b", "side", "HEAD~1")
+    repository.commit("Beside")
+    git(repository.root, "merge", "-q", "--no-edit", "main")
+    index.run()
+    assert subjects(index) == ["Begin", "Beside", "Other third", "Second"]
+    assert index.faults() == []
+
+
+def test_the_window_moves_with_new_commits_as_git_moves_it(repository: TinyRepository, index: Index) -> None:
+    index.options = index.options._replace(commits=3)
+    for number in range(5):
+        repository.commit(f"Number {number}")
+        index.run()
+    assert subjects(index) == ["Number 2", "Number 3", "Number 4"]
+    repository.checkout("HEAD~1")
+    index.run()
+    assert subjects(index) == ["Number 1", "Number 2", "Number 3"]
+    repository.checkout("main")
+    repository.commit("Last")
+    index.run()
+    assert (subjects(index), index.faults()) == (["Last", "Number 3", "Number 4"], [])
+
+
 def test_only_as_many_commits_as_wanted(repository: TinyRepository, index: Index) -> None:
     for number in range(3):
         repository.commit(f"Number {number}")

@@ -25,13 +25,12 @@ from satchel.index.reading import Lanes, Reading
 from satchel.index.walk import FileEntry
 from satchel.safety import sanitize
 from satchel.safety.sanitize import plain_name
-from satchel.sources.commits import Commit, first_commit, read_commits, visible_commits
+from satchel.sources.commits import Commit, first_commit, new_commits, read_commits, visible_commits
 from satchel.sources.roles import is_secondary
 from satchel.sources.vault import stored_fields
 from satchel.store.extract import extract_records
 from satchel.store.protocol import FIRST_COMMIT, Store
 from satchel.store.records import Extraction, NewDocument, SkippedFile, Stamp
-from satchel.system import git
 from satchel.types import EdgeType, Failure, Kind, Reference, Role
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 COMMIT_LANGUAGE = "commit"
 
 MOST_HIDDEN = 50_000
-"""Hidden commits kept until HEAD comes back; each takes 1 KB on disk."""
+"""Hidden commits kept until HEAD comes back, each takes 1 KB on disk; also the longest history whose order is kept."""
 
 PATIENCE_SECONDS, RETRY_SECONDS = 5.0, 1_800.0
 """A history that failed after more seconds than the first is not tried again for the second, also after a new commit:
@@ -65,12 +64,14 @@ def update_history(
     if plan.is_stale:
         writer.remove(Kind.COMMIT, stored)
         stored, renames = set(), {}
+    before = _visible_before(store, plan)
     # Without a complete run the next one has to compare again, even if HEAD has gone back by then.
     writer.set_meta("history", "")
+    writer.set_meta("visible_commits", "")
     writer.set_meta("history_form", plan.form)
     if not store.meta(FIRST_COMMIT):
         writer.set_meta(FIRST_COMMIT, first_commit(plan.repository, should_stop))
-    log = _Log(plan.repository, plan.options.commits, stored)
+    log = _Log(plan, stored, before)
     notes: list[Failure] = []
     is_complete = False
     began = time.time()
@@ -93,22 +94,37 @@ def update_history(
     writer.set_meta("renames", json.dumps(_current_paths(renames, log.visible)))
     if is_complete:
         writer.set_meta("history", plan.state)
+        writer.set_meta("visible_commits", " ".join(log.to_remember))
     if plan.repository.partial and log.without_files:
         writer.set_meta("history_unknown", str(log.without_files))
         notes.append(run.unknown_files(log.without_files))
     return notes
 
 
+def _visible_before(store: Store, plan: run.HistoryPlan) -> tuple[str, list[str]]:
+    """Return the HEAD of the last complete run with the same limit and the commits that it reached, newest first."""
+    head, limit = json.loads(store.meta("history") or '["", 0]')
+    visible = (store.meta("visible_commits") or "").split() if limit == plan.options.commits else []
+    return head, visible
+
+
 class _Log:
     """The commits that HEAD reaches and the store lacks. For an empty store, one stream of git is enough."""
 
-    def __init__(self, repository: git.Repository, limit: int, stored: set[str]) -> None:
-        self._repository, self._limit, self._stored = repository, limit, stored
+    def __init__(self, plan: run.HistoryPlan, stored: set[str], before: tuple[str, list[str]]) -> None:
+        assert plan.repository is not None
+        self._repository, self._limit, self._stored = plan.repository, plan.options.commits, stored
+        self._head_before, self._visible_before = before
         self.visible: list[str] = []
         """Ids of the commits that HEAD reaches, newest first; complete if `is_visible_known`."""
         self.is_visible_known = False
         self.without_files = 0
         """Number of the oldest commits without file names; only counted when all were read."""
+
+    @property
+    def to_remember(self) -> Sequence[str]:
+        """The visible commits for the next run; none where it could not build upon them."""
+        return () if self._repository.shallow or len(self.visible) > MOST_HIDDEN else self.visible
 
     def commits(self, should_stop: Callable[[], bool]) -> Iterator[Commit]:
         """Yield the missing commits, newest first. Raises GitError."""
@@ -121,14 +137,20 @@ class _Log:
             yield commit
 
     def _missing(self, should_stop: Callable[[], bool]) -> Iterator[Commit]:
-        self.visible = visible_commits(self._repository, self._limit, should_stop)
+        # Most often HEAD has moved a few commits further: git need not list the whole history again.
+        added = new_commits(self._repository, self._head_before, should_stop) if self._visible_before else None
+        if added is None:
+            self.visible = visible_commits(self._repository, self._limit, should_stop)
+        else:
+            self.visible = [*added, *self._visible_before][: self._limit]
         if should_stop():
             return
         self.is_visible_known = True
         missing = set(self.visible) - self._stored
         if not missing:
             return
-        for commit in read_commits(self._repository, limit=self._limit, should_stop=should_stop):
+        limit = self._limit if added is None else min(len(added), self._limit)
+        for commit in read_commits(self._repository, limit=limit, should_stop=should_stop):
             if commit.sha in missing:
                 missing.discard(commit.sha)
                 yield commit
@@ -136,9 +158,14 @@ class _Log:
                 return
 
 
+_HISTORY_KEYS = (
+    "history", "history_form", "history_unknown", "visible_commits", "renames", "renames_by_commit", FIRST_COMMIT,
+)  # fmt: skip
+
+
 def _clear(writer: Writer, stored: Iterable[str]) -> None:
     writer.remove(Kind.COMMIT, stored)
-    for key in ("history", "history_form", "history_unknown", "renames", "renames_by_commit", FIRST_COMMIT):
+    for key in _HISTORY_KEYS:
         writer.set_meta(key, "")
 
 

@@ -111,6 +111,25 @@ def visible_commits(
     return listed.decode("ascii").split()
 
 
+def new_commits(repository: Repository, known: str, should_stop: Callable[[], bool] | None = None) -> list[str] | None:
+    """Return the commits after `known` up to HEAD, newest first, if each is the only parent of the next one.
+
+    Returns None if there is a merge among them, HEAD does not descend from `known`, or history is cut off.
+    """
+    if repository.shallow:
+        return None
+    try:
+        # At most 500: beyond that, listing all costs little more than reading them.
+        arguments = ("rev-list", "--parents", "-n500", "HEAD", f"^{known}", "--")
+        listed = run(repository, *arguments, should_stop=should_stop)
+    except GitError:  # `known` is gone: the caller lists all
+        return None
+    lines = [line.split() for line in listed.decode("ascii").splitlines()]
+    shas = [sha for sha, *_ in lines]
+    is_chain = all(parents == [after] for (_, *parents), after in zip(lines, [*shas[1:], known], strict=False))
+    return shas if shas and is_chain else None
+
+
 def diff_stat(
     repository: Repository, shas: Iterable[str], *, should_stop: Callable[[], bool] | None = None
 ) -> dict[str, tuple[int, int] | None]:

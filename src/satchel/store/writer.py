@@ -34,7 +34,7 @@ LAST_SEGMENT = "last_segment"
 
 INHERITED = (
     LAST_SEGMENT, "revision", "reading_version", "history", "history_form", "history_unknown", "renames",
-    "renames_by_commit", "published",
+    "renames_by_commit", "visible_commits", "published",
 )  # fmt: skip
 """`meta` keys that are true of a copy, too."""
 
@@ -327,8 +327,11 @@ class Writer:
             self._add_dead(segment, positions)
 
     def _add_dead(self, segment: int, positions: Sequence[int]) -> None:
+        self._set_dead(segment, np.union1d(self._dead(segment), np.array(positions, dtype="<i8")))
+
+    def _dead(self, segment: int) -> Any:
         ((blob,),) = rows(self._connection, "SELECT dead FROM segments WHERE id = ?", (segment,))
-        self._set_dead(segment, np.union1d(np.frombuffer(blob, dtype="<i8"), np.array(positions, dtype="<i8")))
+        return np.frombuffer(blob, dtype="<i8")
 
     def _set_dead(self, segment: int, positions: Any) -> None:
         blob = np.asarray(positions, dtype="<i8").tobytes()
@@ -364,24 +367,20 @@ class Writer:
     def hide(self, kind: Kind, keys: Iterable[str]) -> None:
         """Hide exactly these documents of a kind from search; all others of the kind become visible."""
         self.write_words()
-        connection = self._connection
         hidden = json.dumps(list(keys))
-        connection.execute(
-            f"UPDATE documents SET hidden = false WHERE kind = ? AND hidden AND key NOT {IN_LIST}", (kind, hidden)
-        )
-        connection.execute(
-            f"UPDATE documents SET hidden = true WHERE kind = ? AND NOT hidden AND key {IN_LIST}", (kind, hidden)
-        )
-        visible: dict[int, list[int]] = {}
-        for segment, position in rows(
-            connection, "SELECT segment, position FROM documents WHERE kind = ? AND NOT hidden", (kind,)
-        ):
-            visible.setdefault(segment, []).append(position)
-        heads = f"SELECT id, substr(columns, 1, {HEADER_BYTES}), dead FROM segments WHERE kind = ?"
-        for segment, head, stored in rows(connection, heads, (kind,)):
-            dead = np.setdiff1d(np.arange(document_count(head)), np.array(visible.get(segment, []), dtype=np.int64))
-            if not np.array_equal(dead, np.frombuffer(stored, dtype="<i8")):
-                self._set_dead(segment, dead)
+        moved = "SET hidden = {} WHERE kind = ? AND {} RETURNING segment, position"
+        shown_again = self._places(moved.format("false", f"hidden AND key NOT {IN_LIST}"), kind, hidden)
+        newly_hidden = self._places(moved.format("true", f"NOT hidden AND key {IN_LIST}"), kind, hidden)
+        for segment in shown_again.keys() | newly_hidden.keys():
+            dead = np.setdiff1d(self._dead(segment), shown_again.get(segment, []))
+            self._set_dead(segment, np.union1d(dead, newly_hidden.get(segment, [])))
+
+    def _places(self, change: str, kind: Kind, keys: str) -> dict[int, list[int]]:
+        """Change documents, and return the positions of those that changed, by segment."""
+        places: dict[int, list[int]] = {}
+        for segment, position in rows(self._connection, f"UPDATE documents {change}", (kind, keys)):
+            places.setdefault(segment, []).append(position)
+        return places
 
     def skip(self, files: Sequence[SkippedFile]) -> None:
         """Store files that were opened and not indexed, so that they are not opened again until they change."""
