@@ -271,7 +271,7 @@ def _is_sliver(lines: Lines, shown: Range, size: float, role: Role, terms: Abstr
 def _imports_only(chunk: Chunk, lines: Lines, shown: Range, terms: AbstractSet[str]) -> bool:
     """Return whether the lines, outside of definitions, only import, and the question does not ask for imports.
 
-    Imports that shown code needs are shown beside it (docs/decisions/0015).
+    Imports that shown code needs are shown beside it (docs/decisions/0006).
     """
     if not terms or chunk.role is not Role.GAP or not terms.isdisjoint(_IMPORT_TERMS):
         return False

@@ -33,7 +33,7 @@ FIRST_SENTENCE, LEAST_PROSE, LONGEST_PROSE = 3, 4, 400
 anyway), and most lines of a doc string."""
 
 RESTED_NS = 2_000_000_000
-"""A file that changed more recently may change again without another time stamp (docs/decisions/0031)."""
+"""A file that changed more recently may change again without another time stamp (docs/decisions/0008)."""
 
 
 @dataclass(frozen=True, slots=True)
