@@ -64,13 +64,15 @@ return new Promise((resolve) => {
 """
 
 
-def views(question: str, name: str) -> dict[str, str]:
+def views(question: str, name: str, file: str) -> dict[str, str]:
     """Return the address of each view with something to see in it."""
     return {
         "start": "ask",
         "ask": f"ask?q={quote(question)}",
         "greeting": "ask?q=hello+there",
         "weak": "ask?q=kafka+websocket+reconnect+policy",
+        "find": "find?pattern=raise",
+        "file": f"find?pattern=raise&file={quote(file, safe='')}&line=12",
         "graph": f"graph?node={quote(name, safe='')}",
         "topic": f"graph?node={quote(question)}",
         "timeline": "timeline",
@@ -79,6 +81,7 @@ def views(question: str, name: str) -> dict[str, str]:
         "values": "values",
         "index": "index",
         "hooks": "hooks",
+        "review": "review",
     }
 
 
@@ -141,6 +144,7 @@ def main() -> None:
     parser.add_argument("tree", type=Path)
     parser.add_argument("--question", default="how is a request matched to its handler")
     parser.add_argument("--name", default="", help="a definition for the graph; the question's topic by default")
+    parser.add_argument("--file", default="README.md", help="an indexed file to open")
     parser.add_argument("--pictures", type=Path, required=True)
     parser.add_argument("--only", default="", help="one view, without figures")
     parser.add_argument("--out", type=Path)
@@ -154,7 +158,7 @@ def main() -> None:
         with serving(given.tree.resolve(), environ, home / "errors.txt") as link, chromium(home / "profile") as driver:
             page = Page(driver, link, given.pictures)
             measured = {} if given.only else figures(page) | {"open_s": round(time.perf_counter() - began, 2)}
-            found = shown(page, views(given.question, given.name or given.question), given.only)
+            found = shown(page, views(given.question, given.name or given.question, given.file), given.only)
             text = json.dumps(stored(given.tree.resolve().name, measured, found), indent=1) + "\n"
             if given.out:
                 given.out.write_text(text, encoding="utf-8")
