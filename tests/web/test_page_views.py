@@ -35,6 +35,7 @@ HOSTILE_ELEMENTS = (
 def test_a_text_is_found_as_it_is_written_and_its_file_is_opened_at_the_line(page: Page) -> None:
     page.fresh("find")
     page.fill("#pattern", "2**attempt")
+    page.fill("#find-in", "src/shop/retry.py")
     page.click("#find-form button[type='submit']")
     page.find(".match")
     assert page.texts("#found > .told") == ["1 line in 1 file"]
@@ -62,6 +63,7 @@ def test_a_pattern_that_is_none_is_named(page: Page) -> None:
     assert "is not a regular expression" in page.find("#found .message.bad").text
     page.go("find?pattern=(x")
     page.wait(lambda: "No line matches" in page.find("#found").text, "word that nothing matches")
+    assert len(page.complaints()) == 1, "the browser logs the refused pattern"
 
 
 def test_a_drawing_is_made_larger_and_filtered(page: Page) -> None:

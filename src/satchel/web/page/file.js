@@ -10,6 +10,7 @@ import { change } from "./state.js";
 import { count, minute, short } from "./words.js";
 
 const KINDS = ["code", "doc", "note"];
+const PROSE = /\.(?:adoc|markdown|mdx?|rst|txt)$/i;
 const MOST_TOKENS = 32000;
 const COMMITS = 12;
 
@@ -26,10 +27,10 @@ export function fileView(place, { file, line, pattern }, isCurrent) {
   ]).then(() => reach(line));
 }
 
-/** A file is code, a page or a note: the first kind that has it. */
+/** A file is code, a page or a note: the first kind that has it, beginning with the likeliest. */
 async function whole(path) {
   let refused;
-  for (const kind of KINDS) {
+  for (const kind of PROSE.test(path) ? ["doc", "note", "code"] : KINDS) {
     try {
       return await call("document", { id: `${kind}:${path}`, max_tokens: MOST_TOKENS });
     } catch (error) {
