@@ -3,8 +3,8 @@
     PYTHONPATH=. python benchmarks/page.py TREE --pictures FOLDER --out benchmarks/results/page.json
 
 Every view is shown at 1280 and 360 pixels, light and dark, and checked by axe-core in each of the four;
-scripts/install_peers.sh installs the browser and axe-core. A memory and an experience are written first, into a home
-of their own, so that no view is empty. Times are medians of several loads on a quiet machine.
+scripts/install_peers.sh installs the browser and axe-core. A memory, an experience and the event of a hook are written
+first, into a home of their own, so that no view is empty. Times are medians of several loads on a quiet machine.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ import satchel
 from tests.web.browser import VARIANTS, Page, chromium, serving
 
 LOADS = 5
+
+HOOKED = "Why are releases cut on Tuesdays, and from which branch?"
 
 FIRST_ANSWER = """
 const began = performance.now();
@@ -86,7 +88,7 @@ def views(question: str, name: str, file: str) -> dict[str, str]:
 
 
 def furnish(tree: Path, environ: dict[str, str]) -> None:
-    """Write a memory and an experience, and build the index."""
+    """Write a memory, an experience and the event of a hook, and build the index."""
     start = ["experience", "start", "--domain", "debugging", "--strategy", "read-the-error"]
     told = [
         "--goal",
@@ -102,6 +104,9 @@ def furnish(tree: Path, environ: dict[str, str]) -> None:
         subprocess.run(
             [sys.executable, "-m", "satchel", *command], cwd=tree, env=environ, check=True, capture_output=True
         )
+    prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "a1", "cwd": str(tree), "prompt": HOOKED}
+    hook = [sys.executable, "-m", "satchel", "hook", "prompt"]
+    subprocess.run(hook, cwd=tree, env=environ, check=True, capture_output=True, input=json.dumps(prompt), text=True)
 
 
 def figures(page: Page) -> dict[str, Any]:
