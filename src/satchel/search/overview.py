@@ -167,8 +167,7 @@ def _questions(store: Store, sources: Sequence[str], recent: Sequence[tuple[str,
         key=lambda name: (calls[last[name]], name),
         default="",
     )
-    shown = set(sources)
-    why = next((one for one, paths in recent if len(one.split()) >= 4 and shown.intersection(paths)), "")
+    why = next((one for one, paths in recent if len(one.split()) >= 4 and not {*sources}.isdisjoint(paths)), "")
     questions = [
         f"How does {works} work?" if works else "",
         f"What would break if I change {breaks}?" if breaks else "",
