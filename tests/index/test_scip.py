@@ -10,6 +10,7 @@ import pytest
 from satchel import Satchel, UsageError
 from satchel.cli.commands.maintain import scip_summary
 from satchel.index.run import ScipReport
+from satchel.index.scip import import_scip
 from satchel.search.relations import CallSite, Relations
 from satchel.testing import TinyRepository
 
@@ -70,7 +71,7 @@ def calls(satchel: Satchel, name: str) -> list[CallSite]:
 def read(satchel: Satchel, data: bytes) -> ScipReport:
     path = satchel.opened.places.root.parent / "index.scip"
     path.write_bytes(data)
-    return satchel.import_scip(path)
+    return import_scip(satchel.store, path, satchel.places.root)
 
 
 @pytest.mark.parametrize(("encoding", "column"), [(0, 11), (1, 12), (3, 11)])
@@ -118,7 +119,7 @@ def test_a_bad_file_is_named_and_what_was_there_stays(satchel: Satchel, reposito
         with pytest.raises(UsageError, match="is not a whole index of SCIP"):
             read(satchel, bad)
     with pytest.raises(UsageError, match="cannot read"):
-        satchel.import_scip(repository.root / "missing.scip")
+        import_scip(satchel.store, repository.root / "missing.scip", satchel.places.root)
     assert [one.exact for one in calls(satchel, "Client.send")] == [True]
 
 
