@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from satchel.guidance.judge import AnyJudge
     from satchel.guidance.service import GuidanceService
     from satchel.guidance.situation import Situation
-    from satchel.index.run import IndexReport, Progress, VectorReport
+    from satchel.index.run import IndexReport, Progress, ScipReport, VectorReport
     from satchel.index.status import Status
     from satchel.index.team import TeamStore
     from satchel.memory.journal import Journal
@@ -207,6 +207,12 @@ class Satchel:
         """Bring the index up to date. Raises LockedError when another process keeps building for `wait_seconds`."""
         return self.opened.index(progress=progress, should_stop=should_stop, wait_seconds=wait_seconds)
 
+    def import_scip(self, path: Path) -> ScipReport:
+        """Take exact references from an index of SCIP. Raises UsageError, and changes nothing, for a bad file."""
+        from satchel.index.scip import import_scip
+
+        return import_scip(self.store, path, self.opened.places.root)
+
     def refresh(
         self,
         *,
@@ -312,6 +318,14 @@ class Satchel:
         """Return the context for a checked request, from the index as it is. `notes` become failures of the answer."""
         return self.answers.answer(request, notes)
 
+    def unrecorded(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
+        """Return an answer without recording it: its handles cannot be expanded. For internal questions."""
+        return self.answers.unrecorded(request, notes)
+
+    def deliver(self, request: AssembleRequest, context: Context) -> Context:
+        """Record handles and session of an answer of `unrecorded` that is sent after all."""
+        return self.answers.deliver(request, context)
+
     def context_query(
         self,
         query: str,
@@ -334,15 +348,27 @@ class Satchel:
         request = self.request(query, **asked)
         return query_result(self.answer(request, self.refresh(workspaces=request.workspaces) if refresh else ()))
 
+    def premortem_request(
+        self, domain: str, strategy: str | None = None, **options: Unpack[PackingOptions]
+    ) -> AssembleRequest:
+        """Return the checked request of `premortem`. Raises UsageError that lists all domains or strategies."""
+        from satchel.answer.plans import premortem_request
+
+        return premortem_request(self.settings, domain, strategy, **options)
+
     def premortem(self, domain: str, strategy: str | None = None, **options: Unpack[PackingOptions]) -> Context:
         """Return remembered failures in this domain and with this strategy; empty if there are none.
 
         Options as in `assemble`: `max_tokens` (default 1,500), `limit` (experiences a section, default 10), `format`,
         `tokenizer`, `session`, `now`. Raises UsageError for an unknown domain or strategy; the message lists all.
         """
-        from satchel.answer.plans import premortem_request
+        return self.answer(self.premortem_request(domain, strategy, **options))
 
-        return self.answer(premortem_request(self.settings, domain, strategy, **options))
+    def brief_request(self, after_failure: str | None = None, **options: Unpack[PackingOptions]) -> AssembleRequest:
+        """Return the checked request of `brief`. Raises UsageError for an empty failure."""
+        from satchel.answer.plans import brief_request
+
+        return brief_request(self.settings, after_failure, **options)
 
     def brief(
         self, after_failure: str | None = None, *, refresh: bool = True, **options: Unpack[PackingOptions]
@@ -352,9 +378,7 @@ class Satchel:
         Options as in `assemble`: `max_tokens` (default 1,000, after a failure 2,000), `limit`, `format`, `tokenizer`,
         `session`, `now`. Only a brief after a failure includes code, and updates the index first.
         """
-        from satchel.answer.plans import brief_request
-
-        request = brief_request(self.settings, after_failure, **options)
+        request = self.brief_request(after_failure, **options)
         return self.answer(request, self.refresh() if refresh and after_failure is not None else ())
 
     def situation(
@@ -425,7 +449,7 @@ class Satchel:
         """
         request = self.request(question, **options)
         notes = self.refresh() if refresh else []
-        return self.receipts.why(target, request, partial(self.answers.unrecorded, notes=notes))
+        return self.receipts.why(target, request, partial(self.unrecorded, notes=notes))
 
     def change(self, revision: str = "HEAD", *, staged: bool = False) -> Change:
         """Return what differs between a revision and the work tree, or with `staged` the staging area; for `assemble`.
@@ -510,15 +534,21 @@ class Satchel:
 
         Raises UsageError for anything but a saved context.
         """
-        from satchel.receipts.why import Replay, differences, is_of_the_tree, saved_request
+        from satchel.receipts.why import Replay, differences, saved_request
 
-        notes = self.refresh() if refresh and is_of_the_tree(saved) else ()
+        notes = self.refresh() if refresh and self.replays_tree(saved) else ()
         if "situation" in (saved.get("meta") or {}):
             context, request = self.guidance.replayed(saved, notes)
         else:
             request = saved_request(saved)
-            context = self.answers.unrecorded(request, notes)
+            context = self.unrecorded(request, notes)
         return Replay(request, context, differences(saved, context))
+
+    def replays_tree(self, saved: Mapping[str, Any]) -> bool:
+        """Return whether a replay updates the index first, as the saved answer did: briefs and premortems do not."""
+        from satchel.receipts.why import is_of_the_tree
+
+        return is_of_the_tree(saved)
 
     def count_lines(self, hits: Sequence[Hit]) -> tuple[list[Hit], list[Failure]]:
         """Return the hits, commits with `insertions` and `deletions` as fields, and what could not be counted."""

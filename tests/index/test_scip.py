@@ -10,7 +10,6 @@ import pytest
 from satchel import Satchel, UsageError
 from satchel.cli.commands.maintain import scip_summary
 from satchel.index.run import ScipReport
-from satchel.index.scip import import_scip
 from satchel.search.relations import CallSite, Relations
 from satchel.testing import TinyRepository
 
@@ -71,7 +70,7 @@ def calls(satchel: Satchel, name: str) -> list[CallSite]:
 def read(satchel: Satchel, data: bytes) -> ScipReport:
     path = satchel.opened.places.root.parent / "index.scip"
     path.write_bytes(data)
-    return import_scip(satchel.store, path, satchel.places.root)
+    return satchel.import_scip(path)
 
 
 @pytest.mark.parametrize(("encoding", "column"), [(0, 11), (1, 12), (3, 11)])
@@ -119,7 +118,7 @@ def test_a_bad_file_is_named_and_what_was_there_stays(satchel: Satchel, reposito
         with pytest.raises(UsageError, match="is not a whole index of SCIP"):
             read(satchel, bad)
     with pytest.raises(UsageError, match="cannot read"):
-        import_scip(satchel.store, repository.root / "missing.scip", satchel.places.root)
+        satchel.import_scip(repository.root / "missing.scip")
     assert [one.exact for one in calls(satchel, "Client.send")] == [True]
 
 

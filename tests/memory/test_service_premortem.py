@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from satchel import Context, ContextAssembler, Satchel
-from satchel.answer.plans import premortem_request
 from satchel.errors import UsageError
 from satchel.types import Format
 from satchel.vocabulary import Domain, Strategy
@@ -201,7 +200,7 @@ def test_nothing_remembered_is_an_empty_premortem_and_makes_no_file(engine: Satc
 
 
 def test_the_seeds_method_and_the_twin_give_the_same_text(practised: Satchel) -> None:
-    request = premortem_request(practised.settings, "debugging", "research-first", now=NOW)
+    request = practised.premortem_request("debugging", "research-first", now=NOW)
     output = practised.answer(request)
     twin = asyncio.run(practised.apremortem("debugging", "research-first", now=NOW))
     assert twin.text == output.text

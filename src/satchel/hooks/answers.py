@@ -146,7 +146,7 @@ def _prompt_context(hook: EventContext, prompt: str, tokens: int) -> Answer:
     options = hook.options(max_tokens=max(tokens, 1), exclude=globs, purpose=FIND)
     engine = hook.engine
     request = engine.request(without_mentions(prompt)[:PROMPT_CHARACTERS], **options)
-    context = engine.answers.unrecorded(request)
+    context = engine.unrecorded(request)
     if prompt_certainty(prompt, context, engine) < least:
         has_it = bool(context.shown_before)
         return nothing("the session has what is relevant" if has_it else f"nothing is relevant enough ({least:.2f})")
@@ -281,13 +281,11 @@ def active_experience(hook: EventContext) -> str:
 
 
 def _brief(hook: EventContext, before: str, tokens: int, notice: str) -> Answer:
-    from satchel.answer.plans import brief_request
-
     active = active_experience(hook)
     count = counter(hook.settings.budget_tokenizer).count
     rest = max(tokens - count(before) - count(active), 1)
-    request = brief_request(hook.settings, None, **hook.options(max_tokens=rest))
-    context = hook.engine.answers.unrecorded(request)
+    request = hook.engine.brief_request(**hook.options(max_tokens=rest))
+    context = hook.engine.unrecorded(request)
     brief = context.text if context.items else ""
     text = "\n\n".join(filter(None, (before, active, brief)))
     to_review = hook.engine.memory.review.notice()
@@ -299,13 +297,7 @@ def _brief(hook: EventContext, before: str, tokens: int, notice: str) -> Answer:
     shown = ", ".join(filter(None, parts))
     notice = notice or f"satchel: {shown} (satchel hook log shows them)"
     return Answer(
-        hook_log.INJECTED,
-        shown,
-        text,
-        notice,
-        count(text),
-        contexts,
-        (partial(hook.engine.answers.deliver, request, context),),
+        hook_log.INJECTED, shown, text, notice, count(text), contexts, (partial(hook.engine.deliver, request, context),)
     )
 
 

@@ -87,8 +87,6 @@ def _edited(hook: EventContext) -> Answer:
 
 def _packed(hook: EventContext, tokens: int, *, is_first: bool) -> Answer:
     """Pack similar failures; for the first failure of a session also a premortem."""
-    from satchel.answer.plans import brief_request, premortem_request
-
     engine, output = hook.engine, hook.event.output
     answers = []
     if is_first:
@@ -96,12 +94,12 @@ def _packed(hook: EventContext, tokens: int, *, is_first: bool) -> Answer:
         domain, strategy = (active.domain, active.strategy) if active is not None else (Domain.DEBUGGING, None)
         # Share of the budget for a premortem at the first failure of a session. The failure itself gets the rest.
         share = max(int(tokens * 0.35), 1)
-        premortem = premortem_request(hook.settings, domain, strategy, **hook.options(max_tokens=share))
-        answers.append((premortem, engine.answers.unrecorded(premortem)))
+        premortem = engine.premortem_request(domain, strategy, **hook.options(max_tokens=share))
+        answers.append((premortem, engine.unrecorded(premortem)))
     rest = max(tokens - sum(context.usage.used for _, context in answers if context.items), 1)
     told = [item.id.partition("::")[0] for _, context in answers for item in context.items]
-    brief = brief_request(hook.settings, output, **hook.options(max_tokens=rest, exclude=told))
-    answers.append((brief, engine.answers.unrecorded(brief)))
+    brief = engine.brief_request(output, **hook.options(max_tokens=rest, exclude=told))
+    answers.append((brief, engine.unrecorded(brief)))
     shown = [(request, context) for request, context in answers if context.items]
     if not shown:
         has_it = any(context.shown_before for _, context in answers)

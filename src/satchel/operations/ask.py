@@ -246,9 +246,7 @@ def _why(call: OperationCall) -> Answered:
 
 def _replay(call: OperationCall) -> Answered:
     saved: Mapping[str, Any] = call.arguments["saved"]
-    from satchel.receipts.why import is_of_the_tree
-
-    if is_of_the_tree(saved):
+    if call.engine.replays_tree(saved):
         call.refreshed()
     replay = call.engine.replay(saved, refresh=False)
     notes = tuple(f"differs: {row}" for row in replay.differences)
@@ -411,18 +409,13 @@ _GUIDED_PACKING = (MAX_TOKENS, LIMIT_EACH, FORMAT, SESSION, TOKENIZER, NOW)
 
 
 def _premortem(call: OperationCall) -> Answered:
-    from satchel.answer.plans import brief_request, premortem_request
-
     engine, arguments, spelling = call.engine, call.arguments, call.caller.spelling
     mode = _mode(arguments)
     options = call.chosen([one.name for one in _PACKING])
     if mode == PREMORTEM:
-        request, notes = (
-            premortem_request(engine.settings, arguments["domain"], arguments.get("strategy"), **options),
-            [],
-        )
+        request, notes = engine.premortem_request(arguments["domain"], arguments.get("strategy"), **options), []
     else:
-        request = brief_request(engine.settings, arguments.get("failure"), **options)
+        request = engine.brief_request(arguments.get("failure"), **options)
         notes = call.refreshed() if mode == AFTER_FAILURE else []
     context = engine.answer(request, notes)
     nothing = {

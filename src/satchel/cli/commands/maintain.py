@@ -42,11 +42,7 @@ def index_command(
         commit = satchel.team.begin_publishing(interrupt.requested) if publish else ""
         with Watch(quiet=quiet) as progress:
             done = satchel.index(progress=progress, should_stop=interrupt.requested)
-            exact = None
-            if scip is not None and not interrupt.requested():
-                from satchel.index.scip import import_scip
-
-                exact = import_scip(satchel.store, scip, satchel.places.root)
+            exact = satchel.import_scip(scip) if scip is not None and not interrupt.requested() else None
             filled = None
             if vectors and not interrupt.requested():
                 filled = satchel.embed(progress=progress, should_stop=interrupt.requested)
