@@ -13,7 +13,16 @@ import apsw
 import numpy as np
 
 from satchel.store.records import rows
-from satchel.store.segments import FIELDS, Field, IntArray, Lexicon, Segment, decode_columns, decode_postings
+from satchel.store.segments import (
+    FIELDS,
+    IntArray,
+    Lexicon,
+    Run,
+    Segment,
+    decode_columns,
+    decode_many,
+    decode_postings,
+)
 
 MOST_FAULTS = 20
 """Faults that are listed; one is enough to build an index again."""
@@ -114,11 +123,12 @@ def _lexicon(connection: apsw.Connection, kind: str) -> tuple[Lexicon, dict[int,
 
 def _postings(
     connection: apsw.Connection, kind: str, terms: Sequence[str]
-) -> Iterator[tuple[str, int, list[Field | None]]]:
+) -> tuple[list[tuple[int, int]], Sequence[Run]]:
     select = "SELECT segment, body FROM postings WHERE term = ? AND segment IN (SELECT id FROM segments WHERE kind = ?)"
-    for term in terms:
-        for segment, body in rows(connection, select, (term, kind)):
-            yield term, segment, decode_postings(body)
+    found = [
+        (number, *row) for number, term in enumerate(terms) for row in sorted(rows(connection, select, (term, kind)))
+    ]
+    return [(number, segment) for number, segment, _ in found], decode_many([body for *_, body in found])
 
 
 def contents(connection: apsw.Connection) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from satchel.store.records import IN_LIST, DamagedStoreError, DefinitionRow, Doc
 from satchel.types import EdgeType, Kind
 
 if TYPE_CHECKING:
-    from satchel.store.segments import Field, IntArray, Lexicon, Segment
+    from satchel.store.segments import IntArray, Lexicon, Run, Segment
     from satchel.store.vectors import Finder, NearVectors, VectorTable
     from satchel.store.writer import Writer
 
@@ -326,15 +326,18 @@ class Store(ABC):
             self._derived.lexicons[kind] = cached
         return cached[1].over(partial(self._fetch_postings, kind))
 
-    def _fetch_postings(self, kind: Kind, terms: Sequence[str]) -> list[tuple[str, int, list[Field | None]]]:
-        from satchel.store.segments import decode_postings
+    def _fetch_postings(self, kind: Kind, terms: Sequence[str]) -> tuple[list[tuple[int, int]], list[Run]]:
+        from satchel.store.segments import decode_many
 
         sql = (
             f"SELECT term, segment, body FROM postings WHERE term {IN_LIST} "
             "AND segment IN (SELECT id FROM segments WHERE kind = ?)"
         )
+        numbers = {term: number for number, term in enumerate(terms)}
         with self._decoding():
-            return [(row[0], row[1], decode_postings(row[2])) for row in self._rows_in(sql, terms, (kind,))]
+            rows = [(numbers[row[0]], *row[1:]) for row in self._rows_in(sql, terms, (kind,))]
+            rows.sort()
+            return [row[:2] for row in rows], decode_many([row[2] for row in rows])
 
     def vectors(self, kind: Kind, fingerprint: str) -> VectorTable:
         """Return the vectors of this fingerprint of the visible chunks of a kind, by row number."""
@@ -471,5 +474,5 @@ def _place(row: Sequence[Any]) -> Place:
     return Place(number, document, Kind(kind), key, name, twin, listed, updated, bool(secondary), bool(is_first))
 
 
-def _nothing(_: Sequence[str]) -> Iterable[tuple[str, int, list[Field | None]]]:
-    return ()
+def _nothing(_: Sequence[str]) -> tuple[Sequence[tuple[int, int]], Sequence[Run]]:
+    return (), ()
