@@ -311,8 +311,7 @@ class _Spread:
 def _spread(lexicon: Lexicon, fields: Sequence[Run], *, files: bool) -> _Spread:
     columns = lexicon.columns
     body, named, signed, placed = (
-        (terms, units, counts * weight)
-        for (terms, units, counts), weight in zip(fields, FIELD_WEIGHTS, strict=True)
+        (terms, units, counts * weight) for (terms, units, counts), weight in zip(fields, FIELD_WEIGHTS, strict=True)
     )
     inside = _sum_runs(body, columns.span_chunk)
     chunk = [inside, named, signed, _expand(placed, lexicon.document_first_chunk, lexicon.document_chunk_count)]

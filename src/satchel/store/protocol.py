@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from satchel import text as words
@@ -321,9 +321,9 @@ class Store(ABC):
             rows = self._rows("SELECT id, columns, dead FROM segments WHERE kind = ? ORDER BY id", (kind,))
             others = self._out_of_sight(kind)
             with self._decoding():
-                lexicon = Lexicon([_segment(row, others.get(row[0], ())) for row in rows], _nothing)
-            cached = revision, lexicon.after(cached[1]) if cached is not None else lexicon
-            self._derived.lexicons[kind] = cached
+                segments = [_segment(row, others.get(row[0], ())) for row in rows]
+                lexicon = cached[1].at_next(segments) if cached is not None else Lexicon(segments, _nothing)
+            cached = self._derived.lexicons[kind] = revision, lexicon
         return cached[1].over(partial(self._fetch_postings, kind))
 
     def _fetch_postings(self, kind: Kind, terms: Sequence[str]) -> tuple[list[tuple[int, int]], list[Run]]:
@@ -417,11 +417,18 @@ class Store(ABC):
         revision = self.revision
         cached = self._derived.kinds
         if cached[0] != revision:
-            in_sight, bindings = self._in_sight()
-            sql = f"SELECT kind, sum(last_chunk - first_chunk + 1) FROM documents WHERE {in_sight} GROUP BY kind"
             with self._decoding():
-                cached = self._derived.kinds = (revision, {Kind(row[0]): row[1] for row in self._rows(sql, bindings)})
+                cached = self._derived.kinds = (revision, self._counted())
         return cached[1]
+
+    def _counted(self) -> dict[Kind, int]:
+        """Count the visible chunks. Where words were read before, they are read anyway, and have the numbers."""
+        if self._derived.lexicons:
+            kinds = [Kind(kind) for (kind,) in self._rows("SELECT DISTINCT kind FROM segments ORDER BY kind")]
+            return {kind: words.chunk_count for kind in kinds if (words := self.lexicon(kind)).document_count}
+        in_sight, bindings = self._in_sight()
+        sql = f"SELECT kind, sum(last_chunk - first_chunk + 1) FROM documents WHERE {in_sight} GROUP BY kind"
+        return _kinds(self._rows(sql, bindings))
 
     def statistics(self) -> StoreStatistics:
         """Return counts over all tables."""
@@ -464,8 +471,23 @@ def _document(row: Sequence[Any]) -> Document:
     values[1] = Kind(values[1])
     values[9] = bool(values[9])
     values[11] = tuple(json.loads(values[11]))
-    values[12] = json.loads(values[12])
+    values[12] = _file_fields(values[12]) if values[1] in _FILE_KINDS else json.loads(values[12])
     return Document(*values)
+
+
+_FILE_KINDS = frozenset({Kind.CODE, Kind.DOC})
+
+
+@lru_cache(maxsize=512)
+def _file_fields(text: str) -> dict[str, Any]:
+    """Return the fields of a file: the same for all of its chunks, which questions read in many pieces.
+
+    Imports are tuples, which the collector of cycles leaves alone.
+    """
+    fields: dict[str, Any] = json.loads(text)
+    if rows := fields.get("imports"):
+        fields["imports"] = tuple([(target, tuple(names), *lines) for target, names, *lines in rows])
+    return fields
 
 
 def _place(row: Sequence[Any]) -> Place:

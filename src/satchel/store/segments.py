@@ -347,8 +347,7 @@ class Lexicon:
         """Values that follow from the words alone; see `derived`."""
         self._read: dict[Hashable, dict[Any, Any]] = {}
         self._stored: dict[Hashable, dict[Any, Any]] = {}
-        self._segments = [(segment.id, segment.seal) for segment in segments]
-        self._dead = [segment.dead.tobytes() for segment in segments]
+        self._segments, self._dead = _state(segments)
         self._offsets: dict[int, tuple[int, int, int]] = {}
         self._first_chunks: list[int] = []
         parts: list[list[Any]] = [[] for _ in Columns._fields]
@@ -393,12 +392,12 @@ class Lexicon:
         twin._fetch = fetch
         return twin
 
-    def after(self, before: Lexicon) -> Lexicon:
-        """Return this lexicon with all that is still true of an earlier revision of the same kind."""
-        self._stored = before._stored
-        if (self._segments, self._dead) == (before._segments, before._dead):
-            self.cache = before.cache
-        return self
+    def at_next(self, segments: Sequence[Segment]) -> Lexicon:
+        """Return the lexicon of a later revision of the same kind, with all of this one that is still true."""
+        is_same = (self._segments, self._dead) == _state(segments)
+        later = copy(self) if is_same else Lexicon(segments, self._fetch)
+        later._read, later._stored = {}, self._stored
+        return later
 
     def derived(self, name: Hashable, make: Callable[[], Value]) -> Value:
         """Return a value that follows from the documents of this kind alone, made by the first caller."""
@@ -463,6 +462,11 @@ class Lexicon:
             fields.append([(units[start:end], counts[start:end]) for start, end in pairwise([0, *ends])])
         rows = [TermPostings(*row) for row in zip(*fields, strict=True)]
         return [rows[listed[term]] for term in terms]
+
+
+def _state(segments: Sequence[Segment]) -> tuple[list[tuple[int, bytes]], list[bytes]]:
+    """Return what tells one state of a kind from another: the segments, and the dead documents of each."""
+    return [(segment.id, segment.seal) for segment in segments], [segment.dead.tobytes() for segment in segments]
 
 
 def _through(
