@@ -21,7 +21,6 @@ from satchel.store.segments import (
     Segment,
     decode_columns,
     decode_many,
-    decode_postings,
 )
 
 MOST_FAULTS = 20
@@ -96,8 +95,8 @@ def _wrong_segments(connection: apsw.Connection, kind: str) -> Iterator[str]:
         if spans != sizes[0]:
             yield f"segment {segment} says that it has {spans} spans, but it has {sizes[0]}"
         for term, body in rows(connection, "SELECT term, body FROM postings WHERE segment = ?", (segment,)):
-            fields = zip(decode_postings(body), (sizes[0], sizes[1], sizes[1], sizes[2]), strict=True)
-            if any(field is not None and _is_wrong(field[0], size) for field, size in fields):
+            fields = zip(decode_many([body]), (sizes[0], sizes[1], sizes[1], sizes[2]), strict=True)
+            if any(_is_wrong(units, size) for (_, units, _), size in fields):
                 yield f"the postings of {term!r} in segment {segment} are out of range or out of order"
 
 

@@ -310,9 +310,10 @@ class _Spread:
 
 def _spread(lexicon: Lexicon, fields: Sequence[Run], *, files: bool) -> _Spread:
     columns = lexicon.columns
-    body, named, signed, placed = (
-        (terms, units, counts * weight) for (terms, units, counts), weight in zip(fields, FIELD_WEIGHTS, strict=True)
-    )
+    body, named, signed, placed = [
+        (terms, units, counts.astype(np.float64) * weight)
+        for (terms, units, counts), weight in zip(fields, FIELD_WEIGHTS, strict=True)
+    ]
     inside = _sum_runs(body, columns.span_chunk)
     chunk = [inside, named, signed, _expand(placed, lexicon.document_first_chunk, lexicon.document_chunk_count)]
     if not files:

@@ -288,7 +288,7 @@ def _is_named(path: str, mention: str) -> bool:
 
 
 _role = lru_cache(maxsize=1 << 16)(peripheral_role)
-"""The role of a path, which is the same in every revision; of more files than that it is worked out again."""
+"""The role of a path, the same in every revision."""
 
 
 def _roles(store: Store, lexicon: Lexicon, kind: Kind) -> _Roles:

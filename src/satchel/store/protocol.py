@@ -471,19 +471,13 @@ def _document(row: Sequence[Any]) -> Document:
     values[1] = Kind(values[1])
     values[9] = bool(values[9])
     values[11] = tuple(json.loads(values[11]))
-    values[12] = _file_fields(values[12]) if values[1] in _FILE_KINDS else json.loads(values[12])
+    values[12] = _file_fields(values[12]) if values[1] in (Kind.CODE, Kind.DOC) else json.loads(values[12])
     return Document(*values)
 
 
-_FILE_KINDS = frozenset({Kind.CODE, Kind.DOC})
-
-
 @lru_cache(maxsize=512)
-def _file_fields(text: str) -> dict[str, Any]:
-    """Return the fields of a file: the same for all of its chunks, which questions read in many pieces.
-
-    Imports are tuples, which the collector of cycles leaves alone.
-    """
+def _file_fields(text: str) -> Mapping[str, Any]:
+    """Return the fields of a file, shared by its chunks; imports are tuples, which the garbage collector lets go."""
     fields: dict[str, Any] = json.loads(text)
     if rows := fields.get("imports"):
         fields["imports"] = tuple([(target, tuple(names), *lines) for target, names, *lines in rows])
