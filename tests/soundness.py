@@ -13,7 +13,15 @@ import apsw
 import numpy as np
 
 from satchel.store.records import rows
-from satchel.store.segments import FIELDS, Field, IntArray, Lexicon, Segment, decode_columns, decode_postings
+from satchel.store.segments import (
+    FIELDS,
+    IntArray,
+    Lexicon,
+    Run,
+    Segment,
+    decode_columns,
+    decode_many,
+)
 
 MOST_FAULTS = 20
 """Faults that are listed; one is enough to build an index again."""
@@ -87,8 +95,8 @@ def _wrong_segments(connection: apsw.Connection, kind: str) -> Iterator[str]:
         if spans != sizes[0]:
             yield f"segment {segment} says that it has {spans} spans, but it has {sizes[0]}"
         for term, body in rows(connection, "SELECT term, body FROM postings WHERE segment = ?", (segment,)):
-            fields = zip(decode_postings(body), (sizes[0], sizes[1], sizes[1], sizes[2]), strict=True)
-            if any(field is not None and _is_wrong(field[0], size) for field, size in fields):
+            fields = zip(decode_many([body]), (sizes[0], sizes[1], sizes[1], sizes[2]), strict=True)
+            if any(_is_wrong(units, size) for (_, units, _), size in fields):
                 yield f"the postings of {term!r} in segment {segment} are out of range or out of order"
 
 
@@ -114,11 +122,12 @@ def _lexicon(connection: apsw.Connection, kind: str) -> tuple[Lexicon, dict[int,
 
 def _postings(
     connection: apsw.Connection, kind: str, terms: Sequence[str]
-) -> Iterator[tuple[str, int, list[Field | None]]]:
+) -> tuple[list[tuple[int, int]], Sequence[Run]]:
     select = "SELECT segment, body FROM postings WHERE term = ? AND segment IN (SELECT id FROM segments WHERE kind = ?)"
-    for term in terms:
-        for segment, body in rows(connection, select, (term, kind)):
-            yield term, segment, decode_postings(body)
+    found = [
+        (number, *row) for number, term in enumerate(terms) for row in sorted(rows(connection, select, (term, kind)))
+    ]
+    return [(number, segment) for number, segment, _ in found], decode_many([body for *_, body in found])
 
 
 def contents(connection: apsw.Connection) -> dict[str, Any]:

@@ -209,6 +209,29 @@ def test_merging_segments_changes_no_posting_and_keeps_the_hidden_hidden(store: 
     assert np.all(np.diff(spans) > 0)
 
 
+def test_kinds_are_counted_anew_after_a_write_whether_words_were_read_or_not(store: Store) -> None:
+    with store.write() as writer:
+        writer.put([file_document("src/a.py"), record_document("c1", "Fix", files=("src/a.py",))])
+    assert store.kinds() == {Kind.CODE: 3, Kind.COMMIT: 1}
+    before = store.lexicon(Kind.CODE)
+    with store.write() as writer:
+        writer.put([record_document("c2", "Fix more", files=("src/a.py",)), record_document("c3", "Hide")])
+        writer.hide(Kind.COMMIT, ["c3"])
+    assert store.kinds() == {Kind.CODE: 3, Kind.COMMIT: 2}
+    assert store.lexicon(Kind.CODE).cache is before.cache
+    with store.write() as writer:
+        writer.remove(Kind.CODE, ["src/a.py"])
+    assert store.kinds() == {Kind.COMMIT: 2}
+    assert store.lexicon(Kind.CODE).cache is not before.cache
+
+
+def test_a_term_that_is_asked_for_twice_has_its_postings_twice(store: Store) -> None:
+    with store.write() as writer:
+        writer.put([file_document("src/a.py")])
+    one, nothing, other = (row.body[0].tolist() for row in store.lexicon(Kind.CODE).postings(["pars", "zzz", "pars"]))
+    assert one == other != nothing == []
+
+
 def test_a_failed_write_publishes_nothing(store: Store) -> None:
     with store.write() as writer:
         writer.put([file_document("src/a.py")])

@@ -45,8 +45,8 @@ def expected_chunks(files: list[tuple[str, Parts]], term: QueryTerm) -> list[flo
     for name, parts in files:
         for title, body in parts:
             weighted = float(Counter(text_module.stem(word) for word in body)[term.term])
-            weighted += (bm25.NAME_WEIGHT + bm25.SIGNATURE_WEIGHT) * (text_module.stem(title) == term.term)
-            weighted += bm25.PATH_WEIGHT * (text_module.stem(name) == term.term)
+            weighted += sum(bm25.FIELD_WEIGHTS[1:3]) * (text_module.stem(title) == term.term)
+            weighted += bm25.FIELD_WEIGHTS[3] * (text_module.stem(name) == term.term)
             frequencies.append(weighted)
             lengths.append(len(body))
     average = max(sum(lengths) / len(lengths), 1.0)

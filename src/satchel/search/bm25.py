@@ -18,14 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from satchel.search.query import QueryTerm
-from satchel.store.segments import Field, IntArray, Lexicon, TermPostings
+from satchel.store.segments import IntArray, Lexicon, Run
 
 FloatArray = npt.NDArray[np.float64]
 
-NAME_WEIGHT = 3.0
-SIGNATURE_WEIGHT = 1.5
-PATH_WEIGHT = 1.0
-"""Field weights against 1 for the body: name and signature gave 3.5 points of r@1, the path 4 more."""
+FIELD_WEIGHTS = (1.0, 3.0, 1.5, 1.0)
+"""Weights of body, name, signature and path: name and signature gave 3.5 points of r@1, the path 4 more."""
 
 K1, B = 1.2, 0.6
 FILE_K1, FILE_B = 1.5, 0.75
@@ -259,7 +257,7 @@ class _TermCache:
         size = max(1_000_000 // max(len(lexicon.live_span), 1), 1)
         for start in range(0, len(missing), size):
             batch = missing[start : start + size]
-            kept |= zip(batch, self._weigh(lexicon, lexicon.postings(batch), files=files), strict=True)
+            kept |= zip(batch, self._weigh(lexicon, batch, files=files), strict=True)
         weighed_terms = {term: weighed for term, weighed in kept.items() if weighed is not None}
         self._keep({(term, files): weighed for term, weighed in weighed_terms.items()})
         return [weighed_terms[term] for term in terms]
@@ -271,14 +269,14 @@ class _TermCache:
             self._kept_units -= term.size if term is not None else 0
             return term
 
-    def _weigh(self, lexicon: Lexicon, postings: Sequence[TermPostings], *, files: bool) -> list[_Term]:
-        spread = _spread(lexicon, postings, files=files)
+    def _weigh(self, lexicon: Lexicon, words: Sequence[str], *, files: bool) -> list[_Term]:
+        spread = _spread(lexicon, lexicon.runs(words), files=files)
         levels = [
-            level.weigh(runs, len(postings)) if runs else [None] * len(postings)
+            level.weigh(runs, len(words)) if runs else [None] * len(words)
             for level, runs in zip(self._levels, (spread.span, spread.chunk, spread.document), strict=True)
         ]
         terms, documents = spread.named
-        ends = np.cumsum(np.bincount(terms, minlength=len(postings))).tolist()
+        ends = np.cumsum(np.bincount(terms, minlength=len(words))).tolist()
         return [
             _Term(span, chunk, document, documents[start:end].copy())
             for span, chunk, document, (start, end) in zip(*levels, pairwise([0, *ends]), strict=True)
@@ -310,12 +308,12 @@ class _Spread:
     named: tuple[IntArray, IntArray]
 
 
-def _spread(lexicon: Lexicon, postings: Sequence[TermPostings], *, files: bool) -> _Spread:
+def _spread(lexicon: Lexicon, fields: Sequence[Run], *, files: bool) -> _Spread:
     columns = lexicon.columns
-    body = _run([term.body for term in postings], 1.0)
-    named = _run([term.name for term in postings], NAME_WEIGHT)
-    signed = _run([term.signature for term in postings], SIGNATURE_WEIGHT)
-    placed = _run([term.path for term in postings], PATH_WEIGHT)
+    body, named, signed, placed = [
+        (terms, units, counts.astype(np.float64) * weight)
+        for (terms, units, counts), weight in zip(fields, FIELD_WEIGHTS, strict=True)
+    ]
     inside = _sum_runs(body, columns.span_chunk)
     chunk = [inside, named, signed, _expand(placed, lexicon.document_first_chunk, lexicon.document_chunk_count)]
     if not files:
@@ -348,12 +346,6 @@ def threshold(values: FloatArray, count: int) -> float:
         maxima = values[: blocks * length].reshape(blocks, length).max(axis=1)
         values = values[values >= np.partition(maxima, -count)[-count]]
     return float(np.partition(values, -count)[-count])
-
-
-def _run(fields: Sequence[Field], weight: float) -> _Run:
-    terms = np.repeat(np.arange(len(fields)), [len(units) for units, _ in fields])
-    counts = np.concatenate([counts for _, counts in fields])
-    return terms, np.concatenate([units for units, _ in fields]), counts * weight
 
 
 def _both(one: _Run, other: _Run) -> tuple[IntArray, IntArray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import NamedTuple
@@ -157,7 +157,7 @@ def _file_hits(
     owned = [chunk for chunk, relevance in relevances.items() if relevance >= least]
     rows, documents = columns.chunk_row[owned].tolist(), columns.chunk_document[owned].tolist()
     stored = lexicon.stored(chunks_of, owned, partial(chunks_of, store))
-    file_signals = {document: _file_signals(ranking, document) for document in dict.fromkeys(documents)}
+    file_signals = _file_signals(ranking, [*dict.fromkeys(documents)])
     file_scores, calls = ranking.file_score[documents].tolist(), ranking.calls[owned].tolist()
     hits = []
     for chunk, row, document, score, called in zip(owned, rows, documents, file_scores, calls, strict=True):
@@ -172,15 +172,18 @@ def _file_hits(
     return hits
 
 
-def _file_signals(ranking: rank_files.Ranking, document: int) -> tuple[Signal, ...]:
-    """Return the signals of a file, shared by all of its hits."""
-    score, peripheral = _score_signal(ranking, document), _peripheral_signal(ranking, document)
-    named = [
-        signal._replace(name="traced file") if signal.name == TRACE_SIGNAL else signal
-        for signal in _matched_signals(ranking, document)
-    ]
-    place = Signal("file rank", float(ranking.file_rank[document] + 1), -rank_files.VALUE_FILE_RANK)
-    return (*named, *peripheral, score, place)
+def _file_signals(ranking: rank_files.Ranking, documents: Sequence[int]) -> dict[int, tuple[Signal, ...]]:
+    """Return the signals of these files, shared by all hits of a file."""
+    rows: list[list[Signal]] = [[] for _ in documents]
+    for name, column in ranking.file_signals.items():
+        shown, weight = "traced file" if name == TRACE_SIGNAL else name, rank_files.FILE_WEIGHTS[name]
+        for row, value in zip(rows, column[documents].tolist(), strict=True):
+            if value > 0:
+                row.append(Signal(shown, round(value, 4), weight))
+    for row, document, rank in zip(rows, documents, ranking.file_rank[documents].tolist(), strict=True):
+        place = Signal("file rank", float(rank + 1), -rank_files.VALUE_FILE_RANK)
+        row += [*_peripheral_signal(ranking, document), _score_signal(ranking, document), place]
+    return dict(zip(documents, map(tuple, rows), strict=True))
 
 
 def _matched_signals(ranking: rank_files.Ranking, document: int) -> list[Signal]:

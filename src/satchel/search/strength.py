@@ -6,7 +6,7 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -287,10 +287,14 @@ def _is_named(path: str, mention: str) -> bool:
     return f"/{path}".endswith(f"/{mention}") or f"/{path}".startswith(f"/{mention}/")
 
 
+_role = lru_cache(maxsize=1 << 16)(peripheral_role)
+"""The role of a path, the same in every revision."""
+
+
 def _roles(store: Store, lexicon: Lexicon, kind: Kind) -> _Roles:
     """Return the roles of all files of a kind."""
     is_prose = kind is not Kind.CODE
-    role_of = {path: role for path in store.iterate_keys(kind) if (role := peripheral_role(path, is_prose=is_prose))}
+    role_of = {path: role for path in store.iterate_keys(kind) if (role := _role(path, is_prose=is_prose))}
     ids = store.document_ids(kind, role_of)
     positions = lexicon.document_positions(ids.values()).tolist()
     roles = np.full(len(lexicon.columns.document_id), -1, dtype=np.int8)

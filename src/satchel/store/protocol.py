@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from satchel import text as words
@@ -20,7 +20,7 @@ from satchel.store.records import IN_LIST, DamagedStoreError, DefinitionRow, Doc
 from satchel.types import EdgeType, Kind
 
 if TYPE_CHECKING:
-    from satchel.store.segments import Field, IntArray, Lexicon, Segment
+    from satchel.store.segments import IntArray, Lexicon, Run, Segment
     from satchel.store.vectors import Finder, NearVectors, VectorTable
     from satchel.store.writer import Writer
 
@@ -321,20 +321,23 @@ class Store(ABC):
             rows = self._rows("SELECT id, columns, dead FROM segments WHERE kind = ? ORDER BY id", (kind,))
             others = self._out_of_sight(kind)
             with self._decoding():
-                lexicon = Lexicon([_segment(row, others.get(row[0], ())) for row in rows], _nothing)
-            cached = revision, lexicon.after(cached[1]) if cached is not None else lexicon
-            self._derived.lexicons[kind] = cached
+                segments = [_segment(row, others.get(row[0], ())) for row in rows]
+                lexicon = cached[1].at_next(segments) if cached is not None else Lexicon(segments, _nothing)
+            cached = self._derived.lexicons[kind] = revision, lexicon
         return cached[1].over(partial(self._fetch_postings, kind))
 
-    def _fetch_postings(self, kind: Kind, terms: Sequence[str]) -> list[tuple[str, int, list[Field | None]]]:
-        from satchel.store.segments import decode_postings
+    def _fetch_postings(self, kind: Kind, terms: Sequence[str]) -> tuple[list[tuple[int, int]], list[Run]]:
+        from satchel.store.segments import decode_many
 
         sql = (
             f"SELECT term, segment, body FROM postings WHERE term {IN_LIST} "
             "AND segment IN (SELECT id FROM segments WHERE kind = ?)"
         )
+        numbers = {term: number for number, term in enumerate(terms)}
         with self._decoding():
-            return [(row[0], row[1], decode_postings(row[2])) for row in self._rows_in(sql, terms, (kind,))]
+            rows = [(numbers[row[0]], *row[1:]) for row in self._rows_in(sql, terms, (kind,))]
+            rows.sort()
+            return [row[:2] for row in rows], decode_many([row[2] for row in rows])
 
     def vectors(self, kind: Kind, fingerprint: str) -> VectorTable:
         """Return the vectors of this fingerprint of the visible chunks of a kind, by row number."""
@@ -414,11 +417,18 @@ class Store(ABC):
         revision = self.revision
         cached = self._derived.kinds
         if cached[0] != revision:
-            in_sight, bindings = self._in_sight()
-            sql = f"SELECT kind, sum(last_chunk - first_chunk + 1) FROM documents WHERE {in_sight} GROUP BY kind"
             with self._decoding():
-                cached = self._derived.kinds = (revision, {Kind(row[0]): row[1] for row in self._rows(sql, bindings)})
+                cached = self._derived.kinds = (revision, self._counted())
         return cached[1]
+
+    def _counted(self) -> dict[Kind, int]:
+        """Count the visible chunks. Where words were read before, they are read anyway, and have the numbers."""
+        if self._derived.lexicons:
+            kinds = [Kind(kind) for (kind,) in self._rows("SELECT DISTINCT kind FROM segments ORDER BY kind")]
+            return {kind: words.chunk_count for kind in kinds if (words := self.lexicon(kind)).document_count}
+        in_sight, bindings = self._in_sight()
+        sql = f"SELECT kind, sum(last_chunk - first_chunk + 1) FROM documents WHERE {in_sight} GROUP BY kind"
+        return _kinds(self._rows(sql, bindings))
 
     def statistics(self) -> StoreStatistics:
         """Return counts over all tables."""
@@ -461,8 +471,17 @@ def _document(row: Sequence[Any]) -> Document:
     values[1] = Kind(values[1])
     values[9] = bool(values[9])
     values[11] = tuple(json.loads(values[11]))
-    values[12] = json.loads(values[12])
+    values[12] = _file_fields(values[12]) if values[1] in (Kind.CODE, Kind.DOC) else json.loads(values[12])
     return Document(*values)
+
+
+@lru_cache(maxsize=512)
+def _file_fields(text: str) -> Mapping[str, Any]:
+    """Return the fields of a file, shared by its chunks; imports are tuples, which the garbage collector lets go."""
+    fields: dict[str, Any] = json.loads(text)
+    if rows := fields.get("imports"):
+        fields["imports"] = tuple([(target, tuple(names), *lines) for target, names, *lines in rows])
+    return fields
 
 
 def _place(row: Sequence[Any]) -> Place:
@@ -471,5 +490,5 @@ def _place(row: Sequence[Any]) -> Place:
     return Place(number, document, Kind(kind), key, name, twin, listed, updated, bool(secondary), bool(is_first))
 
 
-def _nothing(_: Sequence[str]) -> Iterable[tuple[str, int, list[Field | None]]]:
-    return ()
+def _nothing(_: Sequence[str]) -> tuple[Sequence[tuple[int, int]], Sequence[Run]]:
+    return (), ()

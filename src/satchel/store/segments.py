@@ -22,6 +22,7 @@ import struct
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from itertools import pairwise
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
@@ -36,7 +37,13 @@ ByteArray = npt.NDArray[np.uint8]
 NumberArray = npt.NDArray[np.int64] | npt.NDArray[np.uint32]
 """Numbers as computed, or as stored: at a million spans the difference is 24 MB."""
 
+Run = tuple[IntArray, IntArray, IntArray]
+"""Number of a term (or of a stored list), unit, count: parallel columns, ascending by the first, then by unit."""
+
 FIELDS = ("body", "name", "signature", "path")
+FIELD_LEVELS = (0, 1, 1, 2)
+"""The level that each field is posted at: spans, chunks, documents."""
+
 MAGIC = b"SSG2"
 _HEADER = struct.Struct("<4sIII")
 HEADER_BYTES = _HEADER.size
@@ -45,7 +52,6 @@ _HEAD = struct.Struct("<BI")
 _CHECK = struct.Struct("<I")
 CHECK_BYTES = _CHECK.size
 _WIDTHS: tuple[tuple[int, np.dtype[Any]], ...] = ((1, np.dtype("<u1")), (2, np.dtype("<u2")), (4, np.dtype("<u4")))
-_DTYPES: dict[int, np.dtype[Any]] = dict(_WIDTHS)
 _ABSENT = b"\0"
 
 
@@ -238,31 +244,10 @@ def _encode_field(term_count: int, terms: IntArray, units: IntArray, counts: Int
     }
 
 
-def decode_postings(blob: bytes) -> list[tuple[IntArray, IntArray] | None]:
-    """Return (units, counts) for each of `FIELDS`, None without the term. Raises DamagedWordsError."""
-    content = _checked(blob)
-    fields: list[tuple[IntArray, IntArray] | None] = []
-    offset = 0
-    for _ in FIELDS:
-        width = content[offset]
-        offset += 1
-        if not width:
-            fields.append(None)
-            continue
-        (count,) = _COUNT.unpack_from(content, offset)
-        offset += _COUNT.size
-        deltas = np.frombuffer(content, dtype=_DTYPES[width], count=count, offset=offset)
-        offset += count * width
-        tallies = np.frombuffer(content, dtype=np.uint8, count=count, offset=offset)
-        offset += count
-        fields.append((np.cumsum(deltas, dtype=np.int64), tallies.astype(np.int64)))
-    return fields
-
-
-def decode_many(blobs: Sequence[bytes]) -> list[tuple[IntArray, IntArray, IntArray]]:
+def decode_many(blobs: Sequence[bytes]) -> list[Run]:
     """Return (blob numbers, units, counts) of all postings for each of `FIELDS`, in the order of the blobs.
 
-    For short blobs this takes a tenth of the time of `decode_postings`. Raises DamagedWordsError.
+    Most blobs are short: decoded one by one they take ten times as long. Raises DamagedWordsError.
     """
     joined = b"".join([_checked(blob) for blob in blobs])
     content = np.frombuffer(joined, dtype=np.uint8)
@@ -306,13 +291,11 @@ def _gathered(content: ByteArray, places: IntArray, width: int) -> IntArray:
 
 
 Field = tuple[IntArray, IntArray]
-FetchPostings = Callable[[Sequence[str]], Iterable[tuple[str, int, list[Field | None]]]]
-"""Terms -> (term, segment id, its postings by field) rows, in any order."""
+FetchPostings = Callable[[Sequence[str]], tuple[Sequence[tuple[int, int]], Sequence[Run]]]
+"""Terms -> (number of the term, segment id) of each stored list, ascending, and `decode_many` of these lists."""
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
-
-_EMPTY: Field = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
 class Segment(NamedTuple):
@@ -342,8 +325,7 @@ class Lexicon:
         """Values that follow from the words alone; see `derived`."""
         self._read: dict[Hashable, dict[Any, Any]] = {}
         self._stored: dict[Hashable, dict[Any, Any]] = {}
-        self._segments = [(segment.id, segment.seal) for segment in segments]
-        self._dead = [segment.dead.tobytes() for segment in segments]
+        self._segments, self._dead = _state(segments)
         self._offsets: dict[int, tuple[int, int, int]] = {}
         self._first_chunks: list[int] = []
         parts: list[list[Any]] = [[] for _ in Columns._fields]
@@ -361,7 +343,7 @@ class Lexicon:
             span_base += len(columns.span_chunk)
             chunk_base += len(columns.chunk_row)
             document_base += len(columns.document_id)
-        joined = Columns(*(np.concatenate(part) if part else _EMPTY[0] for part in parts))
+        joined = Columns(*(np.concatenate(part) if part else np.zeros(0, dtype=np.int64) for part in parts))
         self.columns = joined
         self.live_document = np.ones(document_base, dtype=bool)
         if dead:
@@ -388,12 +370,12 @@ class Lexicon:
         twin._fetch = fetch
         return twin
 
-    def after(self, before: Lexicon) -> Lexicon:
-        """Return this lexicon with all that is still true of an earlier revision of the same kind."""
-        self._stored = before._stored
-        if (self._segments, self._dead) == (before._segments, before._dead):
-            self.cache = before.cache
-        return self
+    def at_next(self, segments: Sequence[Segment]) -> Lexicon:
+        """Return the lexicon of a later revision of the same kind, with all of this one that is still true."""
+        is_same = (self._segments, self._dead) == _state(segments)
+        later = copy(self) if is_same else Lexicon(segments, self._fetch)
+        later._read, later._stored = {}, self._stored
+        return later
 
     def derived(self, name: Hashable, make: Callable[[], Value]) -> Value:
         """Return a value that follows from the documents of this kind alone, made by the first caller."""
@@ -433,35 +415,35 @@ class Lexicon:
         """Return the positions of documents by id, dead ones included; -1 for a document of another kind."""
         return _positions(self.columns.document_id, self._document_order, documents)
 
+    def runs(self, terms: Sequence[str]) -> list[Run]:
+        """Return the occurrences of different terms in live units, for each of `FIELDS`, by term, then ascending."""
+        stored, fields = self._fetch(terms)
+        numbers = np.array([number for number, _ in stored], dtype=np.int64)
+        # A segment that was published after this lexicon is left out, as a whole.
+        offsets = np.array([self._offsets.get(segment, (-1,) * 3) for _, segment in stored], dtype=np.int64)
+        runs = []
+        for (lists, units, counts), level in zip(fields, FIELD_LEVELS, strict=True):
+            base = offsets[lists, level] if len(lists) else lists
+            units, keep = units + base, base >= 0
+            if self._any_dead:
+                keep &= (self.live_span, self.live_chunk, self.live_document)[level][np.where(keep, units, 0)]
+            runs.append((numbers[lists][keep], units[keep], counts[keep]))
+        return runs
+
     def postings(self, terms: Sequence[str]) -> list[TermPostings]:
         """Return the postings of each term, live units only, ascending; empty for an unknown term."""
-        rows: dict[str, list[tuple[int, list[Field | None]]]] = {}
-        for term, segment, fields in self._fetch(terms):
-            rows.setdefault(term, []).append((segment, fields))
-        return [self._merge(rows.get(term, ())) for term in terms]
+        listed = {term: number for number, term in enumerate(dict.fromkeys(terms))}
+        fields = []
+        for numbers, units, counts in self.runs([*listed]):
+            ends = np.searchsorted(numbers, np.arange(len(listed)), side="right").tolist()
+            fields.append([(units[start:end], counts[start:end]) for start, end in pairwise([0, *ends])])
+        rows = [TermPostings(*row) for row in zip(*fields, strict=True)]
+        return [rows[listed[term]] for term in terms]
 
-    def _merge(self, rows: Iterable[tuple[int, list[Field | None]]]) -> TermPostings:
-        ordered = sorted((self._offsets[segment], fields) for segment, fields in rows if segment in self._offsets)
-        merged: list[Field] = []
-        for index in range(len(FIELDS)):
-            level = min(index, 1) if index < 3 else 2
-            pieces = [(fields[index], offsets[level]) for offsets, fields in ordered]
-            merged.append(self._live([(field, base) for field, base in pieces if field is not None], level))
-        return TermPostings(*merged)
 
-    def _live(self, pieces: Sequence[tuple[Field, int]], level: int) -> Field:
-        if not pieces:
-            return _EMPTY
-        if len(pieces) == 1:
-            (units, counts), base = pieces[0]
-            units = units + base if base else units
-        else:
-            units = np.concatenate([field[0] + base for field, base in pieces])
-            counts = np.concatenate([field[1] for field, _ in pieces])
-        if self._any_dead:
-            keep = (self.live_span, self.live_chunk, self.live_document)[level][units]
-            units, counts = units[keep], counts[keep]
-        return units, counts
+def _state(segments: Sequence[Segment]) -> tuple[list[tuple[int, bytes]], list[bytes]]:
+    """Return what tells one state of a kind from another: the segments, and the dead documents of each."""
+    return [(segment.id, segment.seal) for segment in segments], [segment.dead.tobytes() for segment in segments]
 
 
 def _through(

@@ -13,6 +13,7 @@ import numpy as np
 
 from satchel.store.records import IN_LIST, NewDocument, SkippedFile, Stamp, WriteConnection, rows
 from satchel.store.segments import (
+    FIELD_LEVELS,
     HEADER_BYTES,
     Columns,
     IntArray,
@@ -38,7 +39,6 @@ INHERITED = (
 )  # fmt: skip
 """`meta` keys that are true of a copy, too."""
 
-_FIELD_LEVEL = (0, 1, 1, 2)
 RANGE_TERMS = 1_000
 """Terms of one segment that are merged at once: together 10 to 50 ms of work, and some megabytes."""
 
@@ -183,7 +183,7 @@ def _merge_postings(
         numbers = np.array([vocabulary.setdefault(row[0], len(vocabulary)) for row in postings], dtype=np.int64)
         places = np.array([place[row[1]] for row in postings], dtype=np.int64)
         posted = []
-        for level, (owners, units, counts) in zip(_FIELD_LEVEL, decode_many([row[2] for row in postings]), strict=True):
+        for level, (owners, units, counts) in zip(FIELD_LEVELS, decode_many([row[2] for row in postings]), strict=True):
             moved = flat[level][units + bases[level][places[owners]]]
             kept = moved >= 0
             posted.append((numbers[owners[kept]], moved[kept], counts[kept]))
