@@ -186,9 +186,25 @@ _RECIPE = pattern(
 deciding lines of seven questions in seven repositories are reached, with them .60."""
 
 
+_ADJECTIVES = pattern(r"(?:(?:kind|type|sort)s? of (?:an? )?|(?:built[- ]?in|default) )+", re.IGNORECASE)
+_SUBJECT_END = pattern(
+    r"[^\w\s-]|\b(?:to|for|so|that|which|in|of|with|like|from|next|by|written|on|into|say|when|without|than|as|is|are)\b",
+    re.IGNORECASE,
+)
+
+
 def asks_for_a_recipe(question: str) -> bool:
     """Return whether a question is how to add one more of a kind: then a guide tells most."""
     return _RECIPE.match(question) is not None
+
+
+def recipe_subject(question: str) -> tuple[str, ...]:
+    """Return the terms of the kind of which a question adds one more, the noun last: `command`, `line`, `flag`."""
+    match = _RECIPE.match(question)
+    if match is None:
+        return ()
+    subject = _SUBJECT_END.split(_ADJECTIVES.sub("", question[match.end() :], count=1), maxsplit=1)[0]
+    return tuple(dict.fromkeys(words.terms_of(word)[-1] for word in words.words(subject) if words.is_meaningful(word)))
 
 
 def subject_of(question: str) -> str:
