@@ -14,7 +14,7 @@ from satchel.safety import sanitize
 from satchel.search.change_relations import Impact, beside_impact, impact_of_question, is_act, with_impact
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import silent
-from satchel.search.query import Query, analyse, recipe_subject, with_names
+from satchel.search.query import Query, analyse, recipe_noun, with_names
 from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
 from satchel.search.strength import (
     LEAST_LISTED,
@@ -314,10 +314,10 @@ def _with_related(
     result: SearchResult, kind: Kind, request: AssembleRequest, store: Store, impact: Impact | None
 ) -> SearchResult:
     """Return the result with dependents of the change or definition in question, or with the callers."""
-    if impact is None and kind is Kind.CODE and (subject := recipe_subject(request.query)):
+    if impact is None and kind is Kind.CODE and (noun := recipe_noun(request.query)):
         from satchel.search.overview import with_siblings
 
-        return with_siblings(result, subject, store)
+        return with_siblings(result, noun, store)
     if impact is None:
         if not request.callers or kind is not Kind.CODE:
             return result

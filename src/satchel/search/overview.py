@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import islice
 from posixpath import basename, commonpath, dirname
-from typing import NamedTuple
 
 import numpy as np
 
@@ -29,7 +28,7 @@ from satchel.search.searcher import SearchResult
 from satchel.search.strength import relevance_of
 from satchel.sources.roles import file_role, peripheral_role
 from satchel.store.protocol import Store
-from satchel.store.segments import Lexicon, TermPostings
+from satchel.store.segments import IntArray, Lexicon
 from satchel.types import EdgeType, Hit, Kind, Range, Role, ScoredSpan
 
 HOT_DAYS = 365
@@ -200,161 +199,119 @@ def _is_telling(name: str) -> bool:
     return len(last) >= 4 and last[0].isalpha() and last not in {"main", "init", "setup", "test"}
 
 
-class _Family:
-    """Definitions or files of one kind, and the span of production code that names most of them, most closely.
+def with_siblings(result: SearchResult, noun: str, store: Store) -> SearchResult:
+    """Return the hits of a search and what shows how to add one more of a kind, which the noun of a question names.
 
-    `members` are rows of chunks by name: of files, their first ones. `weight` is that of the word for the kind.
-    """
-
-    def __init__(self, lexicon: Lexicon, weight: float, members: Mapping[str, int], *, of_files: bool) -> None:
-        columns = lexicon.columns
-        self.lexicon, self.weight, self.members, self.of_files = lexicon, weight, members, of_files
-        asked = {name: [word for word in words.words(name) if words.is_meaningful(word)] for name in members}
-        terms = {name: [words.terms_of(word)[0] for word in own] for name, own in asked.items() if own}
-        needed = sorted({term for own in terms.values() for term in own})
-        postings = dict(zip(needed, lexicon.postings(needed), strict=True))
-        # The spans whose text has all words of a name, and the files whose path has them.
-        self._spans, self._files = (
-            {name: reduce(np.intersect1d, [postings[term][field][0] for term in own]) for name, own in terms.items()}
-            for field in (0, 3)
-        )
-        counts = np.bincount(np.concatenate([*self._spans.values()]), minlength=len(columns.span_chunk)).astype(float)
-        rows = lexicon.chunk_positions(members.values())
-        is_own = (
-            np.isin(lexicon.span_document, columns.chunk_document[rows])
-            if of_files
-            else np.isin(columns.span_chunk, rows)
-        )
-        counts[is_own | (columns.document_secondary[lexicon.span_document] > 0) | (counts < 3)] = 0
-        length = np.maximum(columns.span_words, 1)
-        scores = counts * np.sqrt(counts / length) * (1 - columns.span_comment_words / length)
-        first = last = int(np.argmax(scores))
-        self.score, least = weight * float(scores[last]), float(scores[last]) / 3
-        while first and scores[first - 1] > least and columns.span_chunk[first - 1] == columns.span_chunk[last]:
-            first -= 1
-        # Least score of lines that are a register: four names among nineteen words have 1.8.
-        self.register = [*range(first, last + 1)] if self.score >= 1.5 else []
-
-    def shown(self, store: Store) -> list[Sibling]:
-        """Return the place that names most members: the lines where it begins, and those that name most.
-
-        Then comes the smallest member named there that is more than a name, rather one with a test, and its test.
-        """
-        places = [self._place(CHANGED, *dict.fromkeys((self.register[0], self.register[-1])))] if self.register else []
-        is_secondary = self.lexicon.columns.document_secondary
-        named = [name for name, spans in self._spans.items() if not places or np.isin(self.register, spans).any()]
-        stored = stored_rows(store, [self.members[name] for name in named])
-        parts = store.chunks(row for document, _ in stored.values() for row in document.rows)
-        sizes = []
-        for name in named:
-            document, part = stored[self.members[name]]
-            own = [
-                parts[row]
-                for row in document.rows
-                if self.of_files or f"{parts[row].name}.".startswith(f"{part.name}.")
-            ]
-            lines = (own[0].start, own[-1].end)
-            tests = [one for one in self._files[name].tolist() if is_secondary[one]]
-            spans = [int(self.lexicon.document_first_span[one]) for one in tests]
-            spans += [one for one in self._spans[name].tolist() if is_secondary[self.lexicon.span_document[one]]]
-            size = lines[1] - lines[0]
-            if size >= 5:  # lines of a member that is more than a name; one of at most 60 is shown in full
-                sizes.append((size > 60, not spans, size, name, lines, spans[:1]))
-        for is_long, _, _, name, lines, spans in sorted(sizes)[:1]:
-            places.append(Sibling(self.members[name], HEIR, () if is_long else (lines,)))
-            places += (self._place(TEST, span) for span in spans)
-        return places
-
-    def _place(self, weight: float, *spans: int) -> Sibling:
-        columns = self.lexicon.columns
-        lines = tuple((int(columns.span_start[span]), int(columns.span_end[span])) for span in spans)
-        return Sibling(int(columns.chunk_row[columns.span_chunk[spans[0]]]), weight, lines)
-
-
-class Sibling(NamedTuple):
-    """A chunk that shows how to add one more of a kind: its row, its weight (0 to 1), and lines; none for its own."""
-
-    row: int
-    weight: float
-    lines: tuple[Range, ...]
-
-
-def with_siblings(result: SearchResult, subject: Sequence[str], store: Store) -> SearchResult:
-    """Return the hits of a search and what shows how to add one more of a kind; `subject` ends with its noun.
-
-    That is the place that names its siblings together, the smallest one named there, and a test of it. Of siblings
-    that nothing names together, as files that are found by their folder, only one is shown.
+    That is the place that names most siblings, the class that they inherit from, the smallest sibling named there, and
+    a test of it. Of files that only their folder has in common, one is shown.
     """
     lexicon = store.lexicon(Kind.CODE)
-    families = sorted(_families(subject, store, lexicon), key=lambda one: -one.score)
-    named = [one for one in families if one.register][:1]
-    folders = [one for one in families if one.of_files and one.weight == 1.0]
-    families = named or sorted(folders, key=lambda one: -len(one.members))[:1]
-    found = [sibling for family in families for sibling in family.shown(store)]
-    ceiling = max((hit.score for hit in result.hits), default=0.0)
-    hits = []
-    chunks = chunks_of(store, [one.row for one in found])
-    for row, weight, lines in found:
-        part, chunk = chunks[row]
+    families = sorted((_Family(lexicon, *family) for family in _families(noun, store, lexicon)), key=_Family.rank)
+    found = families[-1].shown(store) if families and families[-1].rank() > (0, 0.0) else {}
+    ceiling, hits = max((hit.score for hit in result.hits), default=0.0), []
+    for row, (part, chunk) in chunks_of(store, found).items():
+        weight, lines = found[row]
+        lines = lines or ((part.start, min(part.end, part.start + 9)),)  # of a long definition the first lines
         value, location = ceiling + math.log(weight), chunk.location
-        shown = lines or ((part.start, min(part.end, part.start + 9)),)  # of a long one its first lines
         if location is not None:
-            location = location._replace(end_line=max(location.end_line, shown[-1][1]))
-        spans = tuple(ScoredSpan(*span, value) for span in shown)
+            location = location._replace(end_line=max(location.end_line, lines[-1][1]))
+        spans = tuple(ScoredSpan(*span, value) for span in lines)
         hits.append(Hit(replace(chunk, location=location), relevance_of(weight), value, spans, partial=True))
     return result._replace(hits=merged((faded(hit, UNSURE) for hit in result.hits), hits)) if hits else result
 
 
-def _families(subject: Sequence[str], store: Store, lexicon: Lexicon) -> Iterator[_Family]:
-    """Yield the families that the subject names."""
-    for term, posting in zip(subject, lexicon.postings(subject), strict=True):
-        weight = 1.0 if term == subject[-1] else 0.5  # the noun tells most
-        for of_files, find in enumerate((_alike, _beside)):
-            for members in find(term, posting, store, lexicon).values():
-                if len(members) > 2:
-                    yield _Family(lexicon, weight, dict(islice(members.items(), 200)), of_files=bool(of_files))
+_Shown = dict[int, tuple[float, Sequence[Range]]]
+"""Row of a chunk -> its nearness, and the lines to show; none for the first ones."""
 
 
-def _alike(
-    term: str, posting: TermPostings, store: Store, lexicon: Lexicon
-) -> dict[tuple[object, ...], dict[str, int]]:
-    """Return the heirs of each class with a term in its name, and definitions whose names begin or end with it."""
-    found: dict[tuple[object, ...], dict[str, int]] = defaultdict(dict)
-    columns, chunks = lexicon.columns, posting.name[0]
-    chunks = chunks[columns.document_secondary[columns.chunk_document[chunks]] == 0]
-    classes = set()
-    for row, part in store.chunks(columns.chunk_row[chunks].tolist()).items():
-        name = last_of(part.name)
-        parts = _name_terms(name)
-        if part.role == Role.CLASS:
-            classes.add(name)
-        if name == part.name and len(parts) > 1 and term in (parts[0], parts[-1]):
-            found[part.role, term == parts[0]][name] = row
-    heirs = store.edges_to(sorted(classes), [EdgeType.INHERITS])
+class _Family:
+    """Heirs of a class, by its row, or files of a folder (-1), and the spans of code that name most of them."""
+
+    def __init__(self, lexicon: Lexicon, members: Mapping[str, int], base: int) -> None:
+        self._members, self._base, self._lexicon = members, base, lexicon
+        columns, rows = lexicon.columns, lexicon.chunk_positions(members.values())
+        terms = {name: [words.terms_of(word)[0] for word in words.words(name)] for name in members}
+        needed = sorted({term for own in terms.values() for term in own} - words.STOP_WORDS)
+        postings = dict(zip(needed, lexicon.postings(needed), strict=True))
+        named = {name: [postings[term] for term in own if term in postings] for name, own in terms.items()}
+        self._named = {name: own for name, own in named.items() if own}
+        spans = [self._units(name, 0) for name in self._named]
+        counts = np.bincount(np.concatenate(spans), minlength=len(columns.span_chunk)).astype(float)
+        self._is_test = columns.document_secondary[lexicon.span_document] > 0
+        apart = (counts > 2) & ~self._is_test
+        if base < 0:
+            apart &= ~np.isin(lexicon.span_document, columns.chunk_document[rows])
+        length = np.maximum(columns.span_words, 1)
+        scores = apart * counts * np.sqrt(counts / length) * (1 - columns.span_comment_words / length)
+        first = last = int(np.argmax(scores))
+        same = columns.span_chunk == columns.span_chunk[last]
+        while first and same[first - 1] and 2 * counts[first - 1] > counts[last]:
+            first -= 1
+        # Least score of lines that are a register: four names among nineteen words have 1.8.
+        self._score = float(scores[last])
+        self._register = [*range(first, last + 1)] if self._score >= 1.5 else []
+
+    def _units(self, name: str, field: int) -> IntArray:
+        """Return the spans whose text has all words of a name, or (field 3) the files whose path has them."""
+        return reduce(np.intersect1d, [posting[field][0] for posting in self._named[name]])
+
+    def rank(self) -> tuple[int, float]:
+        """Return how well it tells what to do: heirs that are named together, then files, then files of a folder."""
+        if self._register:
+            return 2 + (self._base >= 0), self._score
+        return int(self._base < 0), float(len(self._members))
+
+    def shown(self, store: Store) -> _Shown:
+        """Return the register, the base, the smallest member that is more than a name, and a test of it."""
+        found: _Shown = {self._base: (TEST, ())} if self._base >= 0 else {}
+        if self._register:  # the lines where it begins, and those that name most
+            found |= self._place(CHANGED, *dict.fromkeys((self._register[0], self._register[-1])))
+        sizes = sorted(self._sizes(store))
+        for size, _, _, row, lines, tests in sizes[:1]:
+            found |= {row: (HEIR, () if size else lines)} | (self._place(TEST, *tests) if tests else {})
+        return found
+
+    def _sizes(self, store: Store) -> Iterator[tuple[bool, bool, int, int, list[Range], list[int]]]:
+        """Yield what makes a member a good example, then its row, its lines, and a test; least is best."""
+        names = [
+            name for name in self._named if not self._register or np.isin(self._register, self._units(name, 0)).any()
+        ]
+        stored = stored_rows(store, [self._members[name] for name in names])
+        parts = store.chunks(row for document, _ in stored.values() for row in document.rows)
+        for name, (document, part) in zip(names, stored.values(), strict=True):
+            prefix = f"{part.name}." if self._base >= 0 else ""
+            own = [parts[row] for row in document.rows if f"{parts[row].name}.".startswith(prefix)]
+            size, tests = own[-1].end - own[0].start, self._tests(name)[:1]
+            if size >= 5:  # lines of a member that is more than a name; one of at most 60 is shown in full
+                yield size > 60, not tests, size, part.row, [(own[0].start, own[-1].end)], tests
+
+    def _tests(self, name: str) -> list[int]:
+        """Return spans of tests with the name of a file in their path, or the name of a class in their text."""
+        spans = self._units(name, 0) if self._base >= 0 else self._lexicon.document_first_span[self._units(name, 3)]
+        return spans[self._is_test[spans]].tolist()
+
+    def _place(self, weight: float, *spans: int) -> _Shown:
+        columns = self._lexicon.columns
+        lines = [(int(columns.span_start[span]), int(columns.span_end[span])) for span in spans]
+        return {int(columns.chunk_row[columns.span_chunk[spans[0]]]): (weight, lines)}
+
+
+def _families(noun: str, store: Store, lexicon: Lexicon) -> Iterator[tuple[dict[str, int], int]]:
+    """Yield the heirs of each class, and the files in each folder, with a noun in its name: rows by name; its row."""
+    columns, (posting,) = lexicon.columns, lexicon.postings([noun])
+    parts = store.chunks(columns.chunk_row[posting.name[0]].tolist())
+    bases = {last_of(part.name): row for row, part in parts.items() if part.role == Role.CLASS}
+    heirs = store.edges_to(sorted(bases), [EdgeType.INHERITS])
     places = store.places([row for row, *_ in heirs])
+    found: dict[tuple[str, int], dict[str, int]] = defaultdict(dict)
     for row, _, base in heirs:
         if row in places and not places[row].secondary:
-            found["heir", base][last_of(places[row].name)] = row
-    return found
-
-
-def _beside(
-    term: str, posting: TermPostings, store: Store, lexicon: Lexicon
-) -> dict[tuple[object, ...], dict[str, int]]:
-    """Return the files and folders in each folder with a term in its name; of a folder its largest file."""
-    found: dict[tuple[object, ...], dict[str, int]] = defaultdict(dict)
-    columns, positions = lexicon.columns, posting.path[0]
-    documents = store.documents(columns.document_id[positions[columns.document_secondary[positions] == 0]].tolist())
-    for document in sorted(documents.values(), key=lambda one: (-one.size, one.key)):
-        folders = document.key.split("/")
+            found[base, bases[base]][last_of(places[row].name)] = row
+    documents = store.documents(columns.document_id[posting.path[0]].tolist()).values()
+    for document in sorted(documents, key=lambda one: (-one.size, one.key)):
+        folders = [] if document.secondary else document.key.split("/")
         for depth, folder in enumerate(folders[:-1], 1):
             child = folders[depth].partition(".")[0]
-            if term in _name_terms(folder) and child not in _FRONTS:
-                found[(*folders[:depth],)].setdefault(child, document.first_chunk)
-    return found
-
-
-def _name_terms(name: str) -> list[str]:
-    """Return the terms of the parts of a name, in order."""
-    terms = (term for word in words.words(name) for term in words.terms_of(word))
-    return [term for term in terms if not term.startswith(words.EXACT_MARK)]
+            if child not in _FRONTS and noun in words.count_terms(words.words(folder)):
+                found["/".join(folders[:depth]), -1].setdefault(child, document.first_chunk)
+    return ((dict(islice(own.items(), 200)), row) for (_, row), own in found.items() if len(own) > 2)

@@ -198,13 +198,12 @@ def asks_for_a_recipe(question: str) -> bool:
     return _RECIPE.match(question) is not None
 
 
-def recipe_subject(question: str) -> tuple[str, ...]:
-    """Return the terms of the kind of which a question adds one more, the noun last: `command`, `line`, `flag`."""
+def recipe_noun(question: str) -> str:
+    """Return the term of the kind of which a question adds one more, empty for other questions: `flag`, `builder`."""
     match = _RECIPE.match(question)
-    if match is None:
-        return ()
-    subject = _SUBJECT_END.split(_ADJECTIVES.sub("", question[match.end() :], count=1), maxsplit=1)[0]
-    return tuple(dict.fromkeys(words.terms_of(word)[-1] for word in words.words(subject) if words.is_meaningful(word)))
+    subject = _SUBJECT_END.split(_ADJECTIVES.sub("", question[match.end() :], count=1), maxsplit=1)[0] if match else ""
+    nouns = [word for word in words.words(subject) if words.is_meaningful(word)]
+    return words.terms_of(nouns[-1])[-1] if nouns else ""
 
 
 def subject_of(question: str) -> str:
