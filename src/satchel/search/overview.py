@@ -280,10 +280,11 @@ class _Family:
         parts = store.chunks(row for document, _ in stored.values() for row in document.rows)
         for name, (document, part) in zip(names, stored.values(), strict=True):
             prefix = f"{part.name}." if self._base >= 0 else ""
-            own = [parts[row] for row in document.rows if f"{parts[row].name}.".startswith(prefix)]
+            own = [parts[row] for row in document.rows if f"{parts[row].name}.".startswith(prefix) and parts[row].name]
+            own = own or [part]
             size, tests = own[-1].end - own[0].start, self._tests(name)[:1]
             if size >= 5:  # lines of a member that is more than a name; one of at most 60 is shown in full
-                yield size > 60, not tests, size, part.row, [(own[0].start, own[-1].end)], tests
+                yield size > 60, not tests, size, own[0].row, [(own[0].start, own[-1].end)], tests
 
     def _tests(self, name: str) -> list[int]:
         """Return spans of tests with the name of a file in their path, or the name of a class in their text."""
