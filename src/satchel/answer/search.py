@@ -314,11 +314,11 @@ def _with_related(
     result: SearchResult, kind: Kind, request: AssembleRequest, store: Store, impact: Impact | None
 ) -> SearchResult:
     """Return the result with dependents of the change or definition in question, or with the callers."""
-    if impact is None and kind is Kind.CODE and (noun := recipe_noun(request.query)):
-        from satchel.search.overview import with_siblings
-
-        return with_siblings(result, noun, store)
     if impact is None:
+        if kind is Kind.CODE and (noun := recipe_noun(request.query)):
+            from satchel.search.overview import with_siblings
+
+            return with_siblings(result, noun, store)
         if not request.callers or kind is not Kind.CODE:
             return result
         from satchel.search.change_relations import with_callers

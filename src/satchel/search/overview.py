@@ -11,11 +11,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import islice
+from operator import attrgetter
 from posixpath import basename, commonpath, dirname
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,7 +31,7 @@ from satchel.search.strength import relevance_of
 from satchel.sources.roles import file_role, peripheral_role
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
-from satchel.types import EdgeType, Hit, Kind, Range, Role, ScoredSpan
+from satchel.types import EdgeType, Hit, Kind, Role, ScoredSpan
 
 HOT_DAYS = 365
 """Days before the newest commit in which a change counts."""
@@ -199,120 +201,120 @@ def _is_telling(name: str) -> bool:
     return len(last) >= 4 and last[0].isalpha() and last not in {"main", "init", "setup", "test"}
 
 
+class _Family(NamedTuple):
+    """Heirs of a class by its row, or files of a folder (-1): rows by name, spans that name each, those of tests.
+
+    `register` are the spans of production code that name most of them, and most closely; none below the least score.
+    """
+
+    members: Mapping[str, int]
+    base: int
+    spans: Mapping[str, IntArray]
+    tests: Mapping[str, IntArray]
+    register: Sequence[int]
+    score: float
+
+
 def with_siblings(result: SearchResult, noun: str, store: Store) -> SearchResult:
     """Return the hits of a search and what shows how to add one more of a kind, which the noun of a question names.
 
-    That is the place that names most siblings, the class that they inherit from, the smallest sibling named there, and
-    a test of it. Of files that only their folder has in common, one is shown.
+    That is the place that names most siblings, their base class, the smallest sibling named there, and a test of it.
     """
     lexicon = store.lexicon(Kind.CODE)
-    families = sorted((_Family(lexicon, *family) for family in _families(noun, store, lexicon)), key=_Family.rank)
-    found = families[-1].shown(store) if families and families[-1].rank() > (0, 0.0) else {}
-    ceiling, hits = max((hit.score for hit in result.hits), default=0.0), []
-    for row, (part, chunk) in chunks_of(store, found).items():
-        weight, lines = found[row]
-        lines = lines or ((part.start, min(part.end, part.start + 9)),)  # of a long definition the first lines
-        value, location = ceiling + math.log(weight), chunk.location
-        if location is not None:
-            location = location._replace(end_line=max(location.end_line, lines[-1][1]))
-        spans = tuple(ScoredSpan(*span, value) for span in lines)
-        hits.append(Hit(replace(chunk, location=location), relevance_of(weight), value, spans, partial=True))
-    return result._replace(hits=merged((faded(hit, UNSURE) for hit in result.hits), hits)) if hits else result
+    families = [_family(lexicon, *row) for row in (*_heirs(noun, store, lexicon), *_files(noun, store, lexicon))]
+    useful = [one for one in families if one.register or one.base < 0]
+    best = max(
+        useful, key=lambda one: (len(one.register) > 0, one.base >= 0, one.score, len(one.members)), default=None
+    )
+    if best is None:
+        return result
+    found, hits = _shown(best, store, lexicon), []
+    ceiling = max((hit.score for hit in result.hits), default=0.0)
+    for row, (_, chunk) in chunks_of(store, found).items():
+        weight, start, end = found[row]
+        location = chunk.location and chunk.location._replace(end_line=max(chunk.location.end_line, end))
+        span = ScoredSpan(start, end, ceiling + math.log(weight))
+        hits.append(Hit(replace(chunk, location=location), relevance_of(weight), span.value, (span,), partial=True))
+    return result._replace(hits=merged([faded(hit, UNSURE) for hit in result.hits], hits))
 
 
-_Shown = dict[int, tuple[float, Sequence[Range]]]
-"""Row of a chunk -> its nearness, and the lines to show; none for the first ones."""
+def _shown(family: _Family, store: Store, lexicon: Lexicon) -> dict[int, tuple[float, int, int]]:
+    """Return the nearness, first and last line of each chunk to show."""
+    columns, parts = lexicon.columns, store.chunks([family.base])
+    found = {row: (TEST, part.start, min(part.start + 9, part.end)) for row, part in parts.items()}
+    spans = [(CHANGED, one, family.register[-1]) for one in family.register[:1]]
+    names = [name for name, own in family.spans.items() if np.isin(family.register or own, own).any()]
+    for _, _, _, size, row, start, tests in sorted(_examples(family, names, store))[:1]:
+        found[row] = HEIR, start, start + min(size, 60)
+        spans += [(TEST, one, one) for one in tests[:1]]
+    for weight, first, last in spans:
+        start, end = int(columns.span_start[first]), int(columns.span_end[last])
+        found[int(columns.chunk_row[columns.span_chunk[first]])] = weight, start, min(end, start + 40)
+    return found
 
 
-class _Family:
-    """Heirs of a class, by its row, or files of a folder (-1), and the spans of code that name most of them."""
-
-    def __init__(self, lexicon: Lexicon, members: Mapping[str, int], base: int) -> None:
-        self._members, self._base, self._lexicon = members, base, lexicon
-        columns, rows = lexicon.columns, lexicon.chunk_positions(members.values())
-        terms = {name: [words.terms_of(word)[0] for word in words.words(name)] for name in members}
-        needed = sorted({term for own in terms.values() for term in own} - words.STOP_WORDS)
-        postings = dict(zip(needed, lexicon.postings(needed), strict=True))
-        named = {name: [postings[term] for term in own if term in postings] for name, own in terms.items()}
-        self._named = {name: own for name, own in named.items() if own}
-        spans = [self._units(name, 0) for name in self._named]
-        counts = np.bincount(np.concatenate(spans), minlength=len(columns.span_chunk)).astype(float)
-        self._is_test = columns.document_secondary[lexicon.span_document] > 0
-        apart = (counts > 2) & ~self._is_test
-        if base < 0:
-            apart &= ~np.isin(lexicon.span_document, columns.chunk_document[rows])
-        length = np.maximum(columns.span_words, 1)
-        scores = apart * counts * np.sqrt(counts / length) * (1 - columns.span_comment_words / length)
-        first = last = int(np.argmax(scores))
-        same = columns.span_chunk == columns.span_chunk[last]
-        while first and same[first - 1] and 2 * counts[first - 1] > counts[last]:
-            first -= 1
-        # Least score of lines that are a register: four names among nineteen words have 1.8.
-        self._score = float(scores[last])
-        self._register = [*range(first, last + 1)] if self._score >= 1.5 else []
-
-    def _units(self, name: str, field: int) -> IntArray:
-        """Return the spans whose text has all words of a name, or (field 3) the files whose path has them."""
-        return reduce(np.intersect1d, [posting[field][0] for posting in self._named[name]])
-
-    def rank(self) -> tuple[int, float]:
-        """Return how well it tells what to do: heirs that are named together, then files, then files of a folder."""
-        if self._register:
-            return 2 + (self._base >= 0), self._score
-        return int(self._base < 0), float(len(self._members))
-
-    def shown(self, store: Store) -> _Shown:
-        """Return the register, the base, the smallest member that is more than a name, and a test of it."""
-        found: _Shown = {self._base: (TEST, ())} if self._base >= 0 else {}
-        if self._register:  # the lines where it begins, and those that name most
-            found |= self._place(CHANGED, *dict.fromkeys((self._register[0], self._register[-1])))
-        sizes = sorted(self._sizes(store))
-        for size, _, _, row, lines, tests in sizes[:1]:
-            found |= {row: (HEIR, () if size else lines)} | (self._place(TEST, *tests) if tests else {})
-        return found
-
-    def _sizes(self, store: Store) -> Iterator[tuple[bool, bool, int, int, list[Range], list[int]]]:
-        """Yield what makes a member a good example, then its row, its lines, and a test; least is best."""
-        names = [
-            name for name in self._named if not self._register or np.isin(self._register, self._units(name, 0)).any()
-        ]
-        stored = stored_rows(store, [self._members[name] for name in names])
-        parts = store.chunks(row for document, _ in stored.values() for row in document.rows)
-        for name, (document, part) in zip(names, stored.values(), strict=True):
-            prefix = f"{part.name}." if self._base >= 0 else ""
-            own = [parts[row] for row in document.rows if f"{parts[row].name}.".startswith(prefix) and parts[row].name]
-            own = own or [part]
-            size, tests = own[-1].end - own[0].start, self._tests(name)[:1]
-            if size >= 5:  # lines of a member that is more than a name; one of at most 60 is shown in full
-                yield size > 60, not tests, size, own[0].row, [(own[0].start, own[-1].end)], tests
-
-    def _tests(self, name: str) -> list[int]:
-        """Return spans of tests with the name of a file in their path, or the name of a class in their text."""
-        spans = self._units(name, 0) if self._base >= 0 else self._lexicon.document_first_span[self._units(name, 3)]
-        return spans[self._is_test[spans]].tolist()
-
-    def _place(self, weight: float, *spans: int) -> _Shown:
-        columns = self._lexicon.columns
-        lines = [(int(columns.span_start[span]), int(columns.span_end[span])) for span in spans]
-        return {int(columns.chunk_row[columns.span_chunk[spans[0]]]): (weight, lines)}
+def _examples(
+    family: _Family, names: Sequence[str], store: Store
+) -> Iterator[tuple[bool, bool, bool, int, int, int, list[int]]]:
+    """Yield what makes a member a good example (least is best), its lines, row, first line, and spans of tests."""
+    stored = stored_rows(store, [family.members[name] for name in names])
+    parts = store.chunks(row for document, _ in stored.values() for row in document.rows)
+    for name, (document, part) in zip(names, stored.values(), strict=True):
+        prefix = f"{part.name}." if family.base >= 0 else ""
+        own = [parts[row] for row in document.rows if f"{parts[row].name}.".startswith(prefix)]
+        first, tests = next(filter(attrgetter("name"), own), part), family.tests[name].tolist()
+        size = own[-1].end - first.start
+        # Lines of a member that is more than a name, and of one that is shown in full; of others the first.
+        yield size < 5, size > 60, not tests, size, first.row, first.start, tests
 
 
-def _families(noun: str, store: Store, lexicon: Lexicon) -> Iterator[tuple[dict[str, int], int]]:
-    """Yield the heirs of each class, and the files in each folder, with a noun in its name: rows by name; its row."""
-    columns, (posting,) = lexicon.columns, lexicon.postings([noun])
-    parts = store.chunks(columns.chunk_row[posting.name[0]].tolist())
+def _family(lexicon: Lexicon, members: Mapping[str, int], base: int) -> _Family:
+    """Return a family with its register: it counts how many members a span names, and in how many words."""
+    columns = lexicon.columns
+    spans, files = _units(lexicon, members, 0), _units(lexicon, members, 3)
+    is_test = columns.document_secondary[lexicon.span_document] > 0
+    named = spans if base >= 0 else {name: lexicon.document_first_span[own] for name, own in files.items()}
+    tests = {name: own[is_test[own]] for name, own in named.items()}
+    counts = np.bincount(np.concatenate([*spans.values()]), minlength=len(columns.span_chunk)).astype(float)
+    is_own = np.isin(lexicon.span_document, columns.chunk_document[lexicon.chunk_positions(members.values())])
+    length = np.maximum(columns.span_words, 1)
+    scores = counts * np.sqrt(counts / length) * (1 - columns.span_comment_words / length)
+    scores[is_test | (counts < 3) | (is_own & (base < 0))] = 0
+    last = int(np.argmax(scores))
+    near = (columns.span_chunk == columns.span_chunk[last]) & (2 * counts > counts[last])
+    first = last - int(np.argmin([*near[last::-1], False])) + 1
+    # Least score of lines that are a register: four names among nineteen words have 1.8.
+    return _Family(members, base, spans, tests, range(first, last + 1) if scores[last] >= 1.5 else (), scores[last])
+
+
+def _units(lexicon: Lexicon, names: Iterable[str], field: int) -> dict[str, IntArray]:
+    """Return the spans whose text has all words of each name, or (field 3) the files whose path has them."""
+    terms = {name: [words.terms_of(word)[0] for word in words.words(name)] for name in names}
+    needed = sorted(set().union(*terms.values()) - words.STOP_WORDS)
+    units = {term: posting[field][0] for term, posting in zip(needed, lexicon.postings(needed), strict=True)}
+    known = {name: [units[term] for term in own if term in units] for name, own in terms.items()}
+    return {name: reduce(np.intersect1d, own or [np.zeros(0, np.int64)]) for name, own in known.items()}
+
+
+def _heirs(noun: str, store: Store, lexicon: Lexicon) -> Iterator[tuple[dict[str, int], int]]:
+    """Yield the heirs of each class with a noun in its name: rows by name, and the row of the class."""
+    (posting,) = lexicon.postings([noun])
+    parts = store.chunks(lexicon.columns.chunk_row[posting.name[0]].tolist())
     bases = {last_of(part.name): row for row, part in parts.items() if part.role == Role.CLASS}
-    heirs = store.edges_to(sorted(bases), [EdgeType.INHERITS])
-    places = store.places([row for row, *_ in heirs])
-    found: dict[tuple[str, int], dict[str, int]] = defaultdict(dict)
-    for row, _, base in heirs:
-        if row in places and not places[row].secondary:
-            found[base, bases[base]][last_of(places[row].name)] = row
-    documents = store.documents(columns.document_id[posting.path[0]].tolist()).values()
-    for document in sorted(documents, key=lambda one: (-one.size, one.key)):
-        folders = [] if document.secondary else document.key.split("/")
-        for depth, folder in enumerate(folders[:-1], 1):
-            child = folders[depth].partition(".")[0]
-            if child not in _FRONTS and noun in words.count_terms(words.words(folder)):
-                found["/".join(folders[:depth]), -1].setdefault(child, document.first_chunk)
-    return ((dict(islice(own.items(), 200)), row) for (_, row), own in found.items() if len(own) > 2)
+    heirs = {row: bases[base] for row, _, base in store.edges_to(sorted(bases), [EdgeType.INHERITS])}
+    places = [place for place in store.places(heirs).values() if not place.secondary]
+    for base in dict.fromkeys(heirs.values()):
+        own = {last_of(place.name): place.row for place in places if heirs[place.row] == base}
+        yield from [(dict(islice(own.items(), 200)), base)] if len(own) > 2 else ()
+
+
+def _files(noun: str, store: Store, lexicon: Lexicon) -> Iterator[tuple[dict[str, int], int]]:
+    """Yield the files and folders in each folder with a noun in its name: rows by name, and -1."""
+    (posting,) = lexicon.postings([noun])
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    for document in store.documents(lexicon.columns.document_id[posting.path[0]].tolist()).values():
+        names = re.split(r"[/.]", "" if document.secondary else document.key)
+        for depth in range(1, len(names) - 1):
+            if noun in words.count_terms(words.words(names[depth - 1])) and names[depth] not in _FRONTS:
+                found["/".join(names[:depth])].setdefault(names[depth], document.first_chunk)
+    yield from ((dict(islice(own.items(), 200)), -1) for own in found.values() if len(own) > 2)
