@@ -246,7 +246,7 @@ def _shown(family: _Family, store: Store, lexicon: Lexicon) -> dict[int, tuple[f
     names = [name for name, own in family.spans.items() if np.isin(family.register or own, own).any()]
     for _, _, _, size, row, start, tests in sorted(_examples(family, names, store))[:1]:
         found[row] = HEIR, start, start + min(size, 60)
-        spans += [(TEST, one, one) for one in tests[:1]]
+        spans += [(TEST, one, one) for one in tests[-1:]]  # the first one may be an import
     for weight, first, last in spans:
         start, end = int(columns.span_start[first]), int(columns.span_end[last])
         found[int(columns.chunk_row[columns.span_chunk[first]])] = weight, start, min(end, start + 40)
