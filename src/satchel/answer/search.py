@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from satchel.answer.plans import Plan, PlannedSection, plan_of
 from satchel.errors import SatchelError, UsageError
 from satchel.safety import sanitize
-from satchel.search.change_relations import Impact, beside_impact, impact_of_question, is_act, with_impact
+from satchel.search.change_relations import Impact, beside_impact, impact_of_question, is_act, with_callers, with_impact
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import silent
 from satchel.search.query import Query, analyse, recipe_noun, with_names
@@ -319,11 +319,7 @@ def _with_related(
             from satchel.search.overview import with_siblings
 
             return with_siblings(result, noun, store)
-        if not request.callers or kind is not Kind.CODE:
-            return result
-        from satchel.search.change_relations import with_callers
-
-        return with_callers(result, store)
+        return with_callers(result, store) if request.callers and kind is Kind.CODE else result
     if request.change is not None:
         from satchel.search.change_impact import with_change
 
