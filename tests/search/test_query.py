@@ -14,6 +14,7 @@ from satchel.search.query import (
     Zone,
     analyse,
     asks_for_a_recipe,
+    recipe_noun,
 )
 
 ISSUE = """Session.send drops the body on redirect
@@ -110,6 +111,20 @@ def test_names_are_not_looked_for_across_a_run_without_end(piece: str) -> None:
 def test_a_picture_in_the_text_is_no_part_of_the_question() -> None:
     drawn = f"![screen](data:image/png;base64,{'QWxh' * 5_000}) <img src='{'b' * 400}'>"
     assert analyse(f"title\n\nyak {drawn} zebra").terms == analyse("title\n\nyak zebra").terms
+
+
+@pytest.mark.parametrize(
+    ("question", "noun"),
+    [
+        ("how do I add a new command line flag to rg", "flag"),
+        ("How can we write another built-in kind of checker?", "checker"),
+        ("where do I register one more builder, like epub", "builder"),
+        ("how to add it", ""),
+        ("how does a flag work", ""),
+    ],
+)
+def test_the_noun_of_a_question_for_a_recipe_ends_before_its_purpose(question: str, noun: str) -> None:
+    assert recipe_noun(question) == noun
 
 
 def test_the_act_of_a_question_for_a_recipe_is_no_term() -> None:

@@ -96,7 +96,7 @@ def _parts(
 
 def _less_if_bare(candidate: Candidate) -> Candidate:
     """Return lines outside of functions with less value: the place and its best line say nearly as much."""
-    is_bare = candidate.chunk.role in (Role.GAP, Role.CLASS) and not candidate.is_lifted
+    is_bare = candidate.chunk.role in (Role.GAP, Role.CLASS) and not (candidate.is_lifted or candidate.hit.partial)
     # Subtracted from the value (log scale) of lines outside of functions where other places are named anyway.
     return replace(candidate, value=candidate.value - 1.2) if is_bare else candidate
 

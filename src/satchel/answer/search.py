@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from satchel.answer.plans import Plan, PlannedSection, plan_of
 from satchel.errors import SatchelError, UsageError
 from satchel.safety import sanitize
-from satchel.search.change_relations import Impact, beside_impact, impact_of_question, is_act, with_impact
+from satchel.search.change_relations import Impact, beside_impact, impact_of_question, is_act, with_callers, with_impact
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import silent
-from satchel.search.query import Query, analyse, with_names
+from satchel.search.query import Query, analyse, recipe_noun, with_names
 from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
 from satchel.search.strength import (
     LEAST_LISTED,
@@ -315,11 +315,11 @@ def _with_related(
 ) -> SearchResult:
     """Return the result with dependents of the change or definition in question, or with the callers."""
     if impact is None:
-        if not request.callers or kind is not Kind.CODE:
-            return result
-        from satchel.search.change_relations import with_callers
+        if kind is Kind.CODE and (noun := recipe_noun(request.query)):
+            from satchel.search.overview import with_siblings
 
-        return with_callers(result, store)
+            return with_siblings(result, noun, store)
+        return with_callers(result, store) if request.callers and kind is Kind.CODE else result
     if request.change is not None:
         from satchel.search.change_impact import with_change
 

@@ -186,9 +186,24 @@ _RECIPE = pattern(
 deciding lines of seven questions in seven repositories are reached, with them .60."""
 
 
+_ADJECTIVES = pattern(r"(?:(?:kind|type|sort)s? of (?:an? )?|(?:built[- ]?in|default) )+", re.IGNORECASE)
+_SUBJECT_END = pattern(
+    r"[^\w\s-]|\b(?:to|for|so|that|which|in|of|with|like|from|next|by|written|on|into|say|when|without|than|as|is|are)\b",
+    re.IGNORECASE,
+)
+
+
 def asks_for_a_recipe(question: str) -> bool:
     """Return whether a question is how to add one more of a kind: then a guide tells most."""
     return _RECIPE.match(question) is not None
+
+
+def recipe_noun(question: str) -> str:
+    """Return the term of the kind of which a question adds one more, empty for other questions: `flag`, `builder`."""
+    match = _RECIPE.match(question)
+    subject = _SUBJECT_END.split(_ADJECTIVES.sub("", question[match.end() :], count=1), maxsplit=1)[0] if match else ""
+    nouns = [word for word in words.words(subject) if words.is_meaningful(word)]
+    return words.terms_of(nouns[-1])[-1] if nouns else ""
 
 
 def subject_of(question: str) -> str:
