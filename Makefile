@@ -20,7 +20,7 @@ SOURCES := $(shell find src/satchel -name '*.py' -o -name '*.scm')
 INTEGRATIONS := langchain-satchel llama-index-retrievers-satchel satchel-haystack
 INTEGRATIONS_INSTALLED := $(INTEGRATIONS:%=.venv-adapters-%/.installed)
 
-.PHONY: help demo check check-adapters format lint types base test bench fuzz bundle docs release-check clean
+.PHONY: help demo check check-adapters format lint types base test bench fit fuzz bundle docs release-check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -76,6 +76,10 @@ fuzz: $(INSTALLED) ## the property tests with many more, random examples, then 1
 bench: $(INSTALLED) ## the benchmarks whose data is here; says what it leaves out
 	$(BIN)/python $(PIP_INSTALL) --requirement benchmarks/requirements.txt
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/bench.sh
+
+fit: $(INSTALLED) ## choose the constants of ranking with one repository left out (SATCHEL_BENCH_REPOS, SATCHEL_BENCH_WORK)
+	$(BIN)/python benchmarks/fit.py --repos "$(SATCHEL_BENCH_REPOS)" --work "$(SATCHEL_BENCH_WORK)" --per-repo 2 \
+		--out benchmarks/results/fit.json
 
 bundle: $(INSTALLED) ## write satchel.mcpb, for desktop hosts that read MCP bundles, with the package in it
 	rm -rf satchel.mcpb build/bundle
