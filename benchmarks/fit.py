@@ -5,8 +5,9 @@
 Issues, questions and unknown code (`agents/cases.py`) are asked in this process with each constant moved alone. A
 constant takes the value that is best for all repositories but one, if it gains more than its standard error there;
 `left_out` is what the repository that was not looked at scores with the constants of the others, `fitted` what all
-score with constants chosen on all of them, and the gap is what the fit has learned by heart. Conversations and prompts
-of hooks have measures and leave-one-out of their own (`memory.py`, `hooks.py`); with `--hooks DIR` they are asked, too.
+score with constants chosen on all of them, and the gap is what the fit has learned by heart. The constants of
+conversations and of hooks are chosen the same way by `memory.py` and `hooks.py`; their stored results are repeated.
+A second start asks only what was not asked before.
 """
 
 from __future__ import annotations
@@ -24,11 +25,10 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from itertools import repeat
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import hooks
-import memory
 import numpy as np
 from agents.asking import INDEX, WORDS_ONLY, Arm, Asker, Place
 from agents.cases import Case, load_cases, sample
@@ -39,6 +39,7 @@ from localization.measures import read_lines
 
 from satchel import Satchel
 
+RESULTS = REPOSITORY_ROOT / "benchmarks" / "results"
 BUDGET = 4_000
 KINDS = "issues", "questions", "unknown"
 WAYS: Mapping[str, Mapping[str, Any]] = {"find": {"purpose": "find"}, "read": {"purpose": "read", "fill": True}}
@@ -214,12 +215,16 @@ def code(place: Place, cases: Sequence[Case], jobs: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def conversations() -> dict[str, Any]:
-    """Fit the constants of conversations: recall at ten turns, with one conversation left out."""
-    result = memory.summarised(memory.measure(memory.data_folder(), vectors=False))
-    fitted = max([result, *result["varied"].values()], key=lambda row: row["r@10"])["r@10"]
-    left = result["left_out"]["r@10"]
-    return {"present": result["r@10"], "fitted": fitted, "left_out": left, "gap": round(fitted - left, 4)}
+def of_others() -> dict[str, Any]:
+    """What `memory.py` and `hooks.py` stored: their constants are chosen with one group left out there."""
+    words = json.loads((RESULTS / "memory.json").read_text(encoding="utf-8"))["runs"]["words"]
+    asked = json.loads((RESULTS / "hooks.json").read_text(encoding="utf-8"))["relevance"]
+    fitted, left = max([words, *words["varied"].values()], key=itemgetter("r@10"))["r@10"], words["left_out"]["r@10"]
+    shares = {sort: row["share"] for sort, row in asked["answered"].items()}
+    return {
+        "conversations, r@10": {"fitted": fitted, "left_out": left, "gap": round(fitted - left, 4)},
+        "hooks, share answered": {"present": shares, "left_out": asked["leave_one_out"]["answered"]},
+    }
 
 
 def main() -> None:
@@ -229,15 +234,11 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder of trees and indexes, as of agents/reach.py")
     parser.add_argument("--per-repo", type=int, default=5, help="issues, and questions, of each repository; 0: all")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--hooks", type=Path, help="folder of work trees for `hooks.py --trees`")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     place = Place(options.repos, options.work.resolve(), BUDGET, environment=WORDS_ONLY)
     cases = [case for case in sample(load_cases(KINDS, {}), options.per_repo) if case.targets]
-    result = {"code": code(place, cases, options.jobs), "conversations": conversations()}
-    if options.hooks:
-        found = hooks.relevance(options.hooks, options.repos, options.work / "hooks")
-        result["hooks"] = {name: found[name] for name in ("floor", "unseen", "leave_one_out")}
+    result = {"per_repo": options.per_repo, "code": code(place, cases, options.jobs), **of_others()}
     options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     print(json.dumps({name: part for name, part in result["code"].items() if name != "alone"}, indent=1))
 
