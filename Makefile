@@ -78,7 +78,7 @@ bench: $(INSTALLED) ## the benchmarks whose data is here; says what it leaves ou
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/bench.sh
 
 fit: $(INSTALLED) ## choose the constants of ranking with one repository left out (SATCHEL_BENCH_REPOS, SATCHEL_BENCH_WORK)
-	$(BIN)/python benchmarks/fit.py --repos "$(SATCHEL_BENCH_REPOS)" --work "$(SATCHEL_BENCH_WORK)" --per-repo 2 \
+	$(BIN)/python benchmarks/fit.py --repos "$(SATCHEL_BENCH_REPOS)" --work "$(SATCHEL_BENCH_WORK)" --per-repo 1 \
 		--out benchmarks/results/fit.json
 
 bundle: $(INSTALLED) ## write satchel.mcpb, for desktop hosts that read MCP bundles, with the package in it

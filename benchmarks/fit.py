@@ -202,7 +202,7 @@ def code(place: Place, cases: Sequence[Case], jobs: int) -> dict[str, Any]:
     repos = sorted({case.repo for case in cases})
     of_others = {repo: chosen(table, repo) for repo in repos}
     everywhere = chosen(table)
-    last = run(place, jobs, [([everywhere, of_others[case.repo]], case) for case in cases])
+    last = run(place, jobs, [(list(dict.fromkeys([everywhere, of_others[case.repo]])), case) for case in cases])
     held = sorted({cell for repo in repos for cell in last[of_others[repo]] if cell.repo == repo})
     fitted, left = compared(table[()], last[everywhere]), compared(table[()], held)
     return {
