@@ -20,7 +20,7 @@ SOURCES := $(shell find src/satchel -name '*.py' -o -name '*.scm')
 INTEGRATIONS := langchain-satchel llama-index-retrievers-satchel satchel-haystack
 INTEGRATIONS_INSTALLED := $(INTEGRATIONS:%=.venv-adapters-%/.installed)
 
-.PHONY: help demo check check-adapters format lint types base test bench fit fuzz bundle docs release-check clean
+.PHONY: help demo check check-adapters format lint types base test bench fit fuzz bundle docs site man release-check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -90,12 +90,19 @@ bundle: $(INSTALLED) ## write satchel.mcpb, for desktop hosts that read MCP bund
 docs: $(INSTALLED) ## write the generated pages: docs/cli.md and the table of docs/configuration.md
 	$(BIN)/python scripts/write_docs.py
 
+site: $(INSTALLED) ## write the documentation as a site to site/; a broken link or anchor fails
+	$(BIN)/python $(PIP_INSTALL) --group site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+man: $(INSTALLED) ## write the manual page satchel.1 from the help (read it: man -l satchel.1)
+	$(BIN)/python scripts/write_man.py satchel.1
+
 release-check: $(INSTALLED) ## build sdist and wheel, check their metadata, and use each in a new environment
 	$(BIN)/python $(PIP_INSTALL) build twine
 	sh scripts/release_check.sh $(BIN)/python
 
 clean: ## remove what make made, all environments included
-	rm -rf .venv .venv-base .venv-adapters-* build dist src/*.egg-info integrations/*/src/*.egg-info .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-base .venv-adapters-* build dist site satchel.1 src/*.egg-info integrations/*/src/*.egg-info .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 # The weights come without their dependencies: two files are read, and nothing of the 4 GB beside them is needed.
 # The build tools are pinned too, so the package is built without a second, unpinned environment.

@@ -3,8 +3,8 @@
     PYTHONPATH=. python benchmarks/page.py TREE --pictures FOLDER --out benchmarks/results/page.json
 
 Every view is shown at 1280 and 360 pixels, light and dark, and checked by axe-core in each of the four;
-scripts/install_peers.sh installs the browser and axe-core. A memory and an experience are written first, into a home
-of their own, so that no view is empty. Times are medians of several loads on a quiet machine.
+scripts/install_peers.sh installs the browser and axe-core. A memory, an experience and the event of a hook are written
+first, into a home of their own, so that no view is empty. Times are medians of several loads on a quiet machine.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ import satchel
 from tests.web.browser import VARIANTS, Page, chromium, serving
 
 LOADS = 5
+
+HOOKED = "Why are releases cut on Tuesdays, and from which branch?"
 
 FIRST_ANSWER = """
 const began = performance.now();
@@ -64,13 +66,15 @@ return new Promise((resolve) => {
 """
 
 
-def views(question: str, name: str) -> dict[str, str]:
+def views(question: str, name: str, file: str) -> dict[str, str]:
     """Return the address of each view with something to see in it."""
     return {
         "start": "ask",
         "ask": f"ask?q={quote(question)}",
         "greeting": "ask?q=hello+there",
         "weak": "ask?q=kafka+websocket+reconnect+policy",
+        "find": "find?pattern=raise",
+        "file": f"find?pattern=raise&file={quote(file, safe='')}&line=12",
         "graph": f"graph?node={quote(name, safe='')}",
         "topic": f"graph?node={quote(question)}",
         "timeline": "timeline",
@@ -79,11 +83,12 @@ def views(question: str, name: str) -> dict[str, str]:
         "values": "values",
         "index": "index",
         "hooks": "hooks",
+        "review": "review",
     }
 
 
 def furnish(tree: Path, environ: dict[str, str]) -> None:
-    """Write a memory and an experience, and build the index."""
+    """Write a memory, an experience and the event of a hook, and build the index."""
     start = ["experience", "start", "--domain", "debugging", "--strategy", "read-the-error"]
     told = [
         "--goal",
@@ -99,6 +104,9 @@ def furnish(tree: Path, environ: dict[str, str]) -> None:
         subprocess.run(
             [sys.executable, "-m", "satchel", *command], cwd=tree, env=environ, check=True, capture_output=True
         )
+    prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "a1", "cwd": str(tree), "prompt": HOOKED}
+    hook = [sys.executable, "-m", "satchel", "hook", "prompt"]
+    subprocess.run(hook, cwd=tree, env=environ, check=True, capture_output=True, input=json.dumps(prompt), text=True)
 
 
 def figures(page: Page) -> dict[str, Any]:
@@ -141,6 +149,7 @@ def main() -> None:
     parser.add_argument("tree", type=Path)
     parser.add_argument("--question", default="how is a request matched to its handler")
     parser.add_argument("--name", default="", help="a definition for the graph; the question's topic by default")
+    parser.add_argument("--file", default="README.md", help="an indexed file to open")
     parser.add_argument("--pictures", type=Path, required=True)
     parser.add_argument("--only", default="", help="one view, without figures")
     parser.add_argument("--out", type=Path)
@@ -154,7 +163,7 @@ def main() -> None:
         with serving(given.tree.resolve(), environ, home / "errors.txt") as link, chromium(home / "profile") as driver:
             page = Page(driver, link, given.pictures)
             measured = {} if given.only else figures(page) | {"open_s": round(time.perf_counter() - began, 2)}
-            found = shown(page, views(given.question, given.name or given.question), given.only)
+            found = shown(page, views(given.question, given.name or given.question, given.file), given.only)
             text = json.dumps(stored(given.tree.resolve().name, measured, found), indent=1) + "\n"
             if given.out:
                 given.out.write_text(text, encoding="utf-8")

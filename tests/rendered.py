@@ -113,12 +113,13 @@ def parse(
 
 
 _GAP = re.compile(r"… \d+-(\d+)")
+_LEFT = re.compile(r"… \d+-\d+ [a-z2-7]{8}")
 _NUMBERED = re.compile(r"(\d+)\t")
 
 
 def _gaps_labelled(text: str) -> str:
-    """Return the text with the label of the definition in place of each gap in it."""
-    rows, name = text.split("\n"), ""
+    """Return the text with the label of the definition in place of each gap in it, without the ends of long ones."""
+    rows, name = [row for row in text.split("\n") if not _LEFT.fullmatch(row)], ""
     for index, row in enumerate(rows):
         gap = _GAP.fullmatch(row)
         if row.startswith("@@"):

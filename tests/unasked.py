@@ -7,7 +7,7 @@ from __future__ import annotations
 
 UNASKED = frozenset({
     # of others: what draws, parses, reads settings in TOML, or brings ten modules for one function
-    "asyncio", "importlib.resources", "pygments", "rich", "structlog", "tomllib", "tree_sitter",
+    "asyncio", "importlib.resources", "structlog", "tomllib", "tree_sitter",
     # questions about a change, files that have changed, neighbours
     "satchel.search.relations", "satchel.sources.outline", "satchel.search.change_impact",
     "satchel.sources.change",

@@ -117,6 +117,37 @@ def test_a_long_function_is_named_by_its_best_passages(port: Satchel) -> None:
     assert int(number) in (42, 202, 262)
 
 
+def test_lines_of_a_long_function_are_below_their_conditions(tmp_path: Path) -> None:
+    steps = "".join(f"            row_{number} = shelf.take({number})\n" for number in range(140))
+    watch = f"def watch(shelf, level):\n    for row in shelf:\n        if row.is_open:\n{steps}"
+    watch += "            sound_the_tide_alarm(level)\n" + steps
+    repository = TinyRepository(tmp_path / "port")
+    repository.commit("Watch", {"watch.py": watch, "alarm.py": "def rest():\n    return None\n"})
+    with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as engine:
+        text = engine.assemble("who does sound the tide alarm", purpose="find", types=["code"]).text
+    assert "\n1\tdef watch(shelf, level):\n2\t    for row in shelf:\n3\t        if row.is_open:\n… 4-" in text
+    assert "\n144\t            sound_the_tide_alarm(level)\n" in text
+    assert re.search(r"^… \d+-284 [a-z2-7]{8}$", text, re.MULTILINE)
+
+
+def test_overloads_share_a_row(tmp_path: Path) -> None:
+    overloads = "".join(
+        f"  Barge tow({kind} barge) {{\n    return lock.tow(barge, {number}, barge.length(), barge.width());\n  }}\n"
+        for number, kind in enumerate(("Barge", "Raft", "Log"))
+    )
+    sure = "".join(f"    moor(barge, canal, {number});\n" for number in range(60))
+    files = {
+        "Canal.java": f"class Canal {{\n  void towThroughTheCanal(Barge barge) {{\n{sure}  }}\n}}\n",
+        "Tug.java": f"class Tug {{\n{overloads}}}\n",
+    }
+    repository = TinyRepository(tmp_path / "canal")
+    repository.commit("Tow", files)
+    with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as engine:
+        text = engine.assemble("tow through the canal", purpose="find", types=["code"]).text
+    (ranges,) = re.findall(r"Tug.java:(\S+) Tug.tow: ", text)
+    assert sorted(ranges.split(",")) == ["2-4", "5-7", "8-11"]
+
+
 def test_it_is_shorter_than_the_answer_for_a_reader_and_names_what_that_shows(satchel: Satchel) -> None:
     long, short = satchel.assemble(QUESTION, types=["code"]), ask(satchel)
     assert short.usage.used < long.usage.used

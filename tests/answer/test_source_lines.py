@@ -14,7 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.answer.source_lines import LINE_OVERHEAD_BYTES, FileLines, Lines, Unreadable, around, outline_of
+from satchel.answer.source_lines import (
+    LINE_OVERHEAD_BYTES,
+    FileLines,
+    Lines,
+    Unreadable,
+    around,
+    branch_end,
+    conditions,
+    outline_of,
+)
 from satchel.system import files
 from satchel.types import Freshness, Range
 
@@ -285,3 +294,107 @@ def test_a_long_doc_comment_is_its_first_sentence(text: list[str], left_out: lis
     lines = Lines("a.x", tuple(text))
     assert list(lines.prose) == left_out
     assert lines.prose is lines.prose
+
+
+PYTHON = """\
+def load(paths):
+    for path in paths:
+        if path in seen:
+            skip(path)
+        elif (
+            is_large(path)
+            and not forced
+        ):
+            # too large
+
+            warn(path)
+    return seen"""
+GO = """\
+func load(kind int) error {
+\tswitch kind {
+\tcase First:
+\t\tprepare()
+\tcase Second:
+#ifdef SLOW
+\t\tif err := second(); err != nil {
+\t\t\treturn err
+\t\t}
+\t}
+}"""
+C = """\
+int load(int kind)
+{
+    if (kind > 1)
+    {
+again:
+        first(kind);
+    }
+    else
+    {
+        last(kind);
+    }
+}"""
+RUST = """\
+    fn load(kind: Kind) -> u8 {
+        match kind {
+            Kind::First => 1,
+            Kind::Other(other) => {
+                loop {
+                    other.step();
+                }
+            }
+        }
+    }"""
+TYPESCRIPT = """\
+export function load(paths: string[]) {
+  return paths.map((path) => {
+    try {
+      read(path)
+    } catch (error) {
+      report(error)
+    }
+  })
+}"""
+JAVA = """\
+  void load() {
+    while (more()) {
+      if (isFirst()) {
+        first();
+      } else {
+        other();
+      }
+    }
+  }"""
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "expected"),
+    [
+        pytest.param(PYTHON, 11, [(8, 8), (5, 5), (3, 3), (2, 2)], id="python"),
+        pytest.param(PYTHON, 12, [], id="python without a condition"),
+        pytest.param(GO, 8, [(7, 7), (5, 5), (2, 2)], id="go"),
+        pytest.param(C, 10, [(9, 9), (8, 9), (3, 4)], id="c"),
+        pytest.param(RUST, 6, [(5, 5), (4, 4), (2, 2)], id="rust"),
+        pytest.param(TYPESCRIPT, 6, [(5, 5), (3, 3), (2, 2)], id="typescript"),
+        pytest.param(JAVA, 6, [(5, 5), (3, 3), (2, 2)], id="java"),
+        pytest.param(JAVA, 5, [(3, 3), (2, 2)], id="a branch itself"),
+    ],
+)
+def test_the_conditions_of_a_line_are_those_that_open_its_blocks(text: str, start: int, expected: list[Range]) -> None:
+    assert list(conditions(text.split("\n"), 1, start)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end", "expected"),
+    [
+        pytest.param(PYTHON, 3, 3, 4, id="the rest of a branch"),
+        pytest.param(PYTHON, 5, 9, 11, id="over comments and blank lines"),
+        pytest.param(JAVA, 3, 4, 4, id="not the next branch"),
+        pytest.param(JAVA, 2, 4, 8, id="with its closing bracket"),
+        pytest.param(JAVA, 4, 4, 4, id="a whole statement"),
+        pytest.param("if a:\n" + "    b()\n" * 30, 1, 2, 2, id="not a long branch"),
+    ],
+)
+def test_a_short_branch_is_shown_to_its_end(text: str, start: int, end: int, expected: int) -> None:
+    lines = text.split("\n")
+    assert branch_end(lines, start, end, len(lines)) == expected

@@ -14,7 +14,7 @@ from satchel.cli.application import COMMANDS, application, run, wants_json
 from satchel.testing import TinyRepository
 from tests.unasked import LOOKS_FURTHER, UNASKED
 
-HEAVY = ("numpy", "rich", "structlog", "apsw", "tree_sitter", "rs_bpe", "asyncio", "satchel.engine")
+HEAVY = ("numpy", "structlog", "apsw", "tree_sitter", "rs_bpe", "asyncio", "satchel.engine")
 
 
 def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from satchel.cli.session import LINE_SECONDS, BarWatch, LineWatch, Watch, progress_line, watch
+from satchel.cli.session import LINE_SECONDS, PATIENCE_SECONDS, Watch, progress_line
 from satchel.index.run import Progress
 
 
@@ -35,14 +35,14 @@ def run(progress: Progress) -> None:
 
 
 def test_work_that_is_short_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with LineWatch() as progress:
+    with Watch() as progress:
         run(progress)
     assert capsys.readouterr().err == ""
 
 
 def test_long_work_says_now_and_then_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
-    progress = LineWatch(clock)
+    progress = Watch(clock=clock)
     progress.phase("files", 300)
     for _ in range(25):
         clock.seconds += 1
@@ -68,45 +68,54 @@ def test_a_line_holds_what_is_known(done: int, total: int, seconds: float, line:
     assert progress_line("x", done, total, seconds) == line
 
 
-def test_a_bar_appears_when_work_takes_long_and_disappears_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
+def in_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """A terminal of 40 columns as standard error."""
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setenv("TERM", "xterm")
-    progress = BarWatch(color=False, patience_seconds=0.0)
-    with progress:
-        progress._timer.join()
-        run(progress)
+    monkeypatch.setenv("COLUMNS", "40")
+    return stream
+
+
+def test_on_a_terminal_one_line_changes_and_disappears(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = in_terminal(monkeypatch)
+    clock = Clock()
+    with Watch(clock=clock) as progress:
+        clock.seconds = PATIENCE_SECONDS
         progress.phase("files", 10)
+        clock.seconds += 1
         progress.advance(4)
-    shown = terminal.getvalue()
-    assert "reading files" in shown
-    assert "reading files: 4 of 10" in shown
-    assert shown.rstrip().endswith(("\x1b[2K", "\x1b[?25h"))
-    assert "\x1b[3" not in shown
+        progress.advance(1)  # too soon after the last one
+        clock.seconds += 1
+        progress.phase("a phase with a name that is longer than the line", 0)
+    assert terminal.getvalue().split("\r")[1:] == [
+        "reading files: 0 of 10\x1b[K",
+        "reading files: 4 of 10, 4/s, 2 s left\x1b[K",
+        "a phase with a name that is longer than\x1b[K",
+        "\x1b[K",
+    ]
 
 
-def test_a_bar_never_appears_for_short_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    progress = BarWatch(color=True, patience_seconds=3600.0)
-    with progress:
+def test_a_terminal_shows_nothing_of_short_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = in_terminal(monkeypatch)
+    clock = Clock()
+    with Watch(clock=clock) as progress:
         run(progress)
-    progress._show()
+        clock.seconds = PATIENCE_SECONDS
     assert terminal.getvalue() == ""
 
 
-def test_the_watch_suits_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert type(watch(quiet=True)) is Watch
-    assert type(watch()) is LineWatch
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    assert type(watch()) is LineWatch  # TERM=dumb
-    monkeypatch.setenv("TERM", "xterm")
-    assert type(watch()) is BarWatch
+def test_without_standard_error_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", None)
-    assert type(watch()) is Watch
+    clock = Clock()
+    with Watch(clock=clock) as progress:
+        clock.seconds = LINE_SECONDS
+        run(progress)
 
 
 def test_a_quiet_watch_takes_everything(capsys: pytest.CaptureFixture[str]) -> None:
-    with Watch() as progress:
+    clock = Clock()
+    with Watch(quiet=True, clock=clock) as progress:
+        clock.seconds = LINE_SECONDS
         run(progress)
     assert capsys.readouterr() == ("", "")

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.cli import tables
 from satchel.cli.tables import (
     Column,
     budget,
@@ -112,16 +111,6 @@ def test_what_would_come_in_next_stands_first_and_the_list_ends(capsys: pytest.C
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "What stayed out, and the budget that would admit it (3 more)"
     assert lines[2].startswith("14.py:1-2")
-
-
-def test_on_a_terminal_the_table_is_drawn(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("satchel.cli.streams.can_redraw", lambda _: True)
-    monkeypatch.setenv("COLUMNS", "200")
-    tables.show((Column("item"),), [["[bold]src/a.py"]], title="What is in", color="never")
-    shown = capsys.readouterr().err
-    assert "[bold]src/a.py" in shown
-    assert "─" in shown
-    assert "\x1b[3" not in shown
 
 
 def test_a_budget_is_an_estimate_or_none_helps() -> None:

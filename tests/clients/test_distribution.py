@@ -34,7 +34,7 @@ def loaded(path: str) -> Any:
 def test_every_version_is_that_of_the_package() -> None:
     market = loaded(".claude-plugin/marketplace.json")
     bundle = tomllib.loads((ROOT / "bundle" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert bundle["dependencies"] == [f"satchel[mcp]=={satchel.__version__}"]
+    assert bundle["dependencies"] == [f"satchel=={satchel.__version__}"]
     assert (
         f'path = "satchel-{satchel.__version__}-py3-none-any.whl"' in (ROOT / "bundle" / "pyproject.toml").read_text()
     )

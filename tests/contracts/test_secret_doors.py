@@ -17,6 +17,7 @@ from satchel.operations.operation import Caller, Operation, Shape
 from satchel.operations.registry import OPERATIONS, TOOLS
 from satchel.testing import TinyRepository
 from satchel.web.application import mcp_app
+from satchel.web.middleware import own_origins
 from tests.mcp.test_server_http import post, running
 from tests.postgres import move_home
 from tests.safety.test_sanitize_redact import TOKENS
@@ -100,7 +101,7 @@ def test_mcp_answers_show_no_secret(engine: Satchel, tmp_path: Path, capfd: pyte
     tools = {tool.name for tool in TOOLS}
 
     async def test() -> None:
-        async with running(mcp_app(engine)) as app:
+        async with running(mcp_app(engine, own_origins("127.0.0.1", 80))) as app:
             for name, arguments in CASES:
                 if name in tools:
                     _, body = await post(app, "tools/call", {"name": name, "arguments": arguments})

@@ -52,26 +52,13 @@ def test_a_log_without_entries_says_how_to_get_some(new_host: Host, capsys: pyte
     assert "--with-hooks" in capsys.readouterr().err
 
 
-def test_hooks_are_switched_off_and_on_again(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["hook", "off"]) == 0
+def test_hooks_are_switched_off_and_on_again_by_a_setting(host: Host) -> None:
+    assert run(["config", "set", "hooks.enabled", "false"]) == 0
     answer, output = host.told("claude-code/prompt", prompt=QUESTION)
     assert output == {}
     assert "switched off" in answer.reason
-    assert run(["hook", "on"]) == 0
+    assert run(["config", "set", "hooks.enabled", "true"]) == 0
     assert host.ask(QUESTION)
-    assert "hooks are on" in capsys.readouterr().out
-
-
-def test_a_variable_that_says_otherwise_is_named(
-    host: Host, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SATCHEL_HOOKS_ENABLED", "false")
-    monkeypatch.setenv("SATCHEL_HOOKS", "0")
-    assert run(["hook", "on"]) == 0
-    text = capsys.readouterr().err
-    assert "SATCHEL_HOOKS_ENABLED" in text
-    assert "SATCHEL_HOOKS=0" in text
-    assert host.entries() == []
 
 
 def test_the_switch_keeps_everything_else_in_the_file(tmp_path: Path) -> None:
@@ -107,7 +94,7 @@ def test_a_file_that_cannot_be_understood_is_left_alone(tmp_path: Path, text: st
         (["hook"], []),
         (["hook", "nonsense", "--bad"], ["nonsense", "--bad"]),
         (["hook", "log"], None),
-        (["hook", "off"], None),
+        (["hook", "off"], ["off"]),
         (["hook", "--help"], None),
         (["context", "hook"], None),
         ([], None),

@@ -18,9 +18,11 @@ from satchel.operations.registry import TOOLS
 from satchel.testing import TinyRepository
 from satchel.types import Failure
 from satchel.web.application import Mounted, mcp_app
+from satchel.web.middleware import BODY_BYTES, own_origins
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
+OWN = own_origins("127.0.0.1", 80)
 META = {
     "io.modelcontextprotocol/protocolVersion": ERAS[1],
     "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
@@ -77,7 +79,7 @@ async def running(mounted: Mounted) -> AsyncIterator[Any]:
 
 def test_the_tools_are_listed_and_called_over_http(engine: Satchel) -> None:
     async def test() -> None:
-        async with running(mcp_app(engine)) as app:
+        async with running(mcp_app(engine, OWN)) as app:
             status, listed = await post(app, "tools/list", {})
             assert status == 200
             assert all(tool.name.encode() in listed for tool in TOOLS)
@@ -91,7 +93,7 @@ def test_the_tools_are_listed_and_called_over_http(engine: Satchel) -> None:
 
 def test_clients_of_other_names_have_an_experience_each(engine: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
-        async with running(mcp_app(engine)) as app:
+        async with running(mcp_app(engine, OWN)) as app:
             for name in ("coder", "reviewer"):
                 monkeypatch.setitem(META, "io.modelcontextprotocol/clientInfo", {"name": name, "version": "1"})
                 call = {"name": "experience", "arguments": EVERY_TOOL["experience"]}
@@ -103,10 +105,10 @@ def test_clients_of_other_names_have_an_experience_each(engine: Satchel, monkeyp
 
 def test_a_foreign_host_is_refused(engine: Satchel) -> None:
     async def test() -> None:
-        async with running(mcp_app(engine, ["127.0.0.1:80"], [], body_bytes=10_000)) as app:
+        async with running(mcp_app(engine, OWN)) as app:
             assert (await post(app, "tools/list", {}))[0] == 200
             assert (await post(app, "tools/list", {}, host="evil.test"))[0] == 421
-            assert (await post(app, "tools/list", {"x": "y" * 20_000}))[0] == 413
+            assert (await post(app, "tools/list", {"x": "y" * (BODY_BYTES + 1)}))[0] == 413
 
     asyncio.run(test())
 
@@ -124,7 +126,7 @@ def test_a_call_ends_at_the_deadline_of_the_server(tmp_path: Path, monkeypatch: 
     async def test() -> None:
         with Satchel.open(tmp_path / "shop", environ=environ, settings=limits) as engine:
             monkeypatch.setattr(engine, "refresh", endless)
-            async with running(mcp_app(engine)) as app:
+            async with running(mcp_app(engine, OWN)) as app:
                 status, called = await post(app, "tools/call", {"name": "search", "arguments": {"question": "backoff"}})
         assert status == 200
         assert b"serve.deadline_s" in called

@@ -56,22 +56,3 @@ def test_failures_are_the_entries_of_events_that_broke(tmp_path: Path) -> None:
         hook_log.record(tmp_path, {"number": number, "outcome": outcome})
     assert [entry["number"] for entry in hook_log.failures(tmp_path, 2)] == [2, 3]
     assert json.dumps(hook_log.failures(tmp_path / "none", 2)) == "[]"
-
-
-def test_titles_of_earlier_versions_are_removed_and_the_rest_stays(tmp_path: Path) -> None:
-    items = [{"id": "memory:mem_1", "title": "The CANARY lives in the tower", "tokens": 12}]
-    for number in range(3):
-        hook_log.record(tmp_path, {"number": number, "items": items})
-    hook_log.scrub(tmp_path)
-    assert "CANARY" not in hook_log.log_file(tmp_path).read_text()
-    kept = [{"id": "memory:mem_1", "tokens": 12}]
-    assert hook_log.entries(tmp_path) == [{"number": number, "items": kept} for number in range(3)]
-
-
-def test_a_log_without_titles_or_without_a_file_is_left_alone(tmp_path: Path) -> None:
-    hook_log.scrub(tmp_path)
-    assert not hook_log.log_file(tmp_path).exists()
-    hook_log.record(tmp_path, {"items": []})
-    before = hook_log.log_file(tmp_path).stat()
-    hook_log.scrub(tmp_path)
-    assert hook_log.log_file(tmp_path).stat() == before

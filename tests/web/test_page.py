@@ -144,7 +144,7 @@ def test_what_is_missed_says_why_it_is_not_in_and_is_let_in(page: Page) -> None:
 
 
 def test_kinds_formats_and_lenses_shape_the_answer(page: Page) -> None:
-    page.go(ASKED)
+    page.fresh(ASKED)  # a page that was opened in a small span folds its controls
     page.answered(4000)
     page.click('.chip[data-kind="docs"]')
     page.wait(lambda: {one.partition(":")[0] for one in page.items()} == {"doc"}, "only docs")
@@ -251,9 +251,10 @@ def test_everything_can_be_done_with_keys_alone(page: Page) -> None:
     page.press("?")
     page.find("#shortcuts[open]")
     page.press(Keys.ESCAPE)
-    page.press("4")
+    page.press("5")
     page.find("#view-memories")
     page.js("document.querySelector('#tab-memories').focus()")
+    page.wait(lambda: page.find("#tab-experiences").is_displayed(), "the tab of what was tried")
     page.press(Keys.ARROW_RIGHT)
     assert page.focused() == "tab-experiences"
     page.find("#view-experiences")

@@ -255,6 +255,23 @@ def test_the_address_of_a_place_names_nothing_but_its_file(
     assert scripts.run("editor.js", f"return m.addressOf({given})") == expected
 
 
+@pytest.mark.parametrize(
+    ("path", "inside", "wanted"),
+    [
+        ("tests", "", True),
+        ("src/shop/fixtures", "src/shop", True),
+        ("src", "", False),
+        ("tests/unit", "tests", False),
+        ("latest", "", False),
+    ],
+)
+def test_tests_and_fixtures_are_folded_until_they_are_opened(
+    scripts: Scripts, path: str, inside: str, wanted: bool
+) -> None:
+    entry = json.dumps({"path": path, "is_folder": True})
+    assert scripts.run("start.js", f"return m.isAside({entry}, {json.dumps(inside)})") is wanted
+
+
 def test_the_heat_of_a_file_rises_with_its_changes(scripts: Scripts) -> None:
     heats = scripts.run("start.js", "return [0, 1, 5, 25, 50, 100].map((commits) => m.heatOf(commits, 100))")
     assert heats == [0, 1, 1, 2, 3, 4]

@@ -14,6 +14,7 @@ from tests.web.browser import AXE, SCREENSHOTS, VARIANTS, Page
 
 VIEWS = {
     "ask": "ask?q=how+does+retry+double+the+backoff+pause",
+    "find": "find?pattern=backoff&file=src%2Fshop%2Fretry.py&line=11",
     "graph": "graph?node=src%2Fshop%2Fretry.py",
     "timeline": "timeline",
     "memories": "memories?replaced=true",
@@ -29,6 +30,55 @@ HOSTILE_ELEMENTS = (
     "main script, main img, main iframe, main object, main svg circle:not([r]), main svg[onload], [onerror], [onload], "
     "a[href^='javascript:'], b, main style"
 )
+
+
+def test_a_text_is_found_as_it_is_written_and_its_file_is_opened_at_the_line(page: Page) -> None:
+    page.fresh("find")
+    page.fill("#pattern", "2**attempt")
+    page.fill("#find-in", "src/shop/retry.py")
+    page.click("#find-form button[type='submit']")
+    page.find(".match")
+    assert page.texts("#found > .told") == ["1 line in 1 file"]
+    assert page.texts(".match mark") == ["2**attempt"]
+    page.click(".match")
+    page.find(".line.is-target")
+    page.settled()
+    assert "2**attempt" in page.texts(".line.is-target .source")[0]
+    assert "file=src%2Fshop%2Fretry.py" in page.js("return location.hash")
+    assert page.texts(".file-commits li"), "the commits that changed it"
+
+
+def test_a_name_of_a_file_is_looked_for_everywhere(page: Page) -> None:
+    page.go("find?file=src%2Fshop%2Fretry.py")
+    page.fill("#use-name", "backoff")
+    page.click(".side button[type='submit']")
+    page.find(".match")
+    page.settled()
+    assert page.find("#pattern").get_attribute("value") == r"\bbackoff\b"
+    assert page.find("#is-regex").is_selected()
+
+
+def test_a_pattern_that_is_none_is_named(page: Page) -> None:
+    page.go("find?pattern=(x&regex=true")
+    assert "is not a regular expression" in page.find("#found .message.bad").text
+    page.go("find?pattern=(x")
+    page.wait(lambda: "No line matches" in page.find("#found").text, "word that nothing matches")
+    assert len(page.complaints()) == 1, "the browser logs the refused pattern"
+
+
+def test_a_drawing_is_made_larger_and_filtered(page: Page) -> None:
+    page.go("graph?node=src%2Fshop%2Fretry.py%3A%3Abackoff")
+    page.find(".knot")
+    page.settled()
+    width = "return Number(document.querySelector('.graph-drawing').getAttribute('width'))"
+    before = page.js(width)
+    page.click("[data-act='zoom-in']")
+    assert page.js(width) > before
+    page.click("[data-act='fit']")
+    assert page.js(width) <= before
+    page.find("#graph-filter").send_keys("backoff")
+    assert page.all(".knot.dim")
+    assert "backoff" in page.texts(".knot:not(.dim) .knot-name")
 
 
 def test_following_an_edge_makes_its_other_end_the_middle(page: Page) -> None:
@@ -226,7 +276,7 @@ def test_the_review_is_hidden_where_nothing_waits_and_nothing_is_looked_for(page
     assert page.module("review.js", look) is True
     page.js("document.getElementById('tab-ask').focus()")
     page.press(Keys.ARROW_LEFT)
-    assert page.focused() == "tab-hooks", "the arrows leave a hidden tab out"
+    assert page.focused() in {"tab-index", "tab-hooks"}, "the arrows leave a hidden tab out"
     page.js("window.rows = [{ id: 'cand_1' }]")
     assert page.module("review.js", look) is False
     page.fresh("ask")
@@ -289,17 +339,21 @@ def test_an_index_that_is_being_built_says_how_far_it_is(page: Page) -> None:
 def test_hooks_show_what_they_injected_and_what_it_cost(page: Page, page_state: Path) -> None:
     page.fresh("hooks")
     assert "No hook has run yet" in page.find("#hook-log .message").text
+    page.fresh("ask")
+    assert not page.js("return document.getElementById('tab-hooks').checkVisibility()"), "hidden until one has run"
     entry = {
-        "at": "2026-05-01T10:30:00Z", "event": "prompt", "host": "claude-code", "session": "1a2b", "folder": "shop",
+        "at": "2026-05-01T10:30:00Z", "event": "prompt", "host": "claude-code", "session": "1a2b", "folder": "/x/shop",
         "outcome": "injected", "reason": page_folder.SCRIPT, "tokens": 321, "characters": 1200, "ms": 41,
         "items": [{"id": "code:a.py", "title": page_folder.IMAGE, "tokens": 40}],
     }  # fmt: skip
     hook_log.record(page_state, entry)
     hook_log.record(page_state, {**entry, "outcome": "nothing", "reason": "nothing relevant", "tokens": 0, "items": []})
-    page.fresh("hooks")
+    page.fresh("ask")
+    page.click("#tab-hooks")
     page.find("#hook-log table")
     assert page.texts("#hook-log > .told") == ["2 events; 1 injection with 321 tokens"]
     newest, oldest = page.texts("#hook-log tbody tr")
+    assert page.texts("#hook-log tbody td[data-label='Repository']") == ["shop", "shop"]
     assert "nothing relevant" in newest
     assert page_folder.SCRIPT in oldest
     assert page_folder.IMAGE in oldest

@@ -164,7 +164,9 @@ def test_places_open_the_editor_that_was_chosen(page: Page) -> None:
 def test_the_kinds_say_how_many_of_each_there_are(page: Page) -> None:
     page.fresh("ask")
     page.settled()
-    count = len(page.js("return fetch('/api/experiences?limit=999').then((found) => found.json())")["experiences"])
+    asked = """{method: 'POST', headers: {'Content-Type': 'application/json'}, body: '{"limit": 999}'}"""
+    found = page.js(f"return fetch('/api/experiences', {asked}).then((found) => found.json())")
+    count = len(found["experiences"])
     shown = page.find('.chip[data-kind="experiences"]').text
     assert int(shown.removeprefix("experiences")) == count - 1, "one of them goes on and is not searched"
 

@@ -155,11 +155,11 @@ def test_half_a_character_is_answered_with_bytes_that_can_be_sent(asking: TestCl
 def test_what_is_remembered_is_found_and_forgotten(asking: TestClient) -> None:
     stored = asking.post("/api/remember", json={"action": "store", "text": "Deploys happen on Tuesdays."})
     assert stored.status_code == 200
-    (memory,) = asking.get("/api/memories").json()["memories"]
+    (memory,) = asking.post("/api/memories", json={}).json()["memories"]
     assert memory["content"] == "Deploys happen on Tuesdays."
     gone = asking.post("/api/remember", json={"action": "forget", "ids": [memory["id"]]})
     assert gone.status_code == 200
-    assert asking.get("/api/memories").json() == {"memories": []}
+    assert asking.post("/api/memories", json={}).json() == {"memories": []}
 
 
 def test_a_fault_of_ours_shows_nothing_of_the_inside(

@@ -1,4 +1,4 @@
-"""What the page looks at: GET with arguments in the address, options, the state, the files of the page."""
+"""What the page looks at by GET: options, the state, the map, the hook log, the files of the page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from starlette.testclient import TestClient
 
 from satchel.engine import Satchel
 from satchel.system import hook_log
-from satchel.web.routes import VIEWS
 from satchel.web.state import ServerState
 from tests.web.asking import client_of, environment
 
@@ -24,34 +23,10 @@ def asking(engine: Satchel) -> Iterator[TestClient]:
         yield client
 
 
-@pytest.mark.parametrize("name", VIEWS)
-def test_a_view_is_the_operation_of_its_name(asking: TestClient, name: str) -> None:
-    seen, asked = asking.get(f"/api/{name}"), asking.post(f"/api/{name}", json={})
+def test_the_state_is_the_operation_of_its_name_and_more(asking: TestClient) -> None:
+    seen, asked = asking.get("/api/status"), asking.post("/api/status", json={})
     assert seen.status_code == asked.status_code == 200
     assert set(seen.json()) - {"indexing", "records"} == set(asked.json())
-
-
-def test_arguments_stand_in_the_address_with_their_types(asking: TestClient) -> None:
-    found = asking.get("/api/memories?category=preference&limit=1&superseded=false").json()["memories"]
-    assert [memory["content"] for memory in found] == ["Ada prefers tabs."]
-    assert len(asking.get("/api/memories?limit=1&category=").json()["memories"]) == 1
-
-
-@pytest.mark.parametrize(
-    ("query", "named"),
-    [
-        ("limit=many", "limit is 'many'"),
-        ("limit=0", "limit is 0"),
-        ("limit=1&limit=2", "limit is given 2 times"),
-        ("superseded=perhaps", "superseded"),
-        ("category=food", "food"),
-        ("nonsense=1", "nonsense"),
-    ],
-)
-def test_an_impossible_argument_is_named(asking: TestClient, query: str, named: str) -> None:
-    answer = asking.get(f"/api/memories?{query}")
-    assert answer.status_code == 400
-    assert named in answer.json()["error"]["message"]
 
 
 def test_the_state_says_how_far_the_index_is(asking: TestClient) -> None:
@@ -67,7 +42,7 @@ def test_folders_of_the_user_are_shown_from_home(
 ) -> None:
     monkeypatch.setenv("HOME", str(home))
     for name in ("status", "doctor"):
-        assert str(home) not in asking.get(f"/api/{name}").text
+        assert str(home) not in asking.post(f"/api/{name}", json={}).text
     assert asking.get("/api/status").json()["root"] == f"~{os.sep}shop"
 
 
@@ -104,7 +79,7 @@ def test_the_map_names_folders_and_an_unknown_one_is_refused(asking: TestClient)
 
 def test_the_state_counts_what_is_remembered(asking: TestClient) -> None:
     assert asking.get("/api/status").json()["records"] == {
-        "memory": len(asking.get("/api/memories").json()["memories"])
+        "memory": len(asking.post("/api/memories", json={}).json()["memories"])
     }
 
 

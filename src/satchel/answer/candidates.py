@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 from satchel import text as words
-from satchel.answer.source_lines import Lines, around, trimmed, without_blank_ends
+from satchel.answer.source_lines import Lines, around, branch_end, conditions, joined, trimmed, without_blank_ends
 from satchel.answer.truncation import CHARACTERS_PER_TOKEN as CHARACTERS_PER_TOKEN
 from satchel.answer.truncation import (
     OmissionRemark,
@@ -177,7 +177,7 @@ def file_candidates(
         if _is_sliver(lines, whole, size, hit.chunk.role, terms) or _imports_only(hit.chunk, lines, whole, terms):
             return []
         make = partial(_whole_steps, hit, lines, whole_item_tokens, shortener, whole)
-        shrink = Narrowing(lines, whole, terms)
+        shrink = Narrowing(lines, whole, terms, hit.chunk)
         return [Candidate(hit, hit.score, min(size, whole_item_tokens), whole[0], make, shrink)]
     made = []
     for span in hit.spans:
@@ -185,7 +185,7 @@ def file_candidates(
         size = characters / CHARACTERS_PER_TOKEN
         is_empty = shown[0] > shown[1] or _imports_only(hit.chunk, lines, shown, terms)
         if not is_empty and not _is_sliver(lines, shown, size, Role.GAP, terms):
-            shrink, steps = Narrowing(lines, shown, terms), partial(_span_steps, hit.chunk, lines, shown)
+            shrink, steps = Narrowing(lines, shown, terms, hit.chunk), partial(_span_steps, hit.chunk, lines, shown)
             made.append(Candidate(hit, span.value, size, shown[0], steps, shrink))
     return made
 
@@ -209,6 +209,7 @@ class Narrowing:
     lines: Lines
     whole: Range
     terms: AbstractSet[str]
+    chunk: Chunk
 
     def __call__(self, room: float) -> Iterator[Step]:
         """Yield the steps for about so many tokens."""
@@ -220,7 +221,8 @@ class Narrowing:
             characters = room * share * CHARACTERS_PER_TOKEN
             run = best_run(gains, costs, characters)
             if run is not None and any(text.strip() for text in self._texts[run[0] : run[1] + 1]):
-                yield Step(Detail.SPAN, (without_blank_ends(self.lines.lines, first + run[0], first + run[1]),))
+                shown = without_blank_ends(self.lines.lines, first + run[0], first + run[1])
+                yield from _in_definition(self.chunk, self.lines, shown, (shown,))
             elif run is None and characters > LEAST_EXCERPT:
                 yield from _cut_line(self._texts, gains, first, self.terms, characters)
 
@@ -271,7 +273,7 @@ def _is_sliver(lines: Lines, shown: Range, size: float, role: Role, terms: Abstr
 def _imports_only(chunk: Chunk, lines: Lines, shown: Range, terms: AbstractSet[str]) -> bool:
     """Return whether the lines, outside of definitions, only import, and the question does not ask for imports.
 
-    Imports that shown code needs are shown beside it (docs/decisions/0015).
+    Imports that shown code needs are shown beside it (docs/decisions/0006).
     """
     if not terms or chunk.role is not Role.GAP or not terms.isdisjoint(_IMPORT_TERMS):
         return False
@@ -298,8 +300,19 @@ def _span_steps(chunk: Chunk, lines: Lines, shown: Range) -> list[Step]:
         signature = signature_range(chunk, lines)
         is_inside = signature is None or (shown[0] <= signature[0] and signature[1] <= shown[1])
         ranges = (shown,) if signature is None or is_inside else (signature, shown)
-        steps = lines.derived[key] = [Step(Detail.SPAN, ranges)]
+        steps = lines.derived[key] = _in_definition(chunk, lines, shown, ranges)
     return steps
+
+
+def _in_definition(chunk: Chunk, lines: Lines, shown: Range, plain: tuple[Range, ...]) -> list[Step]:
+    """Return the lines to the end of a short branch, below their declaration and conditions; then `plain` ranges."""
+    signature, location = signature_range(chunk, lines), chunk.location
+    whole = [shown]
+    if chunk.role in DECLARED and location is not None:
+        whole = [(shown[0], branch_end(lines.lines, *shown, min(location.end_line, len(lines.lines))))]
+    if signature is not None and not (shown[0] <= signature[0] and signature[1] <= shown[1]):
+        whole = joined([signature, *conditions(lines.lines, signature[0], shown[0]), *whole])
+    return [Step(Detail.SPAN, ranges) for ranges in dict.fromkeys((tuple(whole), plain))]
 
 
 def is_long_function(chunk: Chunk) -> bool:

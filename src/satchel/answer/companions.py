@@ -7,23 +7,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from satchel.answer.candidates import (
-    LONG_FUNCTION,
-    Candidate,
-    Step,
-    cut_note,
-    lines_size,
-    without_trailers,
-)
+from satchel.answer.candidates import LONG_FUNCTION, Candidate, Step, cut_note, lines_size, without_trailers
 from satchel.answer.sections import JOIN_LINES, Follow, Group, subtract
 from satchel.answer.source_lines import Lines, joined, without_blank_ends
 from satchel.answer.truncation import CHARACTERS_PER_TOKEN, excerpt
 from satchel.types import Chunk, Detail, Freshness, Import, Kind, Outline, Range, Role
-
-if TYPE_CHECKING:
-    pass
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _STEM_SUFFIX = re.compile(r"\.(?:h|hh|hpp|hxx|inc|inl|php|rb|sh|bash|js|mjs|cjs|ts|d\.ts)$")

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from satchel.answer.request import LONGEST_NAME, AssembleRequest, check_names
-from satchel.embed.providers import ChatModel, ModelOptions, check_address, endpoint_key
+from satchel.embed.providers import ChatModel, model_options
 from satchel.errors import ConfigError, JudgeError, MissingExtraError
 from satchel.settings import Settings
 from satchel.system import state_files
@@ -39,12 +39,7 @@ class Guesses:
 
     @cached_property
     def _model(self) -> ChatModel:
-        settings = self._settings
-        check_address("names.endpoint", settings.names_endpoint)
-        if not settings.names_model:
-            raise ConfigError("names.model is not set: an endpoint that guesses names needs the name of its model")
-        key = endpoint_key("names.key_variable", settings.names_key_variable, self._environ)
-        return ChatModel(ModelOptions(settings.names_endpoint, settings.names_model, key, 1.0, "names.endpoint"))
+        return ChatModel(model_options(self._settings, "names", self._environ, "guesses names", 1.0))
 
     def added(self, request: AssembleRequest) -> tuple[AssembleRequest, list[Failure]]:
         """Return the request with guessed names where it has none and a model is configured, and what went wrong."""

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from satchel.answer.candidates import Candidate, is_long_function
+from satchel.answer.candidates import DECLARED, Candidate, is_long_function
 from satchel.answer.fill_policy import VALUE_RANGE
 from satchel.answer.items import rest_of
 from satchel.answer.packing import BUDGET, FRAMES, TWIN, VALUE, Packing
@@ -140,10 +140,11 @@ def _unshown(packing: Packing, hops: Sequence[Hop], most: int) -> list[tuple[lis
     least = max((section.highest_value for section in packing.rejected), default=0.0) - VALUE_RANGE
     begun = {candidate.chunk.id for candidate in packing.shown}
     shown = {group.key: group.ranges for groups in packing.groups.values() for group in groups.values()}
-    best: dict[str, tuple[list[Omission], Lines]] = {}
+    best: dict[tuple[str, str], tuple[list[Omission], Lines]] = {}
     for section, candidate in waiting:
         chunk, lines = candidate.chunk, section.lines.get(candidate.group)
-        is_known = chunk.id in best or len(best) < most
+        name = candidate.group, chunk.title if chunk.role in DECLARED else chunk.id  # overloads share a row
+        is_known = name in best or len(best) < most
         if lines is None or not is_known or not _is_place(candidate, least, is_begun=chunk.id in begun):
             continue
         one = omission_of(packing, section, candidate, 0)
@@ -151,8 +152,9 @@ def _unshown(packing: Packing, hops: Sequence[Hop], most: int) -> list[tuple[lis
         taken = [*shown.get(candidate.group, ()), *((hop.line, hop.line) for hop in hops if hop.path == one.path)]
         if any(start <= one.end and one.start <= end for start, end in taken):
             continue
-        passages, _ = best.setdefault(chunk.id, ([], lines))
-        if len(passages) < PASSAGES and all(span != (one.start, one.end) for span in map(_lines_of, passages)):
+        passages, _ = best.setdefault(name, ([], lines))
+        is_new = all(span != (one.start, one.end) for span in map(_lines_of, passages))
+        if is_new and sum(passage.id == one.id for passage in passages) < PASSAGES:
             passages.append(one)
     return list(best.values())
 

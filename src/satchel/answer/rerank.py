@@ -12,7 +12,7 @@ from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 
-from satchel.embed.providers import ModelOptions, RerankModel, check_address, endpoint_key
+from satchel.embed.providers import RerankModel, model_options
 from satchel.errors import ConfigError, JudgeError, MissingExtraError
 from satchel.search.rank_records import SearchResult
 from satchel.settings import Settings
@@ -35,12 +35,7 @@ class Reranking:
 
     @cached_property
     def _model(self) -> RerankModel:
-        settings = self._settings
-        check_address("rerank.endpoint", settings.rerank_endpoint)
-        if not settings.rerank_model:
-            raise ConfigError("rerank.model is not set: an endpoint that reranks needs the name of its model")
-        key = endpoint_key("rerank.key_variable", settings.rerank_key_variable, self._environ)
-        return RerankModel(ModelOptions(settings.rerank_endpoint, settings.rerank_model, key, 2.0, "rerank.endpoint"))
+        return RerankModel(model_options(self._settings, "rerank", self._environ, "reranks", 2.0))
 
     def applied(self, question: str, result: SearchResult, store: Store) -> tuple[SearchResult, list[Failure]]:
         """Return the result with its best hits in another order, and what went wrong; then nothing is changed."""

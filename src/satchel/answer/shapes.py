@@ -380,9 +380,7 @@ class _Surroundings:
     def __init__(self, store: Store, lines: FileLines, prefix: str = "") -> None:
         from satchel.search.relations import Relations  # here, because few questions ask for neighbours
 
-        self._prefix = prefix
-
-        self._relations, self._store, self._lines = Relations(store), store, lines
+        self._prefix, self._relations, self._store, self._lines = prefix, Relations(store), store, lines
         self._code = self._relations.code
         self._current: dict[int, Lines | None] = {}
         self._stamped: set[int] = set()

@@ -33,7 +33,7 @@ FIRST_SENTENCE, LEAST_PROSE, LONGEST_PROSE = 3, 4, 400
 anyway), and most lines of a doc string."""
 
 RESTED_NS = 2_000_000_000
-"""A file that changed more recently may change again without another time stamp (docs/decisions/0031)."""
+"""A file that changed more recently may change again without another time stamp (docs/decisions/0008)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +318,55 @@ def without_blank_ends(lines: Sequence[str], start: int, end: int) -> Range:
     while first < last and not lines[first - 1].strip():
         first += 1
     return first, last
+
+
+_BRANCH = re.compile(r"[})\s]*(?:el(?:se|if|sif)|except|finally|catch|case|default|when)\b|(?P<bracket>[{}()\[\]])")
+_OPENS = re.compile(r"(?:[{:(\[]|[=-]>|\b(?:then|do))\s*(?:/[/*].*|#.*)?$")
+"""The end of a line after which a block begins."""
+
+
+def conditions(lines: Sequence[str], first: int, start: int) -> Iterator[Range]:
+    """Yield the lines (from 1) that open the blocks around line `start` of a definition at `first`, innermost first.
+
+    Blocks are told by their indentation. Of another branch, such as `else`, the opening of its statement is one, too.
+    """
+    least, depth, rank = _depth(lines[first - 1]), _depth(lines[start - 1]), _rank(lines[start - 1].strip())
+    for number, text, own in _statements(lines, range(start - 1, first, -1)):
+        if least < own < depth or (own == depth and _rank(text) < rank):
+            # A condition of several lines ends with the first one after which a block begins.
+            rows = range(number, min(number + 4, start))
+            yield number, next((row for row in rows if _OPENS.search(lines[row - 1])), number)
+            depth, rank = own, _rank(text)
+
+
+def branch_end(lines: Sequence[str], start: int, end: int, last: int) -> int:
+    """Return the end, at most `last`, of the statement that `start`..`end` break off by indentation; `end` if far."""
+    depth = min((own for *_, own in _statements(lines, range(start, end + 1))), default=0)
+    whole = end
+    # A short branch: a few lines more than a closed gap.
+    for number, text, own in _statements(lines, range(end + 1, min(end + 9, last) + 1)):
+        if own <= depth:
+            return number if own == depth and text[0] in "})]" and not _OPENS.search(text) else whole
+        whole = number
+    return whole if whole == last else end
+
+
+def _statements(lines: Sequence[str], numbers: Iterable[int]) -> Iterator[tuple[int, str, int]]:
+    """Yield number, text and depth of the lines that are not blank, comments or for the preprocessor."""
+    for number in numbers:
+        text = lines[number - 1].strip()
+        if text and text[0] != "#" and not COMMENT.match(text):
+            yield number, text, _depth(lines[number - 1])
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _rank(text: str) -> int:
+    """Return 0 for a line that opens a statement, 1 for another branch of it, 2 for a bracket of either."""
+    match = _BRANCH.match(text)
+    return 0 if match is None else 2 if match["bracket"] else 1
 
 
 def around(ranges: Sequence[Range], count: int, last_line: int) -> list[Range]:

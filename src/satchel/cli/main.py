@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 HELP = frozenset({"-h", "--help"})
-PEOPLE = frozenset({"log", "on", "off"})
-"""Sub-commands of `satchel hook` for people; every other word after it is an event of a host."""
+FOR_PEOPLE = "log"
+"""The sub-command of `satchel hook` for people; every other word after it is an event of a host."""
 RESIDENT = frozenset({"context", "search"})
 """Commands that a resident process of the same root can answer."""
 
@@ -39,7 +39,7 @@ def main() -> int:
 def hook_event(arguments: list[str]) -> list[str] | None:
     """Return the arguments of `hook` for an event, answered before code is loaded that may end with 2, a refusal."""
     before, arguments = _split(arguments)
-    if arguments[:1] != ["hook"] or HELP.intersection(arguments) or PEOPLE.intersection(arguments[1:]):
+    if arguments[:1] != ["hook"] or HELP.intersection(arguments) or FOR_PEOPLE in arguments[1:]:
         return None
     return [*arguments[1:], *before]
 

@@ -23,70 +23,56 @@ from satchel.operations.operation import Answered, Caller, Operation, Spelling, 
 from satchel.types import Failure
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from satchel.engine import Satchel
 
 PATIENCE_SECONDS = 0.5
-"""Seconds before a bar appears: shorter work needs none, and loading the bar would make it longer."""
+"""Seconds before a terminal shows progress: shorter work needs none."""
 
 LINE_SECONDS = 10.0
 """Seconds between two lines where lines cannot be redrawn, as in a log."""
 
-FIRST_PHASE = "looking for changes"
 PHASES = {"files": "reading files", "history": "reading history", "vectors": "making vectors"}
 
 
 class Watch:
-    """A progress that shows nothing."""
+    """Shows progress on standard error: a line now and then, or on a terminal one that changes and goes at the end.
+
+    Short work shows nothing, a `quiet` watch never does. `clock` returns monotonic seconds.
+    """
+
+    def __init__(self, *, quiet: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+        self._quiet, self._clock = quiet, clock
+        self._redraws, self._is_drawn = streams.can_redraw(sys.stderr), False
+        self._began = clock()
+        self._next = self._began + (PATIENCE_SECONDS if self._redraws else LINE_SECONDS)
+        self._name, self._total, self._done = "", 0, 0
 
     def phase(self, name: str, total: int) -> None:
         """Start a phase of `total` steps, 0 if unknown."""
+        self._name, self._total, self._done = PHASES.get(name, name), total, 0
+        self._began = self._clock()
+        self.advance(0)
 
     def advance(self, count: int) -> None:
-        """Count more finished steps."""
+        """Count more finished steps, and show how far it is if that was not shown lately."""
+        self._done += count
+        now = self._clock()
+        if self._quiet or now < self._next:
+            return
+        line = progress_line(self._name, self._done, self._total, now - self._began)
+        if self._redraws:
+            streams.redraw(line)
+            self._is_drawn = True
+        else:
+            streams.say(line)
+        self._next = now + (PATIENCE_SECONDS / 5 if self._redraws else LINE_SECONDS)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """End the watch, also after an error."""
-
-
-def watch(*, quiet: bool = False, color: str = "") -> Watch:
-    """Return the watch for standard error."""
-    if quiet or sys.stderr is None:
-        return Watch()
-    if streams.can_redraw(sys.stderr):
-        return BarWatch(color=streams.wants_color(sys.stderr, color))
-    return LineWatch()
-
-
-class LineWatch(Watch):
-    """Writes the progress on one line every `LINE_SECONDS`. `clock` returns monotonic seconds."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._last_line = self._began = clock()
-        self._name, self._total, self._done = FIRST_PHASE, 0, 0
-
-    def phase(self, name: str, total: int) -> None:
-        """Start counting anew."""
-        self._name, self._total, self._done = PHASES.get(name, name), total, 0
-        self._began = self._clock()
-
-    def advance(self, count: int) -> None:
-        """Count finished steps, and write a line if the last one is old."""
-        self._done += count
-        now = self._clock()
-        if now - self._last_line >= LINE_SECONDS:
-            self._last_line = now
-            streams.say(self._line())
-
-    def _line(self) -> str:
-        return progress_line(self._name, self._done, self._total, self._clock() - self._began)
+    def __exit__(self, *_: object) -> None:
+        if self._is_drawn:
+            streams.redraw()
 
 
 def progress_line(name: str, done: int, total: int, seconds: float) -> str:
@@ -97,60 +83,6 @@ def progress_line(name: str, done: int, total: int, seconds: float) -> str:
     rate = done / seconds
     remaining = f", {(total - done) / rate:.0f} s left" if total > done else ""
     return f"{line}, {rate:,.0f}/s{remaining}"
-
-
-class BarWatch(LineWatch):
-    """Draws a bar by a timer once the work has taken `PATIENCE_SECONDS`; it disappears at the end."""
-
-    def __init__(self, *, color: bool, patience_seconds: float = PATIENCE_SECONDS) -> None:
-        super().__init__()
-        self._color = color
-        self._guard = threading.Lock()
-        self._bar: Progress | None = None
-        self._ended = False
-        self._timer = threading.Timer(patience_seconds, self._show)
-        self._timer.daemon = True
-
-    def _show(self) -> None:
-        from rich.console import Console  # here, because it takes 0.1 s
-        from rich.progress import BarColumn, Progress, TextColumn
-
-        console = Console(file=sys.stderr, no_color=not self._color, force_terminal=True, highlight=False)
-        with self._guard:
-            if self._ended:
-                return
-            columns = TextColumn("{task.description}", markup=False), BarColumn(bar_width=None)
-            self._bar = Progress(*columns, console=console, transient=True, refresh_per_second=8)
-            self._bar.add_task(self._line(), total=self._total or None, completed=self._done)
-            self._bar.start()
-
-    def phase(self, name: str, total: int) -> None:
-        """Start counting anew."""
-        with self._guard:
-            super().phase(name, total)
-            if self._bar is not None:
-                self._bar.remove_task(self._bar.task_ids[0])
-                self._bar.add_task(self._line(), total=total or None)
-
-    def advance(self, count: int) -> None:
-        """Count finished steps."""
-        with self._guard:
-            self._done += count
-            if self._bar is not None:
-                self._bar.update(self._bar.task_ids[0], completed=self._done, description=self._line())
-
-    def __enter__(self) -> Self:
-        self._timer.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._timer.cancel()
-        with self._guard:
-            self._ended = True
-            if self._bar is not None:
-                self._bar.stop()
 
 
 NOTHING_FOUND = 1
@@ -239,7 +171,7 @@ class Terminal(Caller):
     def refresh(self, engine: Satchel, workspaces: Sequence[str] = ()) -> list[Failure]:
         """Bring the index up to date; returns the failures for the answer. Raises click's Exit if interrupted."""
         started = time.monotonic()
-        with watch(quiet=streams.is_recorded(), color=self.color) as progress:
+        with Watch(quiet=streams.is_recorded()) as progress:
             notes = engine.refresh(progress=progress, should_stop=self.should_stop, at_once=True, workspaces=workspaces)
         seconds = time.monotonic() - started
         if seconds > PATIENCE_SECONDS:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
@@ -120,6 +121,13 @@ def say(text: str, *, color: str = "", **style: Any) -> None:
     with contextlib.suppress(OSError, ValueError):
         stream.write(f"{text}\n")
         stream.flush()
+
+
+def redraw(line: str = "") -> None:
+    """Write the last line of a terminal again, cut to its width; without a text only remove it."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(f"\r{line[: shutil.get_terminal_size().columns - 1]}\x1b[K")
+        sys.stderr.flush()
 
 
 def error(message: str, *, color: str = "") -> None:

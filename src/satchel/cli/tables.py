@@ -1,8 +1,7 @@
-"""Tables on standard error, drawn by rich on a terminal and in plain columns elsewhere, and `--explain`."""
+"""Tables on standard error, in plain columns, and `--explain`."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -42,12 +41,9 @@ class Column(NamedTuple):
     is_number: bool = False
 
 
-def show(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, title: str, color: str = "") -> None:
+def show(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, title: str) -> None:
     """Write a table to standard error."""
-    if streams.can_redraw(sys.stderr):
-        _draw(columns, rows, title, colored=streams.wants_color(sys.stderr, color))
-    else:
-        streams.say("\n".join([title, *plain_lines(columns, rows)]))
+    streams.say("\n".join([title, *plain_lines(columns, rows)]))
 
 
 def plain_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -63,30 +59,16 @@ def plain_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> lis
     ]
 
 
-def _draw(columns: Sequence[Column], rows: Sequence[Sequence[str]], title: str, *, colored: bool) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        table.add_column(column.title, justify="right" if column.is_number else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    Console(file=sys.stderr, no_color=not colored, force_terminal=True, highlight=False).print(table)
-
-
-def explain(context: Context, *, color: str = "") -> None:
+def explain(context: Context) -> None:
     """Write both tables and the budget to standard error."""
     usage = context.usage
     if context.items:
-        show(ITEM_COLUMNS, item_rows(context.items), title="What is in", color=color)
+        show(ITEM_COLUMNS, item_rows(context.items), title="What is in")
     if context.overflow:
         shown = sorted(context.overflow, key=lambda omission: (omission.budget, omission.id))[:12]
         hidden = len(context.overflow) - len(shown)
         title = "What stayed out, and the budget that would admit it" + (f" ({hidden} more)" if hidden else "")
-        show(OMISSION_COLUMNS, omission_rows(shown), title=title, color=color)
+        show(OMISSION_COLUMNS, omission_rows(shown), title=title)
     kind = "exact" if usage.exact else "an estimate"
     streams.say(f"{usage.used:,} of {usage.limit:,} tokens ({usage.utilization:.1%}) by {usage.tokenizer}, {kind}")
 

@@ -159,27 +159,14 @@ def missing_parts(cache: Path, weights: str = "") -> list[str]:
 class MiniLM:
     """The model, loaded when it is first used (0.4 s; 2 s more the very first time)."""
 
+    id, dimension, max_tokens = f"{MODEL}@{REVISION}", DIMENSION, MAX_TOKENS
+
     def __init__(self, cache: Path, weights: str = "") -> None:
         self._cache = cache
         self._weights = weights
         self._guard = threading.Lock()
         self._session: Any = None  # onnxruntime has no types
         self._pieces: WordPiece | None = None
-
-    @property
-    def id(self) -> str:
-        """Model and revision."""
-        return f"{MODEL}@{REVISION}"
-
-    @property
-    def dimension(self) -> int:
-        """Numbers of a vector."""
-        return DIMENSION
-
-    @property
-    def max_tokens(self) -> int:
-        """Word pieces of a text that are used."""
-        return MAX_TOKENS
 
     @property
     def is_quick(self) -> bool:

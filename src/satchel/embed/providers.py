@@ -56,32 +56,16 @@ class EndpointOptions(NamedTuple):
 class Endpoint:
     """An embedder over HTTP. `client` and `pause` can be replaced, for tests and for proxies."""
 
+    is_quick = False
+
     def __init__(
         self, options: EndpointOptions, client: httpx.Client | None = None, pause: Callable[[float], None] = time.sleep
     ) -> None:
         self._options = options
         self._client = client
         self._pause = pause
-
-    @property
-    def id(self) -> str:
-        """The model; the address does not matter, because the same model gives the same vectors anywhere."""
-        return f"endpoint:{self._options.model}"
-
-    @property
-    def dimension(self) -> int:
-        """Numbers of a vector, as configured; any other answer is refused."""
-        return self._options.dimension
-
-    @property
-    def max_tokens(self) -> int:
-        """Tokens of a text that are sent, roughly."""
-        return self._options.max_tokens
-
-    @property
-    def is_quick(self) -> bool:
-        """Never: it needs the network."""
-        return False
+        # The address does not matter, because the same model gives the same vectors anywhere.
+        self.id, self.dimension, self.max_tokens = f"endpoint:{options.model}", options.dimension, options.max_tokens
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one vector of length 1 per text, in their order. Raises EmbeddingError."""
@@ -278,6 +262,18 @@ class ModelOptions(NamedTuple):
     key: str = ""
     timeout_seconds: float = 5.0
     setting: str = "judge.endpoint"
+
+
+def model_options(
+    settings: Settings, name: str, environ: Mapping[str, str], does: str, seconds: float = 5.0
+) -> ModelOptions:
+    """Return the endpoint of the settings `NAME.endpoint`, `NAME.model` and `NAME.key_variable`. Raises ConfigError."""
+    url, model, variable = (getattr(settings, f"{name}_{part}") for part in ("endpoint", "model", "key_variable"))
+    check_address(f"{name}.endpoint", url)
+    if not model:
+        raise ConfigError(f"{name}.model is not set: an endpoint that {does} needs the name of its model")
+    key = endpoint_key(f"{name}.key_variable", variable, environ)
+    return ModelOptions(url, model, key, seconds, f"{name}.endpoint")
 
 
 class _Model:

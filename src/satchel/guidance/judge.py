@@ -28,8 +28,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from satchel.embed.providers import ChatModel, ModelOptions, check_address, endpoint_key
-from satchel.errors import ConfigError, EmbeddingError, JudgeError, MissingExtraError
+from satchel.embed.providers import ChatModel, ModelOptions, model_options
+from satchel.errors import EmbeddingError, JudgeError, MissingExtraError
 from satchel.guidance.situation import Situation
 from satchel.safety import sanitize
 from satchel.settings import Settings
@@ -232,11 +232,7 @@ class ModelJudge:
 
     def __init__(self, options: ModelOptions) -> None:
         self._options, self._model = options, ChatModel(options)
-
-    @property
-    def id(self) -> str:
-        """The name of the model; verdicts do not depend on its address."""
-        return f"model:{self._options.model}@1"
+        self.id = f"model:{options.model}@1"  # verdicts do not depend on the address
 
     def judge(self, conditions: Sequence[str], situation: Situation) -> Sequence[Opinion]:
         """Return an opinion for each condition, undecided if unclear. Raises JudgeError, for a while without asking."""
@@ -306,13 +302,7 @@ def _json_answers(data: object) -> Iterator[tuple[int, bool]]:
 
 def model_judge(settings: Settings, environ: Mapping[str, str]) -> ModelJudge | None:
     """Return the judge of the settings, None if there is none. Raises ConfigError for unusable settings."""
-    if not settings.judge_endpoint:
-        return None
-    check_address("judge.endpoint", settings.judge_endpoint)
-    if not settings.judge_model:
-        raise ConfigError("judge.model is not set: an endpoint that judges needs the name of its model")
-    key = endpoint_key("judge.key_variable", settings.judge_key_variable, environ)
-    return ModelJudge(ModelOptions(settings.judge_endpoint, settings.judge_model, key))
+    return ModelJudge(model_options(settings, "judge", environ, "judges")) if settings.judge_endpoint else None
 
 
 class VerdictFiles:

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 from satchel.errors import UnsafePathError, UsageError
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
+from satchel.sources.code.languages import language_of
 from satchel.system.files import translate
 from satchel.text import linear_pattern
 from satchel.vocabulary import parse_moment
@@ -140,15 +141,6 @@ LONGEST_PARAMETERS = 1_500
 _FILE_PARAMETERS = ("path", "file", "file_path", "filePath", "filename", "notebook_path")
 """Parameters of tools that name a file."""
 
-_LANGUAGES: Mapping[str, str] = {
-    "py": "python", "pyi": "python", "js": "javascript", "mjs": "javascript", "cjs": "javascript", "jsx": "javascript",
-    "ts": "typescript", "tsx": "typescript", "go": "go", "rs": "rust", "java": "java", "kt": "kotlin", "rb": "ruby",
-    "php": "php", "c": "c", "h": "c", "cc": "cpp", "cpp": "cpp", "hpp": "cpp", "cs": "csharp", "swift": "swift",
-    "sh": "bash", "bash": "bash", "sql": "sql", "css": "css", "scss": "css", "html": "html", "md": "markdown",
-    "yaml": "yaml", "yml": "yaml", "toml": "toml", "json": "json", "tf": "terraform",
-}  # fmt: skip
-"""Suffix -> language, for a situation that names files and no language."""
-
 
 @dataclass(frozen=True, slots=True)
 class Situation:
@@ -175,8 +167,8 @@ class Situation:
         """The stated language, else those of the files."""
         if self.language:
             return (self.language.lower(),)
-        names = (_LANGUAGES.get(path.rpartition(".")[2].lower(), "") for path in self.files)
-        return tuple(dict.fromkeys(name for name in names if name))
+        names = filter(None, map(language_of, self.files))
+        return tuple(dict.fromkeys("typescript" if name == "tsx" else name for name in names))
 
     @property
     def purpose(self) -> str:

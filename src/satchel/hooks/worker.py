@@ -184,7 +184,7 @@ def answered(
     # Answers compare words alone: a model would take longer to load than a prompt may wait.
     loaded = load_settings(places.root, environ, {"embed.provider": "off"}, folders)
     if not loaded.settings.hooks_enabled:
-        return nothing("hooks are switched off (satchel hook on)"), ""
+        return nothing("hooks are switched off (satchel config set hooks.enabled true)"), ""
     hook = EventContext(event, folders, loaded, places, environ, process)
     try:
         answer = HANDLERS[event.kind](hook)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from satchel.embed.providers import ChatModel, ModelOptions, check_address, endpoint_key
+from satchel.embed.providers import ChatModel, model_options
 from satchel.errors import ConfigError, JudgeError, MissingExtraError
 from satchel.memory.capture import TestCounts, read_counts
 from satchel.settings import Settings
@@ -211,12 +211,8 @@ def suggested(
     if not settings.memory_endpoint:
         return [], []
     try:
-        check_address("memory.endpoint", settings.memory_endpoint)
-        if not settings.memory_model:
-            raise ConfigError("memory.model is not set: an endpoint that proposes memories needs the name of its model")
-        key = endpoint_key("memory.key_variable", settings.memory_key_variable, environ)
         # Seconds for a whole session: this runs behind the back of the session, nobody waits.
-        options = ModelOptions(settings.memory_endpoint, settings.memory_model, key, 120.0, "memory.endpoint")
+        options = model_options(settings, "memory", environ, "proposes memories", 120.0)
         spoken = [one for one in exchanges if not one.compaction and not one.sidechain]
         answer = ChatModel(options).ask(INSTRUCTIONS, _conversation(spoken), 4_000)
         return list(candidates_in(answer, spoken)), []

@@ -458,16 +458,7 @@ def _dated(data: Data, default: Any) -> dict[str, Any]:
     return {"updated_at": default if data.get("updated_at") is None else data["updated_at"]}
 
 
-_VAGUE_WORDS = """
-    able approach bad better break broken bug bugs case cause causes change changes code correct correctly easy error
-    errors expect expected expects fail failed failing fails failure fine fix fixed fixes fixing good happen happens
-    help helps implement implementation incorrect issue issues maybe need needed needs ok okay pass passes perhaps
-    possibly probably problem problems proper properly quick result results right solution solve something somehow
-    somewhere stuff successfully test tests thing things think try using well will without work worked working works
-    wrong
-"""
-
-VAGUE_STEMS = frozenset(words.stem(word) for word in _VAGUE_WORDS.split())
+VAGUE_STEMS = frozenset(words.stem(word) for word in words.ENGLISH["vague"])
 """Stems of words that fit any problem."""
 
 

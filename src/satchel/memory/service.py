@@ -11,7 +11,6 @@ from satchel.errors import UsageError
 from satchel.memory.model import Chosen, Memory
 from satchel.memory.scope import EVERYWHERE, Notebook
 from satchel.memory.trash import chosen_from, chosen_of, linked, purge, supported, take_out, trash_of
-from satchel.system import hook_log, telemetry
 from satchel.system.state_files import locked
 from satchel.types import Failure, Kind, never
 from satchel.vocabulary import DEFAULT_SESSION, checked_names
@@ -142,10 +141,6 @@ class MemoryService:
             self.experiences.forget(experiences)
         if for_good:
             purge(store, chosen.ids)
-        try:
-            hook_log.scrub(self._root.places.state)
-        except OSError as error:
-            telemetry.warning("the hook log keeps the titles of what was injected", reason=str(error))
         return chosen._replace(memories=[*memories.values()], is_forgotten=True)
 
     def trash(self) -> Chosen:

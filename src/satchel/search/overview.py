@@ -15,6 +15,7 @@ from posixpath import basename, commonpath, dirname
 from satchel.safety import sanitize
 from satchel.sources.roles import file_role, peripheral_role
 from satchel.store.protocol import Store
+from satchel.text import is_compound
 from satchel.types import EdgeType, Kind
 
 HOT_DAYS = 365
@@ -155,10 +156,10 @@ def _questions(store: Store, sources: Sequence[str], recent: Sequence[tuple[str,
     places = store.places({row for row, _, _ in edges})
     calls = Counter(target for row, _, target in edges if row in places and not places[row].secondary)
     defined = Counter(row.name for row in store.definitions(sorted(set(last.values()))))
-    # A definition of a hundred lines is worth asking about as much as a longer one, one with four callers as with more.
+    # `add_url_rule` says more than `matches`. A hundred lines are as good as more, and so are four callers.
     works = max(
         (name for name in lines if lines[name] >= 8 and calls[last[name]]),
-        key=lambda name: (min(lines[name], 100) * min(calls[last[name]], 4), name),
+        key=lambda name: (is_compound(last[name]), min(lines[name], 100) * min(calls[last[name]], 4), name),
         default="",
     )
     breaks = max(
@@ -166,8 +167,7 @@ def _questions(store: Store, sources: Sequence[str], recent: Sequence[tuple[str,
         key=lambda name: (calls[last[name]], name),
         default="",
     )
-    shown = set(sources)
-    why = next((one for one, paths in recent if len(one.split()) >= 4 and shown.intersection(paths)), "")
+    why = next((one for one, paths in recent if len(one.split()) >= 4 and not {*sources}.isdisjoint(paths)), "")
     questions = [
         f"How does {works} work?" if works else "",
         f"What would break if I change {breaks}?" if breaks else "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from satchel.text import pattern, word_lists
+from satchel.text import pattern, word_lists, wording
 
 _NAMES = word_lists("file_names.txt")
 _FOLDERS = {name: heading[:-5] for heading, names in _NAMES.items() if heading.endswith(" role") for name in names}
@@ -144,21 +144,7 @@ def language_of_page(path: str) -> str:
     return ""
 
 
-_ASKED = {
-    Peripheral.MANIFEST: r"dependenc(?:y|ies)|manifest|packaging|package version|peer ?dep\w*|entry ?points?|minimum "
-    r"\w+ version|supported \w+ versions?|published|installed? (?:with|extras?)|build (?:system|backend|script)",
-    Peripheral.LOCK: r"lock ?files?|locked versions?|pinned versions?|dependenc(?:y|ies)",
-    Peripheral.CONFIGURATION: r"workflows?|github actions?|ci|continuous integration|pipelines?|lint(?:er|ing)?|"
-    r"pre-?commit|formatter|editor ?config|[jt]sconfig|compiler options?|coverage|dependabot|renovate|eslint|prettier",
-    Peripheral.CHANGELOG: r"change ?logs?|release (?:notes?|history)|what(?:'s| is| was) new|breaking changes?|"
-    r"released? (?:in|with|as)|(?:which|what|since|last|latest|next|previous) (?:\w+ )?(?:versions?|releases?)",
-    Peripheral.LICENCE: r"licen[cs]\w*|copyright|copying",
-    Peripheral.COMMUNITY: r"code of conduct|security policy|vulnerabilit\w+|report(?:ing)? a|maintainers?|governance|"
-    r"sponsor\w*|contributors?|authors?",
-    Peripheral.TRANSLATION: r"translat\w+|locali[sz]ation|languages?|i18n|l10n",
-    Peripheral.TEST_DATA: r"fixtures?|snapshots?|test data|golden|tests?",
-}
-_ASKS = {role: pattern(rf"\b(?:{words})\b", re.IGNORECASE) for role, words in _ASKED.items()}
+_ASKS = {role: wording(f"asks for {role}") for role in Peripheral}
 
 
 def asked_peripherals(title: str) -> frozenset[Peripheral]:
@@ -170,27 +156,7 @@ def asked_peripherals(title: str) -> frozenset[Peripheral]:
     return frozenset(named)
 
 
-_BOTS = pattern(
-    r"\[bot\]|dependabot|renovate|greenkeeper|pre-commit-ci|pyup[-_ ]?bot|snyk-bot|github[- ]actions|weblate|"
-    r"transifex|release[- ]please|semantic-release",
-    re.IGNORECASE,
-)
-_ROUTINE = pattern(
-    r"""(?:\w+(?:\([\w./ -]*\))?!?:\s*)?(?:
-        bump(?:s|ed)?\b .* | update\ (?:(?:dev(?:elopment)?|test|pinned|project)\ )?
-            (?:dependenc(?:y|ies)|requirements|lock\ ?file)\b .*
-        | merge\ (?:pull\ request|branch|remote-tracking|tag|pr)\b .* | (?:prepare\ |cut\ |start\ )?(?:for\ )?
-        (?:release|version)\ v?\d[\w.-]* .* | v?\d+\.\d+(?:\.\d+)?[\w.-]* | \[pre-commit\.ci\] .*
-        | (?:upgrade|update)\ \S+\ (?:to|from)\ v?\d .* | update\ (?:github\ )?actions\b .* | release\ v?\d .*
-        | (?:back\ to|begin)\ (?:dev|development)\b .* | fix\ typos?\ in\ changelog .* | version\ bump .*
-    )""",
-    re.IGNORECASE | re.VERBOSE | re.DOTALL,
-)
-_ASKS_ROUTINE = pattern(
-    r"\b(?:bump(?:s|ed)?|upgrad\w+|dependenc(?:y|ies)|releases?|released|version\w*|dependabot|renovate|bots?|merge[sd]?|"
-    r"pre-commit)\b",
-    re.IGNORECASE,
-)
+_BOTS, _ROUTINE, _ASKS_ROUTINE = map(wording, ("bot", "subject of a routine commit", "asks of routine commits"))
 
 
 def is_routine_commit(subject: str, author: str) -> bool:

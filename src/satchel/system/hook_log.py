@@ -78,19 +78,6 @@ def record_event(
     return ""
 
 
-def scrub(state: Path) -> None:
-    """Remove the titles that earlier versions logged: that of a forgotten memory may be its text. Raises OSError."""
-    path = log_file(state)
-    if b'"title":' not in (state_files.read(path) or b""):
-        return
-    with state_files.locked(path.parent):
-        rows = entries(state)
-        for item in (item for entry in rows for item in entry.get("items", ())):
-            item.pop("title", None)
-        lines = [json.dumps(entry, ensure_ascii=True, separators=(",", ":")) + "\n" for entry in rows]
-        state_files.replace(path, "".join(lines).encode("ascii"))
-
-
 def entries(state: Path, most: int | None = None) -> list[dict[str, Any]]:
     """Return the newest `most` entries (all by default), oldest first. Broken lines are left out."""
     try:

@@ -14,7 +14,7 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from satchel.errors import UsageError
@@ -116,11 +116,9 @@ class _Tool:
         self.takes_keyword = bool(self.rest) or any(row.name == CONTEXT and row.kind in named for row in rows)
 
     def wrapped(self) -> Function:
-        """Return the function with its context, of the same kind: sync, async, or a generator of either kind."""
-        kind = _kind(self.function)
-        if kind in (_generator, _async_generator) and not self.takes_keyword:
-            return self.function
-        tool = kind(self)
+        """Return the function with its context, sync or async; a generator gets its own when it is made."""
+        functions = self.function, getattr(self.function, "__call__", None)  # noqa: B004 - of an object that can be called
+        tool = (_async if any(map(inspect.iscoroutinefunction, functions)) else _sync)(self)
         if self.signature is not None and CONTEXT in self.signature.parameters:
             # The schema that a model gets of the tool must not contain the context.
             own = [row for row in self.signature.parameters.values() if row.name != CONTEXT]
@@ -153,16 +151,6 @@ class _Tool:
     def _is_mapping(self, args: Args, kwargs: Kwargs) -> bool:
         is_one = self.is_object and len(args) == 1 and not kwargs
         return is_one and isinstance(args[0], Mapping) and CONTEXT not in args[0]
-
-
-def _kind(function: Function) -> Callable[[_Tool], Function]:
-    """Return the wrapper for a function, or for an object with `__call__`."""
-    functions = function, getattr(function, "__call__", None)  # noqa: B004 - of an object that can be called
-    if any(map(inspect.isgeneratorfunction, functions)):
-        return _generator
-    if any(map(inspect.isasyncgenfunction, functions)):
-        return _async_generator
-    return _async if any(map(inspect.iscoroutinefunction, functions)) else _sync
 
 
 def _sync(call: _Tool) -> Function:
@@ -201,29 +189,5 @@ def _async(call: _Tool) -> Function:
             context = await contexts.aof(call.name, call.params(args, kwargs)) if context is None else context
             return with_used(result, context_used(context))
         return result
-
-    return tool
-
-
-def _generator(call: _Tool) -> Function:
-    @functools.wraps(call.function)
-    def tool(*args: Any, **kwargs: Any) -> Any:
-        if CONTEXT not in kwargs:
-            context = call.contexts.of(call.name, call.params(args, kwargs))
-            args, kwargs = call.with_context(args, kwargs, context)
-        return (yield from call.function(*args, **kwargs))
-
-    return tool
-
-
-def _async_generator(call: _Tool) -> Function:
-    @functools.wraps(call.function)
-    async def tool(*args: Any, **kwargs: Any) -> Any:
-        if CONTEXT not in kwargs:
-            context = await call.contexts.aof(call.name, call.params(args, kwargs))
-            args, kwargs = call.with_context(args, kwargs, context)
-        async with aclosing(call.function(*args, **kwargs)) as stream:
-            async for value in stream:
-                yield value
 
     return tool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -38,9 +38,6 @@ from satchel.web.middleware import BODY_BYTES, INTERNAL, UNKNOWN_PAGE, Access, M
 from satchel.web.routes import openapi
 from satchel.web.state import ServerState
 
-LOOPBACK_HOSTS = ("127.0.0.1:*", "localhost:*", "[::1]:*")
-"""Allowed values of Host by default, on any port."""
-
 
 @dataclass(frozen=True, slots=True)
 class Mounted:
@@ -62,28 +59,18 @@ class Mounted:
             await in_thread(self._runner.calls.wait, END_SECONDS)
 
 
-def mcp_app(
-    engine: Satchel,
-    hosts: Iterable[str] = LOOPBACK_HOSTS,
-    origins: Iterable[str] | None = None,
-    *,
-    body_bytes: int = BODY_BYTES,
-    is_stateless: bool = False,
-) -> Mounted:
+def mcp_app(engine: Satchel, origins: Origins, *, is_stateless: bool = False) -> Mounted:
     """Return the server around an engine that the caller closes.
 
-    `hosts` are the allowed values of Host, `:*` for any port; `origins` those of Origin, by default the hosts with
-    `http://` before them. `body_bytes` is the largest body of a request. `is_stateless`: clients of the older protocol
-    get no session, so that any process may answer their next request.
+    `is_stateless`: clients of the older protocol get no session, so that any process may answer their next request.
     """
-    runner, host_names = EngineRunner(lambda: engine, engine.settings.serve_deadline_s), sorted(hosts)
-    allowed = [f"http://{host}" for host in host_names] if origins is None else sorted(origins)
+    runner = EngineRunner(lambda: engine, engine.settings.serve_deadline_s)
     manager = StreamableHTTPSessionManager(
         app=build(runner),
         security_settings=TransportSecuritySettings(
-            enable_dns_rebinding_protection=True, allowed_hosts=host_names, allowed_origins=allowed
+            allowed_hosts=sorted(origins.hosts), allowed_origins=sorted(origins.origins)
         ),
-        max_request_body_size=body_bytes,
+        max_request_body_size=BODY_BYTES,
         max_sessions=200,  # sessions of clients of the older protocol; each uses a stream and some tasks
         stateless=is_stateless,
     )
@@ -103,7 +90,7 @@ def application(
     `has_siblings`: other processes answer on the same socket. `at_end` is called once all work has ended.
     """
     settings = shared.engine.settings
-    mcp = mcp_app(shared.engine, origins.hosts, origins.origins, is_stateless=has_siblings)
+    mcp = mcp_app(shared.engine, origins, is_stateless=has_siblings)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -134,7 +121,7 @@ def routes(mcp: ASGIApp) -> list[BaseRoute]:
         Route("/api/options", api.options),
         Route("/api/hooks", api.hooks),
         Route("/api/map", api.files),
-        *(Route(f"/api/{name}", api.view) for name in api.VIEWS),
+        Route("/api/status", api.status),
         Route("/mcp", mcp),
         Route("/api/{operation}", api.operate, methods=["POST"]),
     ]

@@ -1,4 +1,4 @@
-"""Routes of the HTTP API: operations by POST, views by GET, and GET /openapi.json, generated from the operations."""
+"""Routes of the HTTP API: operations by POST, what the page looks at by GET, and GET /openapi.json."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, NoReturn
 
-from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -16,7 +15,7 @@ from satchel import __version__
 from satchel.codec import json_text
 from satchel.engine import Satchel
 from satchel.errors import SatchelError, UsageError
-from satchel.operations.operation import Caller, Operation, Parameter, Shape, StoppedError, without_home
+from satchel.operations.operation import Caller, Operation, StoppedError, without_home
 from satchel.operations.registry import OPERATIONS
 from satchel.safety import sanitize
 from satchel.system import hook_log, telemetry
@@ -36,9 +35,6 @@ from satchel.vocabulary import (
 from satchel.web.middleware import BUSY, GONE, INTERNAL, JSON, PROBES, Refusal, answer, refusal_of
 from satchel.web.state import ClientGoneError, RefusedError, ServerState
 
-VIEWS = ("status", "doctor", "memories", "experiences", "values")
-"""Read-only operations that GET offers too."""
-
 SHOWN_CHARACTERS = 60
 """Characters of a wrong value in a message."""
 
@@ -47,19 +43,15 @@ THIS_MACHINE = frozenset({"127.0.0.1", "::1"})
 
 _COUNT = re.compile(r"[1-9][0-9]{0,8}")
 
-SWITCHES: Mapping[str, bool] = {"true": True, "1": True, "false": False, "0": False}
 
-
-async def view(request: Request) -> Response:
-    """Run the operation of this path with the arguments of the address."""
-    operation = OPERATIONS[request.url.path.rpartition("/")[2]]
+async def status(request: Request) -> Response:
+    """Run `status`; the progress of the index and the number of records are told in addition."""
     shared: ServerState = request.app.state.served
 
     def more() -> Mapping[str, Any]:
-        is_status = operation.name == "status"
-        return {"indexing": shared.indexing.state(), "records": records(shared.engine)} if is_status else {}
+        return {"indexing": shared.indexing.state(), "records": records(shared.engine)}
 
-    return await performed(request, operation, lambda: from_query(operation, request.query_params), more)
+    return await performed(request, OPERATIONS["status"], dict, more)
 
 
 def records(engine: Satchel) -> Mapping[str, int]:
@@ -145,36 +137,6 @@ def offered(engine: Satchel) -> dict[str, Any]:
             "limit": settings.context_limit,
         },
     }
-
-
-def from_query(operation: Operation, query: QueryParams) -> dict[str, Any]:
-    """Return the arguments in an address by the types of the parameters. Raises UsageError for a repeated one."""
-    parameters = {name: one for one in operation.parameters for name in (one.name, *one.aliases)}
-    arguments: dict[str, Any] = {}
-    for name in dict.fromkeys(query):
-        texts = [text for text in query.getlist(name) if text]
-        if texts:
-            arguments[name] = _value(parameters.get(name), name, texts)
-    return arguments
-
-
-def _value(parameter: Parameter | None, name: str, texts: list[str]) -> Any:
-    if parameter is not None and parameter.shape is Shape.TEXTS:
-        return texts
-    if len(texts) > 1:
-        raise UsageError(f"{name} is given {len(texts)} times: give it once")
-    read = None if parameter is None else _READERS.get(parameter.shape)
-    try:
-        return texts[0] if read is None else read(texts[0])
-    except (KeyError, ValueError):  # unchanged, so that the operation reports what it accepts
-        return texts[0]
-
-
-_READERS: Mapping[Shape, Callable[[str], Any]] = {
-    Shape.COUNT: int,
-    Shape.NUMBER: float,
-    Shape.SWITCH: lambda text: SWITCHES[text.lower()],
-}
 
 
 LOOKING = frozenset({"status", "doctor", "memories", "experiences", "values", "proposals", "remember", "experience"})
@@ -312,9 +274,8 @@ EVERYWHERE = ("401", "403", "421")
 def openapi() -> Json:
     """Return the document, the same in every process of one version."""
     paths: Json = {f"/api/{name}": {"post": _post(operation)} for name, operation in OPERATIONS.items()}
-    for name in VIEWS:
-        paths[f"/api/{name}"]["get"] = _get(OPERATIONS[name])
-    paths |= {path: {"get": _plain(*row)} for path, row in _PLAIN_ROUTES.items()}
+    for path, row in _PLAIN_ROUTES.items():
+        paths.setdefault(path, {})["get"] = _plain(*row)
     for path in PROBES:
         paths[path]["get"]["security"] = []
     paths["/mcp"] = {"post": _plain("mcp", "The Model Context Protocol over streamable HTTP.")}
@@ -347,6 +308,7 @@ _PLAIN_ROUTES: Mapping[str, tuple[str, str]] = {
     "/healthz": ("health", "Say that the server answers."),
     "/readyz": ("ready", "Say whether questions are answered: 503 before an index is published."),
     "/openapi.json": ("openapi", "This document."),
+    "/api/status": ("get_status", "What `status` says, with the progress of the index and the number of records."),
     "/api/hooks": ("hooks", "What the hooks of editors injected, the newest last; `limit` entries."),
     "/api/map": ("map", "The folders by size and the files by changes, with questions that fit; `path` is a folder."),
     "/api/options": ("options", "The choices that arguments have, and the defaults in force."),
@@ -363,21 +325,6 @@ def _post(operation: Operation) -> Json:
             "content": {"application/json": {"schema": operation.json_schema()}},
         },
         "responses": _responses(operation.output, REFUSALS),
-    }
-
-
-def _get(operation: Operation) -> Json:
-    rows = [
-        {"name": one.name, "in": "query", "required": one.is_required, "schema": one.schema()}
-        for one in operation.parameters
-    ]
-    codes = [code for code in REFUSALS if code not in {"413", "415"}]
-    return {
-        "operationId": f"get_{operation.name}",
-        "summary": operation.title,
-        "description": operation.description,
-        "parameters": rows,
-        "responses": _responses(operation.output, codes),
     }
 
 

@@ -33,7 +33,7 @@ from typing import NamedTuple
 from satchel.safety.sanitize import plain_name
 from satchel.sources import experiences
 from satchel.text import pattern
-from satchel.types import CONTEXT_TYPES, ContextItem, Detail, Kind, Piece, Trust, View
+from satchel.types import CONTEXT_TYPES, ContextItem, Cut, Detail, Kind, Piece, Trust, View
 
 MARK = "@@"
 """Opens a label, as in a diff. A space after it would add a token to each label; `L10-24` has as many tokens and looks
@@ -107,15 +107,17 @@ def touches(earlier: Piece, later: Piece) -> bool:
     return later.start == earlier.end + 1
 
 
-def labelled(pieces: Iterable[Piece], *, shown: bool, numbered: bool = False) -> str:
+def labelled(pieces: Iterable[Piece], *, shown: bool, numbered: bool = False, cuts: Sequence[Cut] = ()) -> str:
     """Return the pieces of a file, each below its label. With `shown`, touching pieces share a label where possible.
 
     `numbered` puts its number and a tab before each line; text in the place of other lines has none. Then the pieces of
-    one definition share a label, and missing lines between them are one line: `… 12-20`.
+    one definition share a label, and missing lines between them are one line: `… 12-20`. The end of a long function of
+    the `cuts` is a line with the handle of all that is left of it: `… 24-90 a2b3c4d5`.
     """
     rows: list[str] = []
     before: Piece | None = None
-    for piece in joined_pieces(pieces) if shown else pieces:
+    ordered = joined_pieces(pieces) if shown else [*pieces]
+    for piece, after in zip(ordered, [*ordered[1:], None], strict=True):
         # Without their lines the labels are outside of a block.
         label = piece if shown else piece._replace(name=plain_name(piece.name))
         if numbered and before is not None and _is_one_definition(before, piece):
@@ -124,8 +126,15 @@ def labelled(pieces: Iterable[Piece], *, shown: bool, numbered: bool = False) ->
             rows.append(_label(label, shown_range(piece) if shown else line_range(piece)))
         if shown:
             rows.append(numbered_text(piece) if numbered and _is_exact(piece) else piece.text)
+        rows += _end_of_cut(piece, after, cuts) if numbered else ()
         before = piece
     return "\n".join(rows)
+
+
+def _end_of_cut(piece: Piece, after: Piece | None, cuts: Sequence[Cut]) -> list[str]:
+    ended = (cut for cut in cuts if cut.rest and cut.name == piece.name and cut.start <= piece.end < cut.end)
+    left = [cut for cut in ended if after is None or cut.end < after.start]
+    return [f"{GAP} {piece.end + 1}-{cut.end} {cut.handle}".rstrip() for cut in left]
 
 
 def _is_one_definition(before: Piece, piece: Piece) -> bool:

@@ -57,7 +57,7 @@ def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = Tru
     path = file_path(item)
     if not path:
         return f"{_title_line(item)}\n{fenced(item, record_body(item))}\n\n"
-    body = labelled(item.pieces, shown=show_code, numbered=numbered)
+    body = labelled(item.pieces, shown=show_code, numbered=numbered, cuts=item.cuts)
     return f"### {quoted_path(path)}\n{fenced(item, body) if show_code else body}\n\n"
 
 

@@ -53,7 +53,7 @@ def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = Tru
         return _block(
             item,
             f"{'file' if show_code else 'places'} {quoted_path(path)}",
-            labelled(item.pieces, shown=show_code, numbered=numbered),
+            labelled(item.pieces, shown=show_code, numbered=numbered, cuts=item.cuts),
         )
     mark = "" if item.detail is Detail.FULL else f" ({item.detail})"
     return _block(item, f"{quote(heading(item))}{mark}", record_body(item))

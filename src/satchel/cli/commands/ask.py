@@ -69,7 +69,7 @@ def context_command(invocation: Invocation, arguments: dict[str, Any], *, explai
     if explained:
         from satchel.cli.tables import explain
 
-        explain(answered.subject, color=invocation.color)
+        explain(answered.subject)
     return code
 
 

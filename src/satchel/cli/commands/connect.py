@@ -124,17 +124,15 @@ def proxy_command(
 
 EVENTS = ("session-start", "prompt", "after-tool", "before-compaction", "session-end")
 
-ENABLED = "hooks.enabled"
-
 
 @group("hook", context_settings={**HELP_OPTIONS, "max_content_width": 100}, invoke_without_command=True,
-             subcommand_metavar="EVENT | log | on | off",
+             subcommand_metavar="EVENT | log",
              epilog=f"Events: {', '.join(EVENTS)}. A host starts `satchel hook EVENT` and writes JSON to its standard "
              "input; the answer is one JSON object, or nothing. It ends with 0 whatever happens, within two seconds. "
              "SATCHEL_HOOKS=0 switches all events off.")  # fmt: skip
 @click.pass_context
 def hook_command(context: click.Context) -> None:
-    """Answer an event of an agent's host; show what was injected; switch hooks on and off.
+    """Answer an event of an agent's host; show what was injected.
 
     `satchel setup CLIENT --with-hooks` has a host tell its events. At the start of a session there is a brief, with a
     prompt the little that is relevant, after a failed test or build what failed like it before.
@@ -182,32 +180,6 @@ def lines_of(entry: Mapping[str, Any]) -> list[str]:
     head = (f"{entry.get('at', '')}  {entry.get('event', ''):<17}  {entry.get('outcome', ''):<8}  {cost:>22}  "
             f"{entry.get('reason', '')}" + (f"  [{who}]" if who else ""))  # fmt: skip
     return [head, *(f"    {item.get('tokens', 0):>5}  {item.get('id', '')}" for item in entry.get("items", ()))]
-
-
-@command("on", hook_command)
-def on(invocation: Invocation) -> None:
-    """Let hooks answer again."""
-    _switch(invocation, is_on=True)
-
-
-@command("off", hook_command)
-def off(invocation: Invocation) -> None:
-    """Let hooks answer nothing until `satchel hook on`; what hosts are set up to do stays."""
-    _switch(invocation, is_on=False)
-
-
-def _switch(invocation: Invocation, *, is_on: bool) -> None:
-    from satchel import config
-    from satchel.config import write_setting
-
-    folders = config.Folders.from_environment(os.environ)
-    path = write_setting(config.user_file(folders), ENABLED, is_on)
-    streams.write_line(f"hooks are {'on' if is_on else 'off'}: {ENABLED} in {path}")
-    loaded = config.load_settings(None, os.environ, {}, folders)
-    if loaded.settings.hooks_enabled != is_on:
-        streams.note(f"{loaded.origins[ENABLED]} says otherwise, and wins", color=invocation.color)
-    if is_on and os.environ.get(config.HOOKS_VARIABLE, "").strip() == "0":
-        streams.note(f"{config.HOOKS_VARIABLE}=0 in this environment keeps them off", color=invocation.color)
 
 
 CLIENTS = ("claude-code", "codex", "cursor", "vscode", "zed", "windsurf", "gemini", "opencode", "cline")

@@ -14,7 +14,7 @@ import click
 
 from satchel.cli import streams
 from satchel.cli.options import Invocation, command, operation_command
-from satchel.cli.session import NOTHING_FOUND, Interrupt, ask, asking, label_styles, opened, report, watch
+from satchel.cli.session import NOTHING_FOUND, Interrupt, Watch, ask, asking, label_styles, opened, report
 from satchel.cli.streams import age_text, counts_text, day, size_text
 from satchel.cli.tables import Column, plain_lines
 from satchel.errors import NoIndexError, UsageError
@@ -272,7 +272,7 @@ def eval_command(
     with Interrupt() as interrupt, opened(invocation) as satchel:
         if satchel.settings.rerank_endpoint and not changed:
             against, changed = ["rerank.endpoint="], {"rerank.endpoint": ""}
-        with watch(color=invocation.color) as progress:
+        with Watch() as progress:
             options: Any = {"limit": limit, "max_tokens": max_tokens, "since": moment, "fresh": fresh, "questions": own}
             options |= {"progress": progress, "should_stop": interrupt.requested}
             outcome = evaluate(satchel, **options)

@@ -12,7 +12,7 @@ import click
 
 from satchel.cli import streams
 from satchel.cli.options import Invocation, command, group
-from satchel.cli.session import PARTLY_DONE, Interrupt, opened, report, watch
+from satchel.cli.session import PARTLY_DONE, Interrupt, Watch, opened, report
 from satchel.cli.streams import counts_text, size_text
 from satchel.codec import many, record
 from satchel.operations.json import COUNT, COUNTS, FAILURES, NUMBER, SWITCH, TEXT
@@ -40,7 +40,7 @@ def index_command(
     """
     with Interrupt() as interrupt, opened(invocation, path, quiet=quiet) as satchel:
         commit = satchel.team.begin_publishing(interrupt.requested) if publish else ""
-        with watch(quiet=quiet, color=invocation.color) as progress:
+        with Watch(quiet=quiet) as progress:
             done = satchel.index(progress=progress, should_stop=interrupt.requested)
             exact = satchel.import_scip(scip) if scip is not None and not interrupt.requested() else None
             filled = None

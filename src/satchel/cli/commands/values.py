@@ -10,7 +10,7 @@ import click
 from satchel.cli import streams
 from satchel.cli.commands.remember import action_command, forget_command
 from satchel.cli.options import Invocation, command, group, operation_command
-from satchel.cli.session import Interrupt, ask, opened, report, watch
+from satchel.cli.session import Interrupt, Watch, ask, opened, report
 from satchel.codec import many
 from satchel.operations.json import line, minute, safe
 from satchel.operations.records import CORRECTED, GROUPING, MEMBER, VALIDATION
@@ -42,7 +42,7 @@ def cluster(invocation: Invocation, *, axis: str | None) -> int:
     which. "Not enough structure" is an answer too.
     """
     with Interrupt() as interrupt, opened(invocation) as satchel:
-        with watch(color=invocation.color) as progress:
+        with Watch() as progress:
             filled = satchel.embed(progress=progress, should_stop=interrupt.requested)
         if interrupt.requested():
             return interrupt.exit_code

@@ -97,7 +97,7 @@ function packed(answer, acts) {
     );
   }
   return [
-    element("div", { class: "packed-head" }, views(), copyButton(answer)),
+    element("div", { class: "packed-head" }, views(), linkButton(), copyButton(answer)),
     state().raw ? raw(answer) : rendered(answer, acts),
   ];
 }
@@ -143,6 +143,20 @@ function copyButton(answer) {
     copy,
     { class: "quiet", data: { act: "copy" }, "aria-label": "Copy the exact text of the context" },
   );
+}
+
+/** The address has the question and everything that shapes its answer. */
+function linkButton() {
+  const label = element("span", {}, "Copy link");
+  const copy = async () => {
+    const done = await copied(window.location.href);
+    label.textContent = done ? "Copied" : "The address bar has it";
+    announce(label.textContent);
+    window.setTimeout(() => {
+      label.textContent = "Copy link";
+    }, COPIED_MILLISECONDS);
+  };
+  return button(label, copy, { class: "quiet", title: "The address of this answer", data: { act: "link" } });
 }
 
 async function copied(text) {

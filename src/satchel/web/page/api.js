@@ -62,7 +62,7 @@ export function call(operation, given, signal = undefined) {
   });
 }
 
-/** What the server shows of itself: status, options, memories and so on. */
+/** What the server shows of itself: status, options, the map, the hook log. */
 export function look(name, parameters = {}, signal = undefined) {
   const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== ""));
   const tail = query.size ? `?${query}` : "";

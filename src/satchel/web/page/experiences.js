@@ -1,6 +1,6 @@
 // Experiences with their life cycle: from a hypothesis to an outcome and what it taught.
 
-import { look } from "./api.js";
+import { call } from "./api.js";
 import { offer } from "./controls.js";
 import { byId, element } from "./dom.js";
 import { empty, present } from "./notice.js";
@@ -26,7 +26,7 @@ export function showExperiences(now) {
   void present(
     byId("experience-cards"),
     "Looking",
-    () => look("experiences", { limit: LISTED }),
+    () => call("experiences", { limit: LISTED }),
     (answer) => cards(answer.experiences, now),
   );
 }

@@ -14,8 +14,12 @@ import { badge, meter } from "./why.js";
 import { count, many, score, short } from "./words.js";
 
 const FEW_NODES = 5;
-const DRAWN_NODES = 20;
+const DRAWN_NODES = 40;
 // More cannot be told apart in the drawing; the list has all.
+
+const ZOOMS = [0.4, 0.55, 0.75, 1, 1.35, 1.8, 2.4];
+const PLAIN = 3;
+// Where 1 is among the zooms.
 
 const NAME_CHARACTERS = 22;
 const ROLES = {
@@ -115,7 +119,7 @@ function drawing(answer) {
     failures(answer.failures),
     element("p", { class: "told", id: "graph-summary" }, summary(rows, nodes, answer)),
     legend(entries),
-    picture(entries),
+    ...picture(entries),
     element("div", { class: "graph-columns" }, list(rows), details(rows[0].item)),
   ];
 }
@@ -174,10 +178,60 @@ function picture(entries) {
   );
   made.addEventListener("keydown", (event) => step(made, event));
   const box = element("div", { class: "graph-box" }, made);
-  window.requestAnimationFrame(() => {
-    box.scrollLeft = (roots[0].x - x) - box.clientWidth / 2;
+  const middle = (scale = 1) => {
+    box.scrollLeft = (roots[0].x - x) * scale - box.clientWidth / 2;
+    box.scrollTop = (roots[0].y - y) * scale - box.clientHeight / 2;
+  };
+  window.requestAnimationFrame(() => middle());
+  wirePan(box);
+  return [graphTools(made, box, [width, height], middle), box];
+}
+
+/** Zoom by buttons, and a field that leaves only what has these letters in full colour. */
+function graphTools(made, box, [width, height], middle) {
+  let at = PLAIN;
+  const zoom = (scale) => {
+    made.setAttribute("width", width * scale);
+    made.setAttribute("height", height * scale);
+    middle(scale);
+  };
+  const step = (change) => {
+    at = Math.min(ZOOMS.length - 1, Math.max(0, at + change));
+    zoom(ZOOMS[at]);
+  };
+  const fit = () => {
+    at = PLAIN;
+    zoom(Math.min(1, box.clientWidth / width, box.clientHeight / height));
+  };
+  const field = element("input", { type: "search", id: "graph-filter", spellcheck: "false", placeholder: "part of a name or path" });
+  field.addEventListener("input", () => {
+    const wanted = field.value.trim().toLowerCase();
+    for (const one of made.querySelectorAll(".knot")) {
+      one.classList.toggle("dim", !one.textContent.toLowerCase().includes(wanted));
+    }
   });
-  return box;
+  return element(
+    "div",
+    { class: "toolbar graph-tools" },
+    element("div", { class: "control" }, element("label", { class: "label", for: "graph-filter" }, "Filter"), field),
+    button("−", () => step(-1), { class: "quiet", "aria-label": "Smaller drawing", data: { act: "zoom-out" } }),
+    button("+", () => step(1), { class: "quiet", "aria-label": "Larger drawing", data: { act: "zoom-in" } }),
+    button("Fit", fit, { class: "quiet", title: "The whole drawing at once", data: { act: "fit" } }),
+  );
+}
+
+/** The empty part of the drawing is dragged with the pointer; touch and wheel scroll it anyway. */
+function wirePan(box) {
+  box.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0 || event.pointerType === "touch" || event.target.closest(".knot")) {
+      return;
+    }
+    const [left, top] = [box.scrollLeft + event.clientX, box.scrollTop + event.clientY];
+    const move = (now) => box.scrollTo(left - now.clientX, top - now.clientY);
+    box.setPointerCapture(event.pointerId);
+    box.addEventListener("pointermove", move);
+    box.addEventListener("lostpointercapture", () => box.removeEventListener("pointermove", move), { once: true });
+  });
 }
 
 /** Several starts match one topic: a dashed line ties them. */

@@ -1,6 +1,6 @@
 // How the index is: what it holds, how fresh it is, what was left out, and whether everything works.
 
-import { look } from "./api.js";
+import { call, look } from "./api.js";
 import { singular } from "./controls.js";
 import { byId, element, replace, sized } from "./dom.js";
 import { failures, present } from "./notice.js";
@@ -25,7 +25,7 @@ export function wireHealth() {
 /** Show status and checks. */
 export function showHealth() {
   void present(byId("status"), "Looking", pulse, facts);
-  void present(byId("doctor"), "Checking", () => look("doctor"), checks);
+  void present(byId("doctor"), "Checking", () => call("doctor", {}), checks);
 }
 
 /** Ask how the index is, and show it at the top of the page; asked again while it is being built. */

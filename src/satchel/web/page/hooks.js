@@ -7,7 +7,7 @@ import { badge } from "./why.js";
 import { count, many, minute, short } from "./words.js";
 
 const LISTED = 200;
-const COLUMNS = ["When (UTC)", "Event", "Result", "Tokens", "Took"];
+const COLUMNS = ["When (UTC)", "Repository", "Event", "Result", "Tokens", "Took"];
 const LOOKS = { injected: "outcome-ok", failed: "outcome-fail", saved: "trust-data", nothing: "" };
 
 /** Show the log, the newest first. */
@@ -49,15 +49,15 @@ function page(rows) {
 }
 
 function rowOf(row) {
-  return element(
-    "tr",
-    {},
-    element("td", { class: "figure" }, minute(row.at)),
-    element("td", {}, row.event, row.host ? element("span", { class: "told" }, ` ${row.host}`) : null),
-    element("td", {}, badge(row.outcome, LOOKS[row.outcome] ?? ""), " ", row.reason, items(row.items ?? [])),
-    element("td", { class: "figure" }, row.tokens ? count(row.tokens) : ""),
-    element("td", { class: "figure" }, `${count(row.ms)} ms`),
-  );
+  const cells = [
+    minute(row.at),
+    (row.folder ?? "").split(/[\\/]/).filter(Boolean).at(-1) ?? "",
+    [row.event, row.host ? element("span", { class: "told" }, ` ${row.host}`) : null],
+    [badge(row.outcome, LOOKS[row.outcome] ?? ""), " ", row.reason, items(row.items ?? [])],
+    row.tokens ? count(row.tokens) : "",
+    `${count(row.ms)} ms`,
+  ];
+  return element("tr", {}, cells.map((cell, index) => element("td", { data: { label: COLUMNS[index] } }, cell)));
 }
 
 function items(rows) {

@@ -13,7 +13,7 @@ import { count, many, minute, score, short, strength } from "./words.js";
 
 const FILES = new Set(["code", "doc", "context"]);
 
-const LANGUAGES = {
+export const LANGUAGES = {
   py: "python",
   sh: "bash",
   rb: "ruby",

@@ -26,7 +26,7 @@ const KEYS = [
   ["?", "this list", () => showShortcuts()],
 ];
 
-/** Listen, and write the list. `views` are the names of the tabs, reached by their numbers. */
+/** Listen, and write the list. `views` gives the names of the tabs that are shown, reached by their numbers. */
 export function wireKeys(views) {
   const isOn = byId("single-keys");
   isOn.checked = stored() !== "off";
@@ -35,7 +35,7 @@ export function wireKeys(views) {
   byId("close-shortcuts").addEventListener("click", () => byId("shortcuts").close());
   const rows = [
     ...KEYS.map(([key, told]) => [key, told]),
-    [`1 to ${views.length}`, "the views"],
+    ["1 to 9", "the views"],
     ["Esc", "leave a field or a dialog"],
   ];
   replace(
@@ -54,7 +54,7 @@ function pressed(event, isOn, views) {
   if (!isOn || !isOurs || document.querySelector("dialog[open]")) {
     return;
   }
-  const view = views[Number(event.key) - 1];
+  const view = views()[Number(event.key) - 1];
   const act = view ? () => change({ view }) : KEYS.find(([key]) => key === event.key)?.[2];
   if (act) {
     event.preventDefault();

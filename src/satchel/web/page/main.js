@@ -1,9 +1,11 @@
 // The page: views that follow the state, which follows the address.
 
+import { look } from "./api.js";
 import { showAsk, wireAsk } from "./ask.js";
 import { byId, replace } from "./dom.js";
 import { showExperiences, wireExperiences } from "./experiences.js";
 import { wireEditor } from "./editor.js";
+import { showFind, wireFind } from "./find.js";
 import { showGraph, wireGraph } from "./graph.js";
 import { pulse, showHealth, wireHealth } from "./health.js";
 import { showHooks } from "./hooks.js";
@@ -13,13 +15,14 @@ import { failure } from "./notice.js";
 import { learnOptions } from "./options.js";
 import { listed, showReview } from "./review.js";
 import { state, subscribe } from "./state.js";
-import { showTab, viewNames, wireTabs } from "./tabs.js";
+import { showTab, unveil, viewNames, wireTabs } from "./tabs.js";
 import { wireTheme } from "./themes.js";
 import { showTimeline, wireTimeline } from "./timeline.js";
 import { showValues } from "./values.js";
 
 const VIEWS = {
   ask: showAsk,
+  find: showFind,
   graph: showGraph,
   timeline: showTimeline,
   memories: showMemories,
@@ -39,8 +42,9 @@ function show(now, former) {
 async function start() {
   wireTheme();
   wireTabs();
-  wireKeys(viewNames());
+  wireKeys(viewNames);
   wireAsk();
+  wireFind();
   wireGraph();
   wireMemories();
   wireExperiences();
@@ -57,7 +61,10 @@ async function start() {
   }
   subscribe(show);
   show(state(), undefined);
-  listed().catch(() => { byId("tab-review").hidden = false; }); // the view says what is wrong
+  const isUsed = (name, rows) => look(name, { limit: 1 }).then((found) => found[rows].length > 0, () => true);
+  isUsed("experiences", "experiences").then((isThere) => isThere && unveil("experiences", "values"));
+  isUsed("hooks", "entries").then((isThere) => isThere && unveil("hooks"));
+  listed().catch(() => unveil("review")); // the view says what is wrong
   document.documentElement.dataset.ready = "true";
 }
 

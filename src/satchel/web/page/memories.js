@@ -1,6 +1,6 @@
 // Memories with their life cycle: what replaced what, and how to forget one.
 
-import { call, look } from "./api.js";
+import { call } from "./api.js";
 import { offer } from "./controls.js";
 import { button, byId, element } from "./dom.js";
 import { keepDrafts, sentDraft, showText } from "./drafts.js";
@@ -65,7 +65,7 @@ export function showMemories(now, former) {
 }
 
 async function listed() {
-  all = (await look("memories", { superseded: state().replaced ? "true" : "", limit: LISTED })).memories;
+  all = (await call("memories", { superseded: Boolean(state().replaced), limit: LISTED })).memories;
   return all;
 }
 

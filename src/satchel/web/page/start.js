@@ -20,6 +20,9 @@ const HEAD = 12;
 const LEAST_SHARE = 0.004;
 // Part of the map that the smallest tile gets: it must be possible to hit it.
 
+const ASIDE = /^(?:.*\/)?(?:tests?|specs?|__tests__|__snapshots__|fixtures?|test-?data|testing|corpora|e2e|vendor|third_party)$/i;
+// Folders that would fill the map and that nobody looks for first. They are named below it, and open like any other.
+
 let shown = "";
 
 /** Show the start screen. `ask` is called with a question. */
@@ -107,6 +110,7 @@ function mapOf(found, ask) {
   if (!found.files) {
     return empty("Nothing is indexed yet.", "The first question builds the index.");
   }
+  const others = found.entries.filter((entry) => !isAside(entry, found.path));
   const year = found.since ? `the year to ${minute(found.since + 365 * 86400).slice(0, 10)}` : "";
   return [
     element("h2", { id: "map-head" }, crumbs(found)),
@@ -116,9 +120,29 @@ function mapOf(found, ask) {
       `${many(found.files, "file")}, ${size(found.size)}. A tile is as large as its files; `,
       year ? `the warmer its colour, the more of the ${many(found.commits, "commit")} of ${year} changed it.` : "no history.",
     ),
-    tiles(found, ask),
+    tiles({ ...found, entries: others.length ? others : found.entries }, ask),
+    others.length ? aside(found) : null,
     hot(found),
   ];
+}
+
+/** Whether a folder is folded away; inside of one that was opened nothing is. */
+export function isAside(entry, path) {
+  return entry.is_folder && ASIDE.test(entry.path) && !path.split("/").some((name) => ASIDE.test(name));
+}
+
+function aside(found) {
+  const rows = found.entries.filter((entry) => isAside(entry, found.path));
+  return rows.length
+    ? element(
+      "p",
+      { class: "told aside" },
+      "Not in the map: ",
+      rows.map((entry) =>
+        button(`${entry.name}/ (${toldOf(entry)})`, () => change({ path: entry.path }), { class: "crumb", data: { path: entry.path } }),
+      ),
+    )
+    : null;
 }
 
 function crumbs(found) {
@@ -136,8 +160,8 @@ function crumbs(found) {
 
 function tiles(found, ask) {
   const box = window.matchMedia("(width < 48rem)").matches ? TALL : WIDE;
-  const least = found.size * LEAST_SHARE;
   const rows = found.entries.filter((entry) => entry.size > 0);
+  const least = rows.reduce((sum, entry) => sum + entry.size, 0) * LEAST_SHARE;
   const places = squarified(rows.map((entry) => Math.max(entry.size, least)), box.width, box.height);
   const most = Math.max(1, ...rows.map((entry) => entry.commits));
   return element(

@@ -25,6 +25,11 @@ const DEFAULTS = Object.freeze({
   domain: "",
   path: "",
   under: "",
+  pattern: "",
+  regex: false,
+  within: "",
+  file: "",
+  line: 0,
 });
 // `raised` remembers what the budget (or the limit) was before something was let in: ["max", "4000", "its title"].
 

@@ -5,9 +5,16 @@ import { change } from "./state.js";
 
 const tabs = () => [...byId("tabs").querySelectorAll('[role="tab"]')];
 
-/** The names of the views in their order. */
+/** The names of the views that can be chosen, in their order. */
 export function viewNames() {
-  return tabs().map((tab) => tab.dataset.view);
+  return tabs().filter((tab) => !tab.hidden).map((tab) => tab.dataset.view);
+}
+
+/** Show tabs that are hidden until there is something in their views. */
+export function unveil(...views) {
+  for (const view of views) {
+    byId(`tab-${view}`).hidden = false;
+  }
 }
 
 /** Wire the tabs. */
@@ -40,6 +47,7 @@ export function showTab(view) {
     tab.tabIndex = isShown ? 0 : -1;
     byId(tab.getAttribute("aria-controls")).hidden = !isShown;
     if (isShown) {
+      tab.hidden = false; // an address may name a view that nothing is in
       document.title = `${tab.textContent} · satchel`;
       tab.scrollIntoView({ block: "nearest", inline: "nearest" });
     }

@@ -1,6 +1,6 @@
 // What happened when: commits, memories and experiences on one line of time, and as a list by month.
 
-import { call, look } from "./api.js";
+import { call } from "./api.js";
 import { button, byId, drawn, element } from "./dom.js";
 import { keepDrafts, sentDraft, showText } from "./drafts.js";
 import { empty, failures, present } from "./notice.js";
@@ -43,8 +43,8 @@ export function showTimeline(now, former) {
       const path = now.under;
       const [history, memories, experiences] = await Promise.all([
         call("history", { path, limit: LISTED }),
-        path ? { memories: [] } : look("memories", { limit: LISTED, superseded: "true" }),
-        path ? { experiences: [] } : look("experiences", { limit: LISTED }),
+        path ? { memories: [] } : call("memories", { limit: LISTED, superseded: true }),
+        path ? { experiences: [] } : call("experiences", { limit: LISTED }),
       ]);
       if (path !== asked) {
         throw new DOMException("another path was asked for", "AbortError");

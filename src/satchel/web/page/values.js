@@ -1,6 +1,6 @@
 // Values: what experiences teach together, with the groups that they rest on.
 
-import { call, look } from "./api.js";
+import { call } from "./api.js";
 import { byId, element, sized } from "./dom.js";
 import { empty, present } from "./notice.js";
 import { inline } from "./prose.js";
@@ -13,7 +13,7 @@ export function showValues() {
   void present(
     byId("value-cards"),
     "Looking",
-    () => Promise.all([look("values"), call("proposals", {})]),
+    () => Promise.all([call("values", {}), call("proposals", {})]),
     ([found, groups]) => [values(found.values), proposals(groups.proposals)],
   );
 }
