@@ -29,7 +29,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +167,7 @@ def _bare(environ: Mapping[str, str]) -> dict[str, Any]:
     rows = {}
     for name, code in (("nothing", "pass"), ("numpy", "import numpy")):
         command = [sys.executable, "-c", code]
-        rows[name] = quantiles([lap(lambda c=command: subprocess.run(c, env=environ, check=True)) for _ in range(10)])
+        rows[name] = quantiles([lap(partial(subprocess.run, command, env=environ, check=True)) for _ in range(10)])
     return rows
 
 
@@ -247,7 +247,7 @@ def _asked(trees: Path, bare: Path | None, environ: dict[str, str]) -> Iterator[
         own = [one for one in questions if one.repo == repository]
         issues = [row for row in instances if row["repo"] == repository]
         others = [(_title(row), row["repo"]) for row in instances if row["repo"] != repository]
-        asked = {
+        asked: dict[str, list[Any]] = {
             "question": [one.question for one in own if one.kind != "absent"],
             "question about what is not there": [
                 one.question for one in own if one.kind == "absent" and not one.id.startswith("foreign")
@@ -280,7 +280,7 @@ def _best(engine: Satchel, prompt: str, unseen: Mapping[str, float] | None) -> t
     best = prompt_certainty(prompt, context, engine)
     if unseen is None:
         return best, best
-    shipped, answers.usual_shares = answers.usual_shares, lambda: unseen
+    shipped, answers.usual_shares = answers.usual_shares, lambda: unseen  # type: ignore[assignment]
     try:
         return best, prompt_certainty(prompt, context, engine)
     finally:

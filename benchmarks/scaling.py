@@ -24,7 +24,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -107,16 +107,15 @@ def renamed(source: Source, copy: int) -> tuple[str, str, Outline]:
         return IDENTIFIER.sub(lambda match: match[0] + ending if match[0] in rare else match[0], text)
 
     parts = tuple(
-        replace(
-            part,
+        part._replace(
             name=change(part.name),
             signature=change(part.signature),
-            definitions=tuple(replace(found, name=change(found.name)) for found in part.definitions),
-            references=tuple(replace(found, target=change(found.target)) for found in part.references),
+            definitions=tuple(found._replace(name=change(found.name)) for found in part.definitions),
+            references=tuple(found._replace(target=change(found.target)) for found in part.references),
         )
         for part in source.outline.parts
     )
-    return f"copy{copy}/{source.path}", change(source.text), replace(source.outline, parts=parts)
+    return f"copy{copy}/{source.path}", change(source.text), source.outline._replace(parts=parts)
 
 
 def documents(
