@@ -77,15 +77,13 @@ bench: $(INSTALLED) ## the benchmarks whose data is here; says what it leaves ou
 	$(BIN)/python $(PIP_INSTALL) --requirement benchmarks/requirements.txt
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/bench.sh
 
-<<<<<<< HEAD
 BASE_COMMIT ?=
 bench-gate: $(INSTALLED) ## compare the speed with that of the last tag (BASE_COMMIT=... for another commit): no ratio above 1.15
 	$(BIN)/python benchmarks/gate.py $(if $(BASE_COMMIT),--base $(BASE_COMMIT))
-=======
+
 fit: $(INSTALLED) ## choose the constants of ranking with one repository left out (SATCHEL_BENCH_REPOS, SATCHEL_BENCH_WORK)
 	$(BIN)/python benchmarks/fit.py --repos "$(SATCHEL_BENCH_REPOS)" --work "$(SATCHEL_BENCH_WORK)" --per-repo 1 \
 		--out benchmarks/results/fit.json
->>>>>>> w-meaning
 
 bundle: $(INSTALLED) ## write satchel.mcpb, for desktop hosts that read MCP bundles, with the package in it
 	rm -rf satchel.mcpb build/bundle
