@@ -188,6 +188,12 @@ def _obstacle(repository: Repository, _minute: int) -> str:
                     return reason
     if examined >= _MOST_EXAMINED:
         return f".git has more than {_MOST_EXAMINED:,} files; `git gc` packs them"
+    return unfit_config(repository)
+
+
+def unfit_config(repository: Repository) -> str:
+    """Return why git must not read the configuration of a repository, empty if it may."""
+    own = dict.fromkeys((repository.common_dir.resolve(), repository.git_dir.resolve()))
     return next(filter(None, (_unfit_config(folder, name) for folder in own for name in _CONFIGS)), "")
 
 
