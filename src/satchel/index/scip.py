@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 from satchel.errors import UsageError
 from satchel.index.run import ScipReport
 from satchel.store.protocol import EXACT
+from satchel.system.locations import as_listed
 from satchel.types import Kind
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def read_scip(data: bytes, root: Path) -> tuple[dict[str, list[Occurrence]], lis
     implemented = list[tuple[str, str]]()
     _, parts = _message(data)
     uris = [uri.decode() for metadata in parts[1] for uri in _message(metadata)[1][3]]
-    project = Path(unquote(urlsplit(uris[0]).path)) if uris else root
+    project = as_listed(Path(unquote(urlsplit(uris[0]).path))) if uris else root
     for document in parts[2]:
         numbers, inner = _message(document)
         path = Path(b"".join(inner[1]).decode())
