@@ -74,6 +74,16 @@ def trimmed(lines: Sequence[str]) -> Lines:
     return kept
 
 
+def is_excerpt(shown: Sequence[str], lines: Sequence[str]) -> bool:
+    """Whether one line is shown in part, with an ellipsis at each end that is cut."""
+    if len(shown) != 1 or len(lines) != 1:
+        return False
+    kept = shown[0].removeprefix("… ").removesuffix(" …")
+    starts, ends = shown[0].startswith("… "), shown[0].endswith(" …")
+    fits = kept in lines[0] and (starts or lines[0].startswith(kept)) and (ends or lines[0].rstrip().endswith(kept))
+    return fits and (starts or ends)
+
+
 @dataclass(slots=True)
 class Outcome:
     """What all rounds did and what was wrong."""
@@ -140,7 +150,8 @@ class Oracle:
             return "" if old[piece.start - 1 : piece.end] == shown else "stale, but never was in the index"
         if live is None:
             return "the file is not a text any more, and the piece is not stale"
-        return "" if live[piece.start - 1 : piece.end] == shown else "not what the file has at these lines"
+        now = live[piece.start - 1 : piece.end]
+        return "" if now == shown or is_excerpt(shown, now) else "not what the file has at these lines"
 
     def _label_fault(self, path: str, piece: Piece, live: Lines) -> str:
         shown = piece.text.split("\n")
