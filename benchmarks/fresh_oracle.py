@@ -130,6 +130,9 @@ class Oracle:
         path = item.location.path
         live = live_lines(self._root / path)
         for piece in item.pieces:
+            now = (live or [])[piece.start - 1 : piece.end]
+            if is_excerpt(piece.text.split("\n"), now):
+                piece = piece._replace(text=now[0])
             self._outcome.pieces["refreshed" if is_refreshed else str(piece.freshness or "unmarked")] += 1
             place = f"{what}: {path}:{piece.start}-{piece.end} {piece.freshness or ''} {piece.name}"
             wrong = self._slice_fault(path, piece, live)
@@ -150,8 +153,7 @@ class Oracle:
             return "" if old[piece.start - 1 : piece.end] == shown else "stale, but never was in the index"
         if live is None:
             return "the file is not a text any more, and the piece is not stale"
-        now = live[piece.start - 1 : piece.end]
-        return "" if now == shown or is_excerpt(shown, now) else "not what the file has at these lines"
+        return "" if live[piece.start - 1 : piece.end] == shown else "not what the file has at these lines"
 
     def _label_fault(self, path: str, piece: Piece, live: Lines) -> str:
         shown = piece.text.split("\n")
