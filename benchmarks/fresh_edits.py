@@ -7,7 +7,8 @@ what is not a file), asks about each edited file without refreshing the index, c
 puts the tree back. The checks know the text of every file at the time of the index and read the live files
 themselves; of satchel they use only the part table of the index and the cleaning and redaction of text:
 
-* a piece without `stale` is, line by line, what the file has at the stated numbers now;
+* a piece without `stale` is, line by line, what the file has at the stated numbers now, or a passage of one long line
+  with an ellipsis where it is cut;
 * a piece without any mark was at the same lines when it was indexed, a `moved` one elsewhere;
 * a `changed` piece has a name that was indexed, and where all of the definition is shown it does not read as it did;
 * a `stale` piece is what was indexed, and its definition is nowhere in the file as it was; a Python function or class

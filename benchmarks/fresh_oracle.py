@@ -74,6 +74,16 @@ def trimmed(lines: Sequence[str]) -> Lines:
     return kept
 
 
+def is_excerpt(shown: Sequence[str], lines: Sequence[str]) -> bool:
+    """Whether one line is shown in part, with an ellipsis at each end that is cut."""
+    if len(shown) != 1 or len(lines) != 1:
+        return False
+    kept = shown[0].removeprefix("… ").removesuffix(" …")
+    starts, ends = shown[0].startswith("… "), shown[0].endswith(" …")
+    fits = kept in lines[0] and (starts or lines[0].startswith(kept)) and (ends or lines[0].rstrip().endswith(kept))
+    return fits and (starts or ends)
+
+
 @dataclass(slots=True)
 class Outcome:
     """What all rounds did and what was wrong."""
@@ -120,6 +130,9 @@ class Oracle:
         path = item.location.path
         live = live_lines(self._root / path)
         for piece in item.pieces:
+            now = (live or [])[piece.start - 1 : piece.end]
+            if is_excerpt(piece.text.split("\n"), now):
+                piece = piece._replace(text=now[0])
             self._outcome.pieces["refreshed" if is_refreshed else str(piece.freshness or "unmarked")] += 1
             place = f"{what}: {path}:{piece.start}-{piece.end} {piece.freshness or ''} {piece.name}"
             wrong = self._slice_fault(path, piece, live)

@@ -4,7 +4,8 @@
 
 For each row of `GUARDS` a copy of the tree gets the replacement in place of the guard, and one test is run: it has to
 fail, or not to end. A test that survives is either one of several lines of defence (`also` names the next one) or no
-test of this guard. `--only` runs some rows and keeps the stored results of the others.
+test of this guard. `--only` runs some rows and keeps the stored results of the others. `commit` is the version of
+which a row was run.
 """
 
 from __future__ import annotations
@@ -254,6 +255,12 @@ def outcome(tree: Path, guard: Guard, test: str) -> str:
     return "failed" if status else "survived" if re.search(r"^\.+ ", output, re.MULTILINE) else "skipped"
 
 
+def commit() -> str:
+    """Return the short id of the commit that is checked out here."""
+    command = ["git", "-C", str(TREE), "rev-parse", "--short=8", "HEAD"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
 def main() -> None:
     """Take out each guard, write the results after each, print those that no test noticed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -276,6 +283,7 @@ def main() -> None:
                 results += [old] if old else []
                 continue
             result = {"row": guard.row, "module": guard.module, "guard": guard.text, "test": test}
+            result["commit"] = commit()
             results.append(
                 result | {"outcome": outcome(tree, guard, test)} | ({"also": guard.also} if guard.also else {})
             )

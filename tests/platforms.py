@@ -15,10 +15,11 @@ import importlib
 import json
 import os
 import pkgutil
+import signal
 import sys
 import tempfile
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -77,6 +78,28 @@ def open_like_macos(path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | N
         return os.open(f"{folder}/{same}" if folder else same, flags, mode, dir_fd=dir_fd)
 
 
+def spelled(path: str) -> str:
+    """Return an absolute path with the names that are on the disk, whatever the case and composition of its own."""
+    there = "/"
+    for name in filter(None, path.split("/")):
+        names = []
+        with contextlib.suppress(OSError):
+            names = os.listdir(there)  # noqa: PTH208 - which is the real one here
+        same = (one for one in names if folded(one) == folded(name))
+        there = f"{there.rstrip('/')}/{name if name in names else next(same, name)}"
+    return there
+
+
+def like_macos(real: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of the system that finds an absolute path by any spelling of its names."""
+
+    def called(path: Any = ".", *arguments: Any, **options: Any) -> Any:
+        is_absolute = not isinstance(path, int) and os.path.isabs(path)  # noqa: PTH117
+        return real(spelled(os.fspath(path)) if is_absolute else path, *arguments, **options)
+
+    return called
+
+
 def as_seen_on(platform: str, name: str) -> ModuleType:
     """Return a module of the standard library without the names that the system lacks."""
     real = importlib.import_module(name)
@@ -104,6 +127,9 @@ def become(platform: str) -> None:
     load("satchel")  # and with it all of the standard library and of other packages, which see this system
     for name in [name for name in sys.modules if name.partition(".")[0] == "satchel"]:
         del sys.modules[name]
+    if platform == "darwin":
+        for name in ("stat", "lstat", "scandir", "access", "readlink"):
+            setattr(os, name, like_macos(getattr(os, name)))
     for name in ("os", "signal", "time", "select", "socket", "_socket", "resource", "sys"):
         sys.modules[name] = as_seen_on(platform, name)
     if platform == "win32":
@@ -126,6 +152,7 @@ def run(words: list[str], event: bytes) -> tuple[int, str]:
         try:
             code = supervise.main(words[1:]) if words[0] == "hook" else command(words)
         finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)  # the deadline of a hook, which this process survives
             sys.stdout.flush()
             os.dup2(kept[0], 0)
             os.dup2(kept[1], 1)

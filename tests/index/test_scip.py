@@ -38,8 +38,8 @@ def occurrence(symbol: str, *numbers: int, roles: int = 0) -> bytes:
     return field(2, field(1, b"".join(map(number, numbers))) + field(2, symbol) + field(3, roles))
 
 
-def index_of(root: Path, uses: bytes, *, encoding: int = 0, before: str = "shop/") -> bytes:
-    defined = occurrence(CLIENT, 1, 8, 12, roles=1) + occurrence(QUEUE, 5, 8, 5, 12, roles=1)
+def index_of(root: Path, uses: bytes, *, encoding: int = 0, before: str = "shop/", symbols: bytes = b"") -> bytes:
+    defined = symbols + occurrence(CLIENT, 1, 8, 12, roles=1) + occurrence(QUEUE, 5, 8, 5, 12, roles=1)
     documents = field(1, f"{before}client.py") + defined, field(1, f"{before}use.py") + uses + field(6, encoding)
     return field(1, field(3, root.as_uri())) + b"".join(field(2, one) for one in documents)
 
@@ -101,6 +101,39 @@ def test_an_index_of_a_folder_below_or_above_counts(satchel: Satchel, repository
     for root, before in ((repository.root.parent, "shop/shop/"), (repository.root / "shop", ""), (elsewhere, "shop/")):
         assert read(satchel, index_of(root, uses, before=before)) == ScipReport(2, 1, 0)
     assert read(satchel, index_of(elsewhere, uses, before="depot/")) == ScipReport(0, 0, 0)
+    assert calls(satchel, "Client.send") == []
+
+
+def test_an_implementation_that_no_syntax_tells_counts_while_both_files_are_as_they_were(
+    satchel: Satchel, repository: TinyRepository
+) -> None:
+    repository.write({"shop/port.py": "class Port:\n    def send(self): ...\n"})
+    satchel.index()
+    port = "py shop 1 `shop.port`/Port#"
+    method = field(1, CLIENT) + field(4, field(1, f"{port}send().") + field(2, 1) + field(3, 1))
+    owner = field(1, CLIENT.removesuffix("send().")) + field(4, field(1, port) + field(3, 1))
+    user = field(1, QUEUE) + field(4, field(1, f"{port}send().") + field(2, 1))
+    defined = occurrence(port, 0, 6, 10, roles=1) + occurrence(f"{port}send().", 1, 8, 12, roles=1)
+    symbols = b"".join(field(3, one) for one in (method, owner, user))
+    symbols += occurrence(CLIENT.removesuffix("send()."), 0, 6, 12, roles=1)
+    more = field(2, field(1, "shop/port.py") + defined)
+    uses = occurrence(f"{port}send().", 1, 11, 15) + occurrence("py shop 1 `shop.port`/", 1, 0, 1)
+    assert read(satchel, index_of(repository.root, uses, symbols=symbols) + more) == ScipReport(3, 1, 0)
+    with satchel.store.snapshot() as store:
+        relations = Relations(store)
+        base, heir = relations.named("shop/port.py", "Port"), relations.named("shop/client.py", "Client")
+        assert base is not None
+        assert heir is not None
+        assert (relations.heirs(base), relations.bases(heir)) == ([heir], [base])
+        send = relations.named("shop/port.py", "Port.send")
+        assert send is not None
+        assert [one.qualified for one in relations.heirs(send)] == ["Client.send"]
+    assert [(one.line, one.through) for one in calls(satchel, "Client.send")] == [(2, "Port.send")]
+    assert calls(satchel, "Queue.send") == []
+    text = satchel.graph("Port", lens="implementations").markdown
+    assert "class Client" in text
+    repository.write({"shop/client.py": f"\n{FILES['shop/client.py']}"})
+    satchel.index()
     assert calls(satchel, "Client.send") == []
 
 

@@ -300,3 +300,21 @@ def counted_words(extraction: Extraction) -> dict[tuple[int, str], int]:
 def test_the_quick_way_counts_the_words_of_a_message_like_the_long_one(message: str) -> None:
     outline = Outline(COMMIT_LANGUAGE, (Part(Role.RECORD, "", 1, message.count("\n") + 1),))
     assert extract_record(message, COMMIT_LANGUAGE) == extract(message, outline)
+
+
+def test_a_configuration_that_includes_others_since_the_last_index_is_named_and_the_history_stays(
+    repository: TinyRepository, index: Index
+) -> None:
+    index.run()
+    config = repository.root / ".git" / "config"
+    before = config.read_text()
+    config.write_text(f"{before}[include]\n\tpath = ../other\n")
+    repository.write({"new.py": "x = 1\n"})
+    for _ in range(2):
+        (note,) = index.run().notes
+        assert (note.source, note.message) == ("commits", "config in .git includes other files, which are not read")
+        assert subjects(index) == ["Begin"]
+    config.write_text(before)
+    repository.commit("Second zebra")
+    assert index.run().notes == ()
+    assert subjects(index) == ["Begin", "Second zebra"]

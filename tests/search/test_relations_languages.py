@@ -149,6 +149,23 @@ def test_implementations_of_a_trait_for_types_of_other_files_and_calls_in_macros
     assert "src/bin/tool/main.rs:7" in code.callers("src/ship.rs::Order.price")
 
 
+def test_a_method_on_an_unknown_value_is_that_of_the_one_imported_trait_that_has_it(open_files: Open) -> None:
+    other = "pub trait Tax {\n    fn price(&self) -> u32;\n    fn rate(&self) -> u32;\n}\n"
+    call = "fn run() {\n    for one in every() {\n        one.price();\n    }\n}\n"
+    code = open_files(
+        RUST
+        | {
+            "src/tax.rs": other,
+            "src/one.rs": f"use std::fmt::Write;\nuse crate::order::Price;\n\n{call}",
+            "src/two.rs": f"use crate::order::Price;\nuse crate::tax::Tax;\n\n{call}",
+            "src/none.rs": f"use crate::order::Order;\n\n{call}",
+        }
+    )
+    found = code.callers("src/order.rs::Price.price")
+    assert "src/one.rs:6" in found
+    assert not {"src/two.rs:6", "src/none.rs:5"} & set(found)
+
+
 def test_a_macro_among_the_items_of_a_module_hides_no_call_below_it(open_files: Open) -> None:
     text = (
         "use crate::pack;\n\nmod tests {\n    use super::*;\n\n    check!(one, two);\n\n"

@@ -34,7 +34,7 @@ CHARACTERS_PER_TOKEN = 3.6
 REMARK_TOKENS = 14
 """Tokens of a remark, an upper estimate."""
 
-SHARES = (1.0, 0.5, 0.25)
+SHARES = (1.0, 0.75, 0.5, 0.25)
 """Shares of the most tokens of an item: the steps that a strategy offers."""
 
 _FILLERS = {"python": "...", "bash": ":"}

@@ -12,13 +12,14 @@ import time
 from collections.abc import Iterable
 from functools import partial
 from hashlib import blake2b
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel.hooks import background, hosts
 from satchel.hooks.event_context import INDEX_NAME, Answer, EventContext, counted, injected, nothing
 from satchel.hooks.hosts import Start
 from satchel.system import hook_log
+from satchel.system.locations import as_listed
 from satchel.text import CHATTER, GREETINGS, STOP_WORDS, WORD
 from satchel.tokens import counter
 from satchel.types import Context
@@ -191,7 +192,7 @@ def _below(root: Path, path: Path) -> str | None:
         elif part != ".":
             parts.append(part)
     try:
-        relative = PurePath(*parts).relative_to(root).as_posix() if parts else "."
+        relative = as_listed(Path(*parts)).relative_to(root).as_posix() if parts else "."
     except ValueError:
         return None
     return None if relative == "." else relative

@@ -300,6 +300,9 @@ def plan_history(store: Store, root: Path, options: BuildOptions) -> HistoryPlan
     noted, form = store.meta("history"), store.meta("history_form")
     if repository is None or head is None:
         return HistoryPlan(options, is_due=bool(noted or form))
+    if refusal := git.unfit_config(repository):
+        # Said at every question: the commits that were indexed before stay, and git reads no new ones.
+        return HistoryPlan(options, is_due=False, notes=(git_failure(GitError(refusal)),))
     notes = []
     if repository.shallow:
         notes.append(Failure("commits", "this is a shallow clone: older history is missing", "git fetch --unshallow"))

@@ -1,8 +1,9 @@
 """Exact references from an index of SCIP, as language servers write it.
 
 The file is a message of Protocol Buffers, of which a few fields are read: `Index{metadata=1, documents=2}`,
-`Metadata{project_root=3}`, `Document{relative_path=1, occurrences=2, position_encoding=6}` and
-`Occurrence{range=1, symbol=2, symbol_roles=3}`. What is kept of each file is a value of the store below `EXACT`.
+`Metadata{project_root=3}`, `Document{relative_path=1, occurrences=2, symbols=3, position_encoding=6}`,
+`Occurrence{range=1, symbol=2, symbol_roles=3}`, `SymbolInformation{symbol=1, relationships=4}` and
+`Relationship{symbol=1, is_implementation=3}`. What is kept of each file is a value of the store below `EXACT`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -17,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 from satchel.errors import UsageError
 from satchel.index.run import ScipReport
 from satchel.store.protocol import EXACT
+from satchel.system.locations import as_listed
 from satchel.types import Kind
 
 if TYPE_CHECKING:
@@ -45,14 +48,14 @@ def import_scip(store: DatabaseStore, path: Path, root: Path) -> ScipReport:
     file that cannot be read or is no whole index.
     """
     try:
-        found = read_scip(path.read_bytes(), root)
+        found, implemented = read_scip(path.read_bytes(), root)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, IndexError) as error:
         problem = f"{path} is not a whole index of SCIP ({error}): write it again, with scip-python for example"
         raise UsageError(problem) from error
     with store.snapshot() as snapshot:
-        values, report = _values(snapshot, found)
+        values, report = _values(snapshot, found, implemented)
         before = snapshot.metas(EXACT)
     with store.write() as writer:
         for key in before.keys() - values.keys():
@@ -62,21 +65,33 @@ def import_scip(store: DatabaseStore, path: Path, root: Path) -> ScipReport:
     return report
 
 
-def read_scip(data: bytes, root: Path) -> dict[str, list[Occurrence]]:
-    """Return the occurrences of each file, by its path below `root`. Raises ValueError or IndexError for bad data."""
+def read_scip(data: bytes, root: Path) -> tuple[dict[str, list[Occurrence]], list[tuple[str, str]]]:
+    """Return the occurrences of each file, by its path below `root`, and each symbol with one that it implements.
+
+    Raises ValueError or IndexError for bad data.
+    """
     found: dict[str, list[Occurrence]] = {}
+    implemented = list[tuple[str, str]]()
     _, parts = _message(data)
     uris = [uri.decode() for metadata in parts[1] for uri in _message(metadata)[1][3]]
-    project = Path(unquote(urlsplit(uris[0]).path)) if uris else root
+    project = as_listed(Path(unquote(urlsplit(uris[0]).path))) if uris else root
     for document in parts[2]:
         numbers, inner = _message(document)
         path = Path(b"".join(inner[1]).decode())
         if project.is_relative_to(root) or (project / path).is_relative_to(root):
             path = (project / path).relative_to(root)
         found[path.as_posix()] = [_occurrence(one, sum(numbers[6])) for one in inner[2]]
+        implemented += chain.from_iterable(map(_implemented, inner[3]))
     if not found:
         raise ValueError("it names no file")
-    return found
+    return found, implemented
+
+
+def _implemented(data: bytes) -> Iterator[tuple[str, str]]:
+    _, symbol = _message(data)
+    for flags, base in map(_message, symbol[4]):
+        if any(flags[3]):
+            yield b"".join(symbol[1]).decode(), b"".join(base[1]).decode()
 
 
 def _occurrence(data: bytes, encoding: int) -> Occurrence:
@@ -123,21 +138,24 @@ def _numbers(data: bytes) -> Iterator[int]:
         yield value
 
 
-def _values(store: Store, found: dict[str, list[Occurrence]]) -> tuple[dict[str, str], ScipReport]:
-    """Return the value of each file: its hash, what is referred to, and `[line, column in bytes, place in these]`."""
+def _values(
+    store: Store, found: dict[str, list[Occurrence]], implemented: list[tuple[str, str]]
+) -> tuple[dict[str, str], ScipReport]:
+    """Return the value of each file: its hash, what is referred to, and `[line, column in bytes, place in these]`.
+
+    `implements` are pairs of definitions, one of them of the file: what implements, and what it implements.
+    """
     ids = store.document_ids(Kind.CODE, found)
     hashes = {one.key: one.content_hash for one in store.documents(ids.values()).values()}
-    known: dict[str, list[_Read]] = {}
-    for path, number in ids.items():
-        lines = store.text(number).split("\n")
-        known[path] = [(one, *_word(lines, one)) for one in found[path] if not one.symbol.startswith("local ")]
+    known = {path: list(_named(store.text(number), found[path])) for path, number in ids.items()}
     places = ((path, one, word) for path, row in known.items() for one, word, _ in row if one.is_definition)
     defined = {one.symbol: (path, one.line + 1, word) for path, one, word in places}
+    implements = _implementations(implemented, defined)
     values, count, stale = {}, 0, 0
     for path, row in known.items():
         uses = [use for use in row if not use[0].is_definition]
-        value = _references(uses, defined)
-        values[f"{EXACT}{path}"] = json.dumps({"hash": hashes[path], **value}, separators=(",", ":"))
+        value = {"hash": hashes[path], **_references(uses, defined), "implements": implements[path]}
+        values[f"{EXACT}{path}"] = json.dumps(value, separators=(",", ":"))
         count += len(value["places"])
         stale += len(uses) - len(value["places"])
     return values, ScipReport(len(ids), count, stale)
@@ -146,8 +164,27 @@ def _values(store: Store, found: dict[str, list[Occurrence]]) -> tuple[dict[str,
 _Read = tuple[Occurrence, str, int]
 """An occurrence, its text, and its column in bytes."""
 
+_Place = tuple[str, int, str]
+"""Path, line and name of a definition."""
 
-def _references(uses: list[_Read], defined: dict[str, tuple[str, int, str]]) -> dict[str, list[tuple[int | str, ...]]]:
+
+def _named(text: str, occurrences: list[Occurrence]) -> Iterator[_Read]:
+    lines = text.split("\n")
+    for one in occurrences:
+        # The descriptor of a module ends in a slash or a colon: what refers to one is a path, not a name.
+        if not one.symbol.startswith("local ") and one.symbol[-1:] not in "/:":
+            yield one, *_word(lines, one)
+
+
+def _implementations(implemented: list[tuple[str, str]], defined: dict[str, _Place]) -> dict[str, list[list[_Place]]]:
+    pairs = defaultdict[str, list[list[_Place]]](list)
+    for both in ([defined[one] for one in symbols if one in defined] for symbols in implemented):
+        for path in {path for path, _, _ in both} if len(both) > 1 else ():
+            pairs[path].append(both)
+    return pairs
+
+
+def _references(uses: list[_Read], defined: dict[str, _Place]) -> dict[str, list[tuple[int | str, ...]]]:
     """Return the places whose text is the name of their target, and the targets: path and line, none from outside."""
     targets: dict[tuple[str, int], int] = {}
     places = list[tuple[int | str, ...]]()

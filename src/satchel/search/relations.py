@@ -371,7 +371,8 @@ class Relations:
 
     def bases(self, one: CodeDefinition) -> list[CodeDefinition]:
         """Return the classes that a class names as its bases, and the traits that are implemented for a type."""
-        return [base for base in self.names.bases(one) if isinstance(base, CodeDefinition)]
+        named = [base for base in self.names.bases(one) if isinstance(base, CodeDefinition)]
+        return list(dict.fromkeys([*named, *self.code.implemented(one)]))
 
     def heirs(self, one: CodeDefinition) -> list[CodeDefinition]:
         """Return the classes that inherit from a class, directly or not; of a method the methods that override it."""
@@ -379,7 +380,8 @@ class Relations:
         if owner is None or owner.key == one.key:
             return self._heirs(one)
         overriding = [self._method(heir, one.name) for heir in self._heirs(owner)]
-        return [method for method in overriding if method is not None]
+        overriding += self.code.implemented(one, by=True)
+        return list(dict.fromkeys(method for method in overriding if method is not None))
 
     def _method(self, owner: CodeDefinition, name: str) -> CodeDefinition | None:
         own = (one for one in self.names.member(owner, name) if isinstance(one, CodeDefinition))
@@ -393,7 +395,7 @@ class Relations:
             names = {current.name, *(bound for _, _, bound in self._imports_of(current))}
             rows = [row for row, _, _ in self.code.store.edges_to(sorted(names), [EdgeType.INHERITS])]
             self.code.load(rows)
-            for heir in map(self._class_of, rows):
+            for heir in [*map(self._class_of, rows), *self.code.implemented(current, by=True)]:
                 is_new = heir is not None and heir.key not in heirs and heir.key != owner.key
                 if heir is not None and is_new and self._means(self.bases(heir), current):
                     heirs[heir.key] = heir
@@ -419,7 +421,7 @@ class Relations:
         if owner is None or target.name in BUILDERS or owner.key == target.key:
             return []
         methods = [self._method(base, target.name) for base in self._all_bases(owner)]
-        methods += _implemented(self.names, owner, target.name)
+        methods += [*_implemented(self.names, owner, target.name), *self.code.implemented(target)]
         return list({method.key: method for method in methods if method is not None}.values())
 
     def _all_bases(self, owner: CodeDefinition) -> Iterator[CodeDefinition]:

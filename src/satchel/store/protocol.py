@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from satchel import text as words
-from satchel.store.records import IN_LIST, DamagedStoreError, DefinitionRow, Document, Place, Stamp, StoredChunk
+from satchel.store.records import IN_LIST, DamagedStoreError, DefinitionRow, Document, Place, Row, Stamp, StoredChunk
 from satchel.types import EdgeType, Kind
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class StoreStatistics:
     cleaned: int = 0
 
 
-def _kinds(counted: Sequence[tuple[Any, ...]]) -> dict[Kind, int]:
+def _kinds(counted: Sequence[Row]) -> dict[Kind, int]:
     return {Kind(kind): number for kind, number in counted}
 
 
@@ -127,7 +127,7 @@ class Store(ABC):
         """Release the store. Using it afterwards is an error."""
 
     @abstractmethod
-    def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
         """Return all rows of a query. Raises LockedError and DamagedStoreError."""
 
     @abstractmethod
@@ -152,7 +152,7 @@ class Store(ABC):
         except _UNREADABLE as error:
             raise self._damaged(error) from error
 
-    def _rows_in(self, sql: str, values: Iterable[Any], extra: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def _rows_in(self, sql: str, values: Iterable[Any], extra: Sequence[Any] = ()) -> list[Row]:
         """Return the rows of a query whose first binding is a list (`IN_LIST`); none for an empty list."""
         listed = list(values)
         return self._rows(sql, (json.dumps(listed), *extra)) if listed else []
@@ -348,7 +348,7 @@ class Store(ABC):
             cached = self._derived.vectors[kind] = (revision, fingerprint, self._table(rows))
         return cached[2]
 
-    def _vector_rows(self, kind: Kind, fingerprint: str, columns: str) -> list[tuple[Any, ...]]:
+    def _vector_rows(self, kind: Kind, fingerprint: str, columns: str) -> list[Row]:
         in_sight, bindings = self._in_sight()
         return self._rows(
             f"SELECT {columns} FROM vectors v JOIN chunks ON row = v.chunk JOIN documents ON id = document "
@@ -407,9 +407,9 @@ class Store(ABC):
             "SELECT kind, count(*) FROM vectors v JOIN chunks ON row = v.chunk JOIN documents ON id = document "
             f"WHERE kind {IN_LIST} AND {in_sight} AND v.fingerprint = ? GROUP BY kind"
         )
-        done = dict(self._rows_in(sql, kinds, (*bindings, fingerprint)))
+        done: dict[str, int] = dict(self._rows_in(sql, kinds, (*bindings, fingerprint)))
         sizes = f"SELECT kind, sum(last_chunk - first_chunk + 1) FROM documents WHERE kind {IN_LIST} AND {in_sight}"
-        totals = dict(self._rows_in(f"{sizes} AND {_EMBEDDED} GROUP BY kind", kinds, bindings))
+        totals: dict[str, int] = dict(self._rows_in(f"{sizes} AND {_EMBEDDED} GROUP BY kind", kinds, bindings))
         return {kind: (done.get(kind, 0), int(totals[kind])) for kind in self.kinds() if kind in totals}
 
     def kinds(self) -> Mapping[Kind, int]:

@@ -20,6 +20,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from time import monotonic
 from typing import IO, TYPE_CHECKING, NamedTuple
@@ -110,11 +111,7 @@ def find_repository(path: Path) -> Repository | None:
         start = path.resolve()
     except (OSError, RuntimeError):  # a loop of links, or a current folder that was deleted
         return None
-    for folder in (start, *start.parents):
-        repository = repository_at(folder)
-        if repository is not None:
-            return repository
-    return None
+    return next(filter(None, map(repository_at, (start, *start.parents))), None)
 
 
 def repository_at(folder: Path) -> Repository | None:
@@ -188,7 +185,19 @@ def _obstacle(repository: Repository, _minute: int) -> str:
                     return reason
     if examined >= _MOST_EXAMINED:
         return f".git has more than {_MOST_EXAMINED:,} files; `git gc` packs them"
-    return next(filter(None, (_unfit_config(folder, name) for folder in own for name in _CONFIGS)), "")
+    return unfit_config(repository)
+
+
+def unfit_config(repository: Repository) -> str:
+    """Return why git must not read the configuration of a repository, empty if it may."""
+    own = dict.fromkeys((repository.common_dir.resolve(), repository.git_dir.resolve()))
+    for folder, name in product(own, _CONFIGS):
+        if (text := _small_text(folder, name)) is None and _mode(folder / name):
+            return f"{name} in .git cannot be examined"
+        # What is included may be anything, a pipe as well, and git has more spellings of it than a check.
+        if _INCLUDE.search(text or ""):
+            return f"{name} in .git includes other files, which are not read"
+    return ""
 
 
 def _unfit_entry(entry: os.DirEntry[str], own: Sequence[Path]) -> str:
@@ -197,14 +206,6 @@ def _unfit_entry(entry: os.DirEntry[str], own: Sequence[Path]) -> str:
         return f"{entry.name} in .git is a link to another place"
     is_blocking = target.is_fifo() or target.is_char_device() or target.is_block_device()
     return f"{entry.name} in .git is a pipe or a device" if is_blocking else ""
-
-
-def _unfit_config(folder: Path, name: str) -> str:
-    text = _small_text(folder, name)
-    if text is None:
-        return f"{name} in .git cannot be examined" if _mode(folder / name) else ""
-    # What is included may be anything, a pipe as well, and git has more spellings of it than a check.
-    return f"{name} in .git includes other files, which are not read" if _INCLUDE.search(text) else ""
 
 
 def other_work_trees(repository: Repository) -> list[Path]:
@@ -493,11 +494,8 @@ def _small_text(folder: Path, name: str) -> str | None:
 
 def _loose_ref(repository: Repository, name: str) -> str | None:
     """Return the text of a ref in its own file, of this work tree or shared by all."""
-    for folder in (repository.git_dir, repository.common_dir):
-        text = _small_text(folder, name)
-        if text is not None:
-            return text.strip()
-    return None
+    texts = (_small_text(folder, name) for folder in (repository.git_dir, repository.common_dir))
+    return next((text.strip() for text in texts if text is not None), None)
 
 
 def _packed_ref(repository: Repository, name: str) -> str | None:

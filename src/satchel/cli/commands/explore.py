@@ -21,6 +21,7 @@ from satchel.errors import NoIndexError, UsageError
 from satchel.operations.json import CHECK
 from satchel.operations.registry import HISTORY, STATUS
 from satchel.safety.sanitize import clean_field
+from satchel.system.locations import as_listed
 from satchel.types import Failure
 from satchel.vocabulary import parse_moment
 
@@ -52,7 +53,7 @@ def history_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
 
 def below_root(path: str, root: Path) -> str:
     """Return a path below the root; a path that exists in the current folder is relative to that folder."""
-    here = Path(os.path.normpath(Path.cwd() / path))
+    here = as_listed(Path(os.path.normpath(Path.cwd() / path)))
     if path and os.path.lexists(here) and here.is_relative_to(root):
         return here.relative_to(root).as_posix()
     return path

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -86,6 +86,9 @@ OUTSIDE = Outside.OUTSIDE
 Entity = CodeDefinition | Module | Outside
 Entities = tuple[Entity, ...]
 """All possible meanings of a name; empty where syntax cannot tell."""
+
+_Imported = dict[str, list[Any]]
+"""What an imported index says of a file, as `satchel.index.scip` writes it; empty for one that has changed since."""
 
 
 class SourceFile:
@@ -213,6 +216,7 @@ class Code:
         self._files: dict[str, SourceFile | None] = {}
         self._parts: dict[int, StoredChunk] = {}
         self._documents: dict[int, Document] = {}
+        self._read: dict[str, _Imported] = {}
         self._gone: dict[str, list[CodeDefinition]] = defaultdict(list)
         self._gone_paths: dict[str, str] = {}
 
@@ -307,15 +311,31 @@ class Code:
         It counts for a file that has not changed since.
         """
         if file.exact is None:
-            known = json.loads(self.store.meta(f"{EXACT}{file.path}") or "{}")
-            is_current = known.get("hash") == file.document.content_hash
-            places = known["places"] if is_current else ()
-            file.exact = {(line, column): known["targets"][target] for line, column, target in places}
+            known = self._imported(file.path)
+            file.exact = {(line, column): known["targets"][to] for line, column, to in known.get("places", ())}
         path, line = file.exact.get((node.start_point[0] + 1, node.start_point[1]), ("", -1))
         if line == 0:
             return (OUTSIDE,)
-        named = self.defined(file.text(node)) if path else ()
-        return tuple(one for one in named if (one.path, one.line) == (path, line))
+        return tuple(self._defined_at(path, line, file.text(node))) if path else ()
+
+    def _imported(self, path: str) -> _Imported:
+        if path not in self._read:
+            known, file = json.loads(self.store.meta(f"{EXACT}{path}") or "{}"), self.file(path)
+            is_current = file is not None and known.get("hash") == file.document.content_hash
+            self._read[path] = known if is_current else {}
+        return self._read[path]
+
+    def implemented(self, one: CodeDefinition, *, by: bool = False) -> list[CodeDefinition]:
+        """Return what a definition implements, or is implemented by, as an imported index says.
+
+        It counts while both files are as they were.
+        """
+        pairs = self._imported(one.path).get("implements", ())
+        places = [pair[not by] for pair in pairs if pair[by] == [one.path, one.line, one.name]]
+        return [other for place in places if self._imported(place[0]) for other in self._defined_at(*place)]
+
+    def _defined_at(self, path: str, line: int, name: str) -> list[CodeDefinition]:
+        return [one for one in self.defined(name) if (one.path, one.line) == (path, line)]
 
     # The tree of a definition
 

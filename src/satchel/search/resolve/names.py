@@ -457,8 +457,9 @@ class Names(Imports):
         For a call on something whose class cannot be told by syntax.
         """
         name = file.text(node)
-        if name in syntax.COMMON:
-            return ()
+        imported = self._of_imported_trait(file, name) if file.language == "rust" else ()
+        if imported or name in syntax.COMMON:
+            return imported
         named = (one for one in self.code.defined(name) if FAMILIES[one.language] == FAMILIES[file.language])
         methods = [one for one in named if one.owner]
         methods = _narrowed(methods, lambda one: not is_secondary(one.path))
@@ -466,6 +467,17 @@ class Names(Imports):
         if len(owners) != 1 or not (file.path == methods[0].path or file.mentions(owners.pop())):
             return ()
         return tuple(one for one in methods if self.code.is_function(one))
+
+    def _of_imported_trait(self, file: SourceFile, name: str) -> tuple[CodeDefinition, ...]:
+        """Return the method of the one imported trait that has it, whatever it is called on."""
+        imported = (entity for one in file.imports for each in one.names for entity in self.imported(file, one, each))
+        traits = dict.fromkeys(one for one in imported if isinstance(one, CodeDefinition) and self._is_trait(one))
+        methods = [one for one in self.of_members(tuple(traits), name) if isinstance(one, CodeDefinition)]
+        return tuple(methods) if len(methods) == 1 else ()
+
+    def _is_trait(self, one: CodeDefinition) -> bool:
+        declared = self.code.declaration(one)
+        return declared is not None and declared.type == "trait_item"
 
 
 def _names(file: SourceFile, node: Node, owner: CodeDefinition) -> bool:

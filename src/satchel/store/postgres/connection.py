@@ -15,7 +15,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from satchel.errors import ConfigError, LockedError, ReadOnlyStoreError, SatchelError, StoreError, UnreachableStoreError
-from satchel.store.records import RENAMES
+from satchel.store.records import RENAMES, Row
 
 _ROOT = "current_setting('satchel.root')::integer"
 _TYPES = {"int": "integer NOT NULL", "long": "bigint NOT NULL", "text": 'text COLLATE "C" NOT NULL',
@@ -216,7 +216,7 @@ class ServerConnection:
         """Return how many rows were written since the connection was opened."""
         return self._changes
 
-    def script(self, sql: str) -> list[tuple[Any, ...]]:
+    def script(self, sql: str) -> list[Row]:
         """Run statements without bindings in one round trip; returns the single rows of those that have one."""
         cursor = self.raw.execute(sql.encode())
         results = []
@@ -309,7 +309,7 @@ class Server:
     @contextmanager
     def connection(
         self, first: str, seconds: float, *, writes: bool = False
-    ) -> Iterator[tuple[ServerConnection, list[tuple[Any, ...]]]]:
+    ) -> Iterator[tuple[ServerConnection, list[Row]]]:
         """Lend a live connection after the statements `first`, with their rows. Open work is rolled back at the end."""
         if not self._free.acquire(timeout=seconds):
             raise LockedError(f"all {MOST_CONNECTIONS} connections to {self.name} are busy: try again later")
@@ -323,14 +323,14 @@ class Server:
         finally:
             self._free.release()
 
-    def resume(self, connection: ServerConnection, first: str) -> list[tuple[Any, ...]]:
+    def resume(self, connection: ServerConnection, first: str) -> list[Row]:
         """Go on reading on another connection after this one was lost. Returns the rows of `first`."""
         fresh, rows = self._begun(first, writes=False)
         connection.raw = fresh.raw
         self.losses += 1
         return rows
 
-    def _begun(self, first: str, writes: bool) -> tuple[ServerConnection, list[tuple[Any, ...]]]:
+    def _begun(self, first: str, writes: bool) -> tuple[ServerConnection, list[Row]]:
         while True:
             with self._guard:
                 usable = [one for one in self._idle if not (writes and one.is_read_only)]

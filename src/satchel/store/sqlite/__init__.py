@@ -131,10 +131,10 @@ class SqliteStore(DatabaseStore):
         )
         return DamagedStoreError(f"the store {self.path} is damaged ({error}): {fix}")
 
-    def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
         return self._rows_of(self._connection(), sql, bindings)
 
-    def _rows_of(self, connection: apsw.Connection, sql: str, bindings: Sequence[Any]) -> list[tuple[Any, ...]]:
+    def _rows_of(self, connection: apsw.Connection, sql: str, bindings: Sequence[Any]) -> list[Row]:
         try:
             return connection.execute(sql, tuple(bindings)).fetchall()
         except apsw.BusyError as error:
