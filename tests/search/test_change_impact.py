@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.answer.service import change_notes
-from satchel.search.change_impact import blended, impact_of_change
+from satchel.search.change_impact import _share, blended, impact_of_change
 from satchel.search.query import analyse
 from satchel.sources.change import Change
 from satchel.testing import TinyRepository
@@ -265,3 +266,10 @@ def test_budgets_hold_for_changes_too(satchel: Satchel, repository: TinyReposito
     change = edited(satchel, repository, "2**attempt", "3**attempt")
     for budget in (1, 50, 120, 300, 900):
         assert concerned(satchel, change, max_tokens=budget).usage.used <= budget
+
+
+def test_the_share_of_a_commit_does_not_depend_on_the_order_of_its_paths() -> None:
+    weights = {"a": 0.1, "b": 0.7, "c": 0.3, "d": 1e-9, "e": 2.4}
+    orders = list(itertools.permutations(weights))
+    assert len({sum(weights[path] for path in order) for order in orders}) > 1
+    assert len({_share(order, order[:3], weights) for order in orders if set(order[:3]) == {"a", "b", "c"}}) == 1

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from satchel.search.change_relations import (
@@ -181,7 +181,7 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
         size = int(document.fields.get("file_count", 0)) or len(touched[row])
         if document.key in visible and size <= MOST_FILES:
             fade = 0.5 ** (max(newest - document.created, 0.0) / COMMIT_HALF_LIFE_SECONDS)
-            share = sum(weights[path] for path in touched[row]) / sum(weights[path] for path in paths)
+            share = _share(touched[row], paths, weights)
             is_written = document.key in written
             rated.append((is_written + min(share, 1.0) * (0.5 + 0.5 * fade), document, part))
     rated.sort(key=lambda row: (-row[0], row[1].key))
@@ -208,6 +208,11 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
         relevance = max(base.relevance, relevance_of(weight))
         hits.append(base._replace(relevance=relevance, score=score, signals=(*base.signals, signal)))
     return hits
+
+
+def _share(touched: Collection[str], paths: Collection[str], weights: Mapping[str, float]) -> float:
+    """Return the weight of the touched paths by that of all changed ones; sets have no order, so the sums are exact."""
+    return math.fsum(map(weights.__getitem__, touched)) / math.fsum(map(weights.__getitem__, paths))
 
 
 def _path_weights(paths: Sequence[str], touched: Mapping[int, set[str]], store: Store) -> dict[str, float]:
