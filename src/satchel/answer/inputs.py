@@ -98,7 +98,7 @@ def _less_if_bare(candidate: Candidate) -> Candidate:
     """Return lines outside of functions with less value: the place and its best line say nearly as much."""
     is_bare = candidate.chunk.role in (Role.GAP, Role.CLASS) and not (candidate.is_lifted or candidate.hit.partial)
     # Subtracted from the value (log scale) of lines outside of functions where other places are named anyway.
-    return replace(candidate, value=candidate.value - 1.2) if is_bare else candidate
+    return candidate.valued(candidate.value - 1.2) if is_bare else candidate
 
 
 def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[_Part]) -> Section:
@@ -113,7 +113,7 @@ def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[
     if planned.kind is Kind.DOC and asks_for_a_recipe(request.query):
         planned = planned._replace(weight=planned.weight * RECIPE_FACTOR)
     level = level_of(planned, candidates)
-    leveled = [replace(candidate, value=level + candidate.value) for candidate in candidates]
+    leveled = [candidate.valued(level + candidate.value) for candidate in candidates]
     return Section(
         planned.kind,
         planned.weight,

@@ -234,8 +234,10 @@ def listed(packing: Packing) -> Iterator[tuple[Section, Candidate]]:
 def _rest(packing: Packing, section: Section, candidate: Candidate) -> tuple[Range, ...]:
     """Return what is left of the candidate's function if that is long and shown in part."""
     group = packing.groups[section].get(candidate.group)
-    is_shown = group is not None and any(one.chunk.id == candidate.chunk.id for one, _ in group.picks)
-    return rest_of(group, candidate.hit) if group is not None and is_shown else ()
+    if group is None or not is_long_function(candidate.chunk):
+        return ()
+    is_shown = any(one.chunk.id == candidate.chunk.id for one, _ in group.picks)
+    return rest_of(group, candidate.hit) if is_shown else ()
 
 
 def omission_of(packing: Packing, section: Section, candidate: Candidate, budget: int) -> Omission:

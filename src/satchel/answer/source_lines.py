@@ -53,7 +53,7 @@ class Lines:
     """Tokens of each line by tokenizer, -1 where not counted yet: each line of a cached file is counted once."""
 
     sizes: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
-    """Characters up to each line, computed on first use."""
+    """Characters up to each line without the line ends, computed on first use."""
 
     derived: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What others computed from these lines alone, by a key of theirs: kept as long as the file is cached."""
@@ -62,8 +62,9 @@ class Lines:
         """Return the characters of lines `start`..`end`, each with its line end."""
         if not self.sizes:
             # Assigned at once: other threads read the same lines, and must not see a part of the list.
-            self.sizes[:] = [*accumulate((len(line) + 1 for line in self.lines), initial=0)]
-        return self.sizes[min(end, len(self.lines))] - self.sizes[min(start, len(self.lines) + 1) - 1]
+            self.sizes[:] = [*accumulate(map(len, self.lines), initial=0)]
+        first, last = min(start - 1, len(self.lines)), min(end, len(self.lines))
+        return self.sizes[last] - self.sizes[first] + last - first
 
     def tokens(self, counter: TokenCounter, start: int, end: int) -> int:
         """Return the tokens of lines `start`..`end`, each counted alone with its line end (an upper estimate)."""
@@ -257,23 +258,27 @@ def outline_of(lines: Lines, *, is_note: bool = False) -> Outline:
         return Outline("", (), parsed=False)
 
 
-COMMENT = re.compile(
-    r"\s*(?://|/?\*(?![\w*(])|/\*|#(?![!\[]|(?:include|define|if|ifdef|ifndef|else|elif|endif|undef|pragma)\b)|--\s|;;)"
+_COMMENT_START = (
+    r"(?://|/?\*(?![\w*(])|/\*|#(?![!\[]|(?:include|define|if|ifdef|ifndef|else|elif|endif|undef|pragma)\b)|--\s|;;)"
 )
-IMPORT = re.compile(r"\s*(?:import|from|use|using|require|#include|package)\b")
-_DOC_STRING = re.compile(r"\s*[rRbBuUfF]{0,2}(\"{3}|'{3})")
-_OPENINGS = frozenset("/*#-;\"'rRbBuUfF")
-"""The first characters of `COMMENT` and `_DOC_STRING`: most lines begin with none of them."""
+_DOC_STRING_START = r"[rRbBuUfF]{0,2}(\"{3}|'{3})"
+COMMENT, _DOC_STRING = re.compile(rf"\s*{_COMMENT_START}"), re.compile(rf"\s*{_DOC_STRING_START}")
+_PROSE_START = re.compile(rf"\n(?=[^\S\n]*+[/*#;\-\"'rRbBuUfF])(?=\s*+(?:{_COMMENT_START}|{_DOC_STRING_START}))")
+"""Finds in a text the lines that `COMMENT` or `_DOC_STRING` matches, and perhaps others: a file has few of them."""
 
+IMPORT = re.compile(r"\s*(?:import|from|use|using|require|#include|package)\b")
 _WORD = re.compile(r"\w")
 _SENTENCE_END = re.compile(r"[.!?:;]['\")\]`*]*\s*$|^\W*$")
 
 
 def prose_of(lines: Sequence[str]) -> Iterator[Range]:
     """Yield the lines of doc strings and of whole-line comments after their first sentence, if they are many."""
-    number = 0
-    while number < len(lines):
-        end = _end_of_prose(lines, number) if lines[number].lstrip()[:1] in _OPENINGS else 0
+    text, counted, number, behind = "\n".join(("", *lines)), 0, 0, 0
+    for match in _PROSE_START.finditer(text):
+        number, counted = number + text.count("\n", counted, match.start()), match.start()
+        if number < behind:
+            continue
+        end = _end_of_prose(lines, number)
         first = number
         if end - number > LEAST_PROSE:
             if not _WORD.search(_DOC_STRING.sub("", lines[first], count=1)):
@@ -282,7 +287,7 @@ def prose_of(lines: Sequence[str]) -> Iterator[Range]:
                 first += 1
             if end - first > LEAST_PROSE:
                 yield first + 2, end
-        number = max(end, number + 1)
+        behind = end
 
 
 def _end_of_prose(lines: Sequence[str], first: int) -> int:
@@ -295,10 +300,10 @@ def _end_of_prose(lines: Sequence[str], first: int) -> int:
         return end if end > first else 0
     if lines[first].count(opening[1]) > 1:
         return 0
-    closing = (
-        number for number in range(first + 1, min(first + LONGEST_PROSE, len(lines))) if opening[1] in lines[number]
-    )
-    return next(closing, -1) + 1
+    for number in range(first + 1, min(first + LONGEST_PROSE, len(lines))):
+        if opening[1] in lines[number]:
+            return number + 1
+    return 0
 
 
 def trimmed(lines: Lines, start: int, end: int) -> tuple[Range, int]:

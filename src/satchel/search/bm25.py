@@ -221,15 +221,16 @@ class _Term(NamedTuple):
     chunk: _Weighed | None
     document: _Weighed | None
     named: IntArray
-
-    @property
-    def size(self) -> int:
-        """The number of units over all levels."""
-        return sum(len(level.units) for level in (self.span, self.chunk, self.document) if level is not None)
+    size: int
+    """The number of units over all levels."""
 
     @property
     def document_idf(self) -> float:
         return self.document.idf if self.document is not None else 0.0
+
+
+def _size(*levels: _Weighed | None) -> int:
+    return sum(len(level.units) for level in levels if level is not None)
 
 
 class _TermCache:
@@ -278,7 +279,7 @@ class _TermCache:
         terms, documents = spread.named
         ends = np.cumsum(np.bincount(terms, minlength=len(words))).tolist()
         return [
-            _Term(span, chunk, document, documents[start:end].copy())
+            _Term(span, chunk, document, documents[start:end].copy(), _size(span, chunk, document))
             for span, chunk, document, (start, end) in zip(*levels, pairwise([0, *ends]), strict=True)
         ]
 
