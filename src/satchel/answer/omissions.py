@@ -105,7 +105,8 @@ def places(
     The first `rows` are for one place each, by file: `hops`, then the best places. The others list more places of a
     file each: `src/a.py: read (10-24,40-52), write (61-70)`.
     """
-    made = [_hop_place(hop) for hop in hops]
+    files = [*dict.fromkeys((hop.why, hop.path) for hop in hops)]
+    made = [_hop_place(hop) for hop in sorted(hops, key=lambda hop: files.index((hop.why, hop.path)))]
     best = _unshown(packing, hops, max(rows - len(made), 0) + LISTED)
     found = [_place(omissions, lines, terms) for omissions, lines in best[: max(rows - len(made), 0)]]
     paths = [*dict.fromkeys(one.path for one in found)]
