@@ -117,7 +117,6 @@ def test_methods_of_the_class_and_values_that_shown_lines_use_have_places(tmp_pa
 
 
 def test_a_value_that_its_line_does_not_tell_has_no_place(tmp_path: Path) -> None:
-    assert "TABLE" not in places(tmp_path, PYTHON)
     assert "Calm," not in places(tmp_path / "rust", RUST)
 
 

@@ -30,8 +30,8 @@ FOLLOWED = 2
 """Shown definitions whose names are followed, the best ones."""
 
 MOST_USED, MOST_ALIKE, MOST_NAMES = 3, 20, 40
-"""Places of used functions and of used values in an answer, definitions that share a followed name, and names that are
-followed. Values are also read over as many lines."""
+"""Places of used definitions before those of the search, and again after them; definitions that share a followed name;
+and names that are followed. Values are read over as many lines as well."""
 
 SHORT = 12
 """Lines of a short helper: its result is told beside its first line, and its only caller is named."""
@@ -50,7 +50,7 @@ _RESULT = re.compile(r"return\b|=> ")
 
 
 class Hop(NamedTuple):
-    """A place to look at next: why, its lines (from 1), its name, and its telling line."""
+    """A place to look at next: why, its lines (from 1), its name, and its telling line. A `late` one comes last."""
 
     why: str
     path: str
@@ -59,6 +59,7 @@ class Hop(NamedTuple):
     name: str
     line: int
     text: str
+    late: bool = False
 
 
 class Hops:
@@ -80,10 +81,12 @@ class Hops:
             look = _Look(packing, home, relations)
             found = [*look.rare(self._named), *found, *look.named(self._named, self._terms)]
             own = [one for one in candidates if one.group.startswith(home.prefix) and look.is_indexed(one)]
-            used = [(_worth(hop, self._terms, one), hop) for one in own for hop in look.used(one)]
+            used = [(_worth(hop, self._terms), hop) for one in own for hop in look.used(one)]
             used.sort(key=lambda pair: -pair[0])
-            for is_line in (False, True):
-                found += [hop for worth, hop in used if worth and (hop.start == hop.end) == is_line][:MOST_USED]
+            found += [hop for worth, hop in used if worth][:MOST_USED]
+            classes = {(one.group, one.chunk.title.rpartition(".")[0]) for one in own}
+            more = [hop for worth, hop in used if worth or (hop.path, hop.name.rpartition(".")[0]) in classes]
+            found += [hop._replace(late=True) for hop in more if hop not in found][:MOST_USED]
             found += [hop for one in own[:1] for hop in look.callers(one)]
         first: dict[tuple[str, int], Hop] = {}
         for hop in found:
@@ -91,17 +94,14 @@ class Hops:
         return list(first.values())
 
 
-def _worth(hop: Hop, terms: AbstractSet[str], user: Candidate) -> int:
+def _worth(hop: Hop, terms: AbstractSet[str]) -> int:
     """Return how many terms of the question a used definition has; one that a line tells whole counts by itself.
 
-    So do the methods of the class of `user`. An element without a value (`GOLD,`) and the first line of a long table
-    do not tell anything.
+    An element without a value (`GOLD,`) does not tell anything.
     """
-    owner = user.chunk.title.rpartition(".")[0] if user.chunk.role is Role.METHOD else ""
-    is_near = owner != "" and hop.path == user.group and hop.name.startswith(f"{owner}.")
     matched = terms & _terms(f"{hop.name} {hop.text}")
-    value = hop.text.partition(hop.name.rpartition(".")[2])[2].strip(" ,;:({[=\\")
-    return 2 * len(matched) + (bool(value) if hop.start == hop.end else is_near or " … " in hop.text)
+    value = hop.text.partition(hop.name.rpartition(".")[2])[2].strip(" ,;:=")
+    return 2 * len(matched) + (bool(value) if hop.start == hop.end else " … " in hop.text)
 
 
 class _Look:
@@ -214,12 +214,14 @@ class _Look:
             return
         callers = self._relations.callers(own, FOLLOWED)
         sites = [site for site in callers.sites if not site.secondary]
-        if not is_short or len(sites) != 1 or callers.unread:
+        late = not is_short or len(sites) != 1 or callers.unread > 0
+        if late:
             owner, _, _ = own.qualified.rpartition(".")
             near = [site for site in sites if site.path == own.path and site.name.rpartition(".")[0] == owner != ""]
             sites = [site for site in near if site.name != own.qualified] if len(near) <= FOLLOWED else []
         for site in sites:
-            yield from self._at("called by", site.path, (site.line, site.line), site.name, site.line, "")
+            for hop in self._at("called by", site.path, (site.line, site.line), site.name, site.line, ""):
+                yield hop._replace(late=late)
 
     def _hops(self, why: str, one: CodeDefinition) -> list[Hop]:
         part = self._relations.code.part(one.row)

@@ -103,18 +103,22 @@ def places(
     """Return at most `most` lines that name the best places that are not shown, and what has a handle in them.
 
     The first `rows` are for one place each, by file: `hops`, then the best places. The others list more places of a
-    file each: `src/a.py: read (10-24,40-52), write (61-70)`.
+    file each: `src/a.py: read (10-24,40-52), write (61-70)`. Late hops come last.
     """
-    files = [*dict.fromkeys((hop.why, hop.path) for hop in hops)]
-    made = [_hop_place(hop) for hop in sorted(hops, key=lambda hop: files.index((hop.why, hop.path)))]
-    best = _unshown(packing, hops, max(rows - len(made), 0) + LISTED)
-    found = [_place(omissions, lines, terms) for omissions, lines in best[: max(rows - len(made), 0)]]
+    count = max(rows - len(hops), 0)
+    best = _unshown(packing, hops, count + LISTED)
+    found = [_place(omissions, lines, terms) for omissions, lines in best[:count]]
     paths = [*dict.fromkeys(one.path for one in found)]
-    made += sorted(found, key=lambda one: paths.index(one.path))
-    written = [one.row(before) for before, one in zip([None, *made], made, strict=False)]
+    found.sort(key=lambda one: paths.index(one.path))
+    written = _rows([*(_hop_place(hop) for hop in hops if not hop.late), *found])
     written += _by_file([_named_place(omissions) for omissions, _ in best[len(found) :]])
+    written += _rows([_hop_place(hop) for hop in hops if hop.late])
     handled = [omissions[0] for omissions, _ in best[: len(found)]]
     return tuple(written[:most]), tuple(handled)
+
+
+def _rows(made: Sequence[_PlaceRow]) -> list[str]:
+    return [one.row(before) for before, one in zip([None, *made], made, strict=False)]
 
 
 def _by_file(found: Sequence[_PlaceRow]) -> Iterator[str]:

@@ -90,7 +90,7 @@ class Zone(StrEnum):
     NAMES = "names"
 
 
-_PASTED = frozenset({Zone.CODE, Zone.TRACE})
+_SENTENCES, _PASTED = frozenset({Zone.TITLE, Zone.PROSE}), frozenset({Zone.CODE, Zone.TRACE})
 
 _ZONE_WEIGHTS = {Zone.TITLE: TITLE_WEIGHT, Zone.PROSE: PROSE_WEIGHT, Zone.CODE: CODE_WEIGHT, Zone.TRACE: TRACE_WEIGHT}
 
@@ -301,9 +301,9 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = NAMES_WEIGHT
                 asked.add(term)
             if zone is Zone.TITLE:
                 title[term] += count
-        for word in filter(_is_camel_case, meaningful):  # the folder of SQLite is `sqlite`
-            term = words.stem(word.lower())
-            mass[term] = mass.get(term, 0.0) + min(weights[zone], PROSE_WEIGHT) * share
+        for word in filter(_is_proper_compound, meaningful if zone in _SENTENCES else ()):
+            term = words.stem(word.lower())  # the folder of SQLite is `sqlite`
+            mass[term] = mass.get(term, 0.0) + PROSE_WEIGHT * share
     for term in mass:
         # Short words and numbers (`os`, `10`) occur in versions and listings more often than in names. Half a point of
         # file@4k; factors of 0.25 and 0.75 gave less.
@@ -320,9 +320,9 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = NAMES_WEIGHT
     )
 
 
-def _is_camel_case(word: str) -> bool:
-    """Return whether a word of letters alone has several parts: `SQLite`, `GraphQL`, `readFile`."""
-    return word.isalpha() and len(words.terms_of(word)) > 2
+def _is_proper_compound(word: str) -> bool:
+    """Return whether a word of letters begins with a capital and has several parts: `SQLite`, `GraphQL`, `Reader` not."""
+    return word.isalpha() and word[0].isupper() and len(words.terms_of(word)) > 2
 
 
 def _shares(zones: Sequence[tuple[Zone, str]]) -> list[float]:
