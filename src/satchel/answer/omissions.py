@@ -106,13 +106,15 @@ def places(
     file each: `src/a.py: read (10-24,40-52), write (61-70)`. Late hops come last.
     """
     count = max(rows - len(hops), 0)
-    best = _unshown(packing, hops, count + LISTED)
+    early = [hop for hop in hops if not hop.late]
+    best = _unshown(packing, early, count + LISTED)
     found = [_place(omissions, lines, terms) for omissions, lines in best[:count]]
     paths = [*dict.fromkeys(one.path for one in found)]
     found.sort(key=lambda one: paths.index(one.path))
-    written = _rows([*(_hop_place(hop) for hop in hops if not hop.late), *found])
+    written = _rows([*map(_hop_place, early), *found])
     written += _by_file([_named_place(omissions) for omissions, _ in best[len(found) :]])
-    written += _rows([_hop_place(hop) for hop in hops if hop.late])
+    told = {(one.path, line) for omissions, _ in best for one in omissions for line in range(one.start, one.end + 1)}
+    written += _rows([_hop_place(hop) for hop in hops if hop.late and (hop.path, hop.line) not in told])
     handled = [omissions[0] for omissions, _ in best[: len(found)]]
     return tuple(written[:most]), tuple(handled)
 

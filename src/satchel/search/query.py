@@ -321,7 +321,7 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = NAMES_WEIGHT
 
 
 def _is_proper_compound(word: str) -> bool:
-    """Return whether a word of letters begins with a capital and has several parts: `SQLite`, `GraphQL`, `Reader` not."""
+    """Return whether a word of letters begins with a capital and has several parts: `SQLite`, but not `Reader`."""
     return word.isalpha() and word[0].isupper() and len(words.terms_of(word)) > 2
 
 
