@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from satchel import text as words
 from satchel.answer.candidates import Candidate
+from satchel.answer.omissions import CALLED_BY
 from satchel.answer.packing import Packing
 from satchel.answer.search import Workbench
 from satchel.answer.sections import subtract
@@ -220,7 +221,7 @@ class _Look:
             near = [site for site in sites if site.path == own.path and site.name.rpartition(".")[0] == owner != ""]
             sites = [site for site in near if site.name != own.qualified] if len(near) <= FOLLOWED else []
         for site in sites:
-            for hop in self._at("called by", site.path, (site.line, site.line), site.name, site.line, ""):
+            for hop in self._at(CALLED_BY, site.path, (site.line, site.line), site.name, site.line, ""):
                 yield hop._replace(late=late)
 
     def _hops(self, why: str, one: CodeDefinition) -> list[Hop]:
