@@ -94,3 +94,31 @@ def test_a_path_is_found_in_another_case_and_a_bare_name_only_in_its_own(tmp_pat
     assert _plain_names(named) == {"Vue.js"}
     apart = analyse(unicodedata.normalize("NFD", "what does docs/Größe.md say?"))
     assert [mention.text for mention in apart.paths] == [unicodedata.normalize("NFC", "docs/Größe.md")]
+
+
+@pytest.mark.parametrize(
+    ("question", "path"),
+    [
+        ("where does MySQL write the clause of an insert", "shop/dialects/mysql.py"),
+        ("where does PostgreSQL write the clause of an insert", "shop/dialects/postgresql.py"),
+        ("where does SQLite write the clause of an insert", "shop/dialects/sqlite.py"),
+    ],
+)
+def test_a_technology_in_camel_case_outweighs_its_siblings(tmp_path: Path, question: str, path: str) -> None:
+    repository = TinyRepository(tmp_path / "shop")
+    body = "def write_insert(clause):\n    return f'insert {clause}'\n"
+    names = ("mysql", "postgresql", "sqlite", "standard")
+    repository.commit("Write inserts", {f"shop/dialects/{name}.py": body for name in names})
+    with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as engine:
+        engine.index()
+        hits = engine.search(question, types=["code"])
+    assert hits[0].chunk.location is not None
+    assert hits[0].chunk.location.path == path
+
+
+def test_a_name_in_camel_case_as_a_word_does_not_count_as_a_word_of_the_question() -> None:
+    terms = {term.term: term for term in analyse("where is SQLite opened").terms}
+    assert terms["sqlite"].guessed
+    assert terms["sqlite"].weight < terms["=sqlite"].weight
+    assert not {term.term: term for term in analyse("is SQLite sqlite").terms}["sqlite"].guessed
+    assert "read_fil" not in {term.term for term in analyse("where is read_file").terms}

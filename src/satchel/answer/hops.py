@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from satchel import text as words
 from satchel.answer.candidates import Candidate
+from satchel.answer.omissions import CALLED_BY
 from satchel.answer.packing import Packing
 from satchel.answer.search import Workbench
 from satchel.answer.sections import subtract
@@ -30,7 +31,8 @@ FOLLOWED = 2
 """Shown definitions whose names are followed, the best ones."""
 
 MOST_USED, MOST_ALIKE, MOST_NAMES = 3, 20, 40
-"""Places of used definitions in an answer, definitions that share a followed name, and names that are followed."""
+"""Places of used definitions before those of the search, and again after them; definitions that share a followed name;
+and names that are followed. Values are read over as many lines as well."""
 
 SHORT = 12
 """Lines of a short helper: its result is told beside its first line, and its only caller is named."""
@@ -49,7 +51,7 @@ _RESULT = re.compile(r"return\b|=> ")
 
 
 class Hop(NamedTuple):
-    """A place to look at next: why, its lines (from 1), its name, and its telling line."""
+    """A place to look at next: why, its lines (from 1), its name, and its telling line. A `late` one comes last."""
 
     why: str
     path: str
@@ -58,6 +60,7 @@ class Hop(NamedTuple):
     name: str
     line: int
     text: str
+    late: bool = False
 
 
 class Hops:
@@ -82,14 +85,24 @@ class Hops:
             used = [(_worth(hop, self._terms), hop) for one in own for hop in look.used(one)]
             used.sort(key=lambda pair: -pair[0])
             found += [hop for worth, hop in used if worth][:MOST_USED]
-            found += [hop for one in own[:1] for hop in look.caller(one)]
-        return list(dict.fromkeys(found))
+            classes = {(one.group, one.chunk.title.rpartition(".")[0]) for one in own}
+            more = [hop for worth, hop in used if worth or (hop.path, hop.name.rpartition(".")[0]) in classes]
+            found += [hop._replace(late=True) for hop in more if hop not in found][:MOST_USED]
+            found += [hop for one in own[:1] for hop in look.callers(one)]
+        first: dict[tuple[str, int], Hop] = {}
+        for hop in found:
+            first.setdefault((hop.path, hop.line), hop)
+        return list(first.values())
 
 
 def _worth(hop: Hop, terms: AbstractSet[str]) -> int:
-    """Return how many terms of the question a used definition has; one that a line tells whole counts by itself."""
+    """Return how many terms of the question a used definition has; one that a line tells whole counts by itself.
+
+    An element without a value (`GOLD,`) does not tell anything.
+    """
     matched = terms & _terms(f"{hop.name} {hop.text}")
-    return 2 * len(matched) + (hop.start == hop.end or " … " in hop.text)
+    value = hop.text.partition(hop.name.rpartition(".")[2])[2].strip(" ,;:=")
+    return 2 * len(matched) + (bool(value) if hop.start == hop.end else " … " in hop.text)
 
 
 class _Look:
@@ -172,6 +185,9 @@ class _Look:
             node = next(filter(partial(_is_name, rows), file.occurrences(name)), None)
             meaning = self._relations.names.meaning(file, node) if node is not None else ()
             own = [one for one in meaning if isinstance(one, CodeDefinition)]
+            if len(own) > 1:  # in C, headers that other files include may define the same name
+                ends = [f"/{one.target.lstrip('./')}" for one in file.imports]
+                own = [one for one in own if one.path == file.path or f"/{one.path}".endswith((*ends,))]
             if len({one.key for one in own}) == 1 and (file.document.secondary or not is_secondary(own[-1].path)):
                 yield from self._hops("uses", own[-1])
 
@@ -188,20 +204,25 @@ class _Look:
         few = [name for name, posting in zip(defined, postings, strict=True) if len(posting.body[0]) <= most]
         return sorted(few, key=counts.__getitem__)[:MOST_NAMES]
 
-    def caller(self, candidate: Candidate) -> list[Hop]:
-        """Return the only call of a short function, if it has one in production code."""
+    def callers(self, candidate: Candidate) -> Iterator[Hop]:
+        """Yield the only call of a short function, and the few calls of a method in its class, but of no test."""
         location, chunk = candidate.chunk.location, candidate.chunk
         if location is None or chunk.role not in (Role.FUNCTION, Role.METHOD):
-            return []
+            return
         own = self._relations.named(location.path.removeprefix(self._home.prefix), chunk.title)
-        if own is None or location.end_line - location.start_line >= SHORT:
-            return []
+        is_short = location.end_line - location.start_line < SHORT
+        if own is None or not (is_short or chunk.role is Role.METHOD):
+            return
         callers = self._relations.callers(own, FOLLOWED)
         sites = [site for site in callers.sites if not site.secondary]
-        if len(sites) != 1 or callers.unread:
-            return []
-        site = sites[0]
-        return self._at("called by", site.path, (site.line, site.line), site.name, site.line, "")
+        late = not is_short or len(sites) != 1 or callers.unread > 0
+        if late:
+            owner, _, _ = own.qualified.rpartition(".")
+            near = [site for site in sites if site.path == own.path and site.name.rpartition(".")[0] == owner != ""]
+            sites = [site for site in near if site.name != own.qualified] if len(near) <= FOLLOWED else []
+        for site in sites:
+            for hop in self._at(CALLED_BY, site.path, (site.line, site.line), site.name, site.line, ""):
+                yield hop._replace(late=late)
 
     def _hops(self, why: str, one: CodeDefinition) -> list[Hop]:
         part = self._relations.code.part(one.row)
@@ -219,7 +240,16 @@ class _Look:
             return []
         first, last = read.lines[line - 1].strip(), read.lines[span[1] - 1].strip()
         is_short = line < span[1] < line + SHORT and _RESULT.match(last) is not None
-        return [Hop(why, key, *span, name, line, f"{first} … {last}" if is_short else first)]
+        text = f"{first} … {last}" if is_short else first if line < span[1] else _value(read.lines, line)
+        return [Hop(why, key, *span, name, line, text)]
+
+
+def _value(lines: Sequence[str], line: int) -> str:
+    """Return a line, with the next ones where it opens a bracket that they close soon: `LIMITS = { "small": 3, }`."""
+    texts = [text.strip() for text in lines[line - 1 : line - 1 + MOST_USED]]
+    is_open = texts[0].endswith(("(", "[", "{"))
+    end = next((at for at, text in enumerate(texts) if is_open and text[:1] in ")]}" and text), 0)
+    return " ".join(texts[: end + 1])
 
 
 def _terms(text: str) -> AbstractSet[str]:

@@ -32,6 +32,9 @@ LONG_PLACE = 120
 PASSAGES = 3
 """Most passages that are named of one long definition."""
 
+CALLED_BY = "called by"
+"""Why the line of a call has a place, even where the function around it has one."""
+
 LONGEST_TEXT = 70
 """Most characters of the best line of a place."""
 
@@ -103,17 +106,25 @@ def places(
     """Return at most `most` lines that name the best places that are not shown, and what has a handle in them.
 
     The first `rows` are for one place each, by file: `hops`, then the best places. The others list more places of a
-    file each: `src/a.py: read (10-24,40-52), write (61-70)`.
+    file each: `src/a.py: read (10-24,40-52), write (61-70)`. Late hops come last.
     """
-    made = [_hop_place(hop) for hop in hops]
-    best = _unshown(packing, hops, max(rows - len(made), 0) + LISTED)
-    found = [_place(omissions, lines, terms) for omissions, lines in best[: max(rows - len(made), 0)]]
+    count = max(rows - len(hops), 0)
+    early = [hop for hop in hops if not hop.late]
+    best = _unshown(packing, early, count + LISTED)
+    found = [_place(omissions, lines, terms) for omissions, lines in best[:count]]
     paths = [*dict.fromkeys(one.path for one in found)]
-    made += sorted(found, key=lambda one: paths.index(one.path))
-    written = [one.row(before) for before, one in zip([None, *made], made, strict=False)]
+    found.sort(key=lambda one: paths.index(one.path))
+    written = _rows([*map(_hop_place, early), *found])
     written += _by_file([_named_place(omissions) for omissions, _ in best[len(found) :]])
+    told = {(one.path, line) for omissions, _ in best for one in omissions for line in range(one.start, one.end + 1)}
+    late = [hop for hop in hops if hop.late and (hop.why == CALLED_BY or (hop.path, hop.line) not in told)]
+    written += _rows([*map(_hop_place, late)])
     handled = [omissions[0] for omissions, _ in best[: len(found)]]
     return tuple(written[:most]), tuple(handled)
+
+
+def _rows(made: Sequence[_PlaceRow]) -> list[str]:
+    return [one.row(before) for before, one in zip([None, *made], made, strict=False)]
 
 
 def _by_file(found: Sequence[_PlaceRow]) -> Iterator[str]:

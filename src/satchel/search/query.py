@@ -90,7 +90,7 @@ class Zone(StrEnum):
     NAMES = "names"
 
 
-_PASTED = frozenset({Zone.CODE, Zone.TRACE})
+_SENTENCES, _PASTED = frozenset({Zone.TITLE, Zone.PROSE}), frozenset({Zone.CODE, Zone.TRACE})
 
 _ZONE_WEIGHTS = {Zone.TITLE: TITLE_WEIGHT, Zone.PROSE: PROSE_WEIGHT, Zone.CODE: CODE_WEIGHT, Zone.TRACE: TRACE_WEIGHT}
 
@@ -99,7 +99,7 @@ class QueryTerm(NamedTuple):
     """A search term and its weight over all zones.
 
     `title_weight` is its weight in the title alone (0 if it is not there). A `guessed` term is only among the likely
-    names.
+    names, or a name in camel case as one word: it ranks, and does not count as a word of the question.
     """
 
     term: str
@@ -301,6 +301,9 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = NAMES_WEIGHT
                 asked.add(term)
             if zone is Zone.TITLE:
                 title[term] += count
+        for word in filter(_is_proper_compound, meaningful if zone in _SENTENCES else ()):
+            term = words.stem(word.lower())  # the folder of SQLite is `sqlite`
+            mass[term] = mass.get(term, 0.0) + PROSE_WEIGHT * share
     for term in mass:
         # Short words and numbers (`os`, `10`) occur in versions and listings more often than in names. Half a point of
         # file@4k; factors of 0.25 and 0.75 gave less.
@@ -315,6 +318,11 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = NAMES_WEIGHT
         )
         for term, amount in mass.items()
     )
+
+
+def _is_proper_compound(word: str) -> bool:
+    """Return whether a word of letters begins with a capital and has several parts: `SQLite`, but not `Reader`."""
+    return word.isalpha() and word[0].isupper() and len(words.terms_of(word)) > 2
 
 
 def _shares(zones: Sequence[tuple[Zone, str]]) -> list[float]:
