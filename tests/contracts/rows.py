@@ -1,5 +1,7 @@
 """The rows of what satchel promises, with their tests as pytest names them.
 
+What this prints is for pytest:
+
     pytest $(python -m tests.contracts.rows)                 # every row of rows.toml
     pytest $(python -m tests.contracts.rows A F12)           # the rows of a letter, and one row
     pytest $(python -m tests.contracts.rows --security)      # the rows of docs/security.md in their place
