@@ -106,9 +106,8 @@ class SyntaxStrategy(NamedTuple):
         if source.language in GRAMMARS:
             return self._by_syntax(source, start, end, budget_tokens)
         run = Run(tuple(Unit(number, number) for number in range(start, end + 1)), documented=True)
-        for gaps in self.choose(source, run.units, run.documented, budget_tokens - REMARK_TOKENS):
-            return _shortened(source, start, end, gaps, ())
-        return None
+        gaps = next(self.choose(source, run.units, run.documented, budget_tokens - REMARK_TOKENS), None)
+        return None if gaps is None else _shortened(source, start, end, gaps, ())
 
     def _by_syntax(self, source: SourceText, start: int, end: int, budget_tokens: float) -> Shortened | None:
         run, check = _examined(source, start, end)
