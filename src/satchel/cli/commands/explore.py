@@ -298,8 +298,8 @@ def report_lines(outcome: EvaluationResult) -> list[str]:
     ]
     columns = [Column("measure"), Column("mean", is_number=True), Column("95 % interval"), Column("share of")]
     asked = (
-        f"{len(answers):,} small {'fix' if len(answers) == 1 else 'fixes'} of {outcome.mined.commits:,} commits, {day(fixes[0].time)} to "
-        f"{day(fixes[-1].time)}, asked at the state before each"
+        f"{len(answers):,} small {'fix' if len(answers) == 1 else 'fixes'} of {outcome.mined.commits:,} commits, "
+        f"{day(fixes[0].time)} to {day(fixes[-1].time)}, asked at the state before each"
     )
     mined = bool(fixes[0].parent)
     asked = asked if mined else f"{len(answers):,} of your questions, asked as the files are now"
