@@ -292,7 +292,7 @@ def _needed(engine: Satchel, question: str, gold: Iterable[str], options: Any) -
 def _changed(settings: Settings, changed: Mapping[str, str]) -> Settings:
     """Return settings with other values, as text by their keys. Raises UsageError for an unknown key, ConfigError."""
     if unknown := changed.keys() - SETTINGS.keys():
-        raise UsageError(f"unknown setting {', '.join(sorted(unknown))}: `satchel config list` names all")
+        raise UsageError(f"unknown setting {', '.join(sorted(unknown))}: `satchel config` names all")
     environ = {SETTINGS[key].variable: value for key, value in changed.items()}
     loaded = load_settings(None, {"HOME": os.sep, **environ}).settings
     return replace(settings, **{attribute(key): getattr(loaded, attribute(key)) for key in changed})
