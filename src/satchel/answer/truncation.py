@@ -36,7 +36,7 @@ CHARACTERS_PER_TOKEN = 3.6
 REMARK_TOKENS = 14
 """Tokens of a remark, an upper estimate."""
 
-SHARES = (1.0, 0.9, 0.75, 0.5, 0.25)
+SHARES = (1.0, 0.85, 0.6, 0.3)
 """Shares of the most tokens of an item: the steps that a strategy offers."""
 
 _FILLERS = {"python": "...", "bash": ":"}
@@ -193,21 +193,23 @@ def _least(source: SourceText, units: Sequence[Unit], documented: bool, budget: 
     return int(documented and _size(source, units[0].start, units[0].end) <= budget)
 
 
+def _statement_end(run: Run, start: int, end: int) -> int:
+    """Return the last line of the unit that starts at this line, in the run or in a member; `end` if there is none."""
+    runs = [run, *(member.body for member in run.units if member.body is not None)]
+    return next((unit.end for one in runs for unit in one.units if unit.start == start), end)
+
+
 def _grown_gaps(source: SourceText, run: Run, made: Shortened, budget: float) -> Iterator[list[Range]]:
     """Yield gaps that begin after the first lines that fit of the first omitted unit, with its last line or without."""
     (start, end), *others = [(remark.start, remark.end) for remark in made.remarks]
     room = budget - sum(_size(source, *kept) for kept in made.ranges) - REMARK_TOKENS * len(made.remarks)
-    runs = [run, *(member.body for member in run.units if member.body is not None)]
-    last = next((unit.end for one in runs for unit in one.units if unit.start == start), end)
-    is_text = any(one.documented and one.units[0].start == start for one in runs)
-    first = start
-    while last - first > 2 and _size(source, start, first) <= room:
+    last, first = _statement_end(run, start, end), start
+    while first < last and _size(source, start, first) <= room:
         first += 1
-    for line in range(first, start, -1):
-        if not is_text:
-            yield [(line, end), *others]
-        if last - line > 1 and (end == last or _size(source, start, line) + REMARK_TOKENS <= room):
-            yield [(line, last - 1), *([(last + 1, end)] if last < end else []), *others]
+    for line in range(min(first, last - 2), start, -1):
+        if _size(source, start, line - 1) + REMARK_TOKENS * (last < end) <= room:
+            yield [(line, last - 1), *[(last + 1, end)] * (last < end), *others]
+        yield [(line, end), *others]
 
 
 def _prefix_gaps(source: SourceText, units: Sequence[Unit], documented: bool, budget: float) -> Iterator[list[Range]]:
@@ -322,12 +324,9 @@ def strategy_names() -> tuple[str, ...]:
 
 def strategy(name: str) -> TruncationStrategy | None:
     """Return the strategy of this name, None for the default ladder. Raises UsageError for an unknown name."""
-    if name == LADDER:
-        return None
-    try:
-        return _STRATEGIES[name]
-    except KeyError:
-        raise UsageError(f"unknown strategy {name!r}: choose from {', '.join(strategy_names())}") from None
+    if name not in strategy_names():
+        raise UsageError(f"unknown strategy {name!r}: choose from {', '.join(strategy_names())}")
+    return _STRATEGIES.get(name)
 
 
 LONGEST_UNIT = 240
