@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel import Satchel
-from satchel.results.assembler import AssemblyOptions, ContextAssembler
+from satchel import AssemblyOptions, ContextAssembler, Satchel
 from satchel.testing import TinyRepository
 
 WORDS = ("retry", "backoff", "token", "session", "proxy", "cookie", "redirect", "chunk")
@@ -58,15 +57,39 @@ def test_a_filled_budget_is_used_to_at_least_95_percent(satchel: Satchel, budget
     assert satchel.assemble(QUESTION, max_tokens=budget, fill=True).usage.utilization >= 0.95
 
 
+STEPS = [f"    value_{number} = compute({number})" for number in range(120)]
+SHAPES = {
+    "statements.py": ["def long(a):", *STEPS, "    return a"],
+    "doc.py": [
+        "def long(a):",
+        '    """Say it.',
+        "",
+        *(f"    Word {number} of it." for number in range(90)),
+        '    """',
+        *STEPS,
+    ],
+    "loop.py": ["def long(a):", "    for one in a:", *(f"    {step}" for step in STEPS), "    return a"],
+    "entries.py": ["def long(a):", "    table = {", *(f"        {number}: 'word'," for number in range(120)), "    }"],
+    "methods.py": ["class Long:", *(f"    def m{one}(self):\n{STEPS[one]}\n    {STEPS[one]}\n" for one in range(60))],
+    "loop.js": ["function long(a) {", "  for (const one of a) {", *(f"  {step};" for step in STEPS), "  }", "}"],
+}
+"""Code that is far larger than a budget, by what its largest statement is."""
+
+
 @pytest.mark.parametrize("strategy", ["signature-first", "bookend"])
-@pytest.mark.parametrize("budget", [260, 350, 500])
-def test_a_shortened_function_uses_what_the_budget_leaves(tmp_path: Path, strategy: str, budget: int) -> None:
-    lines = "".join(f"    value_{number} = compute({number})\n" for number in range(200))
-    (tmp_path / "long.py").write_text(f"def long(a):\n{lines}    return a\n")
-    place = {"filePath": "long.py", "startLine": 1, "endLine": 202}
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_shortened_definition_uses_what_the_budget_leaves(tmp_path: Path, strategy: str, name: str) -> None:
+    text = "\n".join(SHAPES[name])
+    (tmp_path / name).write_text(text)
+    place = {"filePath": name, "startLine": 1, "endLine": text.count("\n") + 1}
     entity = {"entity": {"name": "long", "type": "function", "metadata": place}, "score": 0.9, "source": "semantic"}
-    options = AssemblyOptions(
-        project_root=tmp_path, max_tokens=budget, strategy=strategy, include_imports=False, context_lines=0
-    )
-    assembled = ContextAssembler(options=options).assemble_now([entity])
-    assert assembled.usage.used >= 0.7 * budget
+    used = []
+    for budget in (260, 350, 500, 800):
+        options = AssemblyOptions(
+            project_root=tmp_path, max_tokens=budget, strategy=strategy, include_imports=False, context_lines=0
+        )
+        assembled = ContextAssembler(options=options).assemble_now([entity])
+        assert assembled.usage.used <= budget
+        assert "left out" in assembled.text
+        used.append(assembled.usage.utilization)
+    assert sum(used) / len(used) >= 0.85

@@ -181,10 +181,16 @@ def test_own_questions_are_asked_as_the_files_are_now(
         "line 1", 1, "", 1, 1,
     )  # fmt: skip
     assert (second["commit"], second["rank"], second["bm25_rank"]) == ("line 3", None, None)
-    assert second["needed"] == "no word of it matches, no match"
+    assert second["needed"] == "no word of the question is in it"
     file.write_text('{"question": "who"}')
     assert run(["eval", "--root", str(history.root), "--questions", str(file)]) == 2
     assert f"{file}:1" in capfd.readouterr().err
+    file.write_text("\n")
+    assert run(["eval", "--root", str(history.root), "--questions", str(file)]) == 2
+    assert "has no question" in capfd.readouterr().err
+    file.write_text('{"question": "who", "files": ["nowhere.py"]}')
+    assert run(["eval", "--root", str(history.root), "--questions", str(file)]) == 1
+    assert "none of your questions names a file that is in the index" in capfd.readouterr().err
 
 
 def test_failed_fixes_are_named_with_what_they_would_need_and_two_settings_are_compared(
@@ -200,3 +206,18 @@ def test_failed_fixes_are_named_with_what_they_would_need_and_two_settings_are_c
     assert re.search(r"bm25 hit@5 +1\.000", output)
     assert run([*words, "--against", "context.limt=1"]) == 2
     assert run([*words, "--against", "context.limit"]) == 2
+
+
+def test_a_question_whose_right_file_only_one_of_the_settings_indexes_is_not_compared(
+    history: History, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    places = (["shop/parcel.py"], ["shop/invoice.py", "shop/parcel.py"], ["shop/invoice.py"])
+    rows = [{"question": "where is the weight of a parcel changed", "files": files} for files in places]
+    file = tmp_path / "questions.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    words = ["eval", "--root", str(history.root), "--questions", str(file)]
+    assert run([*words, "--against", "index.exclude=shop/invoice.py"]) == 0
+    output = capfd.readouterr().out
+    assert "2 not compared, because not all of their right files are in both indexes" in output
+    assert re.search(r"hit@1 +1\.000 +1\.000 +\+0\.000", output)
+    assert "of the messages" not in output

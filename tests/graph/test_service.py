@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -319,6 +320,14 @@ def test_the_handle_of_a_shortened_node_gives_all_of_it(tmp_path: Path) -> None:
 def test_nothing_relevant_is_an_empty_answer(workspace: Satchel) -> None:
     context = workspace.graph("quaternion zebra", now=NOW, refresh=False)
     assert (context.text, context.usage.used, context.items) == ("", 0, ())
+
+
+def test_the_fence_of_a_node_names_no_language(workspace: Satchel) -> None:
+    text = workspace.graph("rocket launch", now=NOW, refresh=False).text
+    openings = text.split("\n")
+    openings = [line for line in openings if line.startswith("```") and line != "```"]
+    assert openings
+    assert [line for line in openings if not re.fullmatch(r"```(text )?\w+", line)] == []
 
 
 def test_secrets_and_hidden_characters_of_a_query_do_not_come_back(workspace: Satchel) -> None:

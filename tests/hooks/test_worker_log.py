@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,15 @@ def test_the_log_shows_what_was_injected_and_what_it_cost(host: Host, capsys: py
     assert run(["hook", "log", "--json", "-n", "1"]) == 0
     (entry,) = json.loads(capsys.readouterr().out)["entries"]
     assert (entry["event"], entry["outcome"], entry["tokens"]) == ("prompt", "nothing", 0)
+
+
+def test_the_log_has_the_id_of_an_injected_memory_and_none_of_its_words(host: Host) -> None:
+    with host.engine() as engine:
+        stored = engine.memory.memories.add("Quokka deploys need the lighthouse key.", importance=1.0).memory
+    log(host, "claude-code/session-start")
+    (entry,) = host.entries()
+    assert f"memory:{stored.id}" in {item["id"] for item in entry["items"]}
+    assert not re.search("quokka|lighthouse", json.dumps(entry), re.IGNORECASE)
 
 
 def test_a_log_without_entries_says_how_to_get_some(new_host: Host, capsys: pytest.CaptureFixture[str]) -> None:

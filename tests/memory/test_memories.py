@@ -235,3 +235,11 @@ def test_what_may_be_cleaned_up_is_told_with_its_reasons(notebook: Notebook) -> 
     assert all(
         "no recent answer showed it" not in row.reasons for row in memories.untidy({}) if row.memory != said["sale"]
     )
+
+
+def test_a_clock_far_in_the_future_gives_the_last_second_that_a_date_can_have(notebook: Notebook) -> None:
+    ahead = Memories(notebook._replace(clock=lambda: 506_781_000_000.0))
+    stored = ahead.add(BACKOFF).memory
+    assert stored.created == 253_402_300_799.0
+    assert stored.id.startswith("mem_99991231_235959_")
+    assert [found.memory.id for found in ahead.search("linear wait hammered")] == [stored.id]

@@ -119,6 +119,12 @@ def test_names_stay_as_they_came(root: Path) -> None:
     assert '### ""' not in context.text
 
 
+def test_the_kind_precedes_the_name_of_a_record_and_its_title_stays(root: Path) -> None:
+    context = assembled(root, [{"name": "Name7", "type": "document", "content": "Long text.", "score": 0.3}])
+    assert context.items[0].title == "Name7"
+    assert "**Doc** Name7\n" in context.text
+
+
 def test_handles_of_given_results_can_be_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repository = sample_repository(tmp_path / "shop")
     monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))

@@ -1,9 +1,10 @@
 """Truncation strategies by name: they shorten large code, with a remark in place of omitted lines.
 
 `signature-first` keeps the declaration, its doc comment and the beginning of the body (of a class: every signature);
-`bookend` keeps the beginning and the end. Both leave out whole statements or members, found in the syntax tree, and
-check the shortened text again: it has no fault that the full text did not have. The remark is a comment of the
-language, on one line: `# 12 lines left out (29-40)`. Without a grammar the units are lines.
+`bookend` keeps the beginning and the end. Both leave out whole statements or members, found in the syntax tree, then
+keep the first lines of the first omitted one that fit. The shortened text is checked: it has no fault that the full
+text did not have. The remark is a comment of the language, on one line: `# 12 lines left out (29-40)`. Without a
+grammar the units are lines.
 
 A strategy of your own is an object with a `name` and a `shorten`; `register` makes it known.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property, lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from satchel import text as words
@@ -34,7 +36,7 @@ CHARACTERS_PER_TOKEN = 3.6
 REMARK_TOKENS = 14
 """Tokens of a remark, an upper estimate."""
 
-SHARES = (1.0, 0.75, 0.5, 0.25)
+SHARES = (1.0, 0.85, 0.6, 0.3)
 """Shares of the most tokens of an item: the steps that a strategy offers."""
 
 _FILLERS = {"python": "...", "bash": ":"}
@@ -99,26 +101,27 @@ class SyntaxStrategy(NamedTuple):
         if whole <= budget_tokens:
             return None
         from satchel.sources.code.languages import GRAMMARS
+        from satchel.sources.code.runs import Run, Unit
 
         if source.language in GRAMMARS:
             return self._by_syntax(source, start, end, budget_tokens)
-        units, kept_first = _line_units(start, end)
-        for gaps in self.choose(source, units, kept_first, budget_tokens - REMARK_TOKENS):
-            return _shortened(source, start, end, gaps, ())
-        return None
+        run = Run(tuple(Unit(number, number) for number in range(start, end + 1)), documented=True)
+        gaps = next(self.choose(source, run.units, run.documented, budget_tokens - REMARK_TOKENS), None)
+        return None if gaps is None else _shortened(source, start, end, gaps, ())
 
     def _by_syntax(self, source: SourceText, start: int, end: int, budget_tokens: float) -> Shortened | None:
         run, check = _examined(source, start, end)
         if run is None:
             return None
+
+        def sound(choices: Iterator[list[Range]]) -> Shortened | None:
+            tried = islice(choices, 6)  # most attempts when a shortened text is faulty
+            forms = (_shortened(source, start, end, gaps, _empty(run, gaps, source.language)) for gaps in tried)
+            return next((made for made in forms if made is not None and check.is_sound(made)), None)
+
         around = _size(source, start, end) - sum(_size(source, unit.start, unit.end) for unit in run.units)
-        for trial, gaps in enumerate(self.choose(source, run.units, run.documented, budget_tokens - around)):
-            if trial >= 6:  # most attempts with ever fewer units when a shortened text is faulty
-                break
-            made = _shortened(source, start, end, gaps, _empty(run, gaps, source.language))
-            if made is not None and check.is_sound(made):
-                return made
-        return None
+        made = sound(self.choose(source, run.units, run.documented, budget_tokens - around))
+        return made and (sound(_grown_gaps(source, run, made, budget_tokens)) or made)
 
 
 @lru_cache(maxsize=64)  # entities whose syntax is cached: more than an answer shortens
@@ -162,12 +165,6 @@ class _Check:
         return faults(tree) if tree is not None else 0
 
 
-def _line_units(start: int, end: int) -> tuple[list[Unit], bool]:
-    from satchel.sources.code.runs import Unit
-
-    return [Unit(number, number) for number in range(start, end + 1)], True
-
-
 def _size(source: SourceText, start: int, end: int) -> float:
     return (sum(map(len, source.lines[start - 1 : end])) + end - start + 1) / CHARACTERS_PER_TOKEN
 
@@ -191,11 +188,35 @@ def _kept(source: SourceText, units: Sequence[Unit], budget: float, least: int) 
     return count
 
 
+def _least(source: SourceText, units: Sequence[Unit], documented: bool, budget: float) -> int:
+    """Return 1 where the first unit is a doc comment that fits, else 0."""
+    return int(documented and _size(source, units[0].start, units[0].end) <= budget)
+
+
+def _statement_end(run: Run, start: int, end: int) -> int:
+    """Return the last line of the unit that starts at this line, in the run or in a member; `end` if there is none."""
+    runs = [run, *(member.body for member in run.units if member.body is not None)]
+    return next((unit.end for one in runs for unit in one.units if unit.start == start), end)
+
+
+def _grown_gaps(source: SourceText, run: Run, made: Shortened, budget: float) -> Iterator[list[Range]]:
+    """Yield gaps that begin after the first lines that fit of the first omitted unit, with its last line or without."""
+    (start, end), *others = [(remark.start, remark.end) for remark in made.remarks]
+    room = budget - sum(_size(source, *kept) for kept in made.ranges) - REMARK_TOKENS * len(made.remarks)
+    last, first = _statement_end(run, start, end), start
+    while first < last and _size(source, start, first) <= room:
+        first += 1
+    for line in range(min(first, last - 2), start, -1):
+        if _size(source, start, line - 1) + REMARK_TOKENS * (last < end) <= room:
+            yield [(line, last - 1), *[(last + 1, end)] * (last < end), *others]
+        yield [(line, end), *others]
+
+
 def _prefix_gaps(source: SourceText, units: Sequence[Unit], documented: bool, budget: float) -> Iterator[list[Range]]:
     """Yield gaps in the bodies of members, then gaps after the first statements that fit."""
     if sum(unit.body is not None for unit in units) * 2 > len(units):
         yield from _body_gaps(source, units, budget)
-    least = 1 if documented else 0
+    least = _least(source, units, documented, budget)
     for count in range(_kept(source, units, budget - REMARK_TOKENS, least), least - 1, -1):
         if (gap := _gap(units, count, len(units))) is not None:
             yield [gap]
@@ -227,10 +248,10 @@ def _body_gaps(source: SourceText, units: Sequence[Unit], budget: float) -> Iter
 
 def _middle_gaps(source: SourceText, units: Sequence[Unit], documented: bool, budget: float) -> Iterator[list[Range]]:
     """Yield gaps in the middle: half of the budget for the first units, the other half for the last."""
-    least = 1 if documented else 0
-    half = (budget - REMARK_TOKENS) / 2
-    first = _kept(source, units, half, least)
-    last = min(_kept(source, units[::-1], half, 0), len(units) - first)
+    least, room = _least(source, units, documented, budget), budget - REMARK_TOKENS
+    first = _kept(source, units, room / 2, least)
+    room -= sum(_size(source, unit.start, unit.end) for unit in units[:first])
+    last = min(_kept(source, units[::-1], room, 0), len(units) - first)
     for fewer in range(max(first, last) + 1):
         gap = _gap(units, max(first - fewer, least), len(units) - max(last - fewer, 0))
         if gap is not None:
@@ -303,12 +324,9 @@ def strategy_names() -> tuple[str, ...]:
 
 def strategy(name: str) -> TruncationStrategy | None:
     """Return the strategy of this name, None for the default ladder. Raises UsageError for an unknown name."""
-    if name == LADDER:
-        return None
-    try:
-        return _STRATEGIES[name]
-    except KeyError:
-        raise UsageError(f"unknown strategy {name!r}: choose from {', '.join(strategy_names())}") from None
+    if name not in strategy_names():
+        raise UsageError(f"unknown strategy {name!r}: choose from {', '.join(strategy_names())}")
+    return _STRATEGIES.get(name)
 
 
 LONGEST_UNIT = 240

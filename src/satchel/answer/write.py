@@ -233,10 +233,10 @@ class _Page:
             if not packing.is_full or left < SMALLEST_PIECE or not packing.refill(left):
                 break
             fitted = self.write(packing)
-        over = fitted.used - limit
+        over, packed = fitted.used - limit, packing.used
         fitted = self._cut(packing, fitted, limit)
         # Sources and summaries of given results are not in the estimates: what was withdrawn may fit shortened.
-        if over > 0 and not packing.inputs.is_strict and packing.refill(limit - fitted.used - over):
+        if over > 0 and not packing.inputs.is_strict and packing.refill(packed - packing.used - over):
             fitted = self._cut(packing, self.write(packing), limit)
         for _ in range(REFILLS):  # larger than estimated: try again in less room
             if fitted.items or room < SMALLEST_PIECE:

@@ -129,7 +129,7 @@ def mine(
 def own_questions(path: Path) -> list[Fix]:
     """Return the questions of a file of JSON Lines, each with its right `files` (`src/a.py` or `src/a.py:10-20`).
 
-    Raises UsageError for a line without them.
+    Raises UsageError for a line without them, and for a file without any question.
     """
     rows = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
@@ -144,6 +144,8 @@ def own_questions(path: Path) -> list[Fix]:
             raise UsageError(f'{path}:{number}: write {{"question": "...", "files": ["src/a.py:10-20"]}}') from error
         if question and gold:
             rows.append(Fix(f"line {number}", "", 0.0, sanitize.line(question, 100), question, gold))
+    if not rows:
+        raise UsageError(f"{path} has no question")
     return rows
 
 

@@ -48,11 +48,10 @@ def _within(answers: Sequence[FixAnswer], name: str, most: int) -> list[bool]:
     return [0 < rank <= most for rank in map(attrgetter(name), answers)]
 
 
-def moved(before: Sequence[FixAnswer], after: Sequence[FixAnswer]) -> tuple[int, int]:
-    """Return how many questions show more of their right files in the second run, and how many fewer."""
-    shares = {answer.sha: answer.file_share for answer in before}
-    changes = [answer.file_share - shares.get(answer.sha, answer.file_share) for answer in after]
-    return sum(change > 0 for change in changes), sum(change < 0 for change in changes)
+def paired(first: Sequence[FixAnswer], second: Sequence[FixAnswer]) -> list[tuple[FixAnswer, FixAnswer]]:
+    """Return the answers of two runs to the same questions, where as many right files are in the index of both."""
+    before = {(answer.sha, answer.gold_files): answer for answer in first}
+    return [(before[key], after) for after in second if (key := (after.sha, after.gold_files)) in before]
 
 
 def report_data(outcome: EvaluationResult) -> dict[str, Any]:

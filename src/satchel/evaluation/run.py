@@ -138,7 +138,7 @@ class Kept:
     def __init__(self, folder: Path, settings: Settings, max_tokens: int) -> None:
         values = {name: value for name, value in asdict(settings).items() if name not in _HARMLESS}
         # Version of the fields of an answer; answers of other versions are not used.
-        key = json.dumps([4, __version__, max_tokens, sorted(values.items())], default=str)
+        key = json.dumps([5, __version__, max_tokens, sorted(values.items())], default=str)
         name = blake2b(key.encode(), digest_size=16).hexdigest()
         self._file = folder / f"{name}.jsonl"
         self.answers = {answer.sha: answer for answer in self._read()}
@@ -244,13 +244,10 @@ class _Past:
 
     def ask(self, fix: Fix, budget: int, should_stop: ShouldStop) -> FixAnswer | None:
         """Return the answer at the state before the fix, None if none of its files is indexed, or after a stop."""
-        root = self._root
-        if fix.parent and self._snapshot is not None:
-            self._snapshot.move_to(fix.parent, should_stop)
-        else:
-            root = self._now
-        prefix = "" if self._inside == Path() else f"{self._inside.as_posix()}/"
-        prefix = prefix if fix.parent else ""
+        root, snapshot = (self._root, self._snapshot) if fix.parent else (self._now, None)
+        if snapshot is not None:
+            snapshot.move_to(fix.parent, should_stop)
+        prefix = f"{self._inside.as_posix()}/" if fix.parent and self._inside != Path() else ""
         gold = {path.removeprefix(prefix): ranges for path, ranges in fix.gold.items() if path.startswith(prefix)}
         if not gold or should_stop() or not root.is_dir():
             return None
@@ -285,18 +282,17 @@ def _repository(satchel: Satchel) -> Repository:
 
 
 def _needed(engine: Satchel, question: str, gold: Iterable[str], options: Any) -> str:
-    """Return the rank of the best right file, what kept it out, and about the budget that would show it."""
+    """Return the rank of the best right file, and in a sentence what kept it out and what would show it."""
     rows = [row for path in gold for row in engine.why(path, question, **options)]
     best = min(rows, key=lambda row: (row.rank == 0, row.rank))
-    rank = f"file {best.rank} of {best.of}" if best.rank else "no word of it matches"
-    why = "other lines of it are shown" if best.is_shown else best.reason
-    return ", ".join(filter(None, (rank, why, f"about {best.budget:,} tokens" if best.budget else "")))
+    why = "other lines of it are shown" if best.is_shown else best.detail or best.reason
+    return f"file {best.rank} of {best.of}: {why}" if best.rank else why
 
 
 def _changed(settings: Settings, changed: Mapping[str, str]) -> Settings:
     """Return settings with other values, as text by their keys. Raises UsageError for an unknown key, ConfigError."""
     if unknown := changed.keys() - SETTINGS.keys():
-        raise UsageError(f"unknown setting {', '.join(sorted(unknown))}: `satchel config list` names all")
+        raise UsageError(f"unknown setting {', '.join(sorted(unknown))}: `satchel config` names all")
     environ = {SETTINGS[key].variable: value for key, value in changed.items()}
     loaded = load_settings(None, {"HOME": os.sep, **environ}).settings
     return replace(settings, **{attribute(key): getattr(loaded, attribute(key)) for key in changed})

@@ -296,51 +296,53 @@ def report_lines(outcome: EvaluationResult) -> list[str]:
         (row.name, f"{row.value.mean:.3f}", f"{row.value.low:.3f} to {row.value.high:.3f}", row.meaning)
         for row in measures(answers, outcome.max_tokens)
     ]
-    kind = "fix" if len(answers) == 1 else "fixes"
     columns = [Column("measure"), Column("mean", is_number=True), Column("95 % interval"), Column("share of")]
     asked = (
-        f"{len(answers):,} small {kind} of {outcome.mined.commits:,} commits, {day(fixes[0].time)} to "
-        f"{day(fixes[-1].time)}, asked at the state before each"
+        f"{len(answers):,} small {'fix' if len(answers) == 1 else 'fixes'} of {outcome.mined.commits:,} commits, "
+        f"{day(fixes[0].time)} to {day(fixes[-1].time)}, asked at the state before each"
     )
-    asked = asked if fixes[0].parent else f"{len(answers):,} of your questions, asked as the files are now"
+    mined = bool(fixes[0].parent)
+    asked = asked if mined else f"{len(answers):,} of your questions, asked as the files are now"
     failed = [(fix, answer.needed) for fix, answer in zip(fixes, answers, strict=True) if answer.needed]
+    newest = ", the last 20 of them" if len(failed) > 20 else ""
+    named = f"{named_share(fixes):.0%} of the messages name a changed file: people's questions are harder"
+    missed = f"not shown, {len(failed)} of {len(answers)}{newest}, and what the best right file would need:"
     return [
         asked + (" (stopped)" if outcome.is_stopped else ""),
-        f"left out: {left_out_text(outcome.mined.left_out)}" if outcome.mined.left_out else "left out: none",
-        f"{named_share(fixes):.0%} of the messages name a changed file: people's questions are harder",
+        f"left out: {left_out_text(outcome.mined.left_out) or 'none'}",
+        *[named] * mined,
         "",
         *plain_lines(columns, rows),
-        *(
-            ["", f"not shown, {len(failed)} of {len(answers)}, and what the best right file would need:"]
-            if failed
-            else []
-        ),
+        *["", missed] * bool(failed),
         *(f"  {fix.sha[:10]} {fix.subject}: {needed}" for fix, needed in failed[-20:]),
     ]
 
 
 def compared_lines(outcome: EvaluationResult, other: EvaluationResult | None, against: Sequence[str]) -> list[str]:
     """Return the means of a second run with other settings beside those of the first, and which questions moved."""
-    from satchel.evaluation.report import measures, moved
+    from satchel.evaluation.report import measures, paired
 
     if other is None:
         return []
-    first, second = ({row.name: row.value for row in measures(one.answers, one.max_tokens)} for one in (outcome, other))
+    pairs = paired(outcome.answers, other.answers)
+    first, second = (measures([pair[side] for pair in pairs], outcome.max_tokens) for side in (0, 1))
     rows = [
-        (name, f"{value.mean:.3f}", f"{second[name].mean:.3f}", f"{second[name].mean - value.mean:+.3f}")
-        for name, value in first.items()
-        if name in second
+        (one.name, f"{one.value.mean:.3f}", f"{two.value.mean:.3f}", f"{two.value.mean - one.value.mean:+.3f}")
+        for one, two in zip(first, second, strict=True)
     ]
     columns = [Column(name, is_number=name != "measure") for name in ("measure", "now", "against", "difference")]
-    better, worse = moved(outcome.answers, other.answers)
-    head = f"against {', '.join(against)}: {better} questions show more of the right files, {worse} fewer"
+    more = sum(two.file_share > one.file_share for one, two in pairs)
+    fewer = sum(two.file_share < one.file_share for one, two in pairs)
+    head = f"against {', '.join(against)}: {more} questions show more of the right files, {fewer} fewer"
+    lost = len(outcome.answers) - len(pairs)
+    head += f"; {lost} not compared, because not all of their right files are in both indexes" if lost else ""
     return ["", head, "", *plain_lines(columns, rows)]
 
 
 def _assigned(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals:
-        raise UsageError(f"--against {text!r}: write KEY=VALUE, as in context.limit=10")
+        raise UsageError(f"--against {text!r}: write KEY=VALUE, as in context.min_score=0.1")
     return key, value
 
 
@@ -350,5 +352,7 @@ def why_empty(outcome: EvaluationResult) -> str:
 
     if outcome.is_stopped:
         return "stopped before the first fix was asked about"
+    if outcome.mined.fixes and not outcome.mined.commits:
+        return "none of your questions names a file that is in the index"
     reasons = left_out_text(outcome.mined.left_out)
     return f"none of {outcome.mined.commits:,} commits is a usable fix" + (f" ({reasons})" if reasons else "")
