@@ -18,7 +18,7 @@ from satchel.operations.operation import Answered, Operation, OperationCall, Par
 from satchel.safety import sanitize
 from satchel.search.filters import SearchStrategy
 from satchel.tokens import TOKENIZERS
-from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, SEARCHED_TYPES, Format, View
+from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, SEARCHED_TYPES, Format, View, type_name
 from satchel.vocabulary import (
     ACTIVE,
     DEFAULT_DEPTH,
@@ -151,7 +151,7 @@ def entity_options(types: Sequence[str]) -> dict[str, Any]:
 
 def check_filters(names: Iterable[str], types: Iterable[str]) -> None:
     """Raise UsageError for a filter that applies to none of the types."""
-    selected = {CONTEXT_TYPES[name] for name in types if name in CONTEXT_TYPES}
+    selected = {CONTEXT_TYPES[name] for name in map(type_name, types) if name in CONTEXT_TYPES}
     for name in names if selected else ():
         concerned = FILTER_KINDS[name]
         if not concerned & selected:

@@ -122,7 +122,7 @@ def proxy_command(
     return run_proxy(server, chosen, contexts, is_ending)
 
 
-EVENTS = ("session-start", "prompt", "after-tool", "before-compaction", "session-end")
+EVENTS = ("session-start", "subagent-start", "prompt", "after-tool", "before-compaction", "session-end")
 
 
 @group("hook", context_settings={**HELP_OPTIONS, "max_content_width": 100}, invoke_without_command=True,
