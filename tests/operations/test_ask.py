@@ -64,6 +64,16 @@ def test_an_empty_answer_says_why_and_what_to_do(ask: Ask) -> None:
     assert "nothing fits into 15 tokens" in ask("context_query", question=QUESTION, max_tokens=15).notes[0]
 
 
+def test_a_weak_answer_that_shows_nothing_does_not_ask_for_a_larger_budget(root: Path, ask: Ask) -> None:
+    body = "\n".join(f"    total += {number}  # restarts what happens next, number {number}" for number in range(90))
+    (root / "shop" / "long.py").write_text(f"def restarts(total: int) -> int:\n{body}\n    return total\n")
+    for tokens in (1_000, 1_500):
+        answered = ask(
+            "context_query", question="what happens when the kubernetes operator restarts", max_tokens=tokens
+        )
+        assert not any("the smallest item needs" in note for note in answered.notes)
+
+
 def test_a_session_is_not_sent_the_same_twice(ask: Ask) -> None:
     assert ask("context_query", question=QUESTION, session="s").envelope["items"]
     again = ask("context_query", question=QUESTION, session="s")
