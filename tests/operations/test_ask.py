@@ -8,6 +8,7 @@ import pytest
 
 from satchel.engine import Satchel
 from satchel.errors import InvalidContextTypeError, UsageError
+from satchel.types import SEARCHED_TYPES, Kind, type_name
 from tests.operations.conftest import Ask, Printed, stable
 
 QUESTION = "where are orders sent again?"
@@ -139,3 +140,13 @@ def test_an_unknown_type_is_told_as_everywhere(ask: Ask, engine: Satchel) -> Non
     with pytest.raises(InvalidContextTypeError) as there:
         engine.assemble(QUESTION, types=["zebras"])
     assert str(here.value) == str(there.value)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind.plural in SEARCHED_TYPES])
+def test_a_type_may_be_named_as_answers_name_it(kind: Kind, ask: Ask, engine: Satchel) -> None:
+    assert type_name(kind) == type_name(kind.plural) == kind.plural
+    singular = ask("context_query", question="backoff", types=[str(kind)])
+    assert singular.text == ask("context_query", question="backoff", types=[kind.plural]).text
+    assert singular.text == engine.assemble("backoff", types=[str(kind)], purpose="find").text
+    found = [hit.chunk.id for hit in engine.search("backoff", types=[str(kind)])]
+    assert found == [hit.chunk.id for hit in engine.search("backoff", types=[kind.plural])]
