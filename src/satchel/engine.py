@@ -301,7 +301,7 @@ class Satchel:
         What is asked: `types` (context types, default all), `names` (likely ones in the code), `searches`,
         `filters` (of records), `paths`, `include`, `exclude` (globs), `change` (what `change` returns),
         `workspace` (names, asked together), `session`, `now`.
-        How much: `max_tokens`, `limit` (most items), `min_score`, `fill`, `reserves` and `weights` (by type).
+        How much: `max_tokens`, `limit` (most items), `entity_limit`, `min_score`, `fill`, `reserves` and `weights`.
         What is shown: `purpose` ("read", "find" or "edit"), `stale` ("mark" or "withhold"), `related`, `context_lines`,
         `imports`, `strategy`, `format`, `view`, `tokenizer`, `group_by_type`, `show_code`, `show_sources`, `show_meta`,
         `show_handles`. Raises UsageError for impossible values.

@@ -48,7 +48,7 @@ class Kind(StrEnum):
         return self.plural.capitalize()
 
 
-_PLURALS = {
+_PLURALS: Mapping[str, str] = {
     Kind.MEMORY: "memories",
     Kind.CODE: "code",
     Kind.EXPERIENCE: "experiences",
@@ -60,11 +60,16 @@ _PLURALS = {
     Kind.CONTEXT: "contexts",
 }
 
-CONTEXT_TYPES: Mapping[str, Kind] = {plural: kind for kind, plural in _PLURALS.items()}
+CONTEXT_TYPES: Mapping[str, Kind] = {_PLURALS[kind]: kind for kind in Kind}
 """Context type -> kind, in the order in which sections appear in a context."""
 
 SEARCHED_TYPES = tuple(name for name, kind in CONTEXT_TYPES.items() if kind is not Kind.CONTEXT)
 """The types that answer a question. Contexts answer a situation, unless a searcher of the user has some."""
+
+
+def type_name(name: str) -> str:
+    """Return the context type for the name of a kind, as answers show it: `memories` for `memory`; others unchanged."""
+    return _PLURALS.get(name, name)
 
 
 class EdgeType(StrEnum):

@@ -57,7 +57,7 @@ def test_without_the_extra_the_error_names_it(
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     ran = satchel("serve")
     assert ran.code == 1
-    assert "pip install 'satchel[mcp]'" in ran.err
+    assert "pip install '.[mcp]' in a checkout" in ran.err
 
 
 def test_the_address_is_the_one_line_on_standard_output(capfd: pytest.CaptureFixture[str]) -> None:

@@ -64,8 +64,8 @@ def test_the_plugin_starts_what_set_up_would_write(tmp_path: Path) -> None:
 def test_no_file_installs_satchel_by_its_name_from_a_registry() -> None:
     """Until a version is published, a registry may have the package of somebody else under this name."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    by_name = re.compile(r"(uvx|pipx run|--from|(uv tool|pipx|uv pip) install)\s+['\"]?satchel\b(?![/.])")
-    shipped = ("README.md", "llms", "docs/", "plugin/", "bundle/", "integrations/", ".claude-plugin/")
+    by_name = re.compile(r"(uvx|pipx run|--from|(uv tool|pipx|uv pip|pip) install)\s+['\"]?satchel\b(?![/.])")
+    shipped = ("README.md", "llms", "docs/", "src/", "plugin/", "bundle/", "integrations/", ".claude-plugin/")
     texts = {path: (ROOT / path).read_text(encoding="utf-8", errors="replace")
              for path in listed.split("\0") if path.startswith(shipped) and (ROOT / path).is_file()}  # fmt: skip
     assert len(texts) > 30

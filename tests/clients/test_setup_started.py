@@ -52,11 +52,12 @@ def test_the_written_server_lists_its_tools(client: str, file: str, key: str, wo
     assert "context_query" in asyncio.run(tools(command, arguments, variables | environment, folder))
 
 
-def test_the_written_hooks_run_and_never_fail(world: World, satchel: Satchel) -> None:
+@pytest.mark.parametrize("name", ["PreCompact", "SubagentStart"])
+def test_the_written_hooks_run_and_never_fail(name: str, world: World, satchel: Satchel) -> None:
     assert satchel("setup", "claude-code", "--with-hooks", *OPTIONS).code == 0
     hooks = json.loads((world.root / ".claude" / "settings.local.json").read_text())["hooks"]
-    (group,) = hooks["PreCompact"]
-    event = json.dumps({"hook_event_name": "PreCompact", "session_id": "s", "cwd": str(world.root)})
+    (group,) = hooks[name]
+    event = json.dumps({"hook_event_name": name, "session_id": "s", "cwd": str(world.root)})
     done = subprocess.run(
         group["hooks"][0]["command"],
         shell=True,

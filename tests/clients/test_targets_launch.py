@@ -69,7 +69,7 @@ def test_a_run_without_installation_starts_from_where_the_package_came_from(
     monkeypatch.setattr("satchel.clients.targets.distribution", lambda _name: Installed(json.dumps({"url": url})))
     prefix = str(tmp_path / "uv" / "archive-v0" / "x1")
     result = find_launch(is_shared=True, started_as="satchel", prefix=prefix, environ={"PATH": ""})
-    assert result.words == ("uvx", "--from", f"{origin}[mcp]", "satchel")
+    assert result.words == ("uvx", "--from", origin, "satchel")
     assert "uvx is not found on the PATH here" in result.notes
     assert any("--command names one that works for all" in note for note in result.notes)
 

@@ -42,6 +42,17 @@ def test_a_session_starts_with_memories_commits_and_the_active_experience(rememb
     assert output["systemMessage"].startswith("satchel: the active experience, ")
 
 
+def test_each_agent_of_a_session_starts_with_the_brief_without_a_line_for_the_person(remembering: Host) -> None:
+    assert "Never deploy on Fridays" in start(remembering, "startup")
+    for agent in ("agent-1", "agent-2"):
+        answer, output = remembering.told("claude-code/subagent-start", agent_id=agent)
+        assert [*output] == ["hookSpecificOutput"]
+        assert output["hookSpecificOutput"]["hookEventName"] == "SubagentStart"
+        assert "Never deploy on Fridays" in output["hookSpecificOutput"]["additionalContext"]
+        assert 0 < answer.tokens <= 1_000
+        assert remembering.tell("claude-code/subagent-start", agent_id=agent).outcome == "nothing"
+
+
 def test_the_only_experience_of_an_mcp_client_is_shown_and_of_several_none(remembering: Host) -> None:
     with remembering.engine() as engine:
         engine.experiences.start(**STARTED, session="mcp-1a2b3c4d")

@@ -28,7 +28,7 @@ def test_every_recorded_event_says_which_host_session_and_folder_it_is_about(nam
     event = read(name)
     assert event.host == name.partition("/")[0]
     assert event.folder == ROOT
-    assert event.session.startswith(("7b0f3c1e", "019a2b3c", "conv-91"))
+    assert event.session.startswith(("7b0f3c1e", "019a2b3c", "conv-91", "agent-4f"))
     assert event.kind == event_word(name)
 
 

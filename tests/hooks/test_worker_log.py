@@ -118,7 +118,7 @@ def test_an_event_is_known_before_the_command_line_is_parsed(arguments: list[str
 def test_help_names_every_event(capsys: pytest.CaptureFixture[str]) -> None:
     assert tuple(Event) == EVENTS
     assert run(["hook", "--help"]) == 0
-    shown = capsys.readouterr().out
+    shown = "".join(capsys.readouterr().out.split())
     assert all(event in shown for event in EVENTS)
     assert run(["hook"]) == 0
     assert capsys.readouterr().out == ""

@@ -299,6 +299,29 @@ def test_a_secret_file_is_no_resource(asked: Asked) -> None:
     assert "there is no resource" in error.message
 
 
+def test_the_brief_questions_of_this_client_and_memories_are_listed_and_can_be_read(asked: Asked) -> None:
+    memory = asked.engine.memories.add("Orders are sent at most three times.")
+
+    async def test(client: Client) -> None:
+        await client.call_tool("context_query", {"question": QUESTION, "types": ["code"]})
+        await client.call_tool("context_query", {"question": QUESTION})
+        answer = await client.list_resources()
+        assert (answer.ttl_ms, answer.cache_scope) == (0, "private")
+        rows = {str(one.uri): one.name for one in answer.resources}
+        assert next(iter(rows)) == "satchel://brief"
+        assert [name for uri, name in rows.items() if "/context/" in uri] == [QUESTION]
+        assert rows[f"satchel://document/memory:{memory.memory.id}"] == memory.memory.content
+        texts = {uri: (await client.read_resource(uri)).contents[0].text for uri in rows}  # type: ignore[union-attr]
+        assert all(texts.values())
+        assert "def send_order" in next(text for uri, text in texts.items() if "/context/" in uri)
+
+    async def other(client: Client) -> None:
+        assert not [one for one in (await client.list_resources()).resources if "/context/" in str(one.uri)]
+
+    asked.run(test)
+    asked.run(other)
+
+
 def test_lists_say_how_long_they_hold(asked: Asked) -> None:
     async def test(client: Client) -> None:
         for found in (await client.list_tools(), await client.list_prompts(), await client.list_resource_templates()):
@@ -307,8 +330,9 @@ def test_lists_say_how_long_they_hold(asked: Asked) -> None:
         read = await client.read_resource("satchel://document/doc:docs/guide.md")
         assert (read.ttl_ms, read.cache_scope) == (0, "private")
         templates = (await client.list_resource_templates()).resource_templates
-        assert [one.uri_template for one in templates] == ["satchel://document/{+id}", "satchel://handle/{handle}"]
-        assert (await client.list_resources()).resources == []
+        assert [one.uri_template for one in templates] == [
+            "satchel://document/{+id}", "satchel://handle/{handle}", "satchel://context/{question}",
+        ]  # fmt: skip
 
     asked.run(test)
 

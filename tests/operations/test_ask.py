@@ -8,6 +8,7 @@ import pytest
 
 from satchel.engine import Satchel
 from satchel.errors import InvalidContextTypeError, UsageError
+from satchel.types import SEARCHED_TYPES, Kind, type_name
 from tests.operations.conftest import Ask, Printed, stable
 
 QUESTION = "where are orders sent again?"
@@ -62,6 +63,16 @@ def test_an_empty_answer_says_why_and_what_to_do(ask: Ask) -> None:
     assert "name a thing or a behaviour" in ask("context_query", question="where is the").notes[0]
     assert "min_score 0 shows even weak matches" in ask("context_query", question="zebra xylophone").notes[0]
     assert "nothing fits into 15 tokens" in ask("context_query", question=QUESTION, max_tokens=15).notes[0]
+
+
+def test_a_weak_answer_that_shows_nothing_does_not_ask_for_a_larger_budget(root: Path, ask: Ask) -> None:
+    body = "\n".join(f"    total += {number}  # restarts what happens next, number {number}" for number in range(90))
+    (root / "shop" / "long.py").write_text(f"def restarts(total: int) -> int:\n{body}\n    return total\n")
+    for tokens in (1_000, 1_500):
+        answered = ask(
+            "context_query", question="what happens when the kubernetes operator restarts", max_tokens=tokens
+        )
+        assert not any("the smallest item needs" in note for note in answered.notes)
 
 
 def test_a_session_is_not_sent_the_same_twice(ask: Ask) -> None:
@@ -129,3 +140,13 @@ def test_an_unknown_type_is_told_as_everywhere(ask: Ask, engine: Satchel) -> Non
     with pytest.raises(InvalidContextTypeError) as there:
         engine.assemble(QUESTION, types=["zebras"])
     assert str(here.value) == str(there.value)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind.plural in SEARCHED_TYPES])
+def test_a_type_may_be_named_as_answers_name_it(kind: Kind, ask: Ask, engine: Satchel) -> None:
+    assert type_name(kind) == type_name(kind.plural) == kind.plural
+    singular = ask("context_query", question="backoff", types=[str(kind)])
+    assert singular.text == ask("context_query", question="backoff", types=[kind.plural]).text
+    assert singular.text == engine.assemble("backoff", types=[str(kind)], purpose="find").text
+    found = [hit.chunk.id for hit in engine.search("backoff", types=[str(kind)])]
+    assert found == [hit.chunk.id for hit in engine.search("backoff", types=[kind.plural])]

@@ -182,7 +182,7 @@ def test_the_extra_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     assert refusal("postgresql://host/x", MissingExtraError) == (
-        "store.url needs psycopg: pip install 'satchel[postgres]'"
+        "store.url needs psycopg: pip install '.[postgres]' in a checkout"
     )
 
 

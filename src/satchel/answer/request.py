@@ -27,7 +27,7 @@ from satchel.search.filters import (
 )
 from satchel.search.query import subject_of
 from satchel.settings import DEFAULT_WEIGHTS, Settings
-from satchel.types import CONTEXT_TYPES, SEARCHED_TYPES, Format, Kind, Role, View
+from satchel.types import CONTEXT_TYPES, SEARCHED_TYPES, Format, Kind, Role, View, type_name
 from satchel.vocabulary import (
     DAY_SECONDS,
     EDIT,
@@ -62,12 +62,12 @@ LONGEST_SESSION = 500
 
 
 def parse_kinds(types: Iterable[str] | None) -> tuple[Kind, ...]:
-    """Context types (`code`, `memories`) as kinds, each once, in section order. Raises InvalidContextTypeError.
+    """Context types (`code`, `memory`, `memories`) as kinds, once each, in their order. Raises InvalidContextTypeError.
 
     One text is a list with commas, and None is no type.
     """
     listed = types.split(",") if isinstance(types, str) else checked_names("types", types or ())
-    names = [name.strip() for name in listed if name.strip()]
+    names = [type_name(name.strip()) for name in listed if name.strip()]
     for name in names:
         if name not in CONTEXT_TYPES:
             raise InvalidContextTypeError(f"unknown context type {name!r}: choose from {', '.join(SEARCHED_TYPES)}")
@@ -346,6 +346,7 @@ class QuestionOptions(PackingOptions, total=False):
     """All options of a question; `Satchel.assemble` explains them."""
 
     types: str | Iterable[str]
+    entity_limit: int
     searches: Iterable[str]
     names: Iterable[str]
     filters: Mapping[str, Any]

@@ -28,6 +28,7 @@ from satchel.types import (
     Kind,
     Location,
     Piece,
+    type_name,
 )
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def query_options(
     `assemble`. Raises UsageError.
     """
     check_limit(limit)
-    names = [include_types] if isinstance(include_types, str) else list(include_types)
+    names = [*map(type_name, [include_types] if isinstance(include_types, str) else include_types)]
     for name in names:
         if name not in CONTEXT_TYPES and name not in ENTITY_TYPES:
             raise UsageError(f"unknown type {name!r}: choose from {', '.join((*SEARCHED_TYPES, *ENTITY_TYPES))}")
@@ -106,7 +107,7 @@ def types_of(names: Iterable[str]) -> list[str]:
 
     An unknown name is kept so that the request refuses it: without it every type would be searched.
     """
-    names = list(names)
+    names = list(map(type_name, names))
     named = {CONTEXT_TYPES[name] for name in names if name in CONTEXT_TYPES}
     roles = [ENTITY_TYPES[name] for name in names if name in ENTITY_TYPES]
     kinds = named | {kind for role in roles if named.isdisjoint(ROLE_KINDS[role]) for kind in ROLE_KINDS[role]}

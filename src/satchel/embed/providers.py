@@ -134,7 +134,7 @@ class Endpoint:
             try:
                 import httpx
             except ImportError as error:
-                raise MissingExtraError("an endpoint needs httpx: pip install 'satchel[embed]'") from error
+                raise MissingExtraError("an endpoint needs httpx: pip install '.[embed]' in a checkout") from error
             # Redirects could lead the key elsewhere.
             self._client = httpx.Client(timeout=self._options.timeout_seconds, follow_redirects=False)
         return self._client
@@ -287,7 +287,7 @@ class _Model:
         try:
             import httpx
         except ImportError as error:
-            raise MissingExtraError("a language model needs httpx: pip install 'satchel[llm]'") from error
+            raise MissingExtraError("a language model needs httpx: pip install '.[llm]' in a checkout") from error
         options = self.options
         if time.monotonic() < self._paused_until:
             raise JudgeError(f"{options.url} could not be reached: it is asked again after {PAUSE_SECONDS:g} s")

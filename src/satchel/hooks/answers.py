@@ -238,6 +238,11 @@ def at_start(hook: EventContext) -> Answer:
     return hook.packed(lambda tokens: _brief(hook, before, tokens, notice), 1_000)
 
 
+def at_subagent_start(hook: EventContext) -> Answer:
+    """Return the brief for an agent that the session starts, without a line for the person: there may be many."""
+    return at_start(hook)._replace(notice="")
+
+
 def forget(hook: EventContext, *, everything: bool) -> None:
     """Allow items that the model has lost to be sent again. After a clear the whole state is reset."""
     hook.engine.forget_session(hook.event.session)

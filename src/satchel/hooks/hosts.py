@@ -35,6 +35,7 @@ class Event(StrEnum):
     """The events that `satchel hook` accepts."""
 
     SESSION_START = "session-start"
+    SUBAGENT_START = "subagent-start"
     PROMPT = "prompt"
     AFTER_TOOL = "after-tool"
     BEFORE_COMPACTION = "before-compaction"
@@ -88,18 +89,19 @@ CLAUDE_CODE = Host(
     "claude-code",
     {
         "SessionStart": Event.SESSION_START,
+        "SubagentStart": Event.SUBAGENT_START,
         "UserPromptSubmit": Event.PROMPT,
         "PostToolUse": Event.AFTER_TOOL,
         "PostToolUseFailure": Event.AFTER_TOOL,
         "PreCompact": Event.BEFORE_COMPACTION,
         "SessionEnd": Event.SESSION_END,
     },
-    frozenset({"SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"}),
+    frozenset({"SessionStart", "SubagentStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"}),
 )
 CODEX = Host(
     "codex",
     {name: event for name, event in CLAUDE_CODE.events.items() if not name.endswith("Failure")},
-    frozenset({"SessionStart", "UserPromptSubmit", "PostToolUse"}),
+    frozenset({"SessionStart", "SubagentStart", "UserPromptSubmit", "PostToolUse"}),
 )
 CURSOR = Host(
     "cursor",
@@ -135,7 +137,8 @@ def read(payload: Mapping[str, Any], event: Event) -> HookEvent:
     sent = _snake_case(payload)
     host = _host_of(sent)
     names = (name for name, kind in host.events.items() if kind == event)
-    name = _first_text(sent, "hook_event_name", "event") or next(names)
+    name = _first_text(sent, "hook_event_name", "event") or next(names, "")
+    own = ("agent_id",) if event is Event.SUBAGENT_START else ()  # its conversation is empty, unlike the session's
     response_fields = ("tool_response", "tool_result", "tool_output", "result_json", "output")
     response = next((sent[field] for field in response_fields if sent.get(field)), None)
     error = _first_text(sent, "error", "error_message")
@@ -145,7 +148,7 @@ def read(payload: Mapping[str, Any], event: Event) -> HookEvent:
         kind=event,
         host=host.name,
         name=name,
-        session=_session_of(_first_text(sent, *host.session_fields)),
+        session=_session_of(_first_text(sent, *own, *host.session_fields)),
         folder=_first_text(sent, "cwd", "workspace", "project_dir") or "".join(texts(sent, "workspace_roots")[:1]),
         transcript=_first_text(sent, "transcript_path"),
         prompt=_first_text(sent, "prompt", "user_prompt", "user_message"),

@@ -128,6 +128,7 @@ def signature(output: str) -> str:
 
 HANDLERS: Mapping[Event, Callable[[EventContext], Answer]] = {
     Event.SESSION_START: answers.at_start,
+    Event.SUBAGENT_START: answers.at_subagent_start,
     Event.PROMPT: answers.at_prompt,
     Event.AFTER_TOOL: after_tool,
     Event.BEFORE_COMPACTION: answers.before_compaction,

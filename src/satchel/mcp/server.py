@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from satchel import __version__
 from satchel.errors import SatchelError, UsageError
 from satchel.mcp.running import EngineRunner, Fault, ProtocolError, Report
 from satchel.operations.ask import (
     AFTER_FAILURE,
+    BRIEF,
     CONTEXT_QUERY,
     DOCUMENT,
     EXPAND,
@@ -29,10 +31,11 @@ from satchel.operations.ask import (
 )
 from satchel.operations.operation import Answered, Operation, fault_text, without_home
 from satchel.operations.registry import TOOLS
-from satchel.operations.remember import EXPERIENCE, EXPERIENCE_ACTIONS, REMEMBER
+from satchel.operations.remember import DEFAULT_ROWS, EXPERIENCE, EXPERIENCE_ACTIONS, MEMORIES, REMEMBER
 from satchel.safety.sanitize import clean_field
 from satchel.system import telemetry
 from satchel.tokens import counter
+from satchel.types import Kind
 from satchel.vocabulary import Domain, Strategy, choices
 
 MIME_TYPE = "text/markdown"
@@ -57,10 +60,18 @@ TEMPLATES: Result = {
             "title": "What a handle stands for",
             "uriTemplate": "satchel://handle/{handle}",
         },
+        {
+            "description": "The code, docs, commits and memories that matter for a question or task.",
+            "mimeType": MIME_TYPE,
+            "name": "context",
+            "title": "Context for a question",
+            "uriTemplate": "satchel://context/{question}",
+        },
     ]
 }
 
-_URI = re.compile(r"satchel://(document|handle)/(.+)", re.DOTALL)
+_BRIEF_URI = "satchel://brief"
+_URI = re.compile(r"satchel://(document|handle|context)/(.+)", re.DOTALL)
 
 
 def parsed(uri: str) -> tuple[Operation, Mapping[str, Any]] | None:
@@ -68,8 +79,10 @@ def parsed(uri: str) -> tuple[Operation, Mapping[str, Any]] | None:
     # Characters of a URI: a path has at most 4,096 bytes, and hardly any comes near that.
     match = _URI.fullmatch(uri) if len(uri) <= 4_000 else None
     if match is None:
-        return None
+        return (PREMORTEM_OPERATION, {"mode": BRIEF}) if uri == _BRIEF_URI else None
     named = unquote(match[2])
+    if match[1] == "context":
+        return CONTEXT_QUERY, {"question": named}
     operation, arguments = (DOCUMENT, {"id": named}) if match[1] == "document" else (EXPAND, {"handles": [named]})
     # Largest resource: below the limit of hosts. Longer ones are cut, with a handle for the rest.
     return operation, {**arguments, "max_tokens": 20_000}
@@ -373,12 +386,12 @@ HOUR_MS = 3_600_000
 CACHE_HINTS: Mapping[str, tuple[int, Literal["public", "private"]]] = {
     "tools/list": (HOUR_MS, "public"),
     "prompts/list": (HOUR_MS, "public"),
-    "resources/list": (HOUR_MS, "public"),
+    "resources/list": (0, "private"),
     "resources/templates/list": (HOUR_MS, "public"),
     "resources/read": (0, "private"),
     "server/discover": (HOUR_MS, "public"),
 }
-"""How long results hold. Lists stay the same until another version is installed; resources may change any time."""
+"""How long results hold. Other lists than that of resources stay the same until another version is installed."""
 
 _COMMAND = re.compile(r"`satchel (\w+)(?: (\w+))?[^`]*`")
 _TOOL_OF = {
@@ -407,6 +420,7 @@ class Handlers:
 
     def __init__(self, runner: EngineRunner, session: str = "", client: str = "") -> None:
         self._runner, self._session, self._client = runner, session, client
+        self._asked: deque[tuple[str, str]] = deque(maxlen=DEFAULT_ROWS)  # the newest questions, each with its client
 
     async def answer(self, method: str, params: Mapping[str, Any], report: Report | None, client: str = "") -> Result:
         """Return the result of a request of a `client` with valid parameters. Raises ProtocolError."""
@@ -417,6 +431,8 @@ class Handlers:
             return await self._call_tool(params["name"], arguments, report, client or self._client)
         if method == "prompts/get":
             return await self._get_prompt(params["name"], dict(params.get("arguments") or {}), report)
+        if method == "resources/list":
+            return await self._list_resources(report, client or self._client)
         if method == "resources/read":
             return await self._read_resource(params["uri"], report)
         raise ProtocolError(Fault.METHOD_NOT_FOUND, "Method not found", method)
@@ -434,6 +450,8 @@ class Handlers:
             if self._session and SESSION in operation.parameters:
                 arguments.setdefault("session", self._session)
             answered = await self._runner.run(report, operation, arguments, client)
+            if operation is CONTEXT_QUERY and "question" in arguments:
+                self._asked.append((client, arguments["question"]))
         except (SatchelError, OSError) as error:
             return _failed(_as_tools(fault_text(error)))
         except Exception:  # noqa: BLE001 - an internal error must not reach the client or end its other calls
@@ -452,6 +470,19 @@ class Handlers:
         except (SatchelError, OSError) as error:
             raise ProtocolError(Fault.INVALID_PARAMS, _as_tools(fault_text(error))) from None
 
+    async def _list_resources(self, report: Report | None, client: str) -> Result:
+        """Return the brief, the newest questions of the client, and the newest memories; `search` finds the rest."""
+        try:
+            memories = (await self._runner.run(report, MEMORIES, {})).envelope["memories"]
+        except (SatchelError, OSError):  # a call of a tool says what is wrong with the memory
+            memories = ()
+        asked = dict.fromkeys(question for of, question in reversed(self._asked) if of == client)
+        rows = [(_BRIEF_URI, "What to know at the start of a session")]
+        rows += [(f"satchel://context/{quote(question, safe='')}", question) for question in asked]
+        rows += [(f"satchel://document/{Kind.MEMORY}:{one['id']}", one["content"]) for one in memories]
+        return {"resources": [{"mimeType": MIME_TYPE, "name": clean_field(name, NAME_LENGTH), "uri": uri}
+                              for uri, name in rows if parsed(uri)]}  # fmt: skip
+
     async def _read_resource(self, uri: str, report: Report | None) -> Result:
         """Return a document, or the content behind a handle."""
         target = parsed(uri)
@@ -464,15 +495,9 @@ class Handlers:
         return {"contents": [{"mimeType": MIME_TYPE, "text": answered.text, "uri": uri}]}
 
 
-def no_resources() -> Result:
-    """Return no resources: there are as many as chunks, and `search` finds them."""
-    return {"resources": []}
-
-
 LISTS: Mapping[str, Callable[[], Result]] = {
     "tools/list": listed_tools,
     "prompts/list": listed_prompts,
-    "resources/list": no_resources,
     "resources/templates/list": TEMPLATES.copy,
 }
 """Requests that are answered without the engine."""

@@ -167,7 +167,7 @@ def _space_of_words(entries: tuple[AxisEntry, ...]) -> Space:
     try:
         from sklearn.feature_extraction.text import TfidfVectorizer
     except ImportError as error:
-        raise MissingExtraError("grouping needs scikit-learn: pip install 'satchel[values]'") from error
+        raise MissingExtraError("grouping needs scikit-learn: pip install '.[values]' in a checkout") from error
 
     texts = [[*_telling(_said(entry)), *_telling(entry.short)] for entry in entries]
     counts = Counter(term for text in texts for term in set(text))
@@ -244,7 +244,7 @@ def _labels(vectors: Matrix) -> Any:
     try:
         from sklearn.cluster import AgglomerativeClustering
     except ImportError as error:
-        raise MissingExtraError("grouping needs scikit-learn: pip install 'satchel[values]'") from error
+        raise MissingExtraError("grouping needs scikit-learn: pip install '.[values]' in a checkout") from error
 
     model = AgglomerativeClustering(n_clusters=None, distance_threshold=1 - LINKED, metric="cosine", linkage="average")
     return model.fit_predict(vectors.astype("float64"))

@@ -18,7 +18,7 @@ from satchel.operations.operation import Answered, Operation, OperationCall, Par
 from satchel.safety import sanitize
 from satchel.search.filters import SearchStrategy
 from satchel.tokens import TOKENIZERS
-from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, SEARCHED_TYPES, Format, View
+from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, SEARCHED_TYPES, Format, View, type_name
 from satchel.vocabulary import (
     ACTIVE,
     DEFAULT_DEPTH,
@@ -54,7 +54,7 @@ LIMIT = Parameter("limit", Shape.COUNT, "Most items.", least=1, flags=("-n", "--
 LIMIT_EACH = LIMIT._replace(meaning="Most items of each type.")
 FORMAT = text("format", "Output format.", tuple(Format))
 TOKENIZER = text("tokenizer", "How tokens are counted.", TOKENIZERS)
-NOW = Parameter("now", Shape.MOMENT, "The time to answer for: a date, or seconds since the epoch.")
+NOW = Parameter("now", Shape.MOMENT, "Answer as of this time: a date, or seconds since the epoch.")
 REFRESH = Parameter("refresh", Shape.SWITCH, "Bring the index up to date first.", default=True)
 SHOW_HANDLES = Parameter("show_handles", Shape.SWITCH, "List the handles of what is shown in part.", default=False,
                          flags=("--handles",))  # fmt: skip
@@ -63,7 +63,7 @@ SESSION = text("session", "Your session id: text that it already received is nam
 QUESTION = text("question", "A task, an issue text, an error or a stack trace.", aliases=("query",))
 MIN_SCORE = Parameter("min_score", Shape.NUMBER, "Lowest probability that an item is needed.", least=0, most=1)
 EXCLUDE = Parameter("exclude", Shape.TEXTS, "Path globs to leave out.", flags=("--exclude",))
-PATHS = Parameter("paths", Shape.TEXTS, "Path globs: only these.", flags=("--path",))
+PATHS = Parameter("paths", Shape.TEXTS, "Only paths that match these globs.", flags=("--path",))
 SEARCHES = Parameter("searches", Shape.TEXTS, "Only these search methods.", choices=tuple(map(str, SearchStrategy)),
                      aliases=("strategies",))  # fmt: skip
 
@@ -151,7 +151,7 @@ def entity_options(types: Sequence[str]) -> dict[str, Any]:
 
 def check_filters(names: Iterable[str], types: Iterable[str]) -> None:
     """Raise UsageError for a filter that applies to none of the types."""
-    selected = {CONTEXT_TYPES[name] for name in types if name in CONTEXT_TYPES}
+    selected = {CONTEXT_TYPES[name] for name in map(type_name, types) if name in CONTEXT_TYPES}
     for name in names if selected else ():
         concerned = FILTER_KINDS[name]
         if not concerned & selected:

@@ -246,6 +246,9 @@ def no_answer(context: Context, spelling: Spelling) -> tuple[str, ...]:
     if str(context.meta.get("revision")).split("+")[0] == "0" and not context.overflow:
         return ("nothing is indexed here yet: run `satchel index`",)
     nothing = f"nothing here is relevant to the question; {spelling.min_score} shows even weak matches"
+    # The short room of a weak answer is what nothing fits into: a larger budget is not the remedy.
+    if not context.meta.get("needed_tokens") and (context.meta["weak"] or context.meta["missing_terms"]):
+        return no_items(replace(context, overflow=()), nothing, spelling)
     return no_items(context, nothing, spelling)
 
 

@@ -60,7 +60,9 @@ class StorePlace:
                 from satchel.store.qdrant import QdrantIndex  # here, because the extra may not be installed
             except ModuleNotFoundError as error:
                 store.close()
-                raise MissingExtraError("store.vectors needs Qdrant's client: pip install 'satchel[qdrant]'") from error
+                raise MissingExtraError(
+                    "store.vectors needs Qdrant's client: pip install '.[qdrant]' in a checkout"
+                ) from error
             store.vector_index = QdrantIndex(self.vectors, store.name)
         return store
 
@@ -71,7 +73,7 @@ class StorePlace:
         except ModuleNotFoundError as error:
             if error.name != "psycopg":
                 raise
-            raise MissingExtraError("store.url needs psycopg: pip install 'satchel[postgres]'") from error
+            raise MissingExtraError("store.url needs psycopg: pip install '.[postgres]' in a checkout") from error
         return PostgresStore(
             self.url, self.root, is_shared=self.is_shared, disposable=disposable, workspaces=workspaces
         )

@@ -101,7 +101,7 @@ def search_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
 )
 @strict_option
 def graph_command(invocation: Invocation, arguments: dict[str, Any], *, strict: bool) -> int:
-    """Walk from a topic or a node to what it is related to.
+    """Show what a topic, file or symbol is connected to.
 
     QUERY is a topic, or the id of a node: a note, a file, a definition. What is near, relevant and new comes first.
     """
@@ -112,7 +112,7 @@ def graph_command(invocation: Invocation, arguments: dict[str, Any], *, strict: 
     EXPAND, "expand", shows="what was found, with the handles of what did not fit,", positional={"handles": "HANDLE..."}
 )
 def expand_command(invocation: Invocation, arguments: dict[str, Any]) -> int:
-    """Show everything behind a handle.
+    """Show what a handle stands for, or lines, a definition or the outline of a file.
 
     HANDLE is one of the 8-character names that `satchel context --json`, `--handles` or `--explain` gave. The text is
     that of the same revision: from the file if it still matches, else from git; otherwise a note says where it is now.
@@ -275,7 +275,7 @@ def why_lines(context: Context) -> list[str]:
 
 @group("rules")
 def rules_command() -> None:
-    """Say which instruction files there are.
+    """List the instruction files of a folder.
 
     Known are context.yaml, AGENTS.md, and the files of Claude Code (CLAUDE.md, CLAUDE.local.md, .claude/rules,
     .claude/skills), Copilot (.github/copilot-instructions.md, .github/instructions), Cursor (.cursorrules,

@@ -97,7 +97,7 @@ def proxy_command(
     session: str | None,
     context: str | None,
 ) -> int:
-    """Run another MCP server, with context in the results of the tools you choose.
+    """Run another MCP server and add context to the results of the tools you choose.
 
     COMMAND starts a server that speaks over standard input and output. Everything passes as it is, in both directions
     and in every version of the protocol; only a successful result of a tool that --tools names gets one more item of
@@ -122,7 +122,7 @@ def proxy_command(
     return run_proxy(server, chosen, contexts, is_ending)
 
 
-EVENTS = ("session-start", "prompt", "after-tool", "before-compaction", "session-end")
+EVENTS = ("session-start", "subagent-start", "prompt", "after-tool", "before-compaction", "session-end")
 
 
 @group("hook", context_settings={**HELP_OPTIONS, "max_content_width": 100}, invoke_without_command=True,
@@ -192,7 +192,7 @@ def client_options(function: Function, *, is_needed: bool = True) -> Function:
             click.argument("client", type=click.Choice(CLIENTS), required=is_needed),
             click.option("--scope", type=click.Choice(["local", "project", "user"]),
                          help="Whose settings: yours here (local), everybody's here (project), yours everywhere."),
-            click.option("--force", is_flag=True, help="Also where an entry of this name is not satchel's."),
+            click.option("--force", is_flag=True, help="Overwrite an entry of this name that satchel did not write."),
             click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing."),
         )
     ):  # fmt: skip
@@ -268,7 +268,7 @@ def setup_command(
     force: bool,
     dry_run: bool,
 ) -> int:
-    """Set satchel up in a client: its MCP server, and its hooks if wanted.
+    """Add satchel to a client: its MCP server and, if you want, its hooks.
 
     Without CLIENT it finds the clients that are installed and offers each one on a terminal; elsewhere it lists the
     commands. Afterwards it starts the server once, as the client will, and ends with 3 if that fails.
@@ -358,7 +358,7 @@ def _offered(invocation: Invocation) -> list[str]:
 @command("remove", shows="the files and their diffs")
 @client_options
 def remove_command(invocation: Invocation, /, *, client: str, scope: str | None, force: bool, dry_run: bool) -> int:
-    """Take satchel out of a client again.
+    """Remove satchel from a client.
 
     Server and hooks go, of every scope unless --scope names one, and the mappings and lists around them that are then
     empty; everything else in the file keeps its bytes. What satchel remembers stays where it is. Ends with 1 when

@@ -50,7 +50,7 @@ def memory_command() -> None:
 )  # fmt: skip
 @click.option("--supersede", is_flag=True, help="Replace the newest memory that it contradicts.")
 def remember_command(invocation: Invocation, arguments: dict[str, Any], *, supersede: bool) -> None:
-    """Remember something.
+    """Store a fact, decision, preference or error.
 
     TEXT is one thing in a sentence or a few; `-` reads it from standard input. What already says nearly the same is
     named, and so is what it contradicts; all are kept.

@@ -85,7 +85,7 @@ def serve_command(
         from satchel.web.middleware import Access, bracketed, own_origins
         from satchel.web.server import Worker, listening, reachable, supervisor
     except ImportError as error:
-        raise MissingExtraError(f"`satchel serve` needs {error.name}: pip install 'satchel[mcp]'") from error
+        raise MissingExtraError(f"`satchel serve` needs {error.name}: pip install '.[mcp]' in a checkout") from error
     with listening(host, port) as sock:
         own_port = sock.getsockname()[1]
         unused = get_context("spawn").Semaphore() if workers > 1 else None
