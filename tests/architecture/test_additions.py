@@ -1,4 +1,4 @@
-"""A kind of record costs two declarations: in a copy of the package with one more kind, every room knows it."""
+"""What a kind of record and a language cost, in a copy of the package that has one more: every room knows it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from satchel.testing import TinyRepository
@@ -55,19 +56,59 @@ with Satchel.open(sys.argv[1], environ={"SATCHEL_HOME": sys.argv[2], "PATH": ""}
 """
 
 
+LANGUAGE = """
+snake
+  files snake
+  comment #
+  grammar tree_sitter_python language snake
+  sample def probe(): pass\\n
+"""
+
+LANGUAGE_PROGRAM = """
+import sys
+from satchel import Satchel
+
+with Satchel.open(sys.argv[1], environ={"SATCHEL_HOME": sys.argv[2], "PATH": ""}) as satchel:
+    satchel.index()
+    hits = satchel.search("retry after a minute", types=["code"])
+    assert [hit.chunk.title for hit in hits][:1] == ["retry_later"], hits
+    assert "shop.snake" in satchel.assemble("who calls `retry_later`?", related=True).text
+"""
+
+
+def run(program: str, folder: Path, files: Mapping[str, str]) -> None:
+    """Run a program with the package in `folder` on a repository of these files."""
+    repository = TinyRepository(folder / "shop")
+    repository.commit("Begin", files)
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(repository.root), str(folder / "home")],
+        env={**os.environ, "PYTHONPATH": str(folder)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def copied(folder: Path) -> Path:
+    """Copy the package into a folder; returns the copy."""
+    return shutil.copytree(ROOT / "src" / PACKAGE, folder / PACKAGE, ignore=shutil.ignore_patterns("__pycache__"))
+
+
 def test_a_new_kind_is_stored_searched_packed_explained_and_expanded(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "src" / PACKAGE, tmp_path / PACKAGE, ignore=shutil.ignore_patterns("__pycache__"))
+    package = copied(tmp_path)
     for name, additions in DECLARED.items():
-        file = tmp_path / PACKAGE / name
-        text = file.read_text(encoding="utf-8")
+        text = (package / name).read_text(encoding="utf-8")
         for line, added in additions:
             assert text.count(line) == 1
             text = text.replace(line, line + added)
-        file.write_text(text, encoding="utf-8")
-    repository = TinyRepository(tmp_path / "shop")
-    repository.commit("Begin", {"README.md": "# Shop\n"})
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(repository.root), str(tmp_path / "home")],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+        (package / name).write_text(text, encoding="utf-8")
+    run(PROGRAM, tmp_path, {"README.md": "# Shop\n"})
+
+
+def test_a_new_language_is_one_entry_and_its_query(tmp_path: Path) -> None:
+    code = copied(tmp_path) / "sources" / "code"
+    table = code / "languages.txt"
+    table.write_text(
+        table.read_text(encoding="utf-8").replace("\n[code]\n", f"\n[code]{LANGUAGE}", 1), encoding="utf-8"
+    )
+    shutil.copy(code / "queries" / "python.scm", code / "queries" / "snake.scm")
+    source = "def retry_later():\n    # after a minute\n    return 60\n\n\ndef work():\n    return retry_later()\n"
+    run(LANGUAGE_PROGRAM, tmp_path, {"shop.snake": source})
