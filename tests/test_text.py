@@ -85,3 +85,23 @@ def test_an_expression_is_compiled_when_it_is_first_used() -> None:
     match = upper.search("aBCd")
     assert match is not None
     assert (match[1], upper.findall("bc BC"), upper.pattern) == ("C", ["c", "C"], "b(c)")
+
+
+def test_the_language_of_a_question_is_recognised_by_its_stop_words() -> None:
+    german, _ = text.other_language("Wo wird das Passwort geprüft?")
+    french, _ = text.other_language("Où est vérifié le mot de passe ?")
+    assert "wird" in german
+    assert "est" in french
+    assert text.other_language("Where do we die in the man page?") == (frozenset(), ())
+
+
+def test_a_word_has_the_forms_of_its_language() -> None:
+    _, endings = text.other_language("Wie lange werden die Rechnungen aufbewahrt?")
+    assert {"rechnung", "rechnunges"} <= text.forms("Rechnungen", endings)
+    assert text.forms("max_tokens", endings) == text.forms("cache", ()) == set()
+
+
+def test_the_grammar_of_chinese_and_japanese_is_left_out_of_a_question() -> None:
+    assert text.without_particles("用户的密码在哪里检查").split() == ["用户", "密码", "检查"]
+    assert text.without_particles("ログはどこに書かれますか").split()[0] == "ログ"
+    assert text.without_particles("where is it") == "where is it"

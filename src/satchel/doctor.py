@@ -21,6 +21,7 @@ from satchel import config
 from satchel.errors import ConfigError, NoIndexError, SatchelError
 from satchel.system import hook_log, state_files
 from satchel.system.locations import Places, locate
+from satchel.text import word_lists
 
 OLDEST_PYTHON = (3, 11)
 
@@ -43,13 +44,8 @@ EMBED_SETTINGS = "set it in your own settings file: satchel config show --origin
 MOUNTS = Path("/proc/self/mountinfo")
 """The mounts of Linux. On systems without this file the type of a file system is unknown."""
 
-NETWORK_TYPES = frozenset(
-    str.split(
-        "9p afs beegfs ceph cifs coda davfs fuse.davfs fuse.gcsfuse fuse.glusterfs fuse.rclone fuse.s3fs fuse.sshfs "
-        "glusterfs gpfs lustre ncpfs nfs nfs4 smb2 smb3 smbfs virtiofs vboxsf"
-    )
-)
-"""File systems on which a store is slow and locks may fail."""
+# 36 35 98:0 /root /mount\040point rw,noatime master:1 - ext4 /dev/sda1 rw
+_MOUNT = re.compile(r"^(?:\S+ ){4}(\S+) .*?- (\S+)", re.MULTILINE)
 
 PRIVATE = 0o700
 
@@ -241,7 +237,7 @@ def check_folder(name: str, folder: Path) -> Check:
 def check_file_system(folder: Path, mounts: Path = MOUNTS) -> Check:
     """Check that a folder is not on a network file system."""
     kind = file_system(folder, mounts)
-    if kind in NETWORK_TYPES:
+    if kind in word_lists("file_names.txt")["network file systems"]:
         message = f"{folder} is on {kind}: questions are slow there, and two processes may not see each other's locks"
         return warn("file system", message, "set SATCHEL_HOME or XDG_CACHE_HOME to a folder on a local disk")
     return ok("file system", f"{folder} is on {kind}" if kind else f"{folder}: this system does not say what it is on")
@@ -250,20 +246,13 @@ def check_file_system(folder: Path, mounts: Path = MOUNTS) -> Check:
 def file_system(folder: Path, mounts: Path = MOUNTS) -> str:
     """Return the type of the file system of a folder that may not exist yet, empty if that is unknown."""
     try:
-        lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        rows = _MOUNT.findall(mounts.read_text(encoding="utf-8", errors="surrogateescape"))
     except OSError:
         return ""
-    place = os.path.realpath(folder)
-    best, best_kind = "", ""
-    for line in lines:
-        # 36 35 98:0 /root /mount\040point rw,noatime master:1 - ext4 /dev/sda1 rw
-        before, _, after = line.partition(" - ")
-        fields, kind = before.split(" "), after.split(" ")[0]
-        if len(fields) < 5 or not kind:
-            continue
-        point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), fields[4])
-        inside = place == point or place.startswith(point.rstrip("/") + "/")
-        if inside and len(point) >= len(best):  # the last of equal mounts hides the others
+    place, best, best_kind = Path(os.path.realpath(folder)), "", ""
+    for written, kind in rows:
+        point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), written)
+        if place.is_relative_to(point) and len(point) >= len(best):  # the last of equal mounts hides the others
             best, best_kind = point, kind
     return best_kind
 

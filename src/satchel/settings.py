@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from satchel.tokens import TOKENIZERS
-from satchel.types import CONTEXT_TYPES, SEARCHED_TYPES, Format, Kind
+from satchel.types import CONTEXT_TYPES, DEFAULT_WEIGHTS, SEARCHED_TYPES, Format, Kind
 
 Value = TypeVar("Value")
 
@@ -109,20 +109,6 @@ class Setting:
 def setting(default: Value, **bounds: Any) -> Value:
     """Return a field with the bounds of its row. The type is that of the default; one without is an optional number."""
     return field(default=default, metadata=bounds, repr=not bounds.get("secret", False))
-
-
-DEFAULT_WEIGHTS: Mapping[Kind, float] = {
-    Kind.MEMORY: 1.0,
-    Kind.CODE: 2.0,
-    Kind.EXPERIENCE: 3.0,
-    Kind.VALUE: 1.0,
-    Kind.COMMIT: 2.0,
-    Kind.DOC: 2.0,
-    Kind.NOTE: 2.0,
-    Kind.CONVERSATION: 1.0,
-    Kind.CONTEXT: 1.0,
-}
-"""Shares of the budget by kind: rich records get more than one-line ones."""
 
 
 _WEIGHTS = "context_weights_"

@@ -144,6 +144,40 @@ def asks_nothing(text: str) -> bool:
     return not any(is_meaningful(word) and word.lower() not in GREETINGS for word in words(text))
 
 
+@cache
+def _other_languages() -> list[tuple[frozenset[str], tuple[str, ...]]]:
+    *lists, _ = word_lists("languages.txt").values()
+    return [(frozenset(stop), tuple(endings)) for stop, endings in zip(lists[::2], lists[1::2], strict=True)]
+
+
+@cache
+def _particles() -> re.Pattern[str]:
+    return re.compile("|".join(word_lists("languages.txt")["particles"]))
+
+
+def without_particles(question: str) -> str:
+    """Return a question with a blank for each word of Chinese and Japanese grammar: what is left are its words."""
+    return question if question.isascii() or not _cjk().search(question) else _particles().sub(" ", question)
+
+
+def other_language(question: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the stop words and endings of the language of a question, both empty for English and unknown ones.
+
+    Recognised by its stop words: at least two, and more than English ones.
+    """
+    asked = [word.lower() for word in words(question[:400])]  # characters that show the language
+    best = max(_other_languages(), key=lambda language: sum(word in language[0] for word in asked))
+    english = sum(word in STOP_WORDS for word in asked)
+    return best if sum(word in best[0] for word in asked) > max(english, 1) else (frozenset(), ())
+
+
+def forms(word: str, endings: Iterable[str]) -> set[str]:
+    """Return the forms of a word, in lower case, with each of the endings in place of the ending that it has."""
+    lower = word.lower() if word.isalpha() else ""
+    roots = {lower, *(lower.removesuffix(ending) for ending in endings)}
+    return {root + ending for root in roots if len(root) >= 4 for ending in ("", *endings)} - {lower}  # shortest root
+
+
 def is_compound(word: str) -> bool:
     """Return whether a word is written like code: camelCase, snake_case, or with digits."""
     terms = terms_of(word)

@@ -40,7 +40,7 @@ class Kind(StrEnum):
     @property
     def plural(self) -> str:
         """The context type that asks for this kind, as used in calls: `memories`, `code`, `docs`."""
-        return _PLURALS[self]
+        return _DECLARED[self].plural
 
     @property
     def heading(self) -> str:
@@ -48,19 +48,32 @@ class Kind(StrEnum):
         return self.plural.capitalize()
 
 
-_PLURALS: Mapping[str, str] = {
-    Kind.MEMORY: "memories",
-    Kind.CODE: "code",
-    Kind.EXPERIENCE: "experiences",
-    Kind.VALUE: "values",
-    Kind.COMMIT: "commits",
-    Kind.DOC: "docs",
-    Kind.NOTE: "notes",
-    Kind.CONVERSATION: "conversations",
-    Kind.CONTEXT: "contexts",
-}
+class _Declared(NamedTuple):
+    plural: str
+    weight: float
+    is_record: bool = True
 
-CONTEXT_TYPES: Mapping[str, Kind] = {_PLURALS[kind]: kind for kind in Kind}
+
+_DECLARED: Mapping[Kind, _Declared] = {
+    Kind.MEMORY: _Declared("memories", 1.0),
+    Kind.CODE: _Declared("code", 2.0, is_record=False),
+    Kind.EXPERIENCE: _Declared("experiences", 3.0),
+    Kind.VALUE: _Declared("values", 1.0),
+    Kind.COMMIT: _Declared("commits", 2.0),
+    Kind.DOC: _Declared("docs", 2.0, is_record=False),
+    Kind.NOTE: _Declared("notes", 2.0),
+    Kind.CONVERSATION: _Declared("conversations", 1.0),
+    Kind.CONTEXT: _Declared("contexts", 1.0, is_record=False),
+}
+"""What a kind is in every room, in the order of the sections of a context."""
+
+DEFAULT_WEIGHTS: Mapping[Kind, float] = {kind: declared.weight for kind, declared in _DECLARED.items()}
+"""Shares of the budget by kind: rich records get more than one-line ones."""
+
+RECORD_KINDS = frozenset(kind for kind, declared in _DECLARED.items() if declared.is_record)
+"""Kinds whose chunks are records, or sides of one, rather than parts of files. Notes may be either."""
+
+CONTEXT_TYPES: Mapping[str, Kind] = {kind.plural: kind for kind in _DECLARED}
 """Context type -> kind, in the order in which sections appear in a context."""
 
 SEARCHED_TYPES = tuple(name for name, kind in CONTEXT_TYPES.items() if kind is not Kind.CONTEXT)
@@ -69,7 +82,7 @@ SEARCHED_TYPES = tuple(name for name, kind in CONTEXT_TYPES.items() if kind is n
 
 def type_name(name: str) -> str:
     """Return the context type for the name of a kind, as answers show it: `memories` for `memory`; others unchanged."""
-    return _PLURALS.get(name, name)
+    return Kind(name).plural if name in _DECLARED else name
 
 
 class EdgeType(StrEnum):

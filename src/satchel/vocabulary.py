@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TypeGuard, TypeVar
 
 from satchel.errors import UsageError
-from satchel.types import Kind
+from satchel.types import RECORD_KINDS, Kind
 
 
 class MemoryCategory(StrEnum):
@@ -167,8 +167,6 @@ FEW_ROWS = 20
 MEMORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION)
 """Kinds in the durable memory file; all others are derived from files and kept in the index."""
 
-_RECORDS = frozenset(Kind) - {Kind.CODE, Kind.DOC, Kind.CONTEXT}
-
 FILTER_KINDS: Mapping[str, frozenset[Kind]] = {
     "category": frozenset({Kind.MEMORY}),
     "scope": frozenset({Kind.MEMORY}),
@@ -180,9 +178,9 @@ FILTER_KINDS: Mapping[str, frozenset[Kind]] = {
     "outcome": frozenset({Kind.EXPERIENCE}),
     "axis": frozenset({Kind.EXPERIENCE, Kind.VALUE}),
     "author": frozenset({Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE}),
-    "since": _RECORDS,
-    "until": _RECORDS,
-    "tags": _RECORDS,
+    "since": RECORD_KINDS,
+    "until": RECORD_KINDS,
+    "tags": RECORD_KINDS,
 }
 """Filter of a search -> the kinds that it applies to. It does not restrict any other kind."""
 

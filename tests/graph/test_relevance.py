@@ -9,10 +9,9 @@ from satchel import Satchel
 from satchel.embed import fingerprint
 from satchel.graph.service import assemble_graph
 from satchel.open_root import attempts, bench_of
-from satchel.search.chunks import RECORD_KINDS
 from satchel.store.vectors import encode
 from satchel.testing import HashEmbedder
-from satchel.types import Kind
+from satchel.types import RECORD_KINDS, Kind
 from tests.graph.workspaces import NOW, Export
 
 SYNONYMS = {"automobile": "car", "vehicle": "car"}

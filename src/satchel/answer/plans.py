@@ -22,9 +22,9 @@ from satchel.safety import sanitize
 from satchel.search.filters import NO_FILTERS, Filters, make_filters
 from satchel.search.query import FORM_WEIGHTS, Query, analyse
 from satchel.search.trace import is_vendored
-from satchel.settings import DEFAULT_WEIGHTS, Settings
+from satchel.settings import Settings
 from satchel.text import pattern, wording
-from satchel.types import CONTEXT_TYPES, Kind, Role
+from satchel.types import CONTEXT_TYPES, DEFAULT_WEIGHTS, Kind, Role
 from satchel.vocabulary import PINNED_TAG, Axis, Domain, MemoryCategory, OutcomeStatus, checked_text, parse_choice
 
 if TYPE_CHECKING:

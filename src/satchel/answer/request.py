@@ -26,8 +26,8 @@ from satchel.search.filters import (
     parse_strategies,
 )
 from satchel.search.query import subject_of
-from satchel.settings import DEFAULT_WEIGHTS, Settings
-from satchel.types import CONTEXT_TYPES, SEARCHED_TYPES, Format, Kind, Role, View, type_name
+from satchel.settings import Settings
+from satchel.types import CONTEXT_TYPES, DEFAULT_WEIGHTS, SEARCHED_TYPES, Format, Kind, Role, View, type_name
 from satchel.vocabulary import (
     DAY_SECONDS,
     EDIT,

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import gc
 import re
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import click
@@ -20,6 +18,7 @@ from satchel.cli import streams
 from satchel.cli.options import Invocation
 from satchel.errors import LockedError
 from satchel.operations.operation import Answered, Caller, Operation, Spelling, StoppedError
+from satchel.system.threads import signals_to
 from satchel.types import Failure
 
 if TYPE_CHECKING:
@@ -105,20 +104,17 @@ SPELLING = Spelling(
 COLLECTED_AFTER = (50_000, 20, 50)
 """Thresholds of the garbage collector in a process that answers many questions."""
 
-_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-
 
 class Interrupt:
     """While the block runs, SIGINT, SIGTERM and SIGHUP set a flag; a second one raises KeyboardInterrupt.
 
-    The first asks the work to stop and keep what is done, and calls `then`. A signal that the process was started to
-    ignore (nohup) stays ignored. Outside the main thread it does nothing, because only that one may handle signals.
+    The first asks the work to stop and keep what is done, and calls `then`.
     """
 
     def __init__(self, then: Callable[[], object] = lambda: None) -> None:
         self._then = then
         self._received = 0
-        self._previous: dict[int, Any] = {}
+        self._handled = ExitStack()
 
     def requested(self) -> bool:
         """Return whether to stop. Cheap, and callable from any thread."""
@@ -138,25 +134,20 @@ class Interrupt:
         if self._received:
             raise click.exceptions.Exit(self.exit_code)
 
-    def _handle(self, number: int, _frame: FrameType | None) -> None:
+    def _handle(self, number: int) -> None:
         if self._received:
             raise KeyboardInterrupt
         self._received = number
         self._then()
 
     def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():
-            for number in _SIGNALS:
-                if signal.getsignal(number) is not signal.SIG_IGN:
-                    self._previous[number] = signal.signal(number, self._handle)
+        self._handled.enter_context(signals_to(self._handle))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for number, handler in self._previous.items():
-            signal.signal(number, handler)
-        self._previous.clear()
+        self._handled.close()
         if self._received and isinstance(value, LockedError):  # interrupted while it waited for the lock
             raise KeyboardInterrupt from value
 

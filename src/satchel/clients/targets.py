@@ -134,11 +134,11 @@ def find_launch(
     shared with others gets a name that means the same for all of them, where there is one. `started_as` is the script
     that runs, `prefix` its environment.
     """
+    notes = (_OWN_PATH,) if is_shared else ()
     if _UVX_FOLDERS & set(Path(prefix or sys.prefix).parts):
         words = ("uvx", "--from", _origin(), PROGRAM)
-        return Launch(words, (*((_OWN_PATH,) if is_shared else ()), *_missing_program(words, environ)))
+        return Launch(words, (*notes, *_missing_program(words, environ)))
     script = Path(started_as if started_as is not None else sys.argv[0]).absolute()
-    notes = (_OWN_PATH,) if is_shared else ()
     if script.stem != PROGRAM or not script.is_file():
         return Launch((sys.executable, "-m", PROGRAM), notes)
     on_path = shutil.which(PROGRAM, path=environ.get("PATH", os.defpath))

@@ -155,13 +155,10 @@ def _names(
 def _imports(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:
     """Yield imports between files, each by its first chunk: importers concern a file, not each of its functions."""
     code = [place for place in places.values() if place.kind is Kind.CODE]
-    if code and (EdgeType.IMPORTS, Direction.OUT) in moves:
-        for source, target in import_targets(store, code):
-            yield source, EdgeType.IMPORTS, Direction.OUT, target
     files = [place for place in code if place.is_first]
-    if files and (EdgeType.IMPORTS, Direction.IN) in moves:
-        for source, target in importers(store, files):
-            yield source, EdgeType.IMPORTS, Direction.IN, target
+    for direction, pairs, sources in ((Direction.OUT, import_targets, code), (Direction.IN, importers, files)):
+        if sources and (EdgeType.IMPORTS, direction) in moves:
+            yield from ((source, EdgeType.IMPORTS, direction, target) for source, target in pairs(store, sources))
 
 
 def _touches(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:

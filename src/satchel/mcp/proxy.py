@@ -14,7 +14,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.errors import SatchelError
@@ -22,6 +21,7 @@ from satchel.mcp.pipes import FIRST_SIGNAL_CODE, KILL, Child, Output, Parent, li
 from satchel.mcp.relay import Relay, Request, with_context
 from satchel.safety import sanitize
 from satchel.settings import SETTINGS
+from satchel.system.threads import signals_to
 from satchel.tools.calls import SITUATION_ITEM, call_situation, context_used
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ FORCE = ((signal.SIGTERM, 0.5), (KILL, 0.3))
 """The signals after that, with the seconds to wait after each. The remaining time is for the last lines."""
 
 LEAST_DRAIN_SECONDS = 0.1
-
-_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 CLIENT, SERVER = "client", "server"
 
@@ -81,7 +79,7 @@ def run_proxy(command: Sequence[str], globs: Sequence[str], contexts: ProxyConte
     ends: queue.SimpleQueue[str | int] = queue.SimpleQueue()
     # While a server reads nothing, a write blocks in the middle of a line, and the client's end goes unnoticed.
     # Seconds between two checks of the parent process: with `END_SECONDS` the proxy ends 3 s after it.
-    with _signals(ends.put), _watched(Parent(lambda: ends.put(CLIENT), 0.2, END_SECONDS)):
+    with signals_to(ends.put), _watched(Parent(lambda: ends.put(CLIENT), 0.2, END_SECONDS)):
         child = Child(command)
         relay.prepare(lambda: _prepared(contexts, notes))
         reader = threading.Thread(target=_from_server, args=(child, relay, ends.put), daemon=True)
@@ -143,26 +141,6 @@ def _prepared(contexts: ProxyContexts, notes: Notes) -> None:
         contexts.prepare()
     except (SatchelError, OSError) as error:
         notes.say(f"no context: {type(error).__name__}: {error}")
-
-
-@contextlib.contextmanager
-def _signals(tell: Callable[[int], None]) -> Iterator[None]:
-    """Report signals while the block runs; those that the process was started to ignore stay ignored."""
-
-    def handle(number: int, _: FrameType | None) -> None:
-        tell(number)
-
-    is_main = threading.current_thread() is threading.main_thread()
-    before = {
-        number: signal.signal(number, handle)
-        for number in _SIGNALS
-        if is_main and signal.getsignal(number) is not signal.SIG_IGN
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.embed import Embedder, fingerprint, normalised
@@ -209,7 +210,7 @@ def group(vectors: Matrix, *, is_dense: bool = True) -> list[list[int]]:
         return []
     centred, groups = _linked(vectors)
     if is_dense:
-        groups = [positions for positions in groups if _is_above_chance(centred, positions)]
+        groups = [*filter(partial(_is_above_chance, centred), groups)]
     groups = [part for positions in groups for part in _split(vectors, positions)]
     nearness = vectors @ _unit(vectors.sum(axis=0))
     if not groups and float(nearness.mean()) >= ALIKE:

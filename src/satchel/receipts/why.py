@@ -29,7 +29,7 @@ EVERYTHING = 1_000_000
 """Number of spans to search, so that low ranks are included."""
 
 FILE_KINDS = (Kind.CODE, Kind.DOC)
-RECORD_KINDS = (Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.NOTE, Kind.CONVERSATION, Kind.CONTEXT)
+_RECORD_ORDER = (Kind.COMMIT, *(kind for kind in Kind if kind not in (*FILE_KINDS, Kind.COMMIT)))
 
 Ask = Callable[[AssembleRequest], Context]
 
@@ -122,7 +122,7 @@ def _by_symbol(identifier: str, store: Store) -> list[WhyTarget]:
 def _records(identifier: str, store_of: Callable[[Kind], Store]) -> list[WhyTarget]:
     """Return a record by its id, with or without its kind; a commit also by the beginning of its hash."""
     kind, _, key = identifier.partition(":")
-    for one in RECORD_KINDS:
+    for one in _RECORD_ORDER:
         name = key if kind == one.value else identifier
         store = store_of(one)
         document = store.document(one, name)

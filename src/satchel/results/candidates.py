@@ -428,7 +428,7 @@ def _defined(kind: Kind, result: object, allow: Sequence[str]) -> dict[str, Any]
 
 def _plain(value: Any) -> Any:
     """Return a part of a result as plain values: a root cause may be an object, a time a date."""
-    if value is None or isinstance(value, str | int | float | bool):
+    if isinstance(value, str | int | float | bool | None):
         return value
     if isinstance(value, Mapping):
         return {str(name): _plain(inner) for name, inner in value.items()}

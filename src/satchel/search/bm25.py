@@ -137,9 +137,13 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
     weighed_terms = _term_cache(lexicon).weighed(lexicon, [term.term for term in terms], files=files)
     name = np.zeros(document_total)
     mass, title_mass = 0.0, 0.0
-    for term, weighed in zip(terms, weighed_terms, strict=True):
+    asked = [
+        0.0 if term.guessed and (weighed.chunk is None or not term.is_form) else term.weight
+        for term, weighed in zip(terms, weighed_terms, strict=True)
+    ]
+    for term, weight, weighed in zip(terms, asked, weighed_terms, strict=True):
         rarity = idf(lexicon.chunk_count, 0) if weighed.chunk is None else weighed.chunk.idf
-        mass += 0.0 if term.guessed else term.weight * rarity
+        mass += weight * rarity
         title_mass += term.title_weight * rarity
         if weighed.span is not None:
             # A query term counts at most this much in the name signal.
@@ -148,7 +152,6 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
     titles = [term.title_weight for term in terms]
     chunks = [weighed.chunk for weighed in weighed_terms]
     share = 1.0 / mass if mass else 0.0
-    asked = [0.0 if term.guessed else term.weight for term in terms]
     shares = [0.0 if one is None else weight * one.idf for one, weight in zip(chunks, asked, strict=True)]
     in_spans, in_chunks, in_documents = map(
         _occurrences, ([weighed.span for weighed in weighed_terms], chunks, [one.document for one in weighed_terms])

@@ -7,10 +7,7 @@ from dataclasses import replace
 
 from satchel.store.protocol import Store
 from satchel.store.records import DefinitionRow, Document, StoredChunk
-from satchel.types import Chunk, Hit, Kind, Location, Role
-
-RECORD_KINDS = frozenset({Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION, Kind.NOTE})
-"""Kinds whose chunks are records, or sides of one, rather than parts of files. Notes may be either."""
+from satchel.types import RECORD_KINDS, Chunk, Hit, Kind, Location, Role
 
 GIVEN_ORIGIN = "given"
 """The origin of a record that came with a call and is in no store: it has no handle, which would lead nowhere."""

@@ -99,13 +99,15 @@ class QueryTerm(NamedTuple):
     """A search term and its weight over all zones.
 
     `title_weight` is its weight in the title alone (0 if it is not there). A `guessed` term is only among the likely
-    names, or a name in camel case as one word: it ranks, and does not count as a word of the question.
+    names, or a name in camel case as one word: it ranks, and does not count as a word of the question. A guessed
+    `is_form`, another form of a word of the question, counts where the index has it.
     """
 
     term: str
     weight: float
     title_weight: float
     guessed: bool = False
+    is_form: bool = False
 
 
 class Mention(NamedTuple):
@@ -293,8 +295,13 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = NAMES_WEIGHT
     mass: dict[str, float] = {}
     asked: set[str] = set()
     title: Counter[str] = Counter()
+    forms: dict[str, float] = {}
+    stop, endings = words.other_language("\n".join(line for _, line in zones))
     for (zone, line), share in zip(zones, _shares(zones), strict=True):
-        meaningful = [word for word in words.words(line) if words.is_meaningful(word)]
+        line = words.without_particles(line)
+        meaningful = [word for word in words.words(line) if words.is_meaningful(word) and word.lower() not in stop]
+        for form in {words.stem(form) for word in meaningful for form in words.forms(word, endings)}:
+            forms[form] = max(forms.get(form, 0), weights[zone] * share)
         for term, count in words.count_terms(meaningful).items():
             mass[term] = mass.get(term, 0.0) + weights[zone] * share * count
             if zone is not Zone.NAMES:
@@ -317,6 +324,10 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = NAMES_WEIGHT
             guessed=term not in asked,
         )
         for term, amount in mass.items()
+    ) + tuple(
+        QueryTerm(form, math.log2(1 + amount), 0.0, guessed=True, is_form=True)
+        for form, amount in sorted(forms.items())
+        if form not in mass
     )
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from satchel.search import bm25, rank_files
-from satchel.search.chunks import RECORD_KINDS, chunk_of, chunks_of
+from satchel.search.chunks import chunk_of, chunks_of
 from satchel.search.dense import Likeness, Similar, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
 from satchel.search.query import Query
@@ -20,10 +20,10 @@ from satchel.search.strength import lifted, places_of, relevance_of
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
-from satchel.types import Hit, Kind, ScoredSpan, Signal
+from satchel.types import RECORD_KINDS, Hit, Kind, ScoredSpan, Signal
 
 __all__ = [
-    "CANDIDATE_SPANS", "RECORD_KINDS", "SPANS_PER_RECORD", "SearchResult", "balanced", "chunk_of",
+    "CANDIDATE_SPANS", "SPANS_PER_RECORD", "SearchResult", "balanced", "chunk_of",
     "search_kind",
 ]  # fmt: skip
 

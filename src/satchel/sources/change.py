@@ -414,13 +414,16 @@ def _written(lines: Sequence[str], ranges: Iterable[Range]) -> list[Range]:
     return kept
 
 
+def _equal_lines(old: Sequence[str], new: Sequence[str]) -> int:
+    """Return the number of first lines that are equal."""
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), min(len(old), len(new)))
+
+
 def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
     """Return the steps from one list of lines to the other, as in difflib (0-based, ends exclusive)."""
-    first = next(
-        (i for i, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), min(len(old), len(new))
-    )
-    rest = zip(reversed(old[first:]), reversed(new[first:]), strict=False)
-    last = next((i for i, pair in enumerate(rest) if pair[0] != pair[1]), min(len(old), len(new)) - first)
+    first = _equal_lines(old, new)
+    last = _equal_lines(old[first:][::-1], new[first:][::-1])
     old_middle, new_middle = old[first : len(old) - last], new[first : len(new) - last]
     if not old_middle and not new_middle:
         return []

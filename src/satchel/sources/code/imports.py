@@ -17,8 +17,13 @@ Reader = Callable[["Node", "ImportSource"], Iterator[Binding]]
 
 
 def read_imports(findings: SyntaxFindings) -> list[Import]:
-    """Return the imports of a file in line order; a statement that names several modules gives one for each."""
-    reader = _READERS[findings.language]
+    """Return the imports of a file in line order; a statement that names several modules gives one for each.
+
+    A language whose statements nothing here reads has none.
+    """
+    reader = _READERS.get(findings.language)
+    if reader is None:
+        return []
     source = ImportSource(findings.source)
     imports = []
     for _, node in sorted(findings.imports.items()):
