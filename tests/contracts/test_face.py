@@ -42,7 +42,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel]:
 
 def test_case_7_an_unknown_type_is_an_error_that_names_all(engine: Satchel) -> None:
     with pytest.raises(InvalidContextTypeError) as caught:
-        asyncio.run(ContextAssembler(engine).assemble_context(QUESTION, ["memories", "experience"]))
+        asyncio.run(ContextAssembler(engine).assemble_context(QUESTION, ["memories", "recipes"]))
     assert isinstance(caught.value, ContextAssemblyError)
     assert all(name in str(caught.value) for name in SEARCHED_TYPES)
     assert ", contexts" not in str(caught.value)

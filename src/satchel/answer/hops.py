@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from satchel import text as words
 from satchel.answer.candidates import Candidate
-from satchel.answer.omissions import CALLED_BY
 from satchel.answer.packing import Packing
 from satchel.answer.search import Workbench
 from satchel.answer.sections import subtract
@@ -49,6 +48,8 @@ _AS_CODE = r"(?<=[\w)\]][.>:]){0}|{0}(?=\(|\[|\.\w|\s*:?=[^=])"
 
 _RESULT = re.compile(r"return\b|=> ")
 
+_CALLED_BY = "called by"
+
 
 class Hop(NamedTuple):
     """A place to look at next: why, its lines (from 1), its name, and its telling line. A `late` one comes last."""
@@ -61,6 +62,11 @@ class Hop(NamedTuple):
     line: int
     text: str
     late: bool = False
+
+    @property
+    def is_caller(self) -> bool:
+        """The line of a call has a place, even where the function around it has one."""
+        return self.why == _CALLED_BY
 
 
 class Hops:
@@ -221,7 +227,7 @@ class _Look:
             near = [site for site in sites if site.path == own.path and site.name.rpartition(".")[0] == owner != ""]
             sites = [site for site in near if site.name != own.qualified] if len(near) <= FOLLOWED else []
         for site in sites:
-            for hop in self._at(CALLED_BY, site.path, (site.line, site.line), site.name, site.line, ""):
+            for hop in self._at(_CALLED_BY, site.path, (site.line, site.line), site.name, site.line, ""):
                 yield hop._replace(late=late)
 
     def _hops(self, why: str, one: CodeDefinition) -> list[Hop]:

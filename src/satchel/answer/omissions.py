@@ -32,9 +32,6 @@ LONG_PLACE = 120
 PASSAGES = 3
 """Most passages that are named of one long definition."""
 
-CALLED_BY = "called by"
-"""Why the line of a call has a place, even where the function around it has one."""
-
 LONGEST_TEXT = 70
 """Most characters of the best line of a place."""
 
@@ -117,7 +114,7 @@ def places(
     written = _rows([*map(_hop_place, early), *found])
     written += _by_file([_named_place(omissions) for omissions, _ in best[len(found) :]])
     told = {(one.path, line) for omissions, _ in best for one in omissions for line in range(one.start, one.end + 1)}
-    late = [hop for hop in hops if hop.late and (hop.why == CALLED_BY or (hop.path, hop.line) not in told)]
+    late = [hop for hop in hops if hop.late and (hop.is_caller or (hop.path, hop.line) not in told)]
     written += _rows([*map(_hop_place, late)])
     handled = [omissions[0] for omissions, _ in best[: len(found)]]
     return tuple(written[:most]), tuple(handled)
