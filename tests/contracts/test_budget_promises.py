@@ -43,6 +43,27 @@ def test_an_answer_to_nonsense_is_small_and_weak(satchel: Satchel, budget: int) 
     assert not [row for row in context.overflow if 0 < row.budget <= budget]
 
 
+@pytest.mark.parametrize("words", ["giraffe pancake monday", "purple zebra attempt giraffe"])
+def test_a_weak_answer_for_an_agent_has_no_more_of_its_best_function(tmp_path: Path, words: str) -> None:
+    repository = TinyRepository(tmp_path / "shop")
+    steps = "".join(f"    pancake_{number} = mix(flour_{number}, 'zebra milk {number}')\n" for number in range(40))
+    files = {f"src/{name}/{name}_{number}.py": module(name, number) for name in WORDS for number in range(4)}
+    repository.commit("Start", {**files, "src/bake.py": f"def bake(attempt):\n{steps}    return attempt\n"})
+    environ = {"SATCHEL_HOME": str(tmp_path / "home"), "SATCHEL_EMBED_PROVIDER": "off"}
+    with Satchel.open(repository.root, environ=environ) as opened:
+        context = opened.assemble(words, max_tokens=4_000, purpose="find")
+    assert context.usage.stopped == "weak"
+    assert 0 < context.usage.used <= 500
+
+
+@pytest.mark.parametrize("budget", [700, 1_000, 1_500, 4_000])
+def test_an_answer_that_leaves_room_does_not_say_that_it_is_full(satchel: Satchel, budget: int) -> None:
+    for question in (QUESTION, "where is read_proxy called?", "proxy_cookie_3", "session token"):
+        context = satchel.assemble(question, max_tokens=budget, purpose="find")
+        said = context.text.rstrip().rpartition("; ")[2]
+        assert not said.startswith("full") or context.usage.utilization > 0.9
+
+
 @pytest.mark.parametrize("budget", [150, 400, 1_000, 3_000])
 @pytest.mark.parametrize("fill", [False, True])
 def test_no_row_promises_a_budget_at_or_below_the_one_asked_with(satchel: Satchel, budget: int, fill: bool) -> None:

@@ -201,7 +201,7 @@ def _filled(filling: Filling) -> Fitted:
         packing = Packing(filling.inputs, room - reserved).fit()
         page = _Page(filling, frame)
         fitted = page.within(packing, room - reserved, limit - reserved)
-        if request.places and fitted.items and not is_small:
+        if request.places and fitted.items and not is_small and not filling.policy.is_cut:
             fitted = page.with_best_whole(packing, fitted)
         if filling.relate is not None and fitted.items:
             fitted = page.most_related(packing, filling.relate(fitted.items, packing))
@@ -306,11 +306,7 @@ class _Page:
             count = 0 if request.places else OMISSIONS_SHOWN
             named = tuple(omission_of(packing, *row, 0) for row in omitted[:count])
             stop, more = STOPS.get(stopped, Stop.COMPLETE), len(omitted) - len(named)
-            stop = (
-                Stop.NAMED
-                if shown.places and stopped != WEAK and (stopped != BUDGET or policy.limit < request.max_tokens)
-                else stop
-            )
+            stop = Stop.NAMED if shown.places and stopped != WEAK else stop
             shown = shown._replace(limit=request.max_tokens, stopped=stop, overflow=named, overflow_more=more)
         text, used = render_with_usage(shown, items, request.format, filling.tokens.count)
         return Fitted(packing, text, used, tuple(items), stopped, places=len(listing), handled=handled)
