@@ -155,6 +155,8 @@ def payload(place: Place, name: str, session: str) -> dict[str, Any]:
     sent = recorded(name, session_id=session, cwd=str(place.root), transcript_path=None)
     if "conversation_id" in sent:
         sent |= {"conversation_id": session, "workspace_roots": [str(place.root)]}
+    if "agent_id" in sent:
+        sent |= {"agent_id": session}
     return sent | ({"prompt": PROMPT} if "prompt" in sent else {})
 
 

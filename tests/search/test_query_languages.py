@@ -11,7 +11,7 @@ from satchel import Satchel
 from satchel.testing import TinyRepository
 from tests.postgres import environment
 
-CORPORA = Path(__file__).parents[1] / "corpora" / "languages"
+CORPORA = Path(__file__).with_name("languages")
 
 SURE: Mapping[str, int] = {"german": 2, "french": 5, "spanish": 7, "chinese": 7, "japanese": 9}
 """Language -> of ten questions, those whose answer is not called a weak match. Without the words and endings in

@@ -1,6 +1,6 @@
 // The page: views that follow the state, which follows the address.
 
-import { look } from "./api.js";
+import { call, look } from "./api.js";
 import { showAsk, wireAsk } from "./ask.js";
 import { byId, replace } from "./dom.js";
 import { showExperiences, wireExperiences } from "./experiences.js";
@@ -61,9 +61,9 @@ async function start() {
   }
   subscribe(show);
   show(state(), undefined);
-  const isUsed = (name, rows) => look(name, { limit: 1 }).then((found) => found[rows].length > 0, () => true);
-  isUsed("experiences", "experiences").then((isThere) => isThere && unveil("experiences", "values"));
-  isUsed("hooks", "entries").then((isThere) => isThere && unveil("hooks"));
+  const isUsed = (asked, rows) => asked.then((found) => found[rows].length > 0, () => true);
+  isUsed(call("experiences", { limit: 1 }), "experiences").then((isThere) => isThere && unveil("experiences", "values"));
+  isUsed(look("hooks", { limit: 1 }), "entries").then((isThere) => isThere && unveil("hooks"));
   listed().catch(() => unveil("review")); // the view says what is wrong
   document.documentElement.dataset.ready = "true";
 }
