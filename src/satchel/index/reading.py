@@ -171,6 +171,10 @@ class Lanes:
             for thread in self._threads:
                 with suppress(OSError):  # no room for another process: the lane tries again, or others do its work
                     thread.forked = _Forked()
+        if self._threads:
+            from msgspec import msgpack
+
+            msgpack.Decoder(Shared)  # learns the type: two threads that do so at the same moment crash the process
         for thread in self._threads:
             thread.start()
         return self
