@@ -9,6 +9,7 @@ import pytest
 
 from satchel import AssemblyOptions, ContextAssembler, Satchel
 from satchel.testing import TinyRepository
+from tests.postgres import own_home
 
 WORDS = ("retry", "backoff", "token", "session", "proxy", "cookie", "redirect", "chunk")
 QUESTION = "how does a session retry with backoff after a redirect?"
@@ -29,7 +30,7 @@ def satchel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel]:
     repository = TinyRepository(folder / "shop")
     files = {f"src/{name}/{name}_{number}.py": module(name, number) for name in WORDS for number in range(4)}
     repository.commit("Start", files)
-    environ = {"SATCHEL_HOME": str(folder / "home"), "SATCHEL_EMBED_PROVIDER": "off"}
+    environ = {**own_home(folder / "home"), "SATCHEL_EMBED_PROVIDER": "off"}
     with Satchel.open(repository.root, environ=environ) as opened:
         opened.index()
         yield opened
@@ -49,7 +50,7 @@ def test_a_weak_answer_for_an_agent_has_no_more_of_its_best_function(tmp_path: P
     steps = "".join(f"    pancake_{number} = mix(flour_{number}, 'zebra milk {number}')\n" for number in range(40))
     files = {f"src/{name}/{name}_{number}.py": module(name, number) for name in WORDS for number in range(4)}
     repository.commit("Start", {**files, "src/bake.py": f"def bake(attempt):\n{steps}    return attempt\n"})
-    environ = {"SATCHEL_HOME": str(tmp_path / "home"), "SATCHEL_EMBED_PROVIDER": "off"}
+    environ = {**own_home(tmp_path / "home"), "SATCHEL_EMBED_PROVIDER": "off"}
     with Satchel.open(repository.root, environ=environ) as opened:
         context = opened.assemble(words, max_tokens=4_000, purpose="find")
     assert context.usage.stopped == "weak"
