@@ -316,7 +316,7 @@ def _with_related(
     """Return the result with dependents of the change or definition in question, or with the callers."""
     if impact is None:
         if kind is Kind.CODE and (noun := recipe_noun(request.query)):
-            from satchel.search.overview import with_siblings
+            from satchel.search.siblings import with_siblings
 
             return with_siblings(result, noun, store)
         return with_callers(result, store) if request.callers and kind is Kind.CODE else result

@@ -1,0 +1,147 @@
+"""How to add one more of a kind: families of classes or files, and where their members are named together."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from itertools import islice
+from operator import attrgetter
+from typing import NamedTuple
+
+import numpy as np
+
+from satchel import text as words
+from satchel.search.change_relations import CHANGED, HEIR, TEST, UNSURE, faded, merged
+from satchel.search.chunks import chunks_of, stored_rows
+from satchel.search.relations import last_of
+from satchel.search.searcher import SearchResult
+from satchel.search.strength import relevance_of
+from satchel.store.protocol import Store
+from satchel.store.segments import IntArray, Lexicon
+from satchel.types import EdgeType, Hit, Kind, Role, ScoredSpan
+
+_FRONTS = frozenset({"__init__", "index", "mod", "lib", "main"})
+"""Names of files that stand for their folder."""
+
+
+class _Family(NamedTuple):
+    """Heirs of a class by its row, or files of a folder (-1): rows by name, spans that name each, those of tests.
+
+    `register` are the spans of production code that name most of them, and most closely; none below the least score.
+    """
+
+    members: Mapping[str, int]
+    base: int
+    spans: Mapping[str, IntArray]
+    tests: Mapping[str, IntArray]
+    register: Sequence[int]
+    score: float
+
+
+def with_siblings(result: SearchResult, noun: str, store: Store) -> SearchResult:
+    """Return the hits of a search and what shows how to add one more of a kind, which the noun of a question names.
+
+    That is the place that names most siblings, their base class, the smallest sibling named there, and a test of it.
+    """
+    lexicon = store.lexicon(Kind.CODE)
+    families = [_family(lexicon, *row) for row in (*_heirs(noun, store, lexicon), *_files(noun, store, lexicon))]
+    useful = [one for one in families if one.register or one.base < 0]
+    best = max(
+        useful, key=lambda one: (len(one.register) > 0, one.base >= 0, one.score, len(one.members)), default=None
+    )
+    if best is None:
+        return result
+    found, hits = _shown(best, store, lexicon), []
+    ceiling = max((hit.score for hit in result.hits), default=0.0)
+    for row, (_, chunk) in chunks_of(store, found).items():
+        weight, start, end = found[row]
+        location = chunk.location and chunk.location._replace(end_line=max(chunk.location.end_line, end))
+        span = ScoredSpan(start, end, ceiling + math.log(weight))
+        hits.append(Hit(replace(chunk, location=location), relevance_of(weight), span.value, (span,), partial=True))
+    return result._replace(hits=merged([faded(hit, UNSURE) for hit in result.hits], hits))
+
+
+def _shown(family: _Family, store: Store, lexicon: Lexicon) -> dict[int, tuple[float, int, int]]:
+    """Return the nearness, first and last line of each chunk to show."""
+    columns, parts = lexicon.columns, store.chunks([family.base])
+    found = {row: (TEST, part.start, min(part.start + 9, part.end)) for row, part in parts.items()}
+    spans = [(CHANGED, one, family.register[-1]) for one in family.register[:1]]
+    names = [name for name, own in family.spans.items() if np.isin(family.register or own, own).any()]
+    for _, _, _, size, row, start, tests in sorted(_examples(family, names, store))[:1]:
+        found[row] = HEIR, start, start + min(size, 60)
+        spans += [(TEST, one, one) for one in tests[-1:]]  # the first one may be an import
+    for weight, first, last in spans:
+        start, end = int(columns.span_start[first]), int(columns.span_end[last])
+        found[int(columns.chunk_row[columns.span_chunk[first]])] = weight, start, min(end, start + 40)
+    return found
+
+
+def _examples(
+    family: _Family, names: Sequence[str], store: Store
+) -> Iterator[tuple[bool, bool, bool, int, int, int, list[int]]]:
+    """Yield what makes a member a good example (least is best), its lines, row, first line, and spans of tests."""
+    stored = stored_rows(store, [family.members[name] for name in names])
+    parts = store.chunks(row for document, _ in stored.values() for row in document.rows)
+    for name, (document, part) in zip(names, stored.values(), strict=True):
+        prefix = f"{part.name}." if family.base >= 0 else ""
+        own = [parts[row] for row in document.rows if f"{parts[row].name}.".startswith(prefix)]
+        first, tests = next(filter(attrgetter("name"), own), part), family.tests[name].tolist()
+        size = own[-1].end - first.start
+        # Lines of a member that is more than a name, and of one that is shown in full; of others the first.
+        yield size < 5, size > 60, not tests, size, first.row, first.start, tests
+
+
+def _family(lexicon: Lexicon, members: Mapping[str, int], base: int) -> _Family:
+    """Return a family with its register: it counts how many members a span names, and in how many words."""
+    columns = lexicon.columns
+    spans, files = _units(lexicon, members, 0), _units(lexicon, members, 3)
+    is_test = columns.document_secondary[lexicon.span_document] > 0
+    named = spans if base >= 0 else {name: lexicon.document_first_span[own] for name, own in files.items()}
+    tests = {name: own[is_test[own]] for name, own in named.items()}
+    counts = np.bincount(np.concatenate([*spans.values()]), minlength=len(columns.span_chunk)).astype(float)
+    is_own = np.isin(lexicon.span_document, columns.chunk_document[lexicon.chunk_positions(members.values())])
+    length = np.maximum(columns.span_words, 1)
+    scores = counts * np.sqrt(counts / length) * (1 - columns.span_comment_words / length)
+    scores[is_test | (counts < 3) | (is_own & (base < 0))] = 0
+    last = int(np.argmax(scores))
+    near = (columns.span_chunk == columns.span_chunk[last]) & (2 * counts > counts[last])
+    first = last - int(np.argmin([*near[last::-1], False])) + 1
+    # Least score of lines that are a register: four names among nineteen words have 1.8.
+    return _Family(members, base, spans, tests, range(first, last + 1) if scores[last] >= 1.5 else (), scores[last])
+
+
+def _units(lexicon: Lexicon, names: Iterable[str], field: int) -> dict[str, IntArray]:
+    """Return the spans whose text has all words of each name, or (field 3) the files whose path has them."""
+    terms = {name: [words.terms_of(word)[0] for word in words.words(name)] for name in names}
+    needed = sorted(set().union(*terms.values()) - words.STOP_WORDS)
+    units = {term: posting[field][0] for term, posting in zip(needed, lexicon.postings(needed), strict=True)}
+    known = {name: [units[term] for term in own if term in units] for name, own in terms.items()}
+    return {name: reduce(np.intersect1d, own or [np.zeros(0, np.int64)]) for name, own in known.items()}
+
+
+def _heirs(noun: str, store: Store, lexicon: Lexicon) -> Iterator[tuple[dict[str, int], int]]:
+    """Yield the heirs of each class with a noun in its name: rows by name, and the row of the class."""
+    (posting,) = lexicon.postings([noun])
+    parts = store.chunks(lexicon.columns.chunk_row[posting.name[0]].tolist())
+    bases = {last_of(part.name): row for row, part in parts.items() if part.role == Role.CLASS}
+    heirs = {row: bases[base] for row, _, base in store.edges_to(sorted(bases), [EdgeType.INHERITS])}
+    places = [place for place in store.places(heirs).values() if not place.secondary]
+    for base in dict.fromkeys(heirs.values()):
+        own = {last_of(place.name): place.row for place in places if heirs[place.row] == base}
+        yield from [(dict(islice(own.items(), 200)), base)] if len(own) > 2 else ()
+
+
+def _files(noun: str, store: Store, lexicon: Lexicon) -> Iterator[tuple[dict[str, int], int]]:
+    """Yield the files and folders in each folder with a noun in its name: rows by name, and -1."""
+    (posting,) = lexicon.postings([noun])
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    for document in store.documents(lexicon.columns.document_id[posting.path[0]].tolist()).values():
+        names = re.split(r"[/.]", "" if document.secondary else document.key)
+        for depth in range(1, len(names) - 1):
+            if noun in words.count_terms(words.words(names[depth - 1])) and names[depth] not in _FRONTS:
+                found["/".join(names[:depth])].setdefault(names[depth], document.first_chunk)
+    yield from ((dict(islice(own.items(), 200)), -1) for own in found.values() if len(own) > 2)
