@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import msgpack
 
 from satchel.index import reading as reading_module
 from satchel.index.reading import FAILED, Lanes, Reading, Shared, receive, send
@@ -105,6 +106,27 @@ def test_workers_are_forks_where_no_other_thread_runs(
     monkeypatch.setattr(threading, "active_count", lambda: threads)
     assert len(read_all(options, 3)) == FILES
     assert len(made) == forks
+
+
+def test_the_type_of_an_answer_is_learned_before_lanes_could_learn_it_at_once(
+    options: ReadingOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned: list[object] = []
+    at_start: list[list[object]] = []
+    start, decoder = threading.Thread.start, msgpack.Decoder
+
+    def begun(lane: threading.Thread) -> None:
+        at_start.append([*learned])
+        start(lane)
+
+    def learn(kind: type) -> object:
+        learned.append(kind)
+        return decoder(kind)
+
+    monkeypatch.setattr(reading_module._Lane, "start", begun)
+    monkeypatch.setattr(msgpack, "Decoder", learn)
+    assert len(read_all(options, 3)) == FILES
+    assert at_start == [[reading_module.Shared]] * 2
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a fork with its parent")

@@ -294,7 +294,7 @@ def test_experiences_show_their_life(page: Page) -> None:
     page.wait(lambda: len(page.all("#experience-cards .card")) == 1, "the one that goes on")
 
 
-@pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="groups need the extra: satchel[values]")
+@pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="the extra 'values' is not installed")
 def test_values_show_the_groups_that_they_rest_on(page: Page) -> None:
     page.go("values")
     page.find("#value-cards .card")
