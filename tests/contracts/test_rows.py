@@ -14,6 +14,7 @@ from satchel.cli.application import run
 from satchel.config import load_settings
 from tests.contracts.rows import TESTS, node, promised, secured
 from tests.e2e.sample import sample_repository
+from tests.postgres import own_home
 
 COMMANDS = ("ruff format --check", "ruff check", "mypy", "pytest --cov")
 QUESTION = "how long does backoff wait"
@@ -78,7 +79,7 @@ def test_settings_of_the_user_pin_and_leave_out(tmp_path: Path) -> None:
     settings = tmp_path / "home" / "config" / "satchel.toml"
     settings.parent.mkdir(parents=True)
     settings.write_text('[context]\ninclude = ["shop/prices.py:1-2"]\nexclude = ["docs/**"]\n', encoding="utf-8")
-    environ = {"SATCHEL_HOME": str(tmp_path / "home")}
+    environ = own_home(tmp_path / "home")
     assert load_settings(None, environ).settings.context_exclude == ("docs/**",)
     with Satchel.open(repository.root, environ=environ) as satchel:
         context = satchel.assemble(QUESTION)
