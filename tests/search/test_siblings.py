@@ -38,13 +38,24 @@ def answer(root: Path, files: dict[str, str], question: str) -> Context:
         return satchel.assemble(question, purpose="find")
 
 
-@pytest.mark.parametrize("question", ["how do I add a new checker", "How can we write another kind of checker?"])
+@pytest.mark.parametrize(
+    "question",
+    ["how do I add a new checker", "How can we write another kind of checker?", "how do I add a checker policy"],
+)
 def test_a_recipe_shows_the_register_the_base_the_smallest_sibling_and_a_test(tmp_path: Path, question: str) -> None:
     text = answer(tmp_path / "root", CHECKERS, question).text
     assert all(f"rules.{name}Checker," in text for name in NAMES)
     assert "class EvenChecker(Checker):" in text
     assert "app/base.py" in text
     assert "EvenChecker().check(1)" in text
+    assert "class SquareChecker(Checker):" not in text
+
+
+def test_without_a_register_the_base_and_the_smallest_sibling_are_shown(tmp_path: Path) -> None:
+    files = {path: text for path, text in CHECKERS.items() if path != "app/registry.py"}
+    text = answer(tmp_path / "root", files, "how do I add a new checker").text
+    assert "class Checker:" in text
+    assert "class EvenChecker(Checker):" in text
     assert "class SquareChecker(Checker):" not in text
 
 

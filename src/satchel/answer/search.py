@@ -14,7 +14,7 @@ from satchel.safety import sanitize
 from satchel.search.change_relations import Impact, beside_impact, impact_of_question, is_act, with_callers, with_impact
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import silent
-from satchel.search.query import Query, analyse, recipe_noun, with_names
+from satchel.search.query import Query, analyse, recipe_nouns, with_names
 from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
 from satchel.search.strength import (
     LEAST_LISTED,
@@ -315,10 +315,10 @@ def _with_related(
 ) -> SearchResult:
     """Return the result with dependents of the change or definition in question, or with the callers."""
     if impact is None:
-        if kind is Kind.CODE and (noun := recipe_noun(request.query)):
+        if kind is Kind.CODE and (nouns := recipe_nouns(request.query)):
             from satchel.search.siblings import with_siblings
 
-            return with_siblings(result, noun, store)
+            return with_siblings(result, nouns, store)
         return with_callers(result, store) if request.callers and kind is Kind.CODE else result
     if request.change is not None:
         from satchel.search.change_impact import with_change

@@ -200,12 +200,14 @@ def asks_for_a_recipe(question: str) -> bool:
     return _RECIPE.match(question) is not None
 
 
-def recipe_noun(question: str) -> str:
-    """Return the term of the kind of which a question adds one more, empty for other questions: `flag`, `builder`."""
+def recipe_nouns(question: str) -> list[str]:
+    """Return the terms of the kind of which a question adds one more, the last word first; none for other questions.
+
+    "how do I add a command line flag to rg": `flag`, `line`, `command`.
+    """
     match = _RECIPE.match(question)
     subject = _SUBJECT_END.split(_ADJECTIVES.sub("", question[match.end() :], count=1), maxsplit=1)[0] if match else ""
-    nouns = [word for word in words.words(subject) if words.is_meaningful(word)]
-    return words.terms_of(nouns[-1])[-1] if nouns else ""
+    return [words.terms_of(word)[-1] for word in reversed(words.words(subject)) if words.is_meaningful(word)]
 
 
 def subject_of(question: str) -> str:

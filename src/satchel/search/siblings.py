@@ -42,17 +42,14 @@ class _Family(NamedTuple):
     score: float
 
 
-def with_siblings(result: SearchResult, noun: str, store: Store) -> SearchResult:
-    """Return the hits of a search and what shows how to add one more of a kind, which the noun of a question names.
+def with_siblings(result: SearchResult, nouns: Sequence[str], store: Store) -> SearchResult:
+    """Return the hits of a search and what shows how to add one more of a kind, which the nouns of a question name.
 
     That is the place that names most siblings, their base class, the smallest sibling named there, and a test of it.
+    The first noun counts that has a family.
     """
     lexicon = store.lexicon(Kind.CODE)
-    families = [_family(lexicon, *row) for row in (*_heirs(noun, store, lexicon), *_files(noun, store, lexicon))]
-    useful = [one for one in families if one.register or one.base < 0]
-    best = max(
-        useful, key=lambda one: (len(one.register) > 0, one.base >= 0, one.score, len(one.members)), default=None
-    )
+    best = next(filter(None, (_best_family(noun, store, lexicon) for noun in nouns)), None)
     if best is None:
         return result
     found, hits = _shown(best, store, lexicon), []
@@ -63,6 +60,13 @@ def with_siblings(result: SearchResult, noun: str, store: Store) -> SearchResult
         span = ScoredSpan(start, end, ceiling + math.log(weight))
         hits.append(Hit(replace(chunk, location=location), relevance_of(weight), span.value, (span,), partial=True))
     return result._replace(hits=merged([faded(hit, UNSURE) for hit in result.hits], hits))
+
+
+def _best_family(noun: str, store: Store, lexicon: Lexicon) -> _Family | None:
+    families = [_family(lexicon, *row) for row in (*_heirs(noun, store, lexicon), *_files(noun, store, lexicon))]
+    return max(
+        families, key=lambda one: (len(one.register) > 0, one.base >= 0, one.score, len(one.members)), default=None
+    )
 
 
 def _shown(family: _Family, store: Store, lexicon: Lexicon) -> dict[int, tuple[float, int, int]]:
