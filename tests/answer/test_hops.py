@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
+from satchel.answer.hops import Hop, _merged
 from satchel.testing import TinyRepository
 
 HOUR = "SECONDS_AN_HOUR = 60 * 60"
@@ -108,6 +109,13 @@ def test_a_line_with_a_name_that_occurs_once_or_twice_comes_first(repository: Ti
     assert line not in places(satchel, names=["gate"])
     for number in ("25,000", "25_000", "25000"):
         assert places(satchel, f"{QUESTION} of {number}")[0] == "- named ferry/sizes.py:1 WIDTHS = {'pontoon': 25_000}"
+
+
+def test_the_rare_line_of_a_definition_has_its_lines() -> None:
+    line, other = Hop("named", "a.py", 3, 3, "", 3, "def tie("), Hop("uses", "a.py", 9, 9, "", 9, "MOST = 4")
+    whole = Hop("uses", "a.py", 3, 8, "tie", 3, "def tie(", late=True)
+    assert _merged([line, other, whole]) == [whole._replace(why="named", late=False), other]
+    assert _merged([whole, line]) == [whole]
 
 
 def test_a_search_takes_likely_names_too(satchel: Satchel) -> None:

@@ -52,6 +52,28 @@ def test_all_lines_are_those_of_grep(place: tuple[Satchel, Path]) -> None:
     assert (found.files, len(found.matches)) == (4, len(lines))
 
 
+@pytest.mark.parametrize(
+    ("glob", "files"),
+    [
+        ("quay/*", 3),
+        ("*.py", 2),
+        ("quay/*.py", 1),
+        ("quay/**/*.py", 1),
+        ("**/test_*.py", 1),
+        ("**/*.py", 2),
+        ("quay/**", 3),
+        ("quay", 3),
+        ("quay/", 3),
+        ("./quay", 3),
+        ("qua", 0),
+        ("quay/rope.py", 1),
+    ],
+)
+def test_which_files_a_glob_means(place: tuple[Satchel, Path], glob: str, files: int) -> None:
+    assert ask(place, "tie_rope|drop", paths=[glob]).files == files
+    assert ask(place, "tie_rope|drop", exclude=[glob]).files == 5 - files
+
+
 def test_definitions_come_first_and_tests_last(place: tuple[Satchel, Path]) -> None:
     found = ask(place, "tie_rope")
     first, last = found.matches[0], found.matches[-1]

@@ -95,10 +95,17 @@ class Hops:
             more = [hop for worth, hop in used if worth or (hop.path, hop.name.rpartition(".")[0]) in classes]
             found += [hop._replace(late=True) for hop in more if hop not in found][:MOST_USED]
             found += [hop for one in own[:1] for hop in look.callers(one)]
-        first: dict[tuple[str, int], Hop] = {}
-        for hop in found:
-            first.setdefault((hop.path, hop.line), hop)
-        return list(first.values())
+        return _merged(found)
+
+
+def _merged(found: Iterable[Hop]) -> list[Hop]:
+    """Return the first hop to each line, with the lines of a definition that begins there."""
+    first: dict[tuple[str, int], Hop] = {}
+    for hop in found:
+        known = first.setdefault((hop.path, hop.line), hop)
+        if known.end < hop.end:
+            first[hop.path, hop.line] = hop._replace(why=known.why, late=known.late)
+    return list(first.values())
 
 
 def _worth(hop: Hop, terms: AbstractSet[str]) -> int:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import fnmatch
 import heapq
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from satchel.answer.candidates import Candidate, Step, lines_size, record_candidate
 from satchel.answer.companions import followers, import_lines
@@ -32,6 +34,7 @@ from satchel.search.chunks import in_workspace
 from satchel.search.query import asks_for_a_recipe
 from satchel.search.strength import strength_at
 from satchel.sources.experiences import shown_record
+from satchel.system.files import translate
 from satchel.types import Failure, Hit, Kind, Role
 from satchel.vocabulary import Axis
 
@@ -164,8 +167,18 @@ def is_path_wanted(request: AssembleRequest, path: str) -> bool:
 
 
 def _is_among(path: str, globs: Sequence[str]) -> bool:
-    """Return whether one of the globs matches. A plain path is compared, which is faster than a glob."""
-    return any(fnmatch.fnmatchcase(path, glob) if _WILD.intersection(glob) else path == glob for glob in globs)
+    """Return whether one of the globs matches: a star crosses folders, `**/` is none too, a folder is all within it."""
+    return any(
+        _expression(glob).fullmatch(path)
+        if _WILD.intersection(glob)
+        else f"{path}/".startswith(f"{glob.removeprefix('./').rstrip('/')}/")
+        for glob in globs
+    )
+
+
+@lru_cache
+def _expression(glob: str) -> re.Pattern[str]:
+    return re.compile(translate(glob) if "**/" in glob else fnmatch.translate(glob), re.DOTALL)
 
 
 def _candidates(
