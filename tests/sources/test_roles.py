@@ -11,6 +11,7 @@ from satchel.sources.roles import SECONDARY, file_role, is_secondary
     "path",
     [
         "src/_pytest/python.py",
+        "src/cmd/dist/build.go",
         "src/flask/testing.py",
         "src/library/testing/helpers.py",
         "src/t/words.py",
@@ -67,6 +68,8 @@ def test_sources(path: str) -> None:
         ("api/service_pb2.py", "generated"),
         ("api/service.pb.go", "generated"),
         ("static/jquery.min.js", "generated"),
+        ("dist/esm/router.js", "generated"),
+        ("packages/core/dist/index.cjs", "generated"),
         ("vendor/decNumber/decNumber.c", "vendor"),
     ],
 )

@@ -60,6 +60,7 @@ def test_the_end_of_a_long_function_is_named_with_the_handle_of_what_is_left() -
     text = labelled([span, later], shown=True, numbered=True, cuts=cuts)
     assert text.split("\n") == ["@@40 of Reader.read", "40\tx = 1", "… 41-49", "50\tx = 1", "… 51-120 a2b3c4d5"]
     assert "a2b3" not in labelled([span, later], shown=True, cuts=cuts)
+    assert labelled([span, later], shown=False, numbered=True, cuts=cuts) == labelled([span, later], shown=False)
     inner = piece(60, "x = 1", "Reader.read.step")
     assert "a2b3" not in labelled([span, inner], shown=True, numbered=True, cuts=cuts)
 

@@ -116,6 +116,7 @@ def labelled(pieces: Iterable[Piece], *, shown: bool, numbered: bool = False, cu
     """
     rows: list[str] = []
     before: Piece | None = None
+    numbered = numbered and shown
     ordered = joined_pieces(pieces) if shown else [*pieces]
     for piece, after in zip(ordered, [*ordered[1:], None], strict=True):
         # Without their lines the labels are outside of a block.
