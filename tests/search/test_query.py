@@ -116,9 +116,10 @@ def test_a_picture_in_the_text_is_no_part_of_the_question() -> None:
 @pytest.mark.parametrize(
     ("question", "nouns"),
     [
-        ("how do I add a new command line flag to rg", ["flag", "line", "command"]),
-        ("How can we write another built-in kind of checker?", ["checker"]),
-        ("where do I register one more builder, like epub", ["builder"]),
+        ("how do I add a new command line flag to rg", ["flag", "line", "command", "comm"]),
+        ("How can we write another built-in kind of checker?", ["checker", "chec"]),
+        ("where do I register one more builder, like epub", ["builder", "buil"]),
+        ("how do I add an authentication scheme", ["scheme", "authent", "authenti", "authen", "authe", "auth"]),
         ("how to add it", []),
         ("how does a flag work", []),
     ],

@@ -203,11 +203,17 @@ def asks_for_a_recipe(question: str) -> bool:
 def recipe_nouns(question: str) -> list[str]:
     """Return the terms of the kind of which a question adds one more, the last word first; none for other questions.
 
-    "how do I add a command line flag to rg": `flag`, `line`, `command`.
+    "how do I add a command line flag to rg": `flag`, `line`, `command`. Each is followed by what may be short for it,
+    at most three fifths of the word and not below four letters: of `authentication` down to `auth`.
     """
     match = _RECIPE.match(question)
     subject = _SUBJECT_END.split(_ADJECTIVES.sub("", question[match.end() :], count=1), maxsplit=1)[0] if match else ""
-    return [words.terms_of(word)[-1] for word in reversed(words.words(subject)) if words.is_meaningful(word)]
+    nouns = [word for word in reversed(words.words(subject)) if words.is_meaningful(word)]
+    return [*dict.fromkeys(term for word in nouns for term in (words.terms_of(word)[-1], *_short_forms(word)))]
+
+
+def _short_forms(word: str) -> list[str]:
+    return [word[:length] for length in range(3 * len(word) // 5, 3, -1)]
 
 
 def subject_of(question: str) -> str:
