@@ -7,40 +7,28 @@ right, or nothing: `certainty` says whether a prompt is about this project.
 
 from __future__ import annotations
 
+import math
 import re
 import time
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Iterable, Mapping
+from functools import cache, partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from satchel.errors import SatchelError
 from satchel.hooks import background, hosts
 from satchel.hooks.event_context import INDEX_NAME, Answer, EventContext, counted, injected, nothing
 from satchel.hooks.hosts import Start
 from satchel.system import hook_log
 from satchel.system.locations import as_listed
-from satchel.text import CHATTER, GREETINGS, STOP_WORDS, WORD
+from satchel.text import CHATTER, GREETINGS, STOP_WORDS, WORD, terms_of, words
 from satchel.tokens import counter
-from satchel.types import Context
+from satchel.types import Context, Kind
 from satchel.vocabulary import CLIENT_SESSION, FIND
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
-
-
-import math
-from collections.abc import Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Any
-
-from satchel.errors import SatchelError
-from satchel.text import terms_of, words
-from satchel.types import Kind
-
-if TYPE_CHECKING:
-    from satchel.engine import Satchel
-
 
 HOST_FILES = (
     "CLAUDE.md", "*/CLAUDE.md", "CLAUDE.local.md", "*/CLAUDE.local.md", ".claude/*", "*/.claude/*",
@@ -114,8 +102,8 @@ def asks_something(prompt: str) -> bool:
 
 def telling_words(prompt: str) -> int:
     """Count the different significant words of a prompt."""
-    words = {word.lower() for word in WORD.findall(prompt[:PROMPT_CHARACTERS])}
-    return len({word for word in words if len(word) > 2} - INSIGNIFICANT)
+    every = {word.lower() for word in WORD.findall(prompt[:PROMPT_CHARACTERS])}
+    return len({word for word in every if len(word) > 2} - INSIGNIFICANT)
 
 
 def prompt_certainty(prompt: str, context: Context, engine: Satchel) -> float:
