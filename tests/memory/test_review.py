@@ -11,7 +11,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.errors import UsageError
-from satchel.memory.candidates import EXPERIENCE, Suggestion
+from satchel.memory.review import EXPERIENCE, Suggestion
 from satchel.operations.operation import Answered
 from satchel.operations.registry import OPERATIONS
 from satchel.sources.conversations import Exchange

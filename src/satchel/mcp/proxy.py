@@ -22,7 +22,7 @@ from satchel.mcp.relay import Relay, Request, with_context
 from satchel.safety import sanitize
 from satchel.settings import SETTINGS
 from satchel.system.threads import signals_to
-from satchel.tools.calls import SITUATION_ITEM, call_situation, context_used
+from satchel.tools.aware import SITUATION_ITEM, call_situation, context_used
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel

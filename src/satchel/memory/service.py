@@ -85,7 +85,7 @@ class MemoryService:
         settings = self._root.settings
         if settings.memory_capture == "off" or not exchanges:
             return 0, []
-        from satchel.memory.candidates import proposed, suggested
+        from satchel.memory.review import proposed, suggested
 
         by_model, failures = suggested(exchanges, settings, self._root.environ)
         review = self.review
