@@ -17,7 +17,7 @@ from satchel.operations.registry import OPERATIONS
 from satchel.sources.conversations import Exchange
 from satchel.testing import TinyRepository
 from tests.guidance.judge_server import JudgeServer, judge_server
-from tests.memory.test_candidates import EDITED, FAILED, PASSED, said
+from tests.memory.test_review_candidates import EDITED, FAILED, PASSED, said
 from tests.postgres import environment, server_url
 
 RULE = "Always use pnpm, never npm."

@@ -14,7 +14,7 @@ from satchel.guidance.situation import Condition, ConditionError, parse_conditio
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field, clean_text
 from satchel.search.filters import parse_filters
-from satchel.types import Failure
+from satchel.types import Data, Failure, Json
 
 Place = tuple[str | int, ...]
 """The path of a value, keys and positions, as in `("injection_rules", 0, "inject")`."""
@@ -126,8 +126,8 @@ class _Reader:
             values.append(self._value(event, events, (*place, len(values))))
         return values
 
-    def _mapping(self, events: Iterator[Any], place: Place) -> dict[str, Any]:
-        values: dict[str, Any] = {}
+    def _mapping(self, events: Iterator[Any], place: Place) -> Json:
+        values: Json = {}
         while (kind := type(event := next(events)).__name__) != "MappingEndEvent":
             if kind != "ScalarEvent" or event.tag is not None:
                 raise self._error(event, "has a key that is not a plain text")
@@ -177,7 +177,7 @@ class InjectionTarget:
 
     reference: str
     query: str = ""
-    filters: Mapping[str, Any] = field(default_factory=dict)
+    filters: Data = field(default_factory=dict)
     limit: int | None = None
 
     @property
@@ -237,7 +237,7 @@ class ContextFile(NamedTuple):
 
     path: str
     file: str
-    data: Mapping[str, Any]
+    data: Data
     extends: tuple[str, ...]
     behavior: tuple[BehaviorRule, ...]
     injection: tuple[InjectionRule, ...]
@@ -301,7 +301,7 @@ class _RuleReader:
             place = place[:-1]
         return at(self._file, self._marked.lines.get(place, 1))
 
-    def _rules(self, data: Mapping[str, Any], name: str) -> Iterator[tuple[Mapping[str, Any], Place, _Common]]:
+    def _rules(self, data: Data, name: str) -> Iterator[tuple[Data, Place, _Common]]:
         """Yield the rules under this name, with or without a suffix: as written, the place, and the common fields."""
         for key, listed in data.items():
             base, mode = split_suffix(key)
@@ -336,7 +336,7 @@ class _RuleReader:
         text = json.dumps(written, sort_keys=True, ensure_ascii=False, default=str)
         return (self._path, self._line(place), condition.strip(), when, text) if is_usable else None
 
-    def behavior(self, data: Mapping[str, Any]) -> Iterator[BehaviorRule]:
+    def behavior(self, data: Data) -> Iterator[BehaviorRule]:
         """Yield the behaviour rules of the file."""
         for written, place, common in self._rules(data, "behavior_rules"):
             actions, trigger = written.get("actions", written.get("action")), written.get("trigger")
@@ -352,7 +352,7 @@ class _RuleReader:
                 lines = tuple(" ".join(action.split()) for action in actions)
                 yield BehaviorRule(*common, " ".join(trigger.split()), lines)
 
-    def injection(self, data: Mapping[str, Any]) -> Iterator[InjectionRule]:
+    def injection(self, data: Data) -> Iterator[InjectionRule]:
         """Yield the injection rules of the file."""
         for written, place, common in self._rules(data, "injection_rules"):
             name, listed = written.get("name"), written.get("inject")
@@ -426,7 +426,7 @@ _SCHEMA = {name: check for check, names in _CHECKED for name in names.split()}
 """Fields of the schema, each with the test of its value and the advice for a wrong one."""
 
 
-def schema_problems(data: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+def schema_problems(data: Data) -> Iterator[tuple[Place, str]]:
     """Yield the place of every field of the schema with an impossible value, and the advice."""
     for name, (is_valid, advice) in _SCHEMA.items():
         section, _, key = name.rpartition(".")
@@ -443,7 +443,7 @@ def schema_problems(data: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
             yield (*within, key, name), f"{key}.{name} is missing: a {kind} needs it"
 
 
-def without(data: Mapping[str, Any], place: Place) -> dict[str, Any]:
+def without(data: Data, place: Place) -> Json:
     """Return the mapping without the value at a place."""
     key, *rest = map(str, place)
     if not rest:

@@ -37,7 +37,7 @@ from satchel.guidance.context_files import (
 from satchel.guidance.situation import resolved
 from satchel.safety import sanitize
 from satchel.system import files
-from satchel.types import Failure
+from satchel.types import Data, Failure, Json
 
 MOST_ANCESTORS = 64
 """Limit of the contexts in one chain."""
@@ -61,8 +61,8 @@ class ResolvedContext(NamedTuple):
     """
 
     path: str
-    data: Mapping[str, Any]
-    own: Mapping[str, Any]
+    data: Data
+    own: Data
     behavior: tuple[BehaviorRule, ...]
     injection: tuple[InjectionRule, ...]
     chain: tuple[str, ...]
@@ -90,7 +90,7 @@ class ResolvedContext(NamedTuple):
         return str(self._field("intent_context", "business_goal") or "")
 
     @property
-    def meta(self) -> dict[str, Any]:
+    def meta(self) -> Json:
         """The `_meta` of the schema."""
         adaptations = self._field("intent_context", "context_adaptations")
         return {"path": self.path, "inheritance_chain": list(self.chain[:-1]), "adaptations": adaptations}
@@ -201,7 +201,7 @@ class ContextTree:
         return parent
 
 
-def _updated(data: Mapping[str, Any]) -> float:
+def _updated(data: Data) -> float:
     """Return the time of the update (else creation) of a context in seconds; 0 if it is missing or not a date."""
     metadata = data.get("metadata")
     date = (metadata.get("updated") or metadata.get("created")) if isinstance(metadata, Mapping) else None
@@ -212,9 +212,9 @@ def _updated(data: Mapping[str, Any]) -> float:
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def merged_data(chain: Sequence[ContextFile]) -> dict[str, Any]:
+def merged_data(chain: Sequence[ContextFile]) -> Json:
     """Return the values of the last context of a chain, merged with those before it; the root is first."""
-    merged: dict[str, Any] = {}
+    merged: Json = {}
     for context in chain:
         for key, names in _OWN.items():
             if isinstance(merged.get(key), Mapping):
@@ -223,9 +223,7 @@ def merged_data(chain: Sequence[ContextFile]) -> dict[str, Any]:
     return merged
 
 
-def _merged(
-    parent: Mapping[str, Any], child: Mapping[str, Any], *, is_joined: bool = False, is_top: bool = False
-) -> dict[str, Any]:
+def _merged(parent: Data, child: Data, *, is_joined: bool = False, is_top: bool = False) -> Json:
     merged = dict(parent)
     rows = [(*split_suffix(key), value) for key, value in child.items()]
     plain = [row for row in rows if not row[1]]

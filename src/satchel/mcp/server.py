@@ -35,12 +35,12 @@ from satchel.operations.remember import DEFAULT_ROWS, EXPERIENCE, EXPERIENCE_ACT
 from satchel.safety.sanitize import clean_field
 from satchel.system import telemetry
 from satchel.tokens import counter
-from satchel.types import Kind
+from satchel.types import Data, Json, Kind
 from satchel.vocabulary import Domain, Strategy, choices
 
 MIME_TYPE = "text/markdown"
 
-Result = dict[str, Any]
+Result = Json
 
 TEMPLATES: Result = {
     "resourceTemplates": [
@@ -74,7 +74,7 @@ _BRIEF_URI = "satchel://brief"
 _URI = re.compile(r"satchel://(document|handle|context)/(.+)", re.DOTALL)
 
 
-def parsed(uri: str) -> tuple[Operation, Mapping[str, Any]] | None:
+def parsed(uri: str) -> tuple[Operation, Data] | None:
     """Return the operation that reads a URI, with its arguments; None for an unknown URI."""
     # Characters of a URI: a path has at most 4,096 bytes, and hardly any comes near that.
     match = _URI.fullmatch(uri) if len(uri) <= 4_000 else None
@@ -104,7 +104,7 @@ class Prompt(NamedTuple):
     title: str
     description: str
     operation: Operation
-    fixed: Mapping[str, Any]
+    fixed: Data
     arguments: tuple[tuple[str, str], ...]
     lead: str
 
@@ -164,7 +164,7 @@ def listed_prompts() -> Result:
     }
 
 
-def arguments_of(prompt: Prompt, values: Mapping[str, str]) -> dict[str, Any]:
+def arguments_of(prompt: Prompt, values: Mapping[str, str]) -> Json:
     """Return the arguments of the operation. Raises UsageError for one that is unknown or missing."""
     names = [name for name, _ in prompt.arguments]
     for name in values:
@@ -201,10 +201,10 @@ NAME_LENGTH = 60
 _USAGE = ("limit", "used", "tokenizer", "exact", "stopped")
 
 
-def structured(answered: Answered) -> dict[str, Any]:
+def structured(answered: Answered) -> Json:
     """Return places, scores and handles of an answer. `more` counts items that did not fit; the text shows them all."""
     envelope = answered.envelope
-    content: dict[str, Any] = {"items": [], "more": 0}
+    content: Json = {"items": [], "more": 0}
     if "usage" in envelope:
         content["usage"] = {name: envelope["usage"][name] for name in _USAGE}
     failures = [f"{one['source']}: {one['message']}" for one in envelope.get("failures", ())]
@@ -226,12 +226,12 @@ def structured(answered: Answered) -> dict[str, Any]:
     return content
 
 
-def cost(content: Mapping[str, Any]) -> int:
+def cost(content: Data) -> int:
     """Return the tokens of a value as it is sent."""
     return counter().count(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
 
 
-def _fill(content: Mapping[str, Any], into: list[Any], rows: Sequence[Any], most: int) -> int:
+def _fill(content: Data, into: list[Any], rows: Sequence[Any], most: int) -> int:
     """Append rows while `content` has at most `most` tokens; returns how many were appended."""
     for count, row in enumerate(rows):
         into.append(row)
@@ -246,7 +246,7 @@ def _short(line: str) -> str:
     return text if len(text) <= LINE_CHARACTERS else f"{text[: LINE_CHARACTERS - 1]}…"
 
 
-def _rows(envelope: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _rows(envelope: Data) -> list[Json]:
     """Return the ids, handles and cuts of the rows of an envelope."""
     for name in ("items", "hits", "memories", "experiences"):
         if name in envelope:
@@ -254,13 +254,13 @@ def _rows(envelope: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [_row(envelope.get("memory", envelope))]
 
 
-def _omitted(one: Mapping[str, Any]) -> dict[str, Any]:
+def _omitted(one: Data) -> Json:
     """Return the row of an omission; its path, name and handle identify it where it has a path."""
     row = _row(one)
     return {name: value for name, value in row.items() if name != "id" or "path" not in row}
 
 
-def _row(one: Mapping[str, Any]) -> dict[str, Any]:
+def _row(one: Data) -> Json:
     """Return kind, path and lines (or id and name), score, status, handle and cuts, as far as a row has them."""
     place = one.get("location") or {}
     kind, path = one.get("source"), place.get("path")
@@ -285,7 +285,7 @@ def _row(one: Mapping[str, Any]) -> dict[str, Any]:
 
 TOOLS_BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in TOOLS}
 
-OUTPUT_SCHEMA: Mapping[str, Any] = {"type": "object"}
+OUTPUT_SCHEMA: Data = {"type": "object"}
 """Schema of the structured content of every tool: places, scores and handles of the text, without the text itself."""
 
 OPTIONS, HELP = "options", "help"
@@ -321,7 +321,7 @@ def option_help(operation: Operation) -> str:
     )
 
 
-def flat(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def flat(arguments: Data) -> Json:
     """Return all arguments in one mapping. Raises UsageError for options that are not an object, or name one again."""
     options = {} if arguments.get(OPTIONS) is None else arguments[OPTIONS]
     if not isinstance(options, dict):
@@ -422,7 +422,7 @@ class Handlers:
         self._runner, self._session, self._client = runner, session, client
         self._asked: deque[tuple[str, str]] = deque(maxlen=DEFAULT_ROWS)  # the newest questions, each with its client
 
-    async def answer(self, method: str, params: Mapping[str, Any], report: Report | None, client: str = "") -> Result:
+    async def answer(self, method: str, params: Data, report: Report | None, client: str = "") -> Result:
         """Return the result of a request of a `client` with valid parameters. Raises ProtocolError."""
         if method in LISTS:
             return LISTS[method]()
@@ -437,7 +437,7 @@ class Handlers:
             return await self._read_resource(params["uri"], report)
         raise ProtocolError(Fault.METHOD_NOT_FOUND, "Method not found", method)
 
-    async def _call_tool(self, name: str, arguments: dict[str, Any], report: Report | None, client: str) -> Result:
+    async def _call_tool(self, name: str, arguments: Json, report: Report | None, client: str) -> Result:
         """Return the answer of a tool; errors of the call are part of it, so that a model can correct them."""
         operation = TOOLS_BY_NAME.get(name)
         if operation is None:

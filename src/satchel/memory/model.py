@@ -14,9 +14,9 @@ from typing import Annotated, Any, NamedTuple
 
 from satchel import codec
 from satchel import text as words
-from satchel.codec import Clean, Data
+from satchel.codec import Clean
 from satchel.errors import UsageError
-from satchel.types import Kind
+from satchel.types import Data, Json, Kind
 from satchel.vocabulary import (
     ACTIVE,
     DEFAULT_IMPORTANCE,
@@ -138,7 +138,7 @@ class Waiting(NamedTuple):
     quote: str
     source: str
     created: float
-    fields: Mapping[str, Any]
+    fields: Data
 
 
 class FoundMemory(NamedTuple):
@@ -234,10 +234,10 @@ def _load_key(name: str, value: Any, clean: Clean | None) -> str:
     return key
 
 
-def _load_fields(name: str, value: Any, clean: Clean | None) -> dict[str, Any]:
+def _load_fields(name: str, value: Any, clean: Clean | None) -> Json:
     """Read the fields of an exchange in the order of the line, so that its export is the same line."""
     text, times = codec.text(IMPORTED_NAME_CHARACTERS), codec.count(0, "it is a number of times")
-    fields: dict[str, Any] = {}
+    fields: Json = {}
     if clean is None:
         return dict(value)
     for key, inner in _mapping(name, value).items():
@@ -252,7 +252,7 @@ def _load_fields(name: str, value: Any, clean: Clean | None) -> dict[str, Any]:
     return fields
 
 
-def _mapping(name: str, value: Any) -> Mapping[str, Any]:
+def _mapping(name: str, value: Any) -> Data:
     if value and not isinstance(value, Mapping):
         raise UsageError(f"{name} is {type(value).__name__}: it is an object")
     return value or {}
@@ -269,7 +269,7 @@ class ExchangeRecord:
     title: _ExchangeName = ""
     # Length limit of an exchange in an import; those of transcripts are far shorter, because they are cut.
     text: Annotated[str, codec.text(200_000, required=True)]
-    fields: Annotated[Mapping[str, Any], codec.Field({"type": "object"}, dict, load=_load_fields)]
+    fields: Annotated[Data, codec.Field({"type": "object"}, dict, load=_load_fields)]
     origin: _ExchangeName = ""
     workspace: _ExchangeName = ""
     created: Created
@@ -401,17 +401,17 @@ _USUAL = {"visibility": Visibility.PRIVATE, "author": "", "valid_from": "", "val
 _LINE_OF_VALUE = ("type", "id", "content", "axis", "cluster_id", "member_ids", "created_at", "workspace")
 
 
-def without_usual(data: Data) -> dict[str, Any]:
+def without_usual(data: Data) -> Json:
     """Return a record that nobody shares as it was before records were shared: files in the world have such ones."""
     return {name: value for name, value in data.items() if name not in _USUAL or value != _USUAL[name]}
 
 
-def record_data(record: Record) -> dict[str, Any]:
+def record_data(record: Record) -> Json:
     """Return a record as plain values with its type, in a fixed order; a missing part is None."""
     return {"type": str(KINDS[type(record)]), **codec.dump(record)}
 
 
-def exported(record: Record) -> dict[str, Any]:
+def exported(record: Record) -> Json:
     """Return a record as a line of an export; of a value only its text and members, because the rest is measured."""
     data = record_data(record)
     return {name: data[name] for name in _LINE_OF_VALUE} if isinstance(record, Value) else without_usual(data)
@@ -453,7 +453,7 @@ def experience_from(data: Data, clean: Clean = str) -> Experience:
     return replace(experience, lesson=lesson if has_lesson else None, confidence_tier=rank)
 
 
-def _dated(data: Data, default: Any) -> dict[str, Any]:
+def _dated(data: Data, default: Any) -> Json:
     """Return the time of the last change, by default another one."""
     return {"updated_at": default if data.get("updated_at") is None else data["updated_at"]}
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satchel.codec import Clean, Data, iso_time, json_line, json_object
+from satchel.codec import Clean, iso_time, json_line, json_object
 from satchel.errors import EmbeddingError, MissingExtraError, UsageError
 from satchel.memory.foreign import FileOptions, read_foreign
 from satchel.memory.journal import read_active, write_active
@@ -41,7 +41,7 @@ from satchel.sources.conversations import Exchange, read_transcript
 from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.system import files
-from satchel.types import Kind, never
+from satchel.types import Data, Kind, never
 
 if TYPE_CHECKING:
     from satchel.store.writer import Writer

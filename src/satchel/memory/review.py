@@ -31,7 +31,7 @@ from satchel.search.contradictions import contradicts
 from satchel.settings import Settings
 from satchel.sources.conversations import Action, Exchange, shortened
 from satchel.text import SAME_PROSE, pattern, shingles, similarity, wording
-from satchel.types import Failure, never
+from satchel.types import Data, Failure, Json, never
 from satchel.vocabulary import (
     MEMORY_CHARACTERS,
     Domain,
@@ -315,7 +315,7 @@ class Review:
 
     def propose(self, candidates: Iterable[Suggestion]) -> list[Waiting]:
         """Keep candidates that are new; returns them. Known, refused and already remembered ones are left out."""
-        moment, entries, news = self._notebook.now(), self._entries(), dict[str, dict[str, Any]]()
+        moment, entries, news = self._notebook.now(), self._entries(), dict[str, Json]()
         known = [*(one.text for one in self.waiting()), *map(_lesson_of, records_in(self._store, Experience))]
         for candidate in candidates:
             text = self._notebook.safe(candidate.text)[:MEMORY_CHARACTERS]
@@ -332,7 +332,7 @@ class Review:
             self._keep(news, sorted(entries, key=lambda one: -entries[one]["created"])[MOST_WAITING:])
         return [one for one in self.waiting() if one.id in news]
 
-    def _keep(self, news: Mapping[str, Any], old: Iterable[str]) -> None:
+    def _keep(self, news: Data, old: Iterable[str]) -> None:
         with self._store.write() as writer:
             for identity, entry in news.items():
                 writer.set_meta(PREFIX + identity, json.dumps(entry, ensure_ascii=False))
@@ -377,7 +377,7 @@ class Review:
             entry = {"id": one.id, "created": moment, "workspace": self._notebook.workspace}
             writer.set_meta(PREFIX + one.id, json.dumps(entry))
 
-    def _entries(self) -> dict[str, dict[str, Any]]:
+    def _entries(self) -> dict[str, Json]:
         entries = (json.loads(value) for value in self._store.metas(PREFIX).values())
         return {entry["id"]: entry for entry in entries if entry["workspace"] == self._notebook.workspace}
 

@@ -7,8 +7,7 @@ of the request.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from satchel.answer.truncation import strategy_names
 from satchel.errors import UsageError
@@ -18,7 +17,7 @@ from satchel.operations.operation import Answered, Operation, OperationCall, Par
 from satchel.safety import sanitize
 from satchel.search.filters import SearchStrategy
 from satchel.tokens import TOKENIZERS
-from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, SEARCHED_TYPES, Format, View, type_name
+from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, SEARCHED_TYPES, Data, Format, Json, View, type_name
 from satchel.vocabulary import (
     ACTIVE,
     DEFAULT_DEPTH,
@@ -141,7 +140,7 @@ _REQUEST = (
 """The options of a request, each under the name of its field except `types`."""
 
 
-def entity_options(types: Sequence[str]) -> dict[str, Any]:
+def entity_options(types: Sequence[str]) -> Json:
     """Return the context types of these names, entities included, and the roles of the entities."""
     from satchel.answer.shapes import types_of  # here, because help and completion do not need it
 
@@ -245,7 +244,7 @@ def _why(call: OperationCall) -> Answered:
 
 
 def _replay(call: OperationCall) -> Answered:
-    saved: Mapping[str, Any] = call.arguments["saved"]
+    saved: Data = call.arguments["saved"]
     if call.engine.replays_tree(saved):
         call.refreshed()
     replay = call.engine.replay(saved, refresh=False)
@@ -427,7 +426,7 @@ def _premortem(call: OperationCall) -> Answered:
     return Answered(context.text, json.context_envelope(context, request), why_empty, context)
 
 
-def _mode(arguments: dict[str, Any]) -> str:
+def _mode(arguments: Json) -> str:
     """Return the mode. Raises UsageError for an unknown one, and for arguments of another mode."""
     mode: str = arguments.get("mode", PREMORTEM)
     if mode not in MODES:

@@ -10,7 +10,7 @@ from satchel.codec import many
 from satchel.errors import UsageError
 from satchel.operations import json, records
 from satchel.operations.operation import Answered, Hints, Operation, OperationCall, Parameter, Shape, Spelling, text
-from satchel.types import Kind
+from satchel.types import Data, Kind
 from satchel.vocabulary import (
     ACTIVE,
     DEFAULT_SESSION,
@@ -74,7 +74,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 """Action on an experience -> its required arguments."""
 
 
-def _check_action(arguments: Mapping[str, Any], actions: Mapping[str, Sequence[str]]) -> str:
+def _check_action(arguments: Data, actions: Mapping[str, Sequence[str]]) -> str:
     """Return the action. Raises UsageError for an unknown one, and for arguments that it does not have."""
     action: Any = arguments.get("action")
     if action not in actions:

@@ -54,10 +54,12 @@ from satchel.sources.experiences import shown_text
 from satchel.types import (
     Chunk,
     Context,
+    Data,
     Detail,
     Failure,
     Freshness,
     Hit,
+    Json,
     Kind,
     Location,
     Outline,
@@ -395,7 +397,7 @@ def _identity(kind: Kind, result: object, number: int) -> str:
     return written if written.startswith(f"{kind}:") else f"{kind}:{written}"
 
 
-def _renamed(kind: Kind, identity: str, result: object) -> Mapping[str, Any]:
+def _renamed(kind: Kind, identity: str, result: object) -> Data:
     """Return a result with the names of `read_results`."""
     content = next((value for name in _CONTENT if isinstance(value := value_of(result, name), str) and value), "")
     if kind is Kind.EXPERIENCE and value_of(result, "goal"):
@@ -415,14 +417,14 @@ def _renamed(kind: Kind, identity: str, result: object) -> Mapping[str, Any]:
     return {"entity": entity, "score": value_of(result, "score", "relevance")}
 
 
-def _defined(kind: Kind, result: object, allow: Sequence[str]) -> dict[str, Any]:
+def _defined(kind: Kind, result: object, allow: Sequence[str]) -> Json:
     fields = {name: value for name in _FIELDS.get(kind, ()) if (value := value_of(result, name)) is not None}
     if kind is Kind.COMMIT:
         fields["files"] = list(value_of(result, "files_changed", "files") or ())
     fields.pop("timestamp", None)
     if moment := seconds(_moment(result)) if kind in _FIELDS else 0.0:
         fields["timestamp"] = moment
-    cleaned: dict[str, Any] = sanitize.value({name: _plain(value) for name, value in fields.items()}, allow)
+    cleaned: Json = sanitize.value({name: _plain(value) for name, value in fields.items()}, allow)
     return cleaned
 
 

@@ -17,7 +17,7 @@ import msgspec
 from satchel.errors import UsageError
 from satchel.sources.notes import Link, Note
 from satchel.text import word_lists
-from satchel.types import EdgeType
+from satchel.types import Data, EdgeType
 
 NameOf = Callable[[str], str | None]
 """The name of a node as written, None for one that does not exist."""
@@ -165,7 +165,7 @@ def read_nodes(raw: bytes) -> dict[str, Node]:
     return nodes
 
 
-def _node(data: Mapping[str, Any], ids: dict[str, str]) -> Node:
+def _node(data: Data, ids: dict[str, str]) -> Node:
     """Return the node of a JSON object. `ids` shares equal ids: an export repeats each about three times."""
     props = data.get("props")
     props = props if isinstance(props, dict) else {}

@@ -27,7 +27,7 @@ from satchel.safety import sanitize
 from satchel.settings import SETTINGS
 from satchel.system import telemetry
 from satchel.system.threads import Threads, outside_loop
-from satchel.types import Context, ContextItem, Failure, Format, Usage
+from satchel.types import Context, ContextItem, Data, Failure, Format, Json, Usage
 
 META, USED = "_meta", "contextUsed"
 
@@ -53,7 +53,7 @@ FILE_PARAMETERS = (
 """Parameters that name the files of a call, one or several."""
 
 
-def call_situation(tool: str, params: Mapping[str, Any], root: Path | None = None) -> dict[str, Any]:
+def call_situation(tool: str, params: Data, root: Path | None = None) -> Json:
     """Return the fields of the situation of a call: tool, params, and the task, words and files in them.
 
     Values without a JSON form are replaced by their type. Paths below `root` become relative to it; others are only
@@ -63,7 +63,7 @@ def call_situation(tool: str, params: Mapping[str, Any], root: Path | None = Non
     plain = {str(name): _plain(value, room) for name, value in params.items() if name != "_context"}
     texts = {name: value for name, value in plain.items() if isinstance(value, str)}
     files = dict.fromkeys(_relative(path, root) for name in FILE_PARAMETERS for path in _texts(plain.get(name)))
-    fields: dict[str, Any] = {
+    fields: Json = {
         "task": next((texts[name] for name in TASK_PARAMETERS if texts.get(name, "").strip()), ""),
         **{name: texts.get(name, "") for name in WORD_PARAMETERS},
         "files": [path for path in files if path],
@@ -109,7 +109,7 @@ def _relative(path: str, root: Path | None) -> str:
     return ""
 
 
-def context_used(context: object) -> dict[str, Any]:
+def context_used(context: object) -> Json:
     """Return items, tokens and failures of a context as plain JSON; of an object from elsewhere only its type."""
     if not isinstance(context, Context):
         return {"items": [], "tokens": 0, "limit": 0, "warnings": [], "type": type(context).__name__}
@@ -121,7 +121,7 @@ def context_used(context: object) -> dict[str, Any]:
     }
 
 
-def with_used(result: object, used: Mapping[str, Any]) -> object:
+def with_used(result: object, used: Data) -> object:
     """Return a copy of a mapping with `_meta.contextUsed`; another result, or one that has it already, as it is."""
     if not isinstance(result, Mapping):
         return result
@@ -137,8 +137,8 @@ def with_used(result: object, used: Mapping[str, Any]) -> object:
     return copied
 
 
-def _item(item: ContextItem) -> dict[str, Any]:
-    shown: dict[str, Any] = {"id": item.id, "tokens": item.tokens}
+def _item(item: ContextItem) -> Json:
+    shown: Json = {"id": item.id, "tokens": item.tokens}
     if item.location is not None:
         shown |= {"path": item.location.path, "lines": [list(span) for span in item.spans]}
     return shown
@@ -147,9 +147,8 @@ def _item(item: ContextItem) -> dict[str, Any]:
 METHODS = ("situation", "assemble_situation")
 """Names of the method of an assembler, in `Satchel` and in `ContextAssembler`."""
 
-Answer = TypeVar("Answer")
 
-Situation = Mapping[str, Any] | Callable[[str, Mapping[str, Any]], Mapping[str, Any] | None] | None
+Situation = Data | Callable[[str, Data], Data | None] | None
 """Additional fields of a situation, or a function of the tool and its parameters that returns them."""
 
 
@@ -171,7 +170,7 @@ class CallContexts:
         self._deadline = _checked_deadline(deadline_seconds)
         self._threads = Threads(4)  # limit of contexts that are assembled at once; others wait until their deadline
 
-    def of(self, tool: str, params: Mapping[str, Any]) -> Any:
+    def of(self, tool: str, params: Data) -> Any:
         """Return the context of a call; waits no longer than the deadline."""
         context = copy_context()
         job = self._threads.submit(context.run, self._assembled, tool, params)
@@ -186,7 +185,7 @@ class CallContexts:
         except Exception as error:  # noqa: BLE001 - the tool must answer in spite of the assembler
             return self._failed(tool, error)
 
-    async def aof(self, tool: str, params: Mapping[str, Any]) -> Any:
+    async def aof(self, tool: str, params: Data) -> Any:
         """`of` as a coroutine. An async assembler is awaited here, any other one runs in a thread."""
         import asyncio
 
@@ -220,14 +219,14 @@ class CallContexts:
         """The engine of the assembler, else the assembler itself."""
         return getattr(self._assembler, "engine", None) or self._assembler
 
-    def _assembled(self, tool: str, params: Mapping[str, Any]) -> Any:
+    def _assembled(self, tool: str, params: Data) -> Any:
         answer = self._answer(tool, params)
         return outside_loop(answer) if inspect.isawaitable(answer) else answer
 
-    async def _awaited(self, tool: str, params: Mapping[str, Any]) -> Any:
+    async def _awaited(self, tool: str, params: Data) -> Any:
         return await self._answer(tool, params)
 
-    def _answer(self, tool: str, params: Mapping[str, Any]) -> Any:
+    def _answer(self, tool: str, params: Data) -> Any:
         """Return the answer of the assembler, which may be a coroutine, to the call and the additional fields."""
         root = getattr(getattr(self._engine, "places", None), "root", None)
         is_ours = isinstance(root, Path)  # another assembler may not know the field
@@ -294,7 +293,7 @@ HANDLERS = ("handler", "fn", "func", "coroutine")
 Tools = TypeVar("Tools")
 Function = Callable[..., Any]
 Args = tuple[Any, ...]
-Kwargs = dict[str, Any]
+Kwargs = Json
 
 
 def create_context_aware_tools(
@@ -394,15 +393,15 @@ class _Tool:
         """Return whether this call can get a context before it begins."""
         return CONTEXT not in kwargs and (self.takes_keyword or self._is_mapping(args, kwargs))
 
-    def params(self, args: Args, kwargs: Kwargs) -> dict[str, Any]:
+    def params(self, args: Args, kwargs: Kwargs) -> Json:
         """Return the parameters of a call by name. The tool itself raises for a wrong call."""
         if self._is_mapping(args, kwargs):
             return dict(args[0])
-        bound: Mapping[str, Any] = kwargs
+        bound: Data = kwargs
         if self.signature is not None:
             with suppress(TypeError):
                 bound = self.signature.bind_partial(*args, **kwargs).arguments
-        params: dict[str, Any] = {}
+        params: Json = {}
         for name, value in bound.items():
             params |= value if name == self.rest and bound is not kwargs else {name: value}
         return params

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from satchel.engine import Satchel
     from satchel.web.middleware import Access, Origins
 
-FAILED = 1
-
 
 @command("serve")
 @click.option("--host", default="127.0.0.1", metavar="HOST", show_default=True, help="The address to listen on.")
