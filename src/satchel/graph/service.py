@@ -9,6 +9,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import NamedTuple, Unpack
 
 from satchel import config
@@ -342,7 +343,7 @@ def _warnings(
                 f"{query!r} is the name of {one.namesakes} places: the first {MOST_SOURCES} are followed; "
                 "name one with its path"
             )
-    warnings += [warning for own in found for one in own for warning in one.walk.warnings]
+    warnings += [warning for one in chain.from_iterable(found) for warning in one.walk.warnings]
     warnings += [f"{one.source}: {one.message}" for one in failures]
     return list(dict.fromkeys(warnings))
 

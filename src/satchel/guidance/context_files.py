@@ -270,8 +270,7 @@ def read_context(text: str, path: str, allow: Sequence[str] = ()) -> ContextFile
         data = without(data, place)
     kept = {key: value for key, value in data.items() if split_suffix(key)[0] not in RULE_LISTS}
     behavior, injection = tuple(reader.behavior(data)), tuple(reader.injection(data))
-    intent = data.get("intent_context")
-    extends = intent.get("extends") if isinstance(intent, Mapping) else None
+    extends = section_of(data, "intent_context").get("extends")
     parents = (extends,) if isinstance(extends, str) else tuple(extends or ())
     return ContextFile(path, file, kept, parents, behavior, injection, reader.modes, tuple(reader.notes), marked.lines)
 
@@ -343,9 +342,7 @@ class _RuleReader:
             actions = [actions] if isinstance(actions, str) else actions
             if not isinstance(trigger, str) or not trigger.strip():
                 self.note(place, "a behavior rule has no trigger: say on what it acts")
-            elif actions == ():
-                yield BehaviorRule(*common, " ".join(trigger.split()), ())
-            elif not isinstance(actions, list) or not actions or not all(isinstance(one, str) for one in actions):
+            elif actions != () and not (actions and _is_texts(actions)):
                 name = clean_field(trigger, 40)
                 self.note(place, f"the behavior rule {name!r} has no action: give a text or a list of texts")
             else:
@@ -362,9 +359,8 @@ class _RuleReader:
                 rule = label or "without a name"
                 self.note(place, f"the injection rule {rule} has no inject: name a context or a key")
                 continue
-            targets = [self._target(entry, (*place, "inject", index)) for index, entry in enumerate(listed)]
-            usable = tuple(target for target in targets if target is not None)
-            if usable:
+            targets = (self._target(entry, (*place, "inject", index)) for index, entry in enumerate(listed))
+            if usable := tuple(filter(None, targets)):
                 yield InjectionRule(*common, label, usable)
 
     def _target(self, written: object, place: Place) -> InjectionTarget | None:
@@ -426,19 +422,24 @@ _SCHEMA = {name: check for check, names in _CHECKED for name in names.split()}
 """Fields of the schema, each with the test of its value and the advice for a wrong one."""
 
 
+def section_of(data: Data, name: str) -> Data:
+    """Return the mapping under a name, an empty one for anything else."""
+    section = data.get(name)
+    return section if isinstance(section, Mapping) else {}
+
+
 def schema_problems(data: Data) -> Iterator[tuple[Place, str]]:
     """Yield the place of every field of the schema with an impossible value, and the advice."""
     for name, (is_valid, advice) in _SCHEMA.items():
         section, _, key = name.rpartition(".")
-        values = data.get(section) if section else data
-        value = values.get(key) if isinstance(values, Mapping) else None
+        value = (section_of(data, section) if section else data).get(key)
         if value is not None and not is_valid(value):
             yield tuple(name.split(".")), f"{name} is {clean_field(repr(value), 60)}: {advice}"
-    grouped = data.get("polymorphic_config")
+    grouped = section_of(data, "polymorphic_config")
     for kind, name in _REQUIRED.items():
         key = f"{kind}_config"
         within: Place = () if key in data else ("polymorphic_config",)
-        config = data.get(key, grouped.get(key) if isinstance(grouped, Mapping) else None)
+        config = data.get(key, grouped.get(key))
         if isinstance(config, Mapping) and config.get(name) is None:
             yield (*within, key, name), f"{key}.{name} is missing: a {kind} needs it"
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from typing import Any, NamedTuple
 
+from satchel.guidance.context_files import section_of
 from satchel.guidance.injection import ActiveContext
 from satchel.guidance.instructions import unfenced
 from satchel.guidance.judge import related_terms
@@ -161,7 +162,7 @@ def context_lines(active: ActiveContext, situation: Situation, above: Sequence[A
     for one in above:
         data = _news(data, _data_of(one))
     metadata, intent, status, relationships = (
-        _section(data, name) for name in ("metadata", "intent_context", "status", "relationships")
+        section_of(data, name) for name in ("metadata", "intent_context", "status", "relationships")
     )
     labels = (("Intent", intent, "intent_type"), ("Description", metadata, "description"),
               ("Adaptations", intent, "context_adaptations"))  # fmt: skip
@@ -220,11 +221,6 @@ def _news(data: Data, shown: Data) -> Json:
         if value != other and value not in ({}, []):
             news[key] = value
     return news
-
-
-def _section(data: Data, name: str) -> Data:
-    section = data.get(name)
-    return section if isinstance(section, Mapping) else {}
 
 
 def _without(data: Data, keys: Set[str]) -> Json:

@@ -142,7 +142,7 @@ def read(payload: Data, event: Event) -> HookEvent:
     name = _first_text(sent, "hook_event_name", "event") or next(names, "")
     own = ("agent_id",) if event is Event.SUBAGENT_START else ()  # its conversation is empty, unlike the session's
     response_fields = ("tool_response", "tool_result", "tool_output", "result_json", "output")
-    response = next((sent[field] for field in response_fields if sent.get(field)), None)
+    response = next(filter(None, map(sent.get, response_fields)), None)
     error = _first_text(sent, "error", "error_message")
     failed = True if name.endswith("Failure") or error else has_failed(sent if "exit_code" in sent else response)
     command, files = _tool_call(sent, is_codex=host is CODEX)

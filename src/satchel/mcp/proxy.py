@@ -207,9 +207,11 @@ class Relay:
         with self._guard:
             requests = [self._requests.pop(key, None) for key in answered_keys(message)]
         request = requests[0] if len(requests) == 1 else None  # the answers of a batch pass unchanged
-        if request is not None and request.method == LIST:
+        if request is None:
+            return self._output.write([line])
+        if request.method == LIST:
             self._compare(tool_names(message))
-        elif request is not None and takes_context(message):
+        elif takes_context(message):
             self._hold(request, line)
             return True
         return self._output.write([line])

@@ -436,21 +436,21 @@ def experience_from(data: Data, clean: Clean = str) -> Experience:
     The lines of CALM and CLAMS are read as well. Surprise, root cause and lesson may be missing; a missing or unknown
     tier is derived.
     """
-    created, history, outcome = (data.get(name) for name in ("created_at", "history", "outcome"))
-    if isinstance(outcome, Mapping) and outcome.get("captured_at") is None:
-        outcome = {**outcome, "captured_at": created}
-    ended = outcome["captured_at"] if isinstance(outcome, Mapping) else created
+    ended, history, outcome = map(data.get, ("created_at", "history", "outcome"))
+    if isinstance(outcome, Mapping):
+        ended = ended if outcome.get("captured_at") is None else outcome["captured_at"]
+        outcome = {**outcome, "captured_at": ended}
     attempts = len(history) if isinstance(history, list) else 0
     tier = data.get("confidence_tier")
     filled = {"iteration_count": attempts + 1, **data, "outcome": outcome, **_dated(data, ended)}
     if outcome is None or (isinstance(tier, str) and tier not in choices(ConfidenceTier)):
         filled["confidence_tier"] = None
     experience = codec.load(Experience, filled, clean)
-    lesson, ended_as, rank = experience.lesson, experience.outcome, experience.confidence_tier
-    has_lesson = lesson is not None and bool(lesson.what_worked or lesson.takeaway)
+    ended_as, rank = experience.outcome, experience.confidence_tier
     if ended_as is not None and rank is None:
         rank = tier_of(ended_as.status, experience.hypothesis, experience.goal, auto_captured=ended_as.auto_captured)
-    return replace(experience, lesson=lesson if has_lesson else None, confidence_tier=rank)
+    lesson = None if experience.lesson == Lesson("") else experience.lesson
+    return replace(experience, lesson=lesson, confidence_tier=rank)
 
 
 def _dated(data: Data, default: Any) -> Json:

@@ -17,7 +17,7 @@ from satchel import text as words
 from satchel.codec import iso_time
 from satchel.errors import LockedError, StoreError, UsageError
 from satchel.memory.model import KINDS, ExchangeRecord, Experience, Memory, Record, Value, without_usual
-from satchel.memory.scope import Notebook, near_ids
+from satchel.memory.scope import Notebook, near_ids, without_none
 from satchel.safety import sanitize
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.sources.conversations import Exchange, searched_terms, shown_text, title_of
@@ -248,7 +248,7 @@ class Records(Generic[Kept]):
     ) -> list[Kept]:
         """Return the records whose fields have these values, newest first; None leaves a field open."""
         declared = codec.fields_of(self.record)
-        only = {name: value for name, value in wanted.items() if value is not None}
+        only = without_none(**wanted)
         for name, value in only.items():
             kind = declared[name].choice
             only[name] = value if kind is None else parse_choice(kind, value, declared[name].label or name)

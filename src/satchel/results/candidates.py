@@ -237,13 +237,14 @@ def _shortened_texts(body: str, language: str, most: float, request: AssembleReq
 def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, place: EntityPlace, language: str) -> Hit:
     part = place.part or Part(Role.TEXT, "", 0, 0)
     title = entity.qualified_name or part.name or entity.name
-    if location is not None and entity.type in WHOLE_FILES:
-        title = location.path
-    if location is None and place.freshness is Freshness.STALE:
-        title = f"{title} (as given, not as in {entity.path})"
-    is_shown_anyway = location is None and not entity.content.strip()  # as the text of the record
     # Longest summary of an entity that is shown, on one line.
-    summary = "" if is_shown_anyway else clean_field(entity.summary, 500)
+    summary, origin = clean_field(entity.summary, 500), ""
+    if location is None:
+        origin = GIVEN_ORIGIN
+        title += f" (as given, not as in {entity.path})" if place.freshness is Freshness.STALE else ""
+        summary = summary if entity.content.strip() else ""  # it is the text of the record
+    elif entity.type in WHOLE_FILES:
+        title = location.path
     fields = {
         **entity.fields,
         "type": entity.type or kind.value,
@@ -260,7 +261,6 @@ def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, place
     }
     fields |= {name: value for name, value in given.items() if value}
     role = _ROLES.get(entity.type, part.role)
-    origin = GIVEN_ORIGIN if location is None else ""
     chunk = Chunk(entity.id, kind, title, "", location, role, part.signature, fields=fields, origin=origin)
     span = ScoredSpan(place.start, place.end, -RANK_STEP * rank)
     return Hit(

@@ -232,8 +232,8 @@ class TanaWorkspace:
         self._children: dict[str, list[str]] = {}
         self.keys = {node.id for node in nodes.values() if self._is_note(node)}
         """Ids of the nodes that are notes."""
-        for key in nodes:
-            if key in self.keys and (parent := self.parent(key)):
+        for key in filter(self.keys.__contains__, nodes):
+            if parent := self.parent(key):
                 self._children.setdefault(parent, []).append(key)
 
     def notes(self) -> Iterator[Note]:

@@ -393,8 +393,8 @@ def _title(
     value = matter.values.get("title")
     named = str(value).strip() if isinstance(value, str | int | float) else ""
     top = headings[0] if headings else None
-    is_alone = top is not None and top.level == 1 and all(heading.level > 1 for heading in headings[1:])
-    if top is None or not is_alone or any(line.strip() for line in lines[matter.lines : top.row]):
+    is_alone = [heading for heading in headings if heading.level == 1] == [top]
+    if top is None or not is_alone or any(map(str.strip, lines[matter.lines : top.row])):
         return named or stem, headings
     return named or top.title or stem, headings[1:]
 

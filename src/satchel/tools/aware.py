@@ -75,7 +75,7 @@ def call_situation(tool: str, params: Data, root: Path | None = None) -> Json:
 def _plain(value: object, room: list[int]) -> Any:
     """Return a value as plain JSON, shortened. `room` counts down the values that are still allowed."""
     room[0] -= 1
-    if value is None or isinstance(value, bool | int | float):
+    if isinstance(value, bool | int | float | None):
         return value
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
