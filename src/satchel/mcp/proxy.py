@@ -239,14 +239,14 @@ class Relay:
         seconds = self._deadline()
         with self._guard:
             self._waiting[result] = line
+        result.add_done_callback(self._write)
         # A released line needs no context, so that the lines behind a slow one are not late too.
         job = self._threads.submit(lambda: line if result.done() else self._enrich(request, line))
+        job.add_done_callback(partial(self._done, result, line))
         timer = threading.Timer(seconds, self._late, (result, job, line, seconds))
         timer.daemon = True
         timer.start()
         result.add_done_callback(lambda _: timer.cancel())
-        result.add_done_callback(self._write)
-        job.add_done_callback(partial(self._done, result, line))
 
     def _done(self, result: Future[bytes], line: bytes, job: Future[bytes]) -> None:
         with self._guard:
