@@ -180,7 +180,7 @@ def test_python_takes_the_options_of_an_operation_under_the_same_names(engine: S
         if REQUEST in METHODS[name]:
             engine.request("backoff", **{one.name: value})
         elif WALK in METHODS[name]:
-            engine.graph_request("backoff", **{one.name: value})
+            engine.graphs.graph_request("backoff", **{one.name: value})
         else:
             pytest.fail(f"{name} has no {one.name} in Python")
     assert not set(spelled) - names(operation)

@@ -135,7 +135,7 @@ def _prompt_context(hook: EventContext, prompt: str, tokens: int) -> Answer:
     options = hook.options(max_tokens=max(tokens, 1), exclude=globs, purpose=FIND)
     engine = hook.engine
     request = engine.request(without_mentions(prompt)[:PROMPT_CHARACTERS], **options)
-    context = engine.unrecorded(request)
+    context = engine.answers.unrecorded(request)
     if prompt_certainty(prompt, context, engine) < least:
         has_it = bool(context.shown_before)
         return nothing("the session has what is relevant" if has_it else f"nothing is relevant enough ({least:.2f})")
@@ -279,7 +279,7 @@ def _brief(hook: EventContext, before: str, tokens: int, notice: str) -> Answer:
     count = counter(hook.settings.budget_tokenizer).count
     rest = max(tokens - count(before) - count(active), 1)
     request = hook.engine.brief_request(**hook.options(max_tokens=rest))
-    context = hook.engine.unrecorded(request)
+    context = hook.engine.answers.unrecorded(request)
     brief = context.text if context.items else ""
     text = "\n\n".join(filter(None, (before, active, brief)))
     to_review = hook.engine.memory.review.notice()
@@ -290,9 +290,8 @@ def _brief(hook: EventContext, before: str, tokens: int, notice: str) -> Answer:
              counted(len(context.items)) if brief else "", to_review)  # fmt: skip
     shown = ", ".join(filter(None, parts))
     notice = notice or f"satchel: {shown} (satchel hook log shows them)"
-    return Answer(
-        hook_log.INJECTED, shown, text, notice, count(text), contexts, (partial(hook.engine.deliver, request, context),)
-    )
+    deliver = partial(hook.engine.answers.deliver, request, context)
+    return Answer(hook_log.INJECTED, shown, text, notice, count(text), contexts, (deliver,))
 
 
 def before_compaction(hook: EventContext) -> Answer:

@@ -185,7 +185,7 @@ def injected(hook: EventContext, reason: str, pairs: Sequence[tuple[Any, Context
         notice,
         sum(context.usage.used for context in contexts),
         contexts,
-        tuple(partial(hook.engine.deliver, request, context) for request, context in pairs),
+        tuple(partial(hook.engine.answers.deliver, request, context) for request, context in pairs),
     )
 
 

@@ -17,18 +17,7 @@ from urllib.parse import quote, unquote
 from satchel import __version__
 from satchel.errors import SatchelError, UsageError
 from satchel.mcp.running import EngineRunner, Fault, ProtocolError, Report
-from satchel.operations.ask import (
-    AFTER_FAILURE,
-    BRIEF,
-    CONTEXT_QUERY,
-    DOCUMENT,
-    EXPAND,
-    GRAPH_CONTEXT,
-    PREMORTEM,
-    PREMORTEM_OPERATION,
-    SESSION,
-    SITUATION_CONTEXT,
-)
+from satchel.operations import ask
 from satchel.operations.operation import Answered, Operation, fault_text, without_home
 from satchel.operations.registry import TOOLS
 from satchel.operations.remember import DEFAULT_ROWS, EXPERIENCE, EXPERIENCE_ACTIONS, MEMORIES, REMEMBER
@@ -79,11 +68,13 @@ def parsed(uri: str) -> tuple[Operation, Data] | None:
     # Characters of a URI: a path has at most 4,096 bytes, and hardly any comes near that.
     match = _URI.fullmatch(uri) if len(uri) <= 4_000 else None
     if match is None:
-        return (PREMORTEM_OPERATION, {"mode": BRIEF}) if uri == _BRIEF_URI else None
+        return (ask.PREMORTEM_OPERATION, {"mode": ask.BRIEF}) if uri == _BRIEF_URI else None
     named = unquote(match[2])
     if match[1] == "context":
-        return CONTEXT_QUERY, {"question": named}
-    operation, arguments = (DOCUMENT, {"id": named}) if match[1] == "document" else (EXPAND, {"handles": [named]})
+        return ask.CONTEXT_QUERY, {"question": named}
+    operation, arguments = (
+        (ask.DOCUMENT, {"id": named}) if match[1] == "document" else (ask.EXPAND, {"handles": [named]})
+    )
     # Largest resource: below the limit of hosts. Longer ones are cut, with a handle for the rest.
     return operation, {**arguments, "max_tokens": 20_000}
 
@@ -116,7 +107,7 @@ PROMPTS: Mapping[str, Prompt] = {
             "context",
             "Context for a task",
             "Put the code, docs, commits and memories that matter for a task into the conversation.",
-            CONTEXT_QUERY,
+            ask.CONTEXT_QUERY,
             {},
             (("question", "The task or question."),),
             "Work on this with the context below: {question}",
@@ -125,8 +116,8 @@ PROMPTS: Mapping[str, Prompt] = {
             "premortem",
             "What went wrong before",
             "Recall what went wrong before in this kind of work, before it begins.",
-            PREMORTEM_OPERATION,
-            {"mode": PREMORTEM},
+            ask.PREMORTEM_OPERATION,
+            {"mode": ask.PREMORTEM},
             (
                 ("domain", f"One of {', '.join(choices(Domain))}."),
                 ("strategy", f"One of {', '.join(choices(Strategy))}."),
@@ -137,8 +128,8 @@ PROMPTS: Mapping[str, Prompt] = {
             "after_failure",
             "After a failure",
             "Recall what failed like this before, and where in the code it happened.",
-            PREMORTEM_OPERATION,
-            {"mode": AFTER_FAILURE},
+            ask.PREMORTEM_OPERATION,
+            {"mode": ask.AFTER_FAILURE},
             (("failure", "The output of the command that failed."),),
             "A command failed. Use what is known of failures like this one to find the cause.",
         ),
@@ -395,8 +386,8 @@ CACHE_HINTS: Mapping[str, tuple[int, Literal["public", "private"]]] = {
 
 _COMMAND = re.compile(r"`satchel (\w+)(?: (\w+))?[^`]*`")
 _TOOL_OF = {
-    "context": CONTEXT_QUERY.name, "graph": GRAPH_CONTEXT.name, "premortem": PREMORTEM_OPERATION.name,
-    "situation": SITUATION_CONTEXT.name, "memory": REMEMBER.name,
+    "context": ask.CONTEXT_QUERY.name, "graph": ask.GRAPH_CONTEXT.name, "premortem": ask.PREMORTEM_OPERATION.name,
+    "situation": ask.SITUATION_CONTEXT.name, "memory": REMEMBER.name,
 }  # fmt: skip
 
 
@@ -447,10 +438,10 @@ class Handlers:
             if arguments.pop(HELP, False):
                 return {"content": [_text(option_help(operation))], "isError": False,
                         "structuredContent": {"items": [], "more": 0}}  # fmt: skip
-            if self._session and SESSION in operation.parameters:
+            if self._session and ask.SESSION in operation.parameters:
                 arguments.setdefault("session", self._session)
             answered = await self._runner.run(report, operation, arguments, client)
-            if operation is CONTEXT_QUERY and "question" in arguments:
+            if operation is ask.CONTEXT_QUERY and "question" in arguments:
                 self._asked.append((client, arguments["question"]))
         except (SatchelError, OSError) as error:
             return _failed(_as_tools(fault_text(error)))
