@@ -311,12 +311,7 @@ EXPAND = Operation(
     "Expand handles",
     "Show what an earlier answer cut or left out.",
     (
-        Parameter(
-            "handles",
-            Shape.TEXTS,
-            "Handles, or places: a.py:1-9, a.py:f, a.py.",
-            is_required=True,
-        ),
+        Parameter("handles", Shape.TEXTS, "Handles, or places: a.py:1-9, a.py:f, a.py.", is_required=True),
         MAX_TOKENS,
         FORMAT,
         SESSION,

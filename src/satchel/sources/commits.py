@@ -52,11 +52,7 @@ class Commit(NamedTuple):
 
 
 def read_commits(
-    repository: Repository,
-    *,
-    limit: int | None = None,
-    merges: bool = False,
-    should_stop: ShouldStop = never,
+    repository: Repository, *, limit: int | None = None, merges: bool = False, should_stop: ShouldStop = never
 ) -> Iterator[Commit]:
     """Read commits, newest first as git orders them; each is yielded as soon as its output is complete.
 
@@ -146,10 +142,7 @@ def diff_stat(
 
 
 def _stat_batch(
-    repository: Repository,
-    shas: list[str],
-    stats: dict[str, tuple[int, int] | None],
-    should_stop: ShouldStop,
+    repository: Repository, shas: list[str], stats: dict[str, tuple[int, int] | None], should_stop: ShouldStop
 ) -> None:
     arguments = ("-z", "--numstat", "--no-renames", "--no-walk=unsorted", "--format=%x00%H", "--end-of-options")
     sha, added, removed = "", 0, 0

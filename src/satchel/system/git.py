@@ -256,10 +256,7 @@ def head(repository: Repository) -> str | None:
 
 
 def run(
-    repository: Repository,
-    *arguments: str,
-    timeout: float = SILENCE_LIMIT,
-    should_stop: ShouldStop = never,
+    repository: Repository, *arguments: str, timeout: float = SILENCE_LIMIT, should_stop: ShouldStop = never
 ) -> bytes:
     """Run one of the allowed git commands and return its output, complete unless stopped.
 
