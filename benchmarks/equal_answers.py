@@ -156,7 +156,7 @@ def answers(folder: Path, home: Path, every: int = 1) -> Iterator[tuple[str, Any
             yield f"graph {number}", engine.graph(question, max_tokens=BUDGETS[number % 3], **options)
         for number in range(6):
             request = engine.request(asked[number], max_tokens=3_000, now=MOMENT)
-            about, notes = engine.about_change(request, f"HEAD~{number + 1}", is_asked=bool(number % 2))
+            about, notes = engine.answers.about_change(request, f"HEAD~{number + 1}", is_asked=bool(number % 2))
             yield f"change {number}", engine.answer(about, notes)
         for number in range(4):
             yield f"brief {number}", engine.brief((None, *asked)[number], now=MOMENT, refresh=False)

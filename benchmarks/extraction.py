@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from satchel.memory.candidates import Suggestion, proposed
+from satchel.memory.review import Suggestion, proposed
 from satchel.safety import sanitize
 from satchel.sources.conversations import Exchange, read_transcript
 

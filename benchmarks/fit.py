@@ -139,7 +139,7 @@ def _parts(engine: Satchel, case: Case, setting: Setting, lines: LinesOf) -> lis
     for way, options in WAYS.items():
         with changed(setting):
             request = engine.request(case.question, max_tokens=BUDGET, **options, **names)
-            text = engine.unrecorded(request).markdown
+            text = engine.answers.unrecorded(request).markdown
         row = judge(read(text, lines), targets, BUDGET, text)
         parts += [row[measure] for measure in MEASURES[way]]
     return parts

@@ -276,7 +276,7 @@ def _best(engine: Satchel, prompt: str, unseen: Mapping[str, float] | None) -> t
     if not asks_something(prompt):
         return -1.0, -1.0
     request = engine.request(prompt[:PROMPT_CHARACTERS], max_tokens=PROMPT_TOKENS)
-    context = engine.unrecorded(request)
+    context = engine.answers.unrecorded(request)
     best = prompt_certainty(prompt, context, engine)
     if unseen is None:
         return best, best

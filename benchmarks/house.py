@@ -30,6 +30,22 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], str]] = {
 RUNS = 10
 """Process starts whose median is stored."""
 
+CHANGES: Mapping[str, tuple[int, tuple[str, ...]]] = {
+    "a language": (10, ("sources/code/languages.txt", "sources/code/queries/")),
+    "a kind of source": (14, ("types.py", "settings.py", "sources/", "index/", "index/build.py")),
+    "how an answer is cut": (3, ("answer/fill_policy.py", "answer/packing.py")),
+    "a tool for agents": (3, ("operations/", "operations/registry.py")),
+    "an option of a question": (6, ("answer/request.py", "operations/ask.py", "answer/")),
+    "the formula of ranking": (4, ("search/rank_files.py", "search/strength.py", "answer/fill_policy.py")),
+    "another store": (6, ("store/", "store/", "store/place.py", "settings.py")),
+    "a format of answers": (5, ("types.py", "answer/render/", "answer/packing.py")),
+    "a lens": (1, ("graph/request.py",)),
+    "a client of the setup": (4, ("clients/targets.py", "hooks/hosts.py", "cli/commands/connect.py")),
+}
+"""Typical change -> the files that it touched before the second clean-up, and those that it touches now at most, below
+src/satchel; a new file is its folder. For the formula `make fit` says which of the constants move; a client without
+hooks is one file. `tests/architecture/test_additions.py` makes six of them."""
+
 COMPLEX = 11
 """Cyclomatic complexity from which a function counts as complex (rank C)."""
 
@@ -207,6 +223,13 @@ def command(source: Path, arguments: Sequence[str], prompt: str) -> dict[str, An
     }
 
 
+def changes() -> dict[str, Any]:
+    """Return the files of each typical change, before and now."""
+    return {
+        name: {"before": before, "now": len(files), "files": list(files)} for name, (before, files) in CHANGES.items()
+    }
+
+
 def main() -> None:
     """Measure one source folder and store it under its label, beside the others."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -217,7 +240,8 @@ def main() -> None:
     result = measure(chosen.source)
     if chosen.out is not None:
         stored = json.loads(chosen.out.read_text(encoding="utf-8")) if chosen.out.exists() else {}
-        chosen.out.write_text(json.dumps(stored | {chosen.label: result}, indent=1) + "\n", encoding="utf-8")
+        stored |= {chosen.label: result, "files of a change": changes()}
+        chosen.out.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(result, indent=1))
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from satchel import Satchel
 from satchel.errors import LockedError, UsageError
-from satchel.memory.candidates import Suggestion
+from satchel.memory.review import Suggestion
 from satchel.types import Kind
 
 THINGS = ("queue", "mailer", "cache", "index", "login", "cart", "audit", "export")

@@ -11,7 +11,7 @@ import pytest
 
 from satchel import doctor
 from satchel.config import Folders, load_settings
-from satchel.doctor import Check, Severity, file_system
+from satchel.doctor import Check, Severity
 from satchel.embed import minilm
 from satchel.sources.code import languages, outline
 from satchel.sources.code.languages import GRAMMARS
@@ -78,16 +78,6 @@ def test_versions_are_compared_as_numbers(text: str, numbers: tuple[int, ...]) -
     assert doctor.numbers(text) == numbers
 
 
-MOUNTS = r"""
-21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
-30 21 0:40 / /home rw,nosuid master:2 - nfs4 server:/home rw
-31 30 0:41 / /home/my\040disk rw - xfs /dev/sdb rw
-32 21 0:42 / /mnt rw - ext4 /dev/sdc rw
-33 21 0:43 / /mnt rw - fuse.sshfs there: rw
-broken line
-"""
-
-
 def test_a_folder_that_is_not_there_yet_is_well_where_it_can_be_made(tmp_path: Path) -> None:
     finding = doctor.check_folder("cache folder", tmp_path / "a" / "b")
     assert finding.outcome is Severity.OK
@@ -136,31 +126,6 @@ def test_every_home_is_checked(tmp_path: Path) -> None:
         "state folder",
         "cache folder",
     ]
-
-
-@pytest.mark.parametrize(
-    ("folder", "kind"),
-    [
-        ("/var/x", "ext4"),
-        ("/home/ada", "nfs4"),
-        ("/homes", "ext4"),
-        ("/home/my disk/x", "xfs"),
-        ("/mnt/x", "fuse.sshfs"),
-    ],
-)
-def test_the_nearest_mount_says_what_a_folder_is_on(folder: str, kind: str, tmp_path: Path) -> None:
-    mounts = tmp_path / "mountinfo"
-    mounts.write_text(MOUNTS)
-    assert file_system(Path(folder), mounts) == kind
-    assert doctor.check_file_system(Path(folder), mounts).outcome is (
-        Severity.WARN if kind in {"nfs4", "fuse.sshfs"} else Severity.OK
-    )
-
-
-def test_a_system_that_does_not_list_its_mounts_is_no_fault(tmp_path: Path) -> None:
-    finding = doctor.check_file_system(tmp_path, tmp_path / "missing")
-    assert finding.outcome is Severity.OK
-    assert "does not say" in finding.message
 
 
 def test_every_grammar_finds_the_definition_in_its_sample() -> None:

@@ -14,10 +14,11 @@ from operator import attrgetter
 from typing import Any, TypeVar, cast, get_type_hints
 
 from satchel.errors import UsageError
+from satchel.types import Data, Json
 from satchel.vocabulary import choices, is_number, is_whole, parse_choice
 
 
-def json_text(value: Mapping[str, Any], indent: int | None = None) -> str:
+def json_text(value: Data, indent: int | None = None) -> str:
     """Return a JSON object as text that can be encoded as UTF-8; only with a lone surrogate are letters escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     try:
@@ -33,9 +34,6 @@ MILLISECONDS = 3
 Clean = Callable[[str], str]
 """Makes a text from elsewhere safe to store."""
 
-Data = Mapping[str, Any]
-Schema = Mapping[str, Any]
-Json = dict[str, Any]
 Load = Callable[[str, Any, Clean | None], Any]
 Record = TypeVar("Record")
 
@@ -53,7 +51,7 @@ class Field:
     the maximum length of a text, and `choice` the enumeration of a choice.
     """
 
-    schema: Schema
+    schema: Data
     data: Callable[[Any], Any] = lambda value: value
     source: Callable[[Any], Any] | None = None
     is_optional: bool = False
@@ -281,7 +279,7 @@ def json_line(data: Data) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
-def json_object(line: bytes, most_bytes: int) -> dict[str, Any]:
+def json_object(line: bytes, most_bytes: int) -> Json:
     """Return the JSON object on a line. Raises UsageError for anything else, or more than `most_bytes` bytes."""
     if len(line) > most_bytes:
         raise UsageError(f"the line has {len(line):,} bytes: at most {most_bytes:,}")

@@ -13,7 +13,7 @@ from satchel.safety.sanitize import clean_field
 from satchel.settings import SETTINGS, Setting, Settings, attribute
 from satchel.system import state_files
 from satchel.system.files import Skipped, SkipReason, read_bytes
-from satchel.types import Failure
+from satchel.types import Data, Failure, Json
 
 __all__ = ["SETTINGS", "Folders", "LoadedSettings", "Setting", "Settings", "load_settings", "user_file"]
 
@@ -87,7 +87,7 @@ class LoadedSettings:
     settings: Settings
     origins: Mapping[str, str]
     notes: tuple[Failure, ...] = ()
-    lenses: Mapping[str, Any] = field(default_factory=dict)
+    lenses: Data = field(default_factory=dict)
 
     @property
     def hiding(self) -> tuple[Failure, ...]:
@@ -108,7 +108,7 @@ def user_file(folders: Folders) -> Path:
 def load_settings(
     root: Path | None = None,
     environ: Mapping[str, str] = os.environ,
-    overrides: Mapping[str, Any] | None = None,
+    overrides: Data | None = None,
     folders: Folders | None = None,
 ) -> LoadedSettings:
     """Load all settings. `overrides` are values by dotted key from flags; None means that a flag is absent.
@@ -136,7 +136,7 @@ class _Collected:
     """The values read so far; a later source overrides an earlier one."""
 
     def __init__(self) -> None:
-        self.values: dict[str, Any] = {}
+        self.values: Json = {}
         self.origins: dict[str, str] = {}
         self.notes: list[Failure] = []
 
@@ -151,7 +151,7 @@ class _Collected:
     def note(self, message: str, hint: str = "") -> None:
         self.notes.append(Failure("config", message, hint))
 
-    def read_user(self, path: Path) -> Mapping[str, Any]:
+    def read_user(self, path: Path) -> Data:
         """Set the values in the file of the user, and return its table of lenses. Raises ConfigError."""
         table = dict(_user_table(path))
         lenses = table.pop(LENSES_TABLE, {})
@@ -210,7 +210,7 @@ class _Collected:
                 self.note(f"unknown setting {variable} in the environment", _suggestion(variable, by_variable))
 
 
-def _user_table(path: Path) -> Mapping[str, Any]:
+def _user_table(path: Path) -> Data:
     try:
         raw = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -223,7 +223,7 @@ def _user_table(path: Path) -> Mapping[str, Any]:
         raise ConfigError(f"{path} cannot be understood: {error}") from error
 
 
-def _project_table(root: Path) -> Mapping[str, Any]:
+def _project_table(root: Path) -> Data:
     """Return the table of a repository's file. Raises ValueError with the reason if it cannot be read."""
     try:
         # Maximum size of the settings file of a repository; one written by hand has 1,000 bytes.
@@ -237,7 +237,7 @@ def _project_table(root: Path) -> Mapping[str, Any]:
     return _parsed(raw)
 
 
-def _parsed(raw: bytes) -> Mapping[str, Any]:
+def _parsed(raw: bytes) -> Data:
     import tomllib  # here, because most runs find no file
 
     try:
@@ -246,7 +246,7 @@ def _parsed(raw: bytes) -> Mapping[str, Any]:
         raise ValueError("it is nested too deeply") from error
 
 
-def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(table: Data, above: str = "") -> Iterator[tuple[str, Any]]:
     """Yield dotted keys and their values. A table deeper than any setting counts as one unknown key."""
     for name, value in table.items():
         key = f"{above}{name}"

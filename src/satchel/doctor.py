@@ -21,7 +21,6 @@ from satchel import config
 from satchel.errors import ConfigError, NoIndexError, SatchelError
 from satchel.system import hook_log, state_files
 from satchel.system.locations import Places, locate
-from satchel.text import word_lists
 
 OLDEST_PYTHON = (3, 11)
 
@@ -40,12 +39,6 @@ GRAMMAR_PROBE = "probe"
 REINSTALL_GRAMMARS = "install the grammars again: pip install --force-reinstall . in the checkout of satchel"
 REPORT_IT = "install it again; if that does not help, report the output of `satchel doctor --json`"
 EMBED_SETTINGS = "set it in your own settings file: satchel config show --origin"
-
-MOUNTS = Path("/proc/self/mountinfo")
-"""The mounts of Linux. On systems without this file the type of a file system is unknown."""
-
-# 36 35 98:0 /root /mount\040point rw,noatime master:1 - ext4 /dev/sda1 rw
-_MOUNT = re.compile(r"^(?:\S+ ){4}(\S+) .*?- (\S+)", re.MULTILINE)
 
 PRIVATE = 0o700
 
@@ -94,7 +87,6 @@ def examine(path: Path, root: Path | None = None, environ: Mapping[str, str] = o
         return
     for name in ("config", "data", "state", "cache"):
         yield from _one("folders", partial(check_folder, f"{name} folder", getattr(homes, name)))
-    yield from _one("file system", lambda: check_file_system(homes.cache))
     yield from _one("hooks", lambda: check_hooks(homes))
     yield from _all("root", lambda: _check_root(path, root, homes, environ))
 
@@ -232,29 +224,6 @@ def check_folder(name: str, folder: Path) -> Check:
         message = f"{folder} can be opened by others (mode {mode:o})"
         return warn(name, message, f"chmod {PRIVATE:o} {folder}", partial(folder.chmod, PRIVATE))
     return ok(name, str(folder))
-
-
-def check_file_system(folder: Path, mounts: Path = MOUNTS) -> Check:
-    """Check that a folder is not on a network file system."""
-    kind = file_system(folder, mounts)
-    if kind in word_lists("file_names.txt")["network file systems"]:
-        message = f"{folder} is on {kind}: questions are slow there, and two processes may not see each other's locks"
-        return warn("file system", message, "set SATCHEL_HOME or XDG_CACHE_HOME to a folder on a local disk")
-    return ok("file system", f"{folder} is on {kind}" if kind else f"{folder}: this system does not say what it is on")
-
-
-def file_system(folder: Path, mounts: Path = MOUNTS) -> str:
-    """Return the type of the file system of a folder that may not exist yet, empty if that is unknown."""
-    try:
-        rows = _MOUNT.findall(mounts.read_text(encoding="utf-8", errors="surrogateescape"))
-    except OSError:
-        return ""
-    place, best, best_kind = Path(os.path.realpath(folder)), "", ""
-    for written, kind in rows:
-        point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), written)
-        if place.is_relative_to(point) and len(point) >= len(best):  # the last of equal mounts hides the others
-            best, best_kind = point, kind
-    return best_kind
 
 
 def check_hooks(homes: config.Folders) -> Check:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from satchel.answer.service import AnswerService
     from satchel.answer.shapes import QueryResult
     from satchel.embed import Embedder
-    from satchel.graph.request import GraphOptions, GraphRequest
+    from satchel.graph.request import GraphOptions
     from satchel.graph.service import GraphService
     from satchel.guidance.injection import Provider
     from satchel.guidance.judge import AnyJudge
@@ -318,14 +318,6 @@ class Satchel:
         """Return the context for a checked request, from the index as it is. `notes` become failures of the answer."""
         return self.answers.answer(request, notes)
 
-    def unrecorded(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
-        """Return an answer without recording it: its handles cannot be expanded. For internal questions."""
-        return self.answers.unrecorded(request, notes)
-
-    def deliver(self, request: AssembleRequest, context: Context) -> Context:
-        """Record handles and session of an answer of `unrecorded` that is sent after all."""
-        return self.answers.deliver(request, context)
-
     def context_query(
         self,
         query: str,
@@ -413,16 +405,8 @@ class Satchel:
         "json"), `include_fields`, `workspace` (names, walked together), `tokenizer`, `session`, `now`. Raises
         UsageError for impossible values. The text never has more than `max_tokens`.
         """
-        request = self.graph_request(query, blend=blend, **options)
-        return self.graph_answer(request, self.refresh(workspaces=request.workspaces) if refresh else ())
-
-    def graph_request(self, query: str, *, blend: Sequence[str] = (), **options: Unpack[GraphOptions]) -> GraphRequest:
-        """Return the checked request of `graph`, for those who ask several times."""
-        return self.graphs.graph_request(query, blend, **options)
-
-    def graph_answer(self, request: GraphRequest, notes: Sequence[Failure] = ()) -> Context:
-        """Return the context for a checked request from the present index; a kept one while nothing has changed."""
-        return self.graphs.graph_answer(request, notes)
+        request = self.graphs.graph_request(query, blend, **options)
+        return self.graphs.graph_answer(request, self.refresh(workspaces=request.workspaces) if refresh else ())
 
     def expand(
         self,
@@ -449,7 +433,7 @@ class Satchel:
         """
         request = self.request(question, **options)
         notes = self.refresh() if refresh else []
-        return self.receipts.why(target, request, partial(self.unrecorded, notes=notes))
+        return self.receipts.why(target, request, partial(self.answers.unrecorded, notes=notes))
 
     def change(self, revision: str = "HEAD", *, staged: bool = False) -> Change:
         """Return what differs between a revision and the work tree, or with `staged` the staging area; for `assemble`.
@@ -457,15 +441,6 @@ class Satchel:
         Raises UsageError outside a git repository and for a revision that does not exist.
         """
         return self.answers.change(revision, staged=staged)
-
-    def about_change(
-        self, request: AssembleRequest, revision: str = "HEAD", *, staged: bool = False, is_asked: bool = True
-    ) -> tuple[AssembleRequest, list[Failure]]:
-        """Return the request about the change that is under way, and the notes of its answer.
-
-        Unless a question `is_asked` the change itself is the question. Raises UsageError as `change`, and for neither.
-        """
-        return self.answers.about_change(request, revision, staged=staged, is_asked=is_asked)
 
     def forget_session(self, session: str) -> bool:
         """Forget what a session has received, as after a compaction of its context; return whether there was any."""
@@ -541,7 +516,7 @@ class Satchel:
             context, request = self.guidance.replayed(saved, notes)
         else:
             request = saved_request(saved)
-            context = self.unrecorded(request, notes)
+            context = self.answers.unrecorded(request, notes)
         return Replay(request, context, differences(saved, context))
 
     def replays_tree(self, saved: Mapping[str, Any]) -> bool:
@@ -549,12 +524,6 @@ class Satchel:
         from satchel.receipts.why import is_of_the_tree
 
         return is_of_the_tree(saved)
-
-    def count_lines(self, hits: Sequence[Hit]) -> tuple[list[Hit], list[Failure]]:
-        """Return the hits, commits with `insertions` and `deletions` as fields, and what could not be counted."""
-        from satchel.answer.items import counted_hits
-
-        return counted_hits(hits, self.opened.line_counts.of)
 
     aindex = _twin(index)
     asearch = _twin(search)

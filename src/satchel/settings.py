@@ -84,11 +84,8 @@ class Setting:
             return self._checked_list(value)
         if self.type is float and type(value) is int:
             value = float(value)
-        if type(value) is not self.type:
-            raise ValueError(self.allowed)
-        if isinstance(value, int | float) and not self.least <= value <= self.most:  # NaN fails this as well
-            raise ValueError(self.allowed)
-        if self.choices and value not in self.choices:
+        is_within = not isinstance(value, int | float) or self.least <= value <= self.most  # NaN is not
+        if type(value) is not self.type or not is_within or (self.choices and value not in self.choices):
             raise ValueError(self.allowed)
         return value
 

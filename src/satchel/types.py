@@ -15,6 +15,10 @@ from typing import Any, NamedTuple
 
 AnyPath = str | os.PathLike[str]
 
+Data = Mapping[str, Any]
+Json = dict[str, Any]
+"""An object of JSON or YAML: `Data` that is read, `Json` that is made."""
+
 ShouldStop = Callable[[], bool]
 """Returns whether a long work ends now. What is done so far is kept."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
+from satchel.answer.items import counted_hits
 from satchel.operations.json import search_envelope
 from satchel.testing import TinyRepository
 
@@ -51,7 +52,8 @@ def test_what_cannot_be_counted_is_noted_and_changes_no_byte(satchel: Satchel, s
 
 
 def test_hits_are_counted_when_they_are_shown(satchel: Satchel) -> None:
-    hits, failures = satchel.count_lines(satchel.search(QUESTION, types=["commits", "code"], min_score=0.0))
+    every = satchel.search(QUESTION, types=["commits", "code"], min_score=0.0)
+    hits, failures = counted_hits(every, satchel.opened.line_counts.of)
     assert failures == []
     shown = {hit["source"]: hit for hit in search_envelope(QUESTION, hits, failures, "1")["hits"]}
     assert shown["commit"]["metadata"]["insertions"] == 2
@@ -62,4 +64,4 @@ def test_hits_are_counted_when_they_are_shown(satchel: Satchel) -> None:
 def test_hits_without_commits_ask_no_git(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
     hits = satchel.search("send", types=["code"])
     monkeypatch.setattr("satchel.system.git._command", None)
-    assert satchel.count_lines(hits) == (hits, [])
+    assert counted_hits(hits, satchel.opened.line_counts.of) == (hits, [])

@@ -56,6 +56,53 @@ with Satchel.open(sys.argv[1], environ={"SATCHEL_HOME": sys.argv[2], "PATH": ""}
 """
 
 
+OTHERS = {
+    "types.py": (('    PLAIN = "plain"\n', '    COMPACT = "compact"\n'),),
+    "answer/packing.py": (("    Format.PLAIN: TextFrame(21, 8),\n", "    Format.COMPACT: TextFrame(21, 8),\n"),),
+    "answer/request.py": (("    callers: bool = False\n", "    is_loud: bool = False\n"),),
+    "operations/ask.py": (
+        (
+            'Parameter("fill", Shape.SWITCH, "Use the whole budget, even for weak matches.", default=False),\n',
+            '    Parameter("is_loud", Shape.SWITCH, "In capital letters.", default=False, flags=("--loud",)),\n',
+        ),
+    ),
+    "graph/request.py": (
+        (
+            '        Lens("code", ("contains", "calls", "imports", "inherits"), max_depth=3),\n',
+            '        Lens("near", ("contains", "calls"), max_depth=1),\n',
+        ),
+    ),
+    "clients/targets.py": (
+        (
+            '                   "in a shell: gemini mcp list"),\n',
+            '    "quill": _Row("quill", {"project": ".quill.json"}, "servers", "in Quill: Servers"),\n',
+        ),
+    ),
+    "cli/commands/connect.py": (('"gemini", "opencode", "cline")\n', 'CLIENTS += ("quill",)\n'),),
+}
+
+OTHERS_PROGRAM = """
+import json
+import os
+import pathlib
+import subprocess
+import sys
+from satchel import Satchel
+
+QUESTION = "when do retries stop?"
+with Satchel.open(sys.argv[1], environ={"SATCHEL_HOME": sys.argv[2], "PATH": ""}) as satchel:
+    satchel.index()
+    assert "after a minute" in satchel.assemble(QUESTION, format="compact").text
+    assert satchel.request(QUESTION, is_loud=True).is_loud
+    assert satchel.graph("README.md", lens="near").text
+environment = {**os.environ, "SATCHEL_HOME": sys.argv[2]}
+for command in (["context", QUESTION, "--loud", "--format", "compact"], ["setup", "quill", "--scope", "project"]):
+    words = [sys.executable, "-m", "satchel", *command, "--root", sys.argv[1]]
+    subprocess.run(words, env=environment, check=True)
+assert "satchel" in json.loads(pathlib.Path(sys.argv[1], ".quill.json").read_text())["servers"]
+"""
+
+
 LANGUAGE = """
 snake
   files snake
@@ -92,15 +139,26 @@ def copied(folder: Path) -> Path:
     return shutil.copytree(ROOT / "src" / PACKAGE, folder / PACKAGE, ignore=shutil.ignore_patterns("__pycache__"))
 
 
-def test_a_new_kind_is_stored_searched_packed_explained_and_expanded(tmp_path: Path) -> None:
-    package = copied(tmp_path)
-    for name, additions in DECLARED.items():
+def declare(package: Path, additions: Mapping[str, tuple[tuple[str, str], ...]]) -> None:
+    """Add lines behind others of a copied package."""
+    for name, lines in additions.items():
         text = (package / name).read_text(encoding="utf-8")
-        for line, added in additions:
-            assert text.count(line) == 1
+        for line, added in lines:
+            assert text.count(line) == 1, (name, line)
             text = text.replace(line, line + added)
         (package / name).write_text(text, encoding="utf-8")
+
+
+def test_a_new_kind_is_stored_searched_packed_explained_and_expanded(tmp_path: Path) -> None:
+    declare(copied(tmp_path), DECLARED)
     run(PROGRAM, tmp_path, {"README.md": "# Shop\n"})
+
+
+def test_a_format_and_an_option_a_lens_and_a_client_are_a_line_where_they_are_listed(tmp_path: Path) -> None:
+    package = copied(tmp_path)
+    declare(package, OTHERS)
+    shutil.copy(package / "answer" / "render" / "plain.py", package / "answer" / "render" / "compact.py")
+    run(OTHERS_PROGRAM, tmp_path, {"README.md": "# Retries\n\nRetries stop after a minute.\n"})
 
 
 def test_a_new_language_is_one_entry_and_its_query(tmp_path: Path) -> None:

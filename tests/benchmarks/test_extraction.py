@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from extraction import PIECES, UNSEEN, measure  # benchmarks/ is on the path
 
-from satchel.memory.candidates import proposed
+from satchel.memory.review import proposed
 
 
 @pytest.mark.parametrize(("name", "least"), [(PIECES, 0.9), (UNSEEN, 0.75)], ids=["written before", "written after"])

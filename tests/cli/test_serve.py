@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
-import webbrowser
 from pathlib import Path
 
 import pytest
@@ -61,28 +59,10 @@ def test_without_the_extra_the_error_names_it(
 
 
 def test_the_address_is_the_one_line_on_standard_output(capfd: pytest.CaptureFixture[str]) -> None:
-    announce("http://127.0.0.1:1/?token=x", is_opened=False)
+    announce("http://127.0.0.1:1/?token=x")
     shown = capfd.readouterr()
     assert shown.out == "http://127.0.0.1:1/?token=x\n"
     assert "Ctrl-C" in shown.err
-
-
-@pytest.mark.parametrize("is_there", [True, False])
-def test_a_browser_is_opened_on_demand(
-    is_there: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    opened: list[str] = []
-
-    def open_page(address: str) -> bool:
-        opened.append(address)
-        return is_there
-
-    monkeypatch.setattr(webbrowser, "open", open_page)
-    announce("http://127.0.0.1:1/?token=x", is_opened=True)
-    for thread in [one for one in threading.enumerate() if one.name == "satchel-browser"]:
-        thread.join(30)
-    assert opened == ["http://127.0.0.1:1/?token=x"]
-    assert ("no browser" in capfd.readouterr().err) is not is_there
 
 
 def test_work_that_does_not_stop_does_not_keep_the_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.cli.application import run
-from satchel.evaluation.report import report_data
-from satchel.evaluation.run import evaluate
+from satchel.evaluation.run import evaluate, report_data
 from tests.evaluation.conftest import History
 from tests.guidance.judge_server import JudgeServer, judge_server
 

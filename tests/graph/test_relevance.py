@@ -82,7 +82,7 @@ def test_a_pair_of_neighbours_that_covers_the_question_is_relevant_together(tmp_
 
 def test_a_walk_out_of_time_says_how_far_it_came(tmp_path: Path) -> None:
     with export().open(tmp_path) as satchel:
-        request = satchel.graph_request("home", depth=3, now=NOW)
+        request = satchel.graphs.graph_request("home", depth=3, now=NOW)
         ticks = itertools.count(0.0, request.deadline_seconds * 0.7)
         for attempt in attempts(satchel.opened):
             with attempt as states:

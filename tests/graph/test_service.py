@@ -240,7 +240,7 @@ def test_a_walk_that_reaches_the_most_nodes_says_what_it_left_out(tmp_path: Path
         export.node(f"leaf{number}", f"line {number}", owner="hub")
     with export.open(tmp_path) as satchel:
         result = json.loads(
-            satchel.graph_answer(replace(satchel.graph_request("hub", format="json"), max_nodes=7)).text
+            satchel.graphs.graph_answer(replace(satchel.graphs.graph_request("hub", format="json"), max_nodes=7)).text
         )
         assert len(result["nodes"]) == 7
         assert any("left out" in warning for warning in result["meta"]["warnings"])

@@ -83,9 +83,9 @@ REQUESTS = st.fixed_dictionaries(
 
 @given(options=REQUESTS)
 def test_every_hit_equals_a_fresh_assembly_byte_for_byte(workspace: Satchel, options: dict[str, Any]) -> None:
-    request = workspace.graph_request(now=NOW, **options)
-    workspace.graph_answer(request)
-    again = workspace.graph_answer(request)
+    request = workspace.graphs.graph_request(now=NOW, **options)
+    workspace.graphs.graph_answer(request)
+    again = workspace.graphs.graph_answer(request)
     for attempt in attempts(workspace.opened):
         with attempt as states:
             fresh = assemble_graph(request, bench_of(states))

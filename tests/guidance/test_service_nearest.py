@@ -11,8 +11,7 @@ import pytest
 
 from satchel import ContextAssembler, Satchel, create_context_aware_tools
 from satchel.errors import UsageError
-from satchel.mcp.proxy import ProxyContexts
-from satchel.mcp.relay import Request
+from satchel.mcp.proxy import ProxyContexts, Request
 from satchel.testing import TinyRepository
 from satchel.types import Context
 

@@ -50,7 +50,7 @@ def test_words_of_every_project_are_not_enough_and_a_word_of_this_one_is(host: H
 
 def test_a_prompt_with_a_name_that_is_nowhere_is_less_certain(host: Host) -> None:
     with host.engine() as engine:
-        context = engine.unrecorded(engine.request(QUESTION, max_tokens=800))
+        context = engine.answers.unrecorded(engine.request(QUESTION, max_tokens=800))
         sure = prompt_certainty(QUESTION, context, engine)
         lost = replace(context, meta={**context.meta, "missing_terms": ["kafka", "websocket"]})
         assert prompt_certainty(QUESTION, lost, engine) < sure

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from satchel.mcp import pipes
 from satchel.mcp.pipes import Output, lines
-from satchel.mcp.relay import (
+from satchel.mcp.proxy import (
     Relay,
     Request,
     answered_keys,
@@ -238,7 +238,7 @@ def test_answers_of_a_batch_pass_as_they_are() -> None:
 
 
 def test_the_oldest_requests_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("satchel.mcp.relay.MOST_REQUESTS", 2)
+    monkeypatch.setattr("satchel.mcp.proxy.MOST_REQUESTS", 2)
     relayed = Relayed()
     for identity in (1, 2, 3):
         relayed.relay.sees(call(identity))

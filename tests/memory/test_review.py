@@ -11,13 +11,13 @@ import pytest
 
 from satchel import Satchel
 from satchel.errors import UsageError
-from satchel.memory.candidates import EXPERIENCE, Suggestion
+from satchel.memory.review import EXPERIENCE, Suggestion
 from satchel.operations.operation import Answered
 from satchel.operations.registry import OPERATIONS
 from satchel.sources.conversations import Exchange
 from satchel.testing import TinyRepository
 from tests.guidance.judge_server import JudgeServer, judge_server
-from tests.memory.test_candidates import EDITED, FAILED, PASSED, said
+from tests.memory.test_review_candidates import EDITED, FAILED, PASSED, said
 from tests.postgres import environment, server_url
 
 RULE = "Always use pnpm, never npm."

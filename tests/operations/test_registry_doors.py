@@ -12,6 +12,7 @@ import pytest
 from satchel.cli.application import application, run
 from satchel.engine import Satchel
 from satchel.errors import UsageError
+from satchel.graph.service import GraphService
 from satchel.mcp.server import OPTIONS, option_help, tool
 from satchel.memory.journal import Journal
 from satchel.memory.memories import Memories
@@ -68,7 +69,7 @@ SPELLED_BY_THE_TERMINAL = {
 }
 """An argument that is a sub-command there, the text of a file, or a switch for each of its choices."""
 
-REQUEST, WALK = "request", "graph_request"
+REQUEST, WALK = "request", GraphService.graph_request
 
 METHODS: Mapping[str, tuple[Callable[..., Any] | str, ...]] = {
     "context_query": ("assemble", REQUEST),
@@ -180,7 +181,7 @@ def test_python_takes_the_options_of_an_operation_under_the_same_names(engine: S
         if REQUEST in METHODS[name]:
             engine.request("backoff", **{one.name: value})
         elif WALK in METHODS[name]:
-            engine.graph_request("backoff", **{one.name: value})
+            engine.graphs.graph_request("backoff", **{one.name: value})
         else:
             pytest.fail(f"{name} has no {one.name} in Python")
     assert not set(spelled) - names(operation)

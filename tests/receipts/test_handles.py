@@ -98,7 +98,7 @@ def test_every_item_cut_and_omission_of_an_answer_has_a_handle_that_is_known(sat
 
 def test_questions_that_are_asked_only_to_learn_something_leave_no_handles(satchel: Satchel) -> None:
     satchel.index()
-    context = satchel.unrecorded(satchel.request(QUESTION))
+    context = satchel.answers.unrecorded(satchel.request(QUESTION))
     assert context.items
     assert not satchel.receipts.handles.find([item.handle for item in context.items])
 

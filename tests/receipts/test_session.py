@@ -188,7 +188,7 @@ def test_a_filled_budget_and_a_change_keep_account_too(own: Satchel) -> None:
     assert ask(own, "filled", fill=True).items
     assert ask(own, "filled", fill=True).shown_before
     (own.places.root / POOL_FILE).write_text(POOL + "\n\nLIMIT = 10\n")
-    request, notes = own.about_change(own.request("limit", session="diff"), is_asked=False)
+    request, notes = own.answers.about_change(own.request("limit", session="diff"), is_asked=False)
     first, second = own.answer(request, notes), own.answer(request, notes)
     assert first.items
     assert {one.id for one in second.shown_before} <= {item.id for item in first.items}
@@ -223,8 +223,8 @@ def test_a_graph_names_nodes_that_were_shown_and_shows_one_that_is_asked_for(eng
     assert second.usage.used == o200k(second.text) <= second.usage.limit
     named = engine.graph(f"code:{POOL_FILE}::take_connection", session="graph")
     assert f"code:{POOL_FILE}::take_connection" in {item.id for item in named.items}
-    request = engine.graph_request("connection pool", session="graph", format="json")
-    data = engine.graph_answer(request)
+    request = engine.graphs.graph_request("connection pool", session="graph", format="json")
+    data = engine.graphs.graph_answer(request)
     assert json.loads(data.text)["meta"]["shownBefore"]
     assert parse_references(data.text, Format.JSON)[0].handle == data.shown_before[0].handle
     assert graph_envelope(data, request)["shown_before"]

@@ -131,7 +131,7 @@ def test_the_commits_that_wrote_the_changed_lines_and_the_documents_that_name_th
     repository.commit("Advertise", {"docs/other.md": "# Attempt\n\nEvery attempt is fun.\n"})
     change = edited(satchel, repository, "4**attempt", "3**attempt")
     assert len(change.files[0].commits) == 1
-    context = satchel.answer(*satchel.about_change(satchel.request("the change"), is_asked=False))
+    context = satchel.answer(*satchel.answers.about_change(satchel.request("the change"), is_asked=False))
     assert "because the server was flooded" in context.text
     assert "docs/waiting.md" in context.text
     assert "docs/other.md" not in context.text

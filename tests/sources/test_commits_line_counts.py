@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from satchel.sources import commits
 from satchel.sources.commits import Counted, LineCounts, diff_stat
 from satchel.system import git as git_module
+from satchel.types import ShouldStop, never
 from tests.repositories import commit, git, new_repository
 
 
@@ -34,7 +35,7 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     asked: list[list[str]] = []
 
     def noted(
-        repository: git_module.Repository, shas: Iterable[str], *, should_stop: Callable[[], bool] | None = None
+        repository: git_module.Repository, shas: Iterable[str], *, should_stop: ShouldStop = never
     ) -> dict[str, tuple[int, int] | None]:
         asked.append(list(shas))
         return diff_stat(repository, asked[-1], should_stop=should_stop)

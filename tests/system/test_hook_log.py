@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -49,10 +48,3 @@ def test_a_lock_that_is_held_delays_an_entry_but_does_not_lose_it(
     with locked(hook_log.log_file(tmp_path).parent):
         hook_log.record(tmp_path, {"number": 1})
     assert len(hook_log.entries(tmp_path)) == 2
-
-
-def test_failures_are_the_entries_of_events_that_broke(tmp_path: Path) -> None:
-    for number, outcome in enumerate((hook_log.FAILED, hook_log.NOTHING, hook_log.FAILED, hook_log.FAILED)):
-        hook_log.record(tmp_path, {"number": number, "outcome": outcome})
-    assert [entry["number"] for entry in hook_log.failures(tmp_path, 2)] == [2, 3]
-    assert json.dumps(hook_log.failures(tmp_path / "none", 2)) == "[]"

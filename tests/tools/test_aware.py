@@ -47,7 +47,7 @@ def test_sync_and_async_tools_work_with_either(engine: Satchel, kind: Any) -> No
 
 
 def test_the_deadline_of_the_settings_counts_also_behind_an_assembler(engine: Satchel) -> None:
-    from satchel.tools.calls import CallContexts
+    from satchel.tools.aware import CallContexts
 
     assert CallContexts(engine, None, None, None).deadline_seconds == 60.0
     assert CallContexts(ContextAssembler(engine), None, None, None).deadline_seconds == 60.0

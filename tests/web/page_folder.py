@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from satchel.engine import Satchel
-from satchel.memory.candidates import Suggestion
+from satchel.memory.review import Suggestion
 from satchel.testing import TinyRepository
 from tests.memory.lessons import write_story
 

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from satchel.engine import Satchel
 from satchel.errors import LockedError, MissingExtraError, StoreError, UnreachableStoreError
-from satchel.memory.candidates import Suggestion
+from satchel.memory.review import Suggestion
 from satchel.operations.operation import Operation, without_home
 from satchel.operations.registry import OPERATIONS
 from satchel.web.middleware import refusal_of

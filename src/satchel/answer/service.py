@@ -127,8 +127,7 @@ class AnswerService:
         """As `Satchel.search_pattern`; `options` are those of a request."""
         from satchel.answer.inputs import is_path_wanted
         from satchel.answer.pattern import MOST_LINES, expression, groups_of, packed  # few searches have a pattern
-        from satchel.sources.notes import is_note
-        from satchel.sources.tasks import TaskFilter
+        from satchel.sources.notes import TaskFilter, is_note
 
         request = make_request(sanitize.text(question, self._root.settings.redact_allow), self._root.settings, options)
         today = datetime.fromtimestamp(request.now or time.time()).astimezone().date()

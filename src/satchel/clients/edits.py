@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from satchel.clients.targets import ClientFile, Want, runs_satchel, words_of
 from satchel.errors import ClientFileError
 from satchel.safety import sanitize
+from satchel.types import Json
 
 MISSING = object()
 """A value that does not exist: null is a value."""
@@ -73,7 +74,7 @@ def _refuse(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _unique(items: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(items: list[tuple[str, Any]]) -> Json:
     if len(data := dict(items)) < len(items):
         raise ValueError("a key occurs twice in the same mapping")
     return data
@@ -314,7 +315,7 @@ def is_own_server(value: Any) -> bool:
     return isinstance(value, Mapping) and runs_satchel(words_of(value), "mcp")
 
 
-def _parse_toml(text: str) -> dict[str, Any]:
+def _parse_toml(text: str) -> Json:
     return tomllib.loads(text.removeprefix(_BYTE_ORDER_MARK).replace("\r\n", "\n"))
 
 

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from satchel.errors import UsageError
+from satchel.types import Data, Json
 
 PROGRAM = "satchel"
 
@@ -170,7 +171,7 @@ def _missing_program(words: Sequence[str], environ: Mapping[str, str] = os.envir
     return ()
 
 
-def words_of(entry: Mapping[str, Any]) -> list[str]:
+def words_of(entry: Data) -> list[str]:
     """Return the command of an entry with its arguments, which are in two keys or in one list."""
     command, arguments = entry.get("command", ""), entry.get("args")
     words = [*(command if isinstance(command, list) else [command])]
@@ -342,15 +343,15 @@ _SERVERS: Mapping[str, Builder] = {"claude-code": _claude, "codex": _codex}
 _HOOKS: Mapping[str, Builder] = {"claude-code": _claude_hooks, "cursor": _cursor_hooks, "codex": _codex_hooks}
 
 
-def _server(file: Path, path: tuple[str, ...], value: Mapping[str, Any]) -> ClientFile:
+def _server(file: Path, path: tuple[str, ...], value: Data) -> ClientFile:
     return ClientFile(file, "/".join(path), (Want(path, dict(value)),))
 
 
-def _started(words: Sequence[str], *arguments: str) -> dict[str, Any]:
+def _started(words: Sequence[str], *arguments: str) -> Json:
     return {"command": words[0], "args": [*words[1:], *arguments]}
 
 
-def _timed(words: Sequence[str], event: str) -> dict[str, Any]:
+def _timed(words: Sequence[str], event: str) -> Json:
     # Time that a host waits for a hook; the hook itself ends after 2 s.
     return {"command": shlex.join([*words, "hook", event]), "timeout": 10}
 

@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from satchel.sources.commits import Commit, read_commits
 from satchel.sources.roles import file_role
 from satchel.system.git import Repository, run, stream
 from satchel.text import is_meaningful, wording, words
-from satchel.types import Kind
+from satchel.types import Kind, ShouldStop, never
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +102,7 @@ class Mined:
     left_out: Counter[str] = field(default_factory=Counter)
 
 
-def mine(
-    repository: Repository, *, limit: int, since: float = 0.0, should_stop: Callable[[], bool] | None = None
-) -> Mined:
+def mine(repository: Repository, *, limit: int, since: float = 0.0, should_stop: ShouldStop = never) -> Mined:
     """Return the newest usable fixes of the history of HEAD. Raises GitError, and UsageError for a wrong limit."""
     if limit < 1:
         raise UsageError(f"limit is {limit}: give at least 1", "limit")
@@ -158,25 +156,20 @@ def _parents(repository: Repository) -> dict[str, tuple[str, ...]]:
 
 def unusable(commit: Commit) -> str:
     """Return why the message or the files of a commit exclude it, empty where they do not."""
-    subject = commit.subject
-    if _REVERT.search(commit.message):
-        return "revert"
-    if _RELEASE.search(subject):
-        return "release or bump"
-    if _FORMATTING.search(subject):
-        return "formatting or wording"
-    if commit.renames:
-        return "moves files"
-    sources = [path for path in commit.files if is_source(path)]
-    if not sources:
-        return "no source file"
-    if len(sources) > MOST_FILES or commit.file_count > len(commit.files):
-        return "many files"
-    if not _FIX.search(commit.message):
-        return "no fix"
-    meaningful = {word for word in words(question_of(commit.message)) if is_meaningful(word)}
-    # Significant words that a message needs; `fix bug` is not a question
-    return "" if len(meaningful) >= 4 else "says too little"
+    sources = [*filter(is_source, commit.files)]
+    meaningful = {*filter(is_meaningful, words(question_of(commit.message)))}
+    reasons = {
+        "revert": _REVERT.search(commit.message),
+        "release or bump": _RELEASE.search(commit.subject),
+        "formatting or wording": _FORMATTING.search(commit.subject),
+        "moves files": commit.renames,
+        "no source file": not sources,
+        "many files": len(sources) > MOST_FILES or commit.file_count > len(commit.files),
+        "no fix": not _FIX.search(commit.message),
+        # Significant words that a message needs; `fix bug` is not a question
+        "says too little": len(meaningful) < 4,
+    }
+    return next((reason for reason, applies in reasons.items() if applies), "")
 
 
 def is_source(path: str) -> bool:
@@ -251,7 +244,7 @@ class Snapshot:
         self._most_bytes = most_bytes
         self._blobs: dict[str, str] = {}
 
-    def move_to(self, commit: str, should_stop: Callable[[], bool] | None = None) -> None:
+    def move_to(self, commit: str, should_stop: ShouldStop = never) -> None:
         """Write the files of this commit. Raises GitError, OSError. After a stop the folder may be incomplete."""
         if not (self.folder / ".git").is_dir():
             self._make(commit)
@@ -305,7 +298,7 @@ def _is_file(path: str, entry: Entry) -> bool:
 
 
 def contents(
-    repository: Repository, blobs: Iterable[str], should_stop: Callable[[], bool] | None = None
+    repository: Repository, blobs: Iterable[str], should_stop: ShouldStop = never
 ) -> Iterator[tuple[str, bytes]]:
     """Yield each blob with its bytes, without those that a partial clone lacks. Raises GitError."""
     ids = list(blobs)

@@ -33,7 +33,7 @@ from satchel.sources.roles import file_role, is_inline_test
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.text import folded
-from satchel.types import Chunk, Detail, EdgeType, Failure, Freshness, Hit, Kind, Role, Signal
+from satchel.types import Chunk, Data, Detail, EdgeType, Failure, Freshness, Hit, Json, Kind, Role, Signal
 
 MOST_VALUES = 8
 """Values shown of one field; the others are only counted."""
@@ -106,7 +106,7 @@ def is_boosted(reached: Reached, lens: Lens) -> bool:
 FieldValue = str | list[str]
 
 
-def shown_fields(stored: Mapping[str, Any], always: Sequence[str], allow: Sequence[str]) -> dict[str, FieldValue]:
+def shown_fields(stored: Data, always: Sequence[str], allow: Sequence[str]) -> dict[str, FieldValue]:
     """Return the fields of a note by name, those in `always` first: a text or a list, references by their names."""
     preferred = frozenset(name.lower() for name in always)
     note_fields = stored.get("fields")
@@ -255,7 +255,7 @@ class Nodes:
         row, reached = rated.row, rated.walk.reached[rated.row]
         part, document = self._code.part(row), self._code.document_of(row)
         chunk = in_workspace(Hit(chunk_of(document, part), 0.0, 0.0), self.prefix).chunk
-        info: dict[str, Any] = {
+        info: Json = {
             "id": self.identity(row),
             "name": self.name(row),
             "tags": self.tags(row),
@@ -270,7 +270,7 @@ class Nodes:
             fields = shown_fields(document.fields, self._request.lens.include_fields, self._allow)
             info |= {"fields": fields} if fields else {}
         lines = ((part.start, part.end),) if chunk.location is not None else ()
-        own: dict[str, Any] = {_NODE: info, REVISION: (document.content_hash, lines)}
+        own: Json = {_NODE: info, REVISION: (document.content_hash, lines)}
         if chunk.location is not None:
             info["location"] = {"file": chunk.location.path, "lines": f"{part.start}-{part.end}"}
             info["role"] = "test" if is_inline_test(document.key, part.name) else file_role(document.key)
@@ -289,7 +289,7 @@ class Nodes:
         # A node's score (0 to 1) times this is its value on the log scale: its rank decides, hardly its size.
         return Candidate(hit, 10.0 * total, size, 0, steps, shrink, body=body)
 
-    def path(self, rated: Rated) -> list[dict[str, Any]]:
+    def path(self, rated: Rated) -> list[Json]:
         """Return the path to a node as in the answer: one entry for each step, with the node that it leads to."""
         return [
             {
@@ -392,7 +392,7 @@ def _beginning(body: str, characters: int) -> str:
     return (head[:place] if place > characters // 2 else head).rstrip()
 
 
-def node_of(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+def node_of(fields: Data) -> Data:
     """Return the data of a shown chunk as a node, from its fields."""
     node = fields[_NODE]
     assert isinstance(node, Mapping)

@@ -21,7 +21,7 @@ from satchel.errors import ConfigError, UsageError
 from satchel.safety import sanitize
 from satchel.settings import Settings
 from satchel.tokens import counter
-from satchel.types import EdgeType, Format
+from satchel.types import Data, EdgeType, Format
 from satchel.vocabulary import (
     DEFAULT_DEPTH,
     DEFAULT_LENS,
@@ -124,7 +124,7 @@ LENSES: Mapping[str, Lens] = {
 _KEYS = ("edges", "boost_tags", "include_fields", "max_depth")
 
 
-def find_lens(name: str, own: Mapping[str, Any], origin: str = "the settings") -> Lens:
+def find_lens(name: str, own: Data, origin: str = "the settings") -> Lens:
     """Return a lens by name; one of the user hides a built-in one.
 
     `own` are the tables below `[lenses]`, `origin` is their file. Raises UsageError that lists all names, ConfigError
@@ -181,7 +181,7 @@ def _check_edge(edge: str, place: str) -> None:
         )
 
 
-def _texts(table: Mapping[str, Any], key: str, usual: tuple[str, ...], place: str) -> tuple[str, ...]:
+def _texts(table: Data, key: str, usual: tuple[str, ...], place: str) -> tuple[str, ...]:
     value = table.get(key, usual)
     if not isinstance(value, list | tuple) or not all(isinstance(one, str) and one.strip() for one in value):
         raise ConfigError(f"{place}: {key} is {value!r}, but must be a list of texts")
@@ -242,9 +242,9 @@ def make_graph_request(
     query: str,
     blended: Sequence[str],
     settings: Settings,
-    options: Mapping[str, Any],
+    options: Data,
     *,
-    lenses: Mapping[str, Any],
+    lenses: Data,
     workspace: str,
     origin: str = "the settings",
 ) -> GraphRequest:

@@ -9,6 +9,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import NamedTuple, Unpack
 
 from satchel import config
@@ -342,7 +343,7 @@ def _warnings(
                 f"{query!r} is the name of {one.namesakes} places: the first {MOST_SOURCES} are followed; "
                 "name one with its path"
             )
-    warnings += [warning for own in found for one in own for warning in one.walk.warnings]
+    warnings += [warning for one in chain.from_iterable(found) for warning in one.walk.warnings]
     warnings += [f"{one.source}: {one.message}" for one in failures]
     return list(dict.fromkeys(warnings))
 
@@ -401,15 +402,15 @@ class GraphService:
         self._receipts = receipts
         self._contexts = ContextCache(root.settings.graph_cache_s)
 
-    def graph_request(self, query: str, blend: Sequence[str], **options: Unpack[GraphOptions]) -> GraphRequest:
-        """As `Satchel.graph_request`."""
+    def graph_request(self, query: str, blend: Sequence[str] = (), **options: Unpack[GraphOptions]) -> GraphRequest:
+        """Return the checked request of `Satchel.graph`, for those who ask several times."""
         root, origin = self._root, str(config.user_file(config.Folders.from_environment()))
         return make_graph_request(
             query, blend, root.settings, options, lenses=root.loaded.lenses, workspace=root.alias, origin=origin
         )
 
-    def graph_answer(self, request: GraphRequest, notes: Sequence[Failure]) -> Context:
-        """As `Satchel.graph_answer`."""
+    def graph_answer(self, request: GraphRequest, notes: Sequence[Failure] = ()) -> Context:
+        """Return the context for a checked request from the present index; a kept one while nothing has changed."""
         account = self._receipts.account(request.session, request.ledger)
         with self._receipts.traced() as tell:
             for attempt in attempts(self._root, request.workspaces):

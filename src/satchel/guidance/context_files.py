@@ -14,7 +14,7 @@ from satchel.guidance.situation import Condition, ConditionError, parse_conditio
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field, clean_text
 from satchel.search.filters import parse_filters
-from satchel.types import Failure
+from satchel.types import Data, Failure, Json
 
 Place = tuple[str | int, ...]
 """The path of a value, keys and positions, as in `("injection_rules", 0, "inject")`."""
@@ -126,8 +126,8 @@ class _Reader:
             values.append(self._value(event, events, (*place, len(values))))
         return values
 
-    def _mapping(self, events: Iterator[Any], place: Place) -> dict[str, Any]:
-        values: dict[str, Any] = {}
+    def _mapping(self, events: Iterator[Any], place: Place) -> Json:
+        values: Json = {}
         while (kind := type(event := next(events)).__name__) != "MappingEndEvent":
             if kind != "ScalarEvent" or event.tag is not None:
                 raise self._error(event, "has a key that is not a plain text")
@@ -177,7 +177,7 @@ class InjectionTarget:
 
     reference: str
     query: str = ""
-    filters: Mapping[str, Any] = field(default_factory=dict)
+    filters: Data = field(default_factory=dict)
     limit: int | None = None
 
     @property
@@ -237,7 +237,7 @@ class ContextFile(NamedTuple):
 
     path: str
     file: str
-    data: Mapping[str, Any]
+    data: Data
     extends: tuple[str, ...]
     behavior: tuple[BehaviorRule, ...]
     injection: tuple[InjectionRule, ...]
@@ -270,8 +270,7 @@ def read_context(text: str, path: str, allow: Sequence[str] = ()) -> ContextFile
         data = without(data, place)
     kept = {key: value for key, value in data.items() if split_suffix(key)[0] not in RULE_LISTS}
     behavior, injection = tuple(reader.behavior(data)), tuple(reader.injection(data))
-    intent = data.get("intent_context")
-    extends = intent.get("extends") if isinstance(intent, Mapping) else None
+    extends = section_of(data, "intent_context").get("extends")
     parents = (extends,) if isinstance(extends, str) else tuple(extends or ())
     return ContextFile(path, file, kept, parents, behavior, injection, reader.modes, tuple(reader.notes), marked.lines)
 
@@ -301,7 +300,7 @@ class _RuleReader:
             place = place[:-1]
         return at(self._file, self._marked.lines.get(place, 1))
 
-    def _rules(self, data: Mapping[str, Any], name: str) -> Iterator[tuple[Mapping[str, Any], Place, _Common]]:
+    def _rules(self, data: Data, name: str) -> Iterator[tuple[Data, Place, _Common]]:
         """Yield the rules under this name, with or without a suffix: as written, the place, and the common fields."""
         for key, listed in data.items():
             base, mode = split_suffix(key)
@@ -336,23 +335,21 @@ class _RuleReader:
         text = json.dumps(written, sort_keys=True, ensure_ascii=False, default=str)
         return (self._path, self._line(place), condition.strip(), when, text) if is_usable else None
 
-    def behavior(self, data: Mapping[str, Any]) -> Iterator[BehaviorRule]:
+    def behavior(self, data: Data) -> Iterator[BehaviorRule]:
         """Yield the behaviour rules of the file."""
         for written, place, common in self._rules(data, "behavior_rules"):
             actions, trigger = written.get("actions", written.get("action")), written.get("trigger")
             actions = [actions] if isinstance(actions, str) else actions
             if not isinstance(trigger, str) or not trigger.strip():
                 self.note(place, "a behavior rule has no trigger: say on what it acts")
-            elif actions == ():
-                yield BehaviorRule(*common, " ".join(trigger.split()), ())
-            elif not isinstance(actions, list) or not actions or not all(isinstance(one, str) for one in actions):
+            elif actions != () and not (actions and _is_texts(actions)):
                 name = clean_field(trigger, 40)
                 self.note(place, f"the behavior rule {name!r} has no action: give a text or a list of texts")
             else:
                 lines = tuple(" ".join(action.split()) for action in actions)
                 yield BehaviorRule(*common, " ".join(trigger.split()), lines)
 
-    def injection(self, data: Mapping[str, Any]) -> Iterator[InjectionRule]:
+    def injection(self, data: Data) -> Iterator[InjectionRule]:
         """Yield the injection rules of the file."""
         for written, place, common in self._rules(data, "injection_rules"):
             name, listed = written.get("name"), written.get("inject")
@@ -362,9 +359,8 @@ class _RuleReader:
                 rule = label or "without a name"
                 self.note(place, f"the injection rule {rule} has no inject: name a context or a key")
                 continue
-            targets = [self._target(entry, (*place, "inject", index)) for index, entry in enumerate(listed)]
-            usable = tuple(target for target in targets if target is not None)
-            if usable:
+            targets = (self._target(entry, (*place, "inject", index)) for index, entry in enumerate(listed))
+            if usable := tuple(filter(None, targets)):
                 yield InjectionRule(*common, label, usable)
 
     def _target(self, written: object, place: Place) -> InjectionTarget | None:
@@ -426,24 +422,29 @@ _SCHEMA = {name: check for check, names in _CHECKED for name in names.split()}
 """Fields of the schema, each with the test of its value and the advice for a wrong one."""
 
 
-def schema_problems(data: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+def section_of(data: Data, name: str) -> Data:
+    """Return the mapping under a name, an empty one for anything else."""
+    section = data.get(name)
+    return section if isinstance(section, Mapping) else {}
+
+
+def schema_problems(data: Data) -> Iterator[tuple[Place, str]]:
     """Yield the place of every field of the schema with an impossible value, and the advice."""
     for name, (is_valid, advice) in _SCHEMA.items():
         section, _, key = name.rpartition(".")
-        values = data.get(section) if section else data
-        value = values.get(key) if isinstance(values, Mapping) else None
+        value = (section_of(data, section) if section else data).get(key)
         if value is not None and not is_valid(value):
             yield tuple(name.split(".")), f"{name} is {clean_field(repr(value), 60)}: {advice}"
-    grouped = data.get("polymorphic_config")
+    grouped = section_of(data, "polymorphic_config")
     for kind, name in _REQUIRED.items():
         key = f"{kind}_config"
         within: Place = () if key in data else ("polymorphic_config",)
-        config = data.get(key, grouped.get(key) if isinstance(grouped, Mapping) else None)
+        config = data.get(key, grouped.get(key))
         if isinstance(config, Mapping) and config.get(name) is None:
             yield (*within, key, name), f"{key}.{name} is missing: a {kind} needs it"
 
 
-def without(data: Mapping[str, Any], place: Place) -> dict[str, Any]:
+def without(data: Data, place: Place) -> Json:
     """Return the mapping without the value at a place."""
     key, *rest = map(str, place)
     if not rest:

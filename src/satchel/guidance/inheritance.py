@@ -32,12 +32,13 @@ from satchel.guidance.context_files import (
     InjectionRule,
     file_of,
     read_context,
+    section_of,
     split_suffix,
 )
 from satchel.guidance.situation import resolved
 from satchel.safety import sanitize
 from satchel.system import files
-from satchel.types import Failure
+from satchel.types import Data, Failure, Json
 
 MOST_ANCESTORS = 64
 """Limit of the contexts in one chain."""
@@ -61,8 +62,8 @@ class ResolvedContext(NamedTuple):
     """
 
     path: str
-    data: Mapping[str, Any]
-    own: Mapping[str, Any]
+    data: Data
+    own: Data
     behavior: tuple[BehaviorRule, ...]
     injection: tuple[InjectionRule, ...]
     chain: tuple[str, ...]
@@ -70,29 +71,25 @@ class ResolvedContext(NamedTuple):
     updated: float
     notes: tuple[Failure, ...]
 
-    def _field(self, section: str, name: str) -> Any:
-        values = self.data.get(section)
-        return values.get(name) if isinstance(values, Mapping) else None
-
     @property
     def name(self) -> str:
         """The name in the file, else the folder."""
-        return str(self._field("metadata", "name") or self.path or "root")
+        return str(section_of(self.data, "metadata").get("name") or self.path or "root")
 
     @property
     def type(self) -> str:
         """The type, such as `project`; empty if unknown."""
-        return str(self._field("metadata", "type") or "")
+        return str(section_of(self.data, "metadata").get("type") or "")
 
     @property
     def goal(self) -> str:
         """The goal, possibly inherited; empty if there is none."""
-        return str(self._field("intent_context", "business_goal") or "")
+        return str(section_of(self.data, "intent_context").get("business_goal") or "")
 
     @property
-    def meta(self) -> dict[str, Any]:
+    def meta(self) -> Json:
         """The `_meta` of the schema."""
-        adaptations = self._field("intent_context", "context_adaptations")
+        adaptations = section_of(self.data, "intent_context").get("context_adaptations")
         return {"path": self.path, "inheritance_chain": list(self.chain[:-1]), "adaptations": adaptations}
 
 
@@ -201,20 +198,19 @@ class ContextTree:
         return parent
 
 
-def _updated(data: Mapping[str, Any]) -> float:
+def _updated(data: Data) -> float:
     """Return the time of the update (else creation) of a context in seconds; 0 if it is missing or not a date."""
-    metadata = data.get("metadata")
-    date = (metadata.get("updated") or metadata.get("created")) if isinstance(metadata, Mapping) else None
+    metadata = section_of(data, "metadata")
     try:
-        moment = datetime.fromisoformat(str(date))
+        moment = datetime.fromisoformat(str(metadata.get("updated") or metadata.get("created")))
     except ValueError:
         return 0.0
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def merged_data(chain: Sequence[ContextFile]) -> dict[str, Any]:
+def merged_data(chain: Sequence[ContextFile]) -> Json:
     """Return the values of the last context of a chain, merged with those before it; the root is first."""
-    merged: dict[str, Any] = {}
+    merged: Json = {}
     for context in chain:
         for key, names in _OWN.items():
             if isinstance(merged.get(key), Mapping):
@@ -223,9 +219,7 @@ def merged_data(chain: Sequence[ContextFile]) -> dict[str, Any]:
     return merged
 
 
-def _merged(
-    parent: Mapping[str, Any], child: Mapping[str, Any], *, is_joined: bool = False, is_top: bool = False
-) -> dict[str, Any]:
+def _merged(parent: Data, child: Data, *, is_joined: bool = False, is_top: bool = False) -> Json:
     merged = dict(parent)
     rows = [(*split_suffix(key), value) for key, value in child.items()]
     plain = [row for row in rows if not row[1]]

@@ -345,7 +345,7 @@ def front_matter(text: str) -> tuple[dict[str, list[str]], str, int]:
         elif (match := _FIELD.fullmatch(entry)) is not None and not line.startswith((" ", "\t")):
             name, value = match[1], match[2].strip()
             fields[name] = [value] if name == "description" else _entries(value)
-    fields = {key: [entry for entry in map(_unquoted, entries) if entry] for key, entries in fields.items()}
+    fields = {key: [*filter(None, map(_unquoted, entries))] for key, entries in fields.items()}
     return fields, text[front.end() :], front[0].count("\n") + (1 if front[0].endswith("\n") else 2)
 
 

@@ -191,7 +191,7 @@ class Situation:
             "Tags": ", ".join(self.tags),
         }  # fmt: skip
         if self.is_call:
-            own = [value for value in self.params.values() if isinstance(value, str)]
+            own = [*self.params.values()]
             rows = {name: value for name, value in rows.items() if name != "Parameters" and value not in own}
         return [f"{name}: {value}" for name, value in rows.items() if value]
 

@@ -15,13 +15,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from typing import Any, NamedTuple
 
+from satchel.guidance.context_files import section_of
 from satchel.guidance.injection import ActiveContext
 from satchel.guidance.instructions import unfenced
 from satchel.guidance.judge import related_terms
 from satchel.guidance.situation import Situation
 from satchel.safety import sanitize
 from satchel.text import STOP_WORDS, count_terms, words
-from satchel.types import GuideEntry
+from satchel.types import Data, GuideEntry, Json
 
 LINE_CHARACTERS = 400
 """Length limit of the text of a guide on one line."""
@@ -161,7 +162,7 @@ def context_lines(active: ActiveContext, situation: Situation, above: Sequence[A
     for one in above:
         data = _news(data, _data_of(one))
     metadata, intent, status, relationships = (
-        _section(data, name) for name in ("metadata", "intent_context", "status", "relationships")
+        section_of(data, name) for name in ("metadata", "intent_context", "status", "relationships")
     )
     labels = (("Intent", intent, "intent_type"), ("Description", metadata, "description"),
               ("Adaptations", intent, "context_adaptations"))  # fmt: skip
@@ -187,7 +188,7 @@ def context_lines(active: ActiveContext, situation: Situation, above: Sequence[A
     )
 
 
-def _data_of(active: ActiveContext) -> Mapping[str, Any]:
+def _data_of(active: ActiveContext) -> Data:
     return active.context.own if active.distance else active.context.data
 
 
@@ -208,9 +209,9 @@ def _context_entries(lines: ContextLines, weigh: Weigh) -> list[GuideEntry]:
     return [*entries, *map(GuideEntry, lines.after, values[len(lines.before) + len(lines.rules) :])]
 
 
-def _news(data: Mapping[str, Any], shown: Mapping[str, Any]) -> dict[str, Any]:
+def _news(data: Data, shown: Data) -> Json:
     """Return the values that are not equal to those shown, at any depth, without the shown entries of lists."""
-    news: dict[str, Any] = {}
+    news: Json = {}
     for key, value in data.items():
         other = shown.get(key)
         if isinstance(value, Mapping) and isinstance(other, Mapping):
@@ -222,16 +223,11 @@ def _news(data: Mapping[str, Any], shown: Mapping[str, Any]) -> dict[str, Any]:
     return news
 
 
-def _section(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    section = data.get(name)
-    return section if isinstance(section, Mapping) else {}
-
-
-def _without(data: Mapping[str, Any], keys: Set[str]) -> dict[str, Any]:
+def _without(data: Data, keys: Set[str]) -> Json:
     return {key: value for key, value in data.items() if key not in keys}
 
 
-def _pairs(data: Mapping[str, Any]) -> Iterator[str]:
+def _pairs(data: Data) -> Iterator[str]:
     return (f"{key}: {_compact(value)}" for key, value in data.items())
 
 

@@ -7,40 +7,28 @@ right, or nothing: `certainty` says whether a prompt is about this project.
 
 from __future__ import annotations
 
+import math
 import re
 import time
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Iterable, Mapping
+from functools import cache, partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from satchel.errors import SatchelError
 from satchel.hooks import background, hosts
 from satchel.hooks.event_context import INDEX_NAME, Answer, EventContext, counted, injected, nothing
 from satchel.hooks.hosts import Start
 from satchel.system import hook_log
 from satchel.system.locations import as_listed
-from satchel.text import CHATTER, GREETINGS, STOP_WORDS, WORD
+from satchel.text import CHATTER, GREETINGS, STOP_WORDS, WORD, terms_of, words
 from satchel.tokens import counter
-from satchel.types import Context
+from satchel.types import Context, Kind
 from satchel.vocabulary import CLIENT_SESSION, FIND
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
-
-
-import math
-from collections.abc import Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Any
-
-from satchel.errors import SatchelError
-from satchel.text import terms_of, words
-from satchel.types import Kind
-
-if TYPE_CHECKING:
-    from satchel.engine import Satchel
-
 
 HOST_FILES = (
     "CLAUDE.md", "*/CLAUDE.md", "CLAUDE.local.md", "*/CLAUDE.local.md", ".claude/*", "*/.claude/*",
@@ -114,8 +102,8 @@ def asks_something(prompt: str) -> bool:
 
 def telling_words(prompt: str) -> int:
     """Count the different significant words of a prompt."""
-    words = {word.lower() for word in WORD.findall(prompt[:PROMPT_CHARACTERS])}
-    return len({word for word in words if len(word) > 2} - INSIGNIFICANT)
+    every = {word.lower() for word in WORD.findall(prompt[:PROMPT_CHARACTERS])}
+    return len({word for word in every if len(word) > 2} - INSIGNIFICANT)
 
 
 def prompt_certainty(prompt: str, context: Context, engine: Satchel) -> float:
@@ -147,7 +135,7 @@ def _prompt_context(hook: EventContext, prompt: str, tokens: int) -> Answer:
     options = hook.options(max_tokens=max(tokens, 1), exclude=globs, purpose=FIND)
     engine = hook.engine
     request = engine.request(without_mentions(prompt)[:PROMPT_CHARACTERS], **options)
-    context = engine.unrecorded(request)
+    context = engine.answers.unrecorded(request)
     if prompt_certainty(prompt, context, engine) < least:
         has_it = bool(context.shown_before)
         return nothing("the session has what is relevant" if has_it else f"nothing is relevant enough ({least:.2f})")
@@ -291,7 +279,7 @@ def _brief(hook: EventContext, before: str, tokens: int, notice: str) -> Answer:
     count = counter(hook.settings.budget_tokenizer).count
     rest = max(tokens - count(before) - count(active), 1)
     request = hook.engine.brief_request(**hook.options(max_tokens=rest))
-    context = hook.engine.unrecorded(request)
+    context = hook.engine.answers.unrecorded(request)
     brief = context.text if context.items else ""
     text = "\n\n".join(filter(None, (before, active, brief)))
     to_review = hook.engine.memory.review.notice()
@@ -302,9 +290,8 @@ def _brief(hook: EventContext, before: str, tokens: int, notice: str) -> Answer:
              counted(len(context.items)) if brief else "", to_review)  # fmt: skip
     shown = ", ".join(filter(None, parts))
     notice = notice or f"satchel: {shown} (satchel hook log shows them)"
-    return Answer(
-        hook_log.INJECTED, shown, text, notice, count(text), contexts, (partial(hook.engine.deliver, request, context),)
-    )
+    deliver = partial(hook.engine.answers.deliver, request, context)
+    return Answer(hook_log.INJECTED, shown, text, notice, count(text), contexts, (deliver,))
 
 
 def before_compaction(hook: EventContext) -> Answer:
@@ -370,8 +357,8 @@ def peculiarity(prompt: str, engine: Satchel) -> float:
 
 def _peculiarity(prompt: str, store: Any) -> float:
     # Characters of a prompt that name its subject: a long issue has words of every project.
-    named = (word for word in words(prompt[:300]) if len(word) >= 3 and word.lower() not in STOP_WORDS)
-    terms = sorted({terms_of(word)[0] for word in named})
+    telling = {word for word in words(prompt[:300]) if len(word) >= 3 and word.lower() not in STOP_WORDS}
+    terms = sorted({terms_of(word)[0] for word in telling})
     lexicons = [store.lexicon(kind) for kind in {*store.kinds()} - {Kind.COMMIT}]
     pieces = sum(lexicon.chunk_count for lexicon in lexicons)
     if not pieces:

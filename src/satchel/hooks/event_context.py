@@ -21,7 +21,7 @@ from satchel.safety import sanitize
 from satchel.system import hook_log, state_files
 from satchel.system.git import find_repository
 from satchel.system.locations import Places
-from satchel.types import Context
+from satchel.types import Context, Json
 from satchel.vocabulary import CLIENT_SESSION, DAY_SECONDS
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ KEPT_SECONDS = 30 * DAY_SECONDS
 """Age from which the state of a session is deleted: a month."""
 
 Result = TypeVar("Result")
-State = dict[str, Any]
+State = Json
 
 
 def session_mark(session: str) -> str:
@@ -166,7 +166,7 @@ class Answer(NamedTuple):
     contexts: tuple[Context, ...] = ()
     deliver: tuple[Callable[[], object], ...] = ()
 
-    def items(self, allow: Sequence[str] = ()) -> list[dict[str, Any]]:
+    def items(self, allow: Sequence[str] = ()) -> list[Json]:
         """Return ids and tokens of the injected items. The title of a short memory would be its text."""
         return [
             {"id": sanitize.line(item.id, allow=allow), "tokens": item.tokens}
@@ -185,7 +185,7 @@ def injected(hook: EventContext, reason: str, pairs: Sequence[tuple[Any, Context
         notice,
         sum(context.usage.used for context in contexts),
         contexts,
-        tuple(partial(hook.engine.deliver, request, context) for request, context in pairs),
+        tuple(partial(hook.engine.answers.deliver, request, context) for request, context in pairs),
     )
 
 
@@ -296,7 +296,7 @@ class EventContext:
         """Return true once per session (or once in so many seconds); always for a session without a name."""
         return self.session is None or self.session.claim(what, seconds)
 
-    def options(self, **options: Any) -> dict[str, Any]:
+    def options(self, **options: Any) -> Json:
         """Add the session to the options of a request."""
         return {**options, "session": self.event.session} if self.event.session else options
 

@@ -18,7 +18,9 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from satchel.types import Data, Json
 
 TEXT_CHARACTERS = 60_000
 """Length limit of one text that a host sends; the end of a longer one is kept."""
@@ -132,7 +134,7 @@ def event_of(word: str) -> Event | None:
         return next((host.events[word] for host in HOSTS if word in host.events), None)
 
 
-def read(payload: Mapping[str, Any], event: Event) -> HookEvent:
+def read(payload: Data, event: Event) -> HookEvent:
     """Read an event from the object on standard input, an empty mapping if there was none."""
     sent = _snake_case(payload)
     host = _host_of(sent)
@@ -140,7 +142,7 @@ def read(payload: Mapping[str, Any], event: Event) -> HookEvent:
     name = _first_text(sent, "hook_event_name", "event") or next(names, "")
     own = ("agent_id",) if event is Event.SUBAGENT_START else ()  # its conversation is empty, unlike the session's
     response_fields = ("tool_response", "tool_result", "tool_output", "result_json", "output")
-    response = next((sent[field] for field in response_fields if sent.get(field)), None)
+    response = next(filter(None, map(sent.get, response_fields)), None)
     error = _first_text(sent, "error", "error_message")
     failed = True if name.endswith("Failure") or error else has_failed(sent if "exit_code" in sent else response)
     command, files = _tool_call(sent, is_codex=host is CODEX)
@@ -163,17 +165,17 @@ def read(payload: Mapping[str, Any], event: Event) -> HookEvent:
     )
 
 
-def answer(event: HookEvent, text: str, notice: str) -> dict[str, Any]:
+def answer(event: HookEvent, text: str, notice: str) -> Json:
     """Return the answer in the format of the host: context for the model, a line for the person; may be empty."""
     if event.host == CURSOR.name:  # which has no line for the person at these events
         return {"additional_context": text} if text else {}
-    output: dict[str, Any] = {"systemMessage": notice} if notice else {}
+    output: Json = {"systemMessage": notice} if notice else {}
     if text:
         output["hookSpecificOutput"] = {"hookEventName": event.name, "additionalContext": text}
     return output
 
 
-def _host_of(sent: Mapping[str, Any]) -> Host:
+def _host_of(sent: Data) -> Host:
     """Return the host of an event. Cursor also runs hooks of Claude Code with their names; these get its format."""
     is_cursor = any(field in sent for field in ("conversation_id", "workspace_roots", "cursor_version"))
     if is_cursor and _first_text(sent, "hook_event_name") not in CLAUDE_CODE.events:
@@ -183,7 +185,7 @@ def _host_of(sent: Mapping[str, Any]) -> Host:
     return CODEX if is_codex else CLAUDE_CODE
 
 
-def _tool_call(sent: Mapping[str, Any], *, is_codex: bool) -> tuple[str, tuple[str, ...]]:
+def _tool_call(sent: Data, *, is_codex: bool) -> tuple[str, tuple[str, ...]]:
     """Return the shell command and the files of a tool call; the files of a patch are those that its text names."""
     call = _mapping(sent.get("tool_input"))
     command = _first_text(sent, "command") or _first_text(call, "command", "cmd") or " ".join(texts(call, "command"))
@@ -194,19 +196,19 @@ def _tool_call(sent: Mapping[str, Any], *, is_codex: bool) -> tuple[str, tuple[s
     return command, files
 
 
-def _attachments(sent: Mapping[str, Any]) -> tuple[str, ...]:
+def _attachments(sent: Data) -> tuple[str, ...]:
     rows = sent.get("attachments")
     mappings = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
     return tuple(path for row in mappings for path in _first_path(_snake_case(row), "file_path", "path"))
 
 
-def _snake_case(payload: Mapping[str, Any]) -> dict[str, Any]:
+def _snake_case(payload: Data) -> Json:
     """Return the mapping with `camelCase` keys as `snake_case`; a key that was written so wins."""
     renamed = {_CAPITAL.sub(r"_\1", key).lower(): value for key, value in payload.items()}
     return renamed | {key: value for key, value in payload.items() if key in renamed}
 
 
-def _mapping(value: object) -> dict[str, Any]:
+def _mapping(value: object) -> Json:
     """Return a mapping, also one that was sent as JSON in a text; empty for anything else."""
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
@@ -228,7 +230,7 @@ def _session_of(session: str) -> str:
     return blake2b(session.encode(), digest_size=16).hexdigest()
 
 
-def _first_text(payload: Mapping[str, Any], *fields: str) -> str:
+def _first_text(payload: Data, *fields: str) -> str:
     """Return the first of these fields that is a text and not blank, at most its last `TEXT_CHARACTERS`."""
     for field in fields:
         value = payload.get(field)
@@ -237,7 +239,7 @@ def _first_text(payload: Mapping[str, Any], *fields: str) -> str:
     return ""
 
 
-def _first_path(payload: Mapping[str, Any], *fields: str) -> tuple[str, ...]:
+def _first_path(payload: Data, *fields: str) -> tuple[str, ...]:
     """Return the first of these fields that is a path, as the only one."""
     for field in fields:
         value = payload.get(field)
@@ -246,7 +248,7 @@ def _first_path(payload: Mapping[str, Any], *fields: str) -> tuple[str, ...]:
     return ()
 
 
-def texts(payload: Mapping[str, Any], field: str) -> list[str]:
+def texts(payload: Data, field: str) -> list[str]:
     """Return the texts of a field that is a list; none for anything else."""
     rows = payload.get(field)
     return [row for row in rows if isinstance(row, str)] if isinstance(rows, list) else []

@@ -95,11 +95,11 @@ def _packed(hook: EventContext, tokens: int, *, is_first: bool) -> Answer:
         # Share of the budget for a premortem at the first failure of a session. The failure itself gets the rest.
         share = max(int(tokens * 0.35), 1)
         premortem = engine.premortem_request(domain, strategy, **hook.options(max_tokens=share))
-        answers.append((premortem, engine.unrecorded(premortem)))
+        answers.append((premortem, engine.answers.unrecorded(premortem)))
     rest = max(tokens - sum(context.usage.used for _, context in answers if context.items), 1)
     told = [item.id.partition("::")[0] for _, context in answers for item in context.items]
     brief = engine.brief_request(output, **hook.options(max_tokens=rest, exclude=told))
-    answers.append((brief, engine.unrecorded(brief)))
+    answers.append((brief, engine.answers.unrecorded(brief)))
     shown = [(request, context) for request, context in answers if context.items]
     if not shown:
         has_it = any(context.shown_before for _, context in answers)

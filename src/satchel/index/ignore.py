@@ -1,4 +1,4 @@
-"""Rules for files left out of the index: ignore files, generated and binary names."""
+"""The rules that decide which files are left out of the index: ignore files, generated and binary names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of a tree that are worth reading, and counts of the others by reason.
+"""Decides which files of a tree are read into the index, and which are left out, counted by reason.
 
 Follows the habits of ripgrep: symbolic links are not followed; `.gitignore` counts inside a git repository, `.ignore`
 and `.satchelignore` everywhere; deeper files of rules win over those above, `.satchelignore` over `.ignore` over

@@ -17,30 +17,19 @@ from urllib.parse import quote, unquote
 from satchel import __version__
 from satchel.errors import SatchelError, UsageError
 from satchel.mcp.running import EngineRunner, Fault, ProtocolError, Report
-from satchel.operations.ask import (
-    AFTER_FAILURE,
-    BRIEF,
-    CONTEXT_QUERY,
-    DOCUMENT,
-    EXPAND,
-    GRAPH_CONTEXT,
-    PREMORTEM,
-    PREMORTEM_OPERATION,
-    SESSION,
-    SITUATION_CONTEXT,
-)
+from satchel.operations import ask
 from satchel.operations.operation import Answered, Operation, fault_text, without_home
 from satchel.operations.registry import TOOLS
 from satchel.operations.remember import DEFAULT_ROWS, EXPERIENCE, EXPERIENCE_ACTIONS, MEMORIES, REMEMBER
 from satchel.safety.sanitize import clean_field
 from satchel.system import telemetry
 from satchel.tokens import counter
-from satchel.types import Kind
+from satchel.types import Data, Json, Kind
 from satchel.vocabulary import Domain, Strategy, choices
 
 MIME_TYPE = "text/markdown"
 
-Result = dict[str, Any]
+Result = Json
 
 TEMPLATES: Result = {
     "resourceTemplates": [
@@ -74,16 +63,18 @@ _BRIEF_URI = "satchel://brief"
 _URI = re.compile(r"satchel://(document|handle|context)/(.+)", re.DOTALL)
 
 
-def parsed(uri: str) -> tuple[Operation, Mapping[str, Any]] | None:
+def parsed(uri: str) -> tuple[Operation, Data] | None:
     """Return the operation that reads a URI, with its arguments; None for an unknown URI."""
     # Characters of a URI: a path has at most 4,096 bytes, and hardly any comes near that.
     match = _URI.fullmatch(uri) if len(uri) <= 4_000 else None
     if match is None:
-        return (PREMORTEM_OPERATION, {"mode": BRIEF}) if uri == _BRIEF_URI else None
+        return (ask.PREMORTEM_OPERATION, {"mode": ask.BRIEF}) if uri == _BRIEF_URI else None
     named = unquote(match[2])
     if match[1] == "context":
-        return CONTEXT_QUERY, {"question": named}
-    operation, arguments = (DOCUMENT, {"id": named}) if match[1] == "document" else (EXPAND, {"handles": [named]})
+        return ask.CONTEXT_QUERY, {"question": named}
+    operation, arguments = (
+        (ask.DOCUMENT, {"id": named}) if match[1] == "document" else (ask.EXPAND, {"handles": [named]})
+    )
     # Largest resource: below the limit of hosts. Longer ones are cut, with a handle for the rest.
     return operation, {**arguments, "max_tokens": 20_000}
 
@@ -104,7 +95,7 @@ class Prompt(NamedTuple):
     title: str
     description: str
     operation: Operation
-    fixed: Mapping[str, Any]
+    fixed: Data
     arguments: tuple[tuple[str, str], ...]
     lead: str
 
@@ -116,7 +107,7 @@ PROMPTS: Mapping[str, Prompt] = {
             "context",
             "Context for a task",
             "Put the code, docs, commits and memories that matter for a task into the conversation.",
-            CONTEXT_QUERY,
+            ask.CONTEXT_QUERY,
             {},
             (("question", "The task or question."),),
             "Work on this with the context below: {question}",
@@ -125,8 +116,8 @@ PROMPTS: Mapping[str, Prompt] = {
             "premortem",
             "What went wrong before",
             "Recall what went wrong before in this kind of work, before it begins.",
-            PREMORTEM_OPERATION,
-            {"mode": PREMORTEM},
+            ask.PREMORTEM_OPERATION,
+            {"mode": ask.PREMORTEM},
             (
                 ("domain", f"One of {', '.join(choices(Domain))}."),
                 ("strategy", f"One of {', '.join(choices(Strategy))}."),
@@ -137,8 +128,8 @@ PROMPTS: Mapping[str, Prompt] = {
             "after_failure",
             "After a failure",
             "Recall what failed like this before, and where in the code it happened.",
-            PREMORTEM_OPERATION,
-            {"mode": AFTER_FAILURE},
+            ask.PREMORTEM_OPERATION,
+            {"mode": ask.AFTER_FAILURE},
             (("failure", "The output of the command that failed."),),
             "A command failed. Use what is known of failures like this one to find the cause.",
         ),
@@ -164,7 +155,7 @@ def listed_prompts() -> Result:
     }
 
 
-def arguments_of(prompt: Prompt, values: Mapping[str, str]) -> dict[str, Any]:
+def arguments_of(prompt: Prompt, values: Mapping[str, str]) -> Json:
     """Return the arguments of the operation. Raises UsageError for one that is unknown or missing."""
     names = [name for name, _ in prompt.arguments]
     for name in values:
@@ -201,10 +192,10 @@ NAME_LENGTH = 60
 _USAGE = ("limit", "used", "tokenizer", "exact", "stopped")
 
 
-def structured(answered: Answered) -> dict[str, Any]:
+def structured(answered: Answered) -> Json:
     """Return places, scores and handles of an answer. `more` counts items that did not fit; the text shows them all."""
     envelope = answered.envelope
-    content: dict[str, Any] = {"items": [], "more": 0}
+    content: Json = {"items": [], "more": 0}
     if "usage" in envelope:
         content["usage"] = {name: envelope["usage"][name] for name in _USAGE}
     failures = [f"{one['source']}: {one['message']}" for one in envelope.get("failures", ())]
@@ -226,12 +217,12 @@ def structured(answered: Answered) -> dict[str, Any]:
     return content
 
 
-def cost(content: Mapping[str, Any]) -> int:
+def cost(content: Data) -> int:
     """Return the tokens of a value as it is sent."""
     return counter().count(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
 
 
-def _fill(content: Mapping[str, Any], into: list[Any], rows: Sequence[Any], most: int) -> int:
+def _fill(content: Data, into: list[Any], rows: Sequence[Any], most: int) -> int:
     """Append rows while `content` has at most `most` tokens; returns how many were appended."""
     for count, row in enumerate(rows):
         into.append(row)
@@ -246,7 +237,7 @@ def _short(line: str) -> str:
     return text if len(text) <= LINE_CHARACTERS else f"{text[: LINE_CHARACTERS - 1]}…"
 
 
-def _rows(envelope: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _rows(envelope: Data) -> list[Json]:
     """Return the ids, handles and cuts of the rows of an envelope."""
     for name in ("items", "hits", "memories", "experiences"):
         if name in envelope:
@@ -254,13 +245,13 @@ def _rows(envelope: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [_row(envelope.get("memory", envelope))]
 
 
-def _omitted(one: Mapping[str, Any]) -> dict[str, Any]:
+def _omitted(one: Data) -> Json:
     """Return the row of an omission; its path, name and handle identify it where it has a path."""
     row = _row(one)
     return {name: value for name, value in row.items() if name != "id" or "path" not in row}
 
 
-def _row(one: Mapping[str, Any]) -> dict[str, Any]:
+def _row(one: Data) -> Json:
     """Return kind, path and lines (or id and name), score, status, handle and cuts, as far as a row has them."""
     place = one.get("location") or {}
     kind, path = one.get("source"), place.get("path")
@@ -285,7 +276,7 @@ def _row(one: Mapping[str, Any]) -> dict[str, Any]:
 
 TOOLS_BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in TOOLS}
 
-OUTPUT_SCHEMA: Mapping[str, Any] = {"type": "object"}
+OUTPUT_SCHEMA: Data = {"type": "object"}
 """Schema of the structured content of every tool: places, scores and handles of the text, without the text itself."""
 
 OPTIONS, HELP = "options", "help"
@@ -321,7 +312,7 @@ def option_help(operation: Operation) -> str:
     )
 
 
-def flat(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def flat(arguments: Data) -> Json:
     """Return all arguments in one mapping. Raises UsageError for options that are not an object, or name one again."""
     options = {} if arguments.get(OPTIONS) is None else arguments[OPTIONS]
     if not isinstance(options, dict):
@@ -395,8 +386,8 @@ CACHE_HINTS: Mapping[str, tuple[int, Literal["public", "private"]]] = {
 
 _COMMAND = re.compile(r"`satchel (\w+)(?: (\w+))?[^`]*`")
 _TOOL_OF = {
-    "context": CONTEXT_QUERY.name, "graph": GRAPH_CONTEXT.name, "premortem": PREMORTEM_OPERATION.name,
-    "situation": SITUATION_CONTEXT.name, "memory": REMEMBER.name,
+    "context": ask.CONTEXT_QUERY.name, "graph": ask.GRAPH_CONTEXT.name, "premortem": ask.PREMORTEM_OPERATION.name,
+    "situation": ask.SITUATION_CONTEXT.name, "memory": REMEMBER.name,
 }  # fmt: skip
 
 
@@ -422,7 +413,7 @@ class Handlers:
         self._runner, self._session, self._client = runner, session, client
         self._asked: deque[tuple[str, str]] = deque(maxlen=DEFAULT_ROWS)  # the newest questions, each with its client
 
-    async def answer(self, method: str, params: Mapping[str, Any], report: Report | None, client: str = "") -> Result:
+    async def answer(self, method: str, params: Data, report: Report | None, client: str = "") -> Result:
         """Return the result of a request of a `client` with valid parameters. Raises ProtocolError."""
         if method in LISTS:
             return LISTS[method]()
@@ -437,7 +428,7 @@ class Handlers:
             return await self._read_resource(params["uri"], report)
         raise ProtocolError(Fault.METHOD_NOT_FOUND, "Method not found", method)
 
-    async def _call_tool(self, name: str, arguments: dict[str, Any], report: Report | None, client: str) -> Result:
+    async def _call_tool(self, name: str, arguments: Json, report: Report | None, client: str) -> Result:
         """Return the answer of a tool; errors of the call are part of it, so that a model can correct them."""
         operation = TOOLS_BY_NAME.get(name)
         if operation is None:
@@ -447,10 +438,10 @@ class Handlers:
             if arguments.pop(HELP, False):
                 return {"content": [_text(option_help(operation))], "isError": False,
                         "structuredContent": {"items": [], "more": 0}}  # fmt: skip
-            if self._session and SESSION in operation.parameters:
+            if self._session and ask.SESSION in operation.parameters:
                 arguments.setdefault("session", self._session)
             answered = await self._runner.run(report, operation, arguments, client)
-            if operation is CONTEXT_QUERY and "question" in arguments:
+            if operation is ask.CONTEXT_QUERY and "question" in arguments:
                 self._asked.append((client, arguments["question"]))
         except (SatchelError, OSError) as error:
             return _failed(_as_tools(fault_text(error)))

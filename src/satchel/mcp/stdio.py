@@ -19,6 +19,7 @@ from satchel.mcp.running import EngineRunner, Fault, ProtocolError, Report
 from satchel.mcp.server import CACHE_HINTS, INSTRUCTIONS, SERVER_INFO, Handlers, Result
 from satchel.system import telemetry
 from satchel.system.threads import in_thread
+from satchel.types import Data
 from satchel.vocabulary import CLIENT_SESSION
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Conversation:
         self._has_envelopes: bool | None = None
         self._is_accepted = False
 
-    async def answer(self, method: str, params: Mapping[str, Any], report: Report | None) -> Result:
+    async def answer(self, method: str, params: Data, report: Report | None) -> Result:
         """Return the result of a request. Raises ProtocolError."""
         meta = params.get("_meta")
         is_enveloped = method != "initialize" and isinstance(meta, Mapping) and VERSION in meta
@@ -104,7 +105,7 @@ class Conversation:
             )
         return await self._shaken(method, params, report)
 
-    async def _shaken(self, method: str, params: Mapping[str, Any], report: Report | None) -> Result:
+    async def _shaken(self, method: str, params: Data, report: Report | None) -> Result:
         """Return the result of a request after a handshake, or that of the handshake."""
         _check(method, params, HANDSHAKE_ONLY)
         if method == "ping":
@@ -126,7 +127,7 @@ class Conversation:
             return {"tools": [one | {name: _sorted(one[name]) for name in schemas} for one in result["tools"]]}
         return result
 
-    async def _enveloped(self, method: str, params: Mapping[str, Any], report: Report | None) -> Result:
+    async def _enveloped(self, method: str, params: Data, report: Report | None) -> Result:
         """Return the result of a request that carries an envelope."""
         supported: Result = {"supported": [*ENVELOPE_VERSIONS]}
         if method == "initialize":
@@ -154,7 +155,7 @@ class Conversation:
         return {**_sorted({**result, **hint, "resultType": "complete"}), "_meta": {SERVER: SERVER_INFO}}
 
 
-def _envelope(params: Mapping[str, Any]) -> Mapping[str, Any]:
+def _envelope(params: Data) -> Data:
     """Return the envelope of a request. Raises ProtocolError for one that is not complete."""
     meta = params.get("_meta")
     if not isinstance(meta, Mapping):
@@ -170,11 +171,11 @@ def _envelope(params: Mapping[str, Any]) -> Mapping[str, Any]:
     return meta
 
 
-def _sorted(values: Mapping[str, Any]) -> Result:
+def _sorted(values: Data) -> Result:
     return dict(sorted(values.items()))
 
 
-def _check(method: str, params: Mapping[str, Any], more: Mapping[str, Mapping[str, Check]]) -> None:
+def _check(method: str, params: Data, more: Mapping[str, Mapping[str, Check]]) -> None:
     """Raise ProtocolError for a method that is not served, and for parameters of another shape."""
     shape = PARAMETERS.get(method, more.get(method))
     if shape is None:
@@ -251,7 +252,7 @@ class LineServer:
         for one in [one for one in self._open if str(one) == str(identity)]:
             self._open.pop(one).cancel()
 
-    async def _answer(self, identity: Identity, method: str, params: Mapping[str, Any]) -> None:
+    async def _answer(self, identity: Identity, method: str, params: Data) -> None:
         """Write the answer of a request. Its id is free again as soon as the answer is on its way."""
         try:
             result = await self._conversation.answer(method, params, self._reporting(params))
@@ -264,7 +265,7 @@ class LineServer:
         self._open.pop(identity)
         await self._send(message)
 
-    def _reporting(self, params: Mapping[str, Any]) -> Report | None:
+    def _reporting(self, params: Data) -> Report | None:
         """Return what reports progress to the client; None if it asked for none."""
         meta = params.get("_meta")
         token = meta.get("progressToken") if isinstance(meta, dict) else None

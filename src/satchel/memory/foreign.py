@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from satchel.codec import Data, iso_time
+from satchel.codec import iso_time
 from satchel.errors import UsageError
 from satchel.sources.conversations import Exchange
+from satchel.types import Data, Json
 from satchel.vocabulary import (
     COLUMNS,
     MEMORY_CHARACTERS,
@@ -116,14 +117,14 @@ def _json(raw: bytes) -> Any:
         raise UsageError(f"the file is not JSON: {error}") from None
 
 
-def _mappings(data: object, *names: str) -> list[Mapping[str, Any]]:
+def _mappings(data: object, *names: str) -> list[Data]:
     """Return the mappings of a list, or of the first of these names of a mapping that has a list."""
     if isinstance(data, Mapping):
         data = next((data[name] for name in names if isinstance(data.get(name), list)), [])
     return [one for one in data if isinstance(one, Mapping)] if isinstance(data, list) else []
 
 
-def _first(entry: Mapping[str, Any], *names: str) -> Any:
+def _first(entry: Data, *names: str) -> Any:
     return next((entry[name] for name in names if entry.get(name) not in (None, "")), None)
 
 
@@ -202,7 +203,7 @@ def _letta(raw: bytes, _: FileOptions) -> Foreign:
     return _checked((one for one in memories() if one["content"]), "letta", "memory blocks")
 
 
-def _named(data: object, agents: Sequence[Mapping[str, Any]], name: str) -> Iterator[Mapping[str, Any]]:
+def _named(data: object, agents: Sequence[Data], name: str) -> Iterator[Data]:
     for one in (data, *agents):
         if isinstance(one, Mapping):
             yield from _mappings(one.get(name))
@@ -220,7 +221,7 @@ def _claude_mem(raw: bytes, options: FileOptions) -> Foreign:
     return Foreign(memories, passed_over={"of another project": others} if others else {})
 
 
-def _observed(table: str, entry: Mapping[str, Any]) -> Iterator[Data]:
+def _observed(table: str, entry: Data) -> Iterator[Data]:
     epoch = entry.get("created_at_epoch")
     # Milliseconds since 1970.
     created = iso_time(epoch / 1000) if isinstance(epoch, int | float) else entry.get("created_at")
@@ -235,7 +236,7 @@ def _observed(table: str, entry: Mapping[str, Any]) -> Iterator[Data]:
     return _memory("claude-mem", text, identity, category=kind, tags=tags, created_at=created)
 
 
-def _rows(raw: bytes, tables: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _rows(raw: bytes, tables: Sequence[str]) -> Iterator[tuple[str, Json]]:
     """Yield the rows of the tables that a database has. Raises UsageError for another file."""
     import apsw
 
@@ -269,7 +270,7 @@ def _chatgpt(raw: bytes, _: FileOptions) -> Foreign:
     return Foreign(exchanges=exchanges)
 
 
-def _turns(conversation: Mapping[str, Any]) -> list[tuple[str, float, str]]:
+def _turns(conversation: Data) -> list[tuple[str, float, str]]:
     """Return role, time and text of the messages from the first to the current one."""
     mapping = conversation.get("mapping")
     nodes = mapping if isinstance(mapping, Mapping) else {}
@@ -283,7 +284,7 @@ def _turns(conversation: Mapping[str, Any]) -> list[tuple[str, float, str]]:
     return [turn for turn in reversed(turns) if turn[2]]
 
 
-def _message(message: object, conversation: Mapping[str, Any]) -> tuple[str, float, str]:
+def _message(message: object, conversation: Data) -> tuple[str, float, str]:
     written = message if isinstance(message, Mapping) else {}
     author, content = written.get("author"), written.get("content")
     parts = content.get("parts") if isinstance(content, Mapping) else None
@@ -351,7 +352,7 @@ def _columns(present: Iterable[str], mapped: Mapping[str, str]) -> dict[str, str
     return columns
 
 
-def _numbers(given: Mapping[str, Any]) -> dict[str, Any]:
+def _numbers(given: Data) -> Json:
     """Return the fields of a line with a number as importance; another text is left as it is, and refused later."""
     importance = str(given.get("importance") or "")
     is_number = re.fullmatch(r"\s*\d*[.,]?\d+\s*", importance) is not None

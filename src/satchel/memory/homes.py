@@ -47,15 +47,13 @@ def lost_records(store: Store, places: Places, first_commit: FirstCommit) -> Ite
     The old folder is this one where git was added or removed, else it is gone.
     """
     workspace, home = workspace_of(places), str(home_of(places))
-    homes = {
-        other: (path, commit)
-        for other, (path, commit) in sorted(_read(store).items())
-        if other != workspace and (path == home or (commit and not os.path.lexists(path)))
-    }
-    if not homes or store.records_of(workspace):
-        return
-    for other, (path, commit) in homes.items():
-        if (path == home or commit == first_commit()) and (count := store.records_of(other)):
+    for other, (path, commit) in sorted(_read(store).items()):
+        is_here = path == home
+        if other == workspace or not (is_here or (commit and not os.path.lexists(path))):
+            continue
+        if store.records_of(workspace):
+            return
+        if (is_here or commit == first_commit()) and (count := store.records_of(other)):
             yield count, path
 
 

@@ -12,18 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from satchel.errors import UsageError
-from satchel.memory.model import (
-    Attempt,
-    Experience,
-    Lesson,
-    Outcome,
-    RootCause,
-    Started,
-    Value,
-    experience_from,
-    record_data,
-    tier_of,
-)
+from satchel.memory import model
 from satchel.memory.records import Records, document_of, records_in, without_evidence
 from satchel.memory.scope import without_none
 from satchel.memory.trash import discard
@@ -63,14 +52,14 @@ class _LastWordError(UsageError):
         return before + spelling(name) + after
 
 
-class Journal(Records[Experience]):
+class Journal(Records[model.Experience]):
     """The experiences of one root and those that belong everywhere. Every method reads the store anew.
 
     Raises UsageError for impossible values, StoreError and LockedError for an unusable file; a call that raises has
     changed nothing.
     """
 
-    record = Experience
+    record = model.Experience
 
     def start(
         self,
@@ -83,11 +72,11 @@ class Journal(Records[Experience]):
         prediction: str,
         session: str = DEFAULT_SESSION,
         visibility: str = Visibility.PRIVATE,
-    ) -> Started:
+    ) -> model.Started:
         """Begin an experience. Raises UsageError, with its id, while the session has an active one."""
         notebook = self._notebook
         moment = notebook.now()
-        begun = Experience(
+        begun = model.Experience(
             id=notebook.new_id("ghap", moment),
             session_id=self._session(session),
             workspace=notebook.workspace,
@@ -95,7 +84,7 @@ class Journal(Records[Experience]):
             updated=moment,
             author=notebook.author,
             **notebook.checked(
-                Experience, domain=domain, strategy=strategy, goal=goal, hypothesis=hypothesis, action=action,
+                model.Experience, domain=domain, strategy=strategy, goal=goal, hypothesis=hypothesis, action=action,
                 prediction=prediction, visibility=visibility,
             ),
         )  # fmt: skip
@@ -109,13 +98,13 @@ class Journal(Records[Experience]):
                     "session",
                 )
             write_active(writer, [*active, begun])
-        return Started(begun, tuple(self._orphans(active, begun.session_id)))
+        return model.Started(begun, tuple(self._orphans(active, begun.session_id)))
 
-    def active(self, session: str = DEFAULT_SESSION) -> Experience | None:
+    def active(self, session: str = DEFAULT_SESSION) -> model.Experience | None:
         """Return the active experience of a session, None if it has none."""
         return self._in_session(read_active(self._store), self._session(session))
 
-    def orphans(self, session: str = DEFAULT_SESSION) -> list[Experience]:
+    def orphans(self, session: str = DEFAULT_SESSION) -> list[model.Experience]:
         """Return the active experiences of other sessions of this workspace, oldest first."""
         return self._orphans(read_active(self._store), self._session(session))
 
@@ -127,20 +116,20 @@ class Journal(Records[Experience]):
         prediction: str | None = None,
         strategy: str | None = None,
         session: str = DEFAULT_SESSION,
-    ) -> Experience:
+    ) -> model.Experience:
         """Change hypothesis, action or prediction; the earlier attempt is added to the history and counted.
 
         A new strategy alone is not a new attempt. Raises UsageError without a change, or without an active experience.
         """
         said = without_none(hypothesis=hypothesis, action=action, prediction=prediction, strategy=strategy)
-        changes = self._notebook.checked(Experience, **said)
+        changes = self._notebook.checked(model.Experience, **said)
         if not changes:
             raise UsageError("nothing to update: give a new hypothesis, action, prediction or strategy")
         is_attempt = changes.keys() != {"strategy"}
         moment = self._notebook.now()
 
-        def changed(present: Experience) -> Experience:
-            earlier = Attempt(moment, present.hypothesis, present.action, present.prediction)
+        def changed(present: model.Experience) -> model.Experience:
+            earlier = model.Attempt(moment, present.hypothesis, present.action, present.prediction)
             return replace(
                 present,
                 history=(*present.history, earlier) if is_attempt else present.history,
@@ -151,7 +140,7 @@ class Journal(Records[Experience]):
 
         return self._change(session, changed)
 
-    def note(self, text: str, *, session: str = DEFAULT_SESSION) -> Experience:
+    def note(self, text: str, *, session: str = DEFAULT_SESSION) -> model.Experience:
         """Add a note to the active experience."""
         note = self._notebook.text_of("the note", text, REPORT_CHARACTERS)
         moment = self._notebook.now()
@@ -169,19 +158,19 @@ class Journal(Records[Experience]):
         takeaway: str | None = None,
         session: str = DEFAULT_SESSION,
         auto_captured: bool = False,
-    ) -> Experience:
+    ) -> model.Experience:
         """End the active experience and store it as a searchable record.
 
         A falsified one needs the surprise and the root cause (category and description), unless the outcome was
         captured from a command (`auto_captured`). `lesson` is what worked; a takeaway needs one.
         """
         notebook = self._notebook
-        ending = notebook.checked(Outcome, status=status, result=result)
-        learned = notebook.checked(Experience, **without_none(surprise=surprise or None))
+        ending = notebook.checked(model.Outcome, status=status, result=result)
+        learned = notebook.checked(model.Experience, **without_none(surprise=surprise or None))
         learned["root_cause"] = self._root_cause(root_cause, root_cause_description)
         learned["lesson"] = self._lesson(lesson, takeaway)
         moment = notebook.now()
-        outcome = Outcome(**ending, captured_at=moment, auto_captured=auto_captured)
+        outcome = model.Outcome(**ending, captured_at=moment, auto_captured=auto_captured)
         with self._store.write() as writer:
             active = read_active(self._store)
             present = self._present(active, self._session(session))
@@ -192,7 +181,7 @@ class Journal(Records[Experience]):
             write_active(writer, [other for other in active if other.id != done.id])
         return done
 
-    def correct(self, identity: str, **changes: str) -> Experience:
+    def correct(self, identity: str, **changes: str) -> model.Experience:
         """Add to an ended experience, or correct it; what is not given stays as it is.
 
         `changes` are arguments of `start` and `resolve`, without a session, or a `note`, which is added to the notes.
@@ -213,11 +202,11 @@ class Journal(Records[Experience]):
             writer.merge(never)
         return changed
 
-    def _corrected(self, old: Experience, outcome: Outcome, changes: Mapping[str, str]) -> Experience:
+    def _corrected(self, old: model.Experience, outcome: model.Outcome, changes: Mapping[str, str]) -> model.Experience:
         notebook = self._notebook
-        said = notebook.checked(Experience, **{name: changes[name] for name in _CORRECTED if name in changes})
+        said = notebook.checked(model.Experience, **{name: changes[name] for name in _CORRECTED if name in changes})
         ending = {name: changes[name] for name in _OF_OUTCOME if name in changes}
-        ended = outcome._replace(**notebook.checked(Outcome, **ending))
+        ended = outcome._replace(**notebook.checked(model.Outcome, **ending))
         if ended.status is not outcome.status:
             ended = ended._replace(auto_captured=False)
         if not changes.keys().isdisjoint(_OF_CAUSE):
@@ -228,7 +217,7 @@ class Journal(Records[Experience]):
             said["notes"] = (*old.notes, notebook.text_of("the note", changes["note"], REPORT_CHARACTERS))
         return _ranked(replace(old, outcome=ended, **said), ended, is_new="status" in changes)
 
-    def forget(self, identities: Sequence[str]) -> list[Experience]:
+    def forget(self, identities: Sequence[str]) -> list[model.Experience]:
         """Put experiences into the trash, active ones too; values that rest on them no longer name them as evidence.
 
         Raises UsageError for an unknown id, and then removes none.
@@ -236,7 +225,7 @@ class Journal(Records[Experience]):
         store = self._store
         with store.write() as writer:
             gone = {one.id: one for one in map(self.get, checked_names("ids", identities))}
-            resting = [one for one in records_in(store, Value) if not gone.keys().isdisjoint(one.member_ids)]
+            resting = [one for one in records_in(store, model.Value) if not gone.keys().isdisjoint(one.member_ids)]
             writer.put([document_of(without_evidence(value, gone)) for value in resting])
             writer.remove(Kind.EXPERIENCE, gone)
             discard(store, writer, gone.values(), self._notebook.now(), resting)
@@ -252,7 +241,7 @@ class Journal(Records[Experience]):
         tier: str | None = None,
         since: Moment | None = None,
         limit: int | None = None,
-    ) -> list[Experience]:
+    ) -> list[model.Experience]:
         """Return the visible experiences, newest first, including active ones; `outcome` may be `active`."""
         if outcome not in {None, ACTIVE, *OutcomeStatus}:
             raise UsageError(f"unknown outcome {outcome!r}: choose from {', '.join((ACTIVE, *choices(OutcomeStatus)))}")
@@ -260,7 +249,7 @@ class Journal(Records[Experience]):
         experiences = (entry for entry in (*self._visible(), *active) if outcome in (None, entry.status))
         return self._listed(experiences, since, limit, domain=domain, strategy=strategy, confidence_tier=tier)
 
-    def get(self, identity: str) -> Experience:
+    def get(self, identity: str) -> model.Experience:
         """Return the experience with this id, active or ended. Raises UsageError with near ids if there is none."""
         key = identity.removeprefix(f"{Kind.EXPERIENCE}:").partition("::")[0]
         active = {experience.id: experience for experience in read_active(self._store)}
@@ -271,11 +260,11 @@ class Journal(Records[Experience]):
         """Return whether this is the id of an experience, active or ended."""
         return self._holds(identity) or any(one.id == identity for one in read_active(self._store))
 
-    def require_active(self, session: str = DEFAULT_SESSION) -> Experience:
+    def require_active(self, session: str = DEFAULT_SESSION) -> model.Experience:
         """Return the active experience of a session. Raises UsageError, with the next step, if it has none."""
         return self._present(read_active(self._store), self._session(session))
 
-    def _is_here(self, experience: Experience) -> bool:
+    def _is_here(self, experience: model.Experience) -> bool:
         return experience.workspace in self._notebook.in_sight
 
     def _session(self, session: str) -> str:
@@ -284,14 +273,14 @@ class Journal(Records[Experience]):
             raise _LastWordError("the session is empty: leave session out, or give it a name", "session")
         return self._notebook.session if named == DEFAULT_SESSION else named
 
-    def _in_session(self, active: Sequence[Experience], session: str) -> Experience | None:
+    def _in_session(self, active: Sequence[model.Experience], session: str) -> model.Experience | None:
         return next((entry for entry in active if self._is_here(entry) and entry.session_id == session), None)
 
-    def _orphans(self, active: Sequence[Experience], session: str) -> list[Experience]:
+    def _orphans(self, active: Sequence[model.Experience], session: str) -> list[model.Experience]:
         others = [entry for entry in active if self._is_here(entry) and entry.session_id != session]
         return sorted(others, key=lambda entry: (entry.created, entry.id))
 
-    def _present(self, active: Sequence[Experience], session: str) -> Experience:
+    def _present(self, active: Sequence[model.Experience], session: str) -> model.Experience:
         present = self._in_session(active, session)
         if present is None:
             others = self._orphans(active, session)
@@ -301,7 +290,7 @@ class Journal(Records[Experience]):
             )
         return present
 
-    def _change(self, session: str, change: Callable[[Experience], Experience]) -> Experience:
+    def _change(self, session: str, change: Callable[[model.Experience], model.Experience]) -> model.Experience:
         named = self._session(session)
         with self._store.write() as writer:
             active = read_active(self._store)
@@ -309,7 +298,7 @@ class Journal(Records[Experience]):
             write_active(writer, [changed if entry.id == changed.id else entry for entry in active])
         return changed
 
-    def _root_cause(self, category: str | None, description: str | None) -> RootCause | None:
+    def _root_cause(self, category: str | None, description: str | None) -> model.RootCause | None:
         if category is None and description is None:
             return None
         if category is None:
@@ -318,15 +307,15 @@ class Journal(Records[Experience]):
                 "root_cause",
             )
         said = without_none(description=description or None, category=category)
-        return RootCause(**self._notebook.checked(RootCause, **said))
+        return model.RootCause(**self._notebook.checked(model.RootCause, **said))
 
-    def _lesson(self, worked: str | None, takeaway: str | None) -> Lesson | None:
+    def _lesson(self, worked: str | None, takeaway: str | None) -> model.Lesson | None:
         if worked is None and takeaway is None:
             return None
         if not worked:
             raise _LastWordError("a takeaway needs a lesson: say with lesson what worked", "lesson")
         said = without_none(what_worked=worked, takeaway=takeaway or None)
-        return Lesson(**self._notebook.checked(Lesson, **said))
+        return model.Lesson(**self._notebook.checked(model.Lesson, **said))
 
 
 def _completed(part: object, names: Mapping[str, str], changes: Mapping[str, str]) -> list[str | None]:
@@ -334,15 +323,15 @@ def _completed(part: object, names: Mapping[str, str], changes: Mapping[str, str
     return [changes.get(name, getattr(part, field, None)) for name, field in names.items()]
 
 
-def _ranked(ended: Experience, outcome: Outcome, *, is_new: bool) -> Experience:
+def _ranked(ended: model.Experience, outcome: model.Outcome, *, is_new: bool) -> model.Experience:
     """Return an ended experience with its tier. Raises UsageError if a new status lacks what is learned from it."""
     if is_new and outcome.status is OutcomeStatus.FALSIFIED and not outcome.auto_captured:
         _check_falsified(ended.surprise, ended.root_cause)
-    tier = tier_of(outcome.status, ended.hypothesis, ended.goal, auto_captured=outcome.auto_captured)
+    tier = model.tier_of(outcome.status, ended.hypothesis, ended.goal, auto_captured=outcome.auto_captured)
     return replace(ended, confidence_tier=tier)
 
 
-def _check_falsified(surprise: str, cause: RootCause | None) -> None:
+def _check_falsified(surprise: str, cause: model.RootCause | None) -> None:
     """Raise UsageError with the arguments that a falsified hypothesis lacks."""
     missing = {} if surprise else {"surprise": "what was surprising (surprise)"}
     if cause is None:
@@ -354,18 +343,18 @@ def _check_falsified(surprise: str, cause: RootCause | None) -> None:
         raise UsageError(message, *missing)
 
 
-def read_active(store: Store) -> list[Experience]:
+def read_active(store: Store) -> list[model.Experience]:
     """Return the active experiences of all repositories, oldest first."""
-    return [experience_from(data) for data in json.loads(store.meta(ACTIVE_KEY) or "[]")]
+    return [model.experience_from(data) for data in json.loads(store.meta(ACTIVE_KEY) or "[]")]
 
 
-def write_active(writer: Writer, experiences: Sequence[Experience]) -> None:
+def write_active(writer: Writer, experiences: Sequence[model.Experience]) -> None:
     """Set the active experiences of all repositories."""
-    data = [record_data(experience) for experience in experiences]
+    data = [model.record_data(experience) for experience in experiences]
     writer.set_meta(ACTIVE_KEY, json.dumps(data, ensure_ascii=False))
 
 
-def add_active(store: Store, writer: Writer, experiences: Sequence[Experience]) -> None:
+def add_active(store: Store, writer: Writer, experiences: Sequence[model.Experience]) -> None:
     """Add active experiences. Raises UsageError for one whose session has another in its repository."""
     active = read_active(store)
     for one in experiences:

@@ -189,12 +189,7 @@ class Memories(Records[Memory]):
         return None if is_over or memory.begins > moment else memory
 
     def listed(
-        self,
-        *,
-        superseded: bool = False,
-        as_of: Moment | None = None,
-        limit: int | None = None,
-        **filters: Any,
+        self, *, superseded: bool = False, as_of: Moment | None = None, limit: int | None = None, **filters: Any
     ) -> list[Memory]:
         """Return the visible memories, newest first; with `superseded` also replaced ones.
 

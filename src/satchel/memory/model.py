@@ -12,33 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, NamedTuple
 
-from satchel import codec
+from satchel import codec, vocabulary
 from satchel import text as words
-from satchel.codec import Clean, Data
+from satchel.codec import Clean
 from satchel.errors import UsageError
-from satchel.types import Kind
-from satchel.vocabulary import (
-    ACTIVE,
-    DEFAULT_IMPORTANCE,
-    LARGEST_LIMIT,
-    MEMORY_CHARACTERS,
-    MOST_TAGS,
-    REPORT_CHARACTERS,
-    STATEMENT_CHARACTERS,
-    TAG_CHARACTERS,
-    VALUE_CHARACTERS,
-    Axis,
-    ConfidenceTier,
-    Domain,
-    MemoryCategory,
-    OutcomeStatus,
-    Provenance,
-    RootCauseCategory,
-    Strategy,
-    Visibility,
-    choices,
-    parse_moment,
-)
+from satchel.types import Data, Json, Kind
 
 NAME_CHARACTERS = 100
 """Longest id, session, workspace and origin."""
@@ -56,16 +34,16 @@ _EXCHANGE_FLAGS = ("compaction", "sidechain", "asks")
 Identity = Annotated[str, codec.identifier(NAME_CHARACTERS)]
 RequiredIdentity = Annotated[str, codec.identifier(NAME_CHARACTERS, required=True)]
 Name = Annotated[str, codec.text(NAME_CHARACTERS)]
-Statement = Annotated[str, codec.text(STATEMENT_CHARACTERS)]
-RequiredStatement = Annotated[str, codec.text(STATEMENT_CHARACTERS, required=True)]
-Report = Annotated[str, codec.text(REPORT_CHARACTERS)]
-OptionalReport = Annotated[str, codec.text(REPORT_CHARACTERS, nullable=True)]
-Seen = Annotated[Visibility, codec.choice(Visibility, required=False)]
+Statement = Annotated[str, codec.text(vocabulary.STATEMENT_CHARACTERS)]
+RequiredStatement = Annotated[str, codec.text(vocabulary.STATEMENT_CHARACTERS, required=True)]
+Report = Annotated[str, codec.text(vocabulary.REPORT_CHARACTERS)]
+OptionalReport = Annotated[str, codec.text(vocabulary.REPORT_CHARACTERS, nullable=True)]
+Seen = Annotated[vocabulary.Visibility, codec.choice(vocabulary.Visibility, required=False)]
 Counts = Annotated[Mapping[str, int], codec.counts()]
 Created = Annotated[float, codec.moment("created_at")]
 Updated = Annotated[float, codec.moment("updated_at")]
 When = Annotated[str, codec.Field({"type": "string"}, load=lambda name, value, clean: (
-    codec.iso_time(parse_moment(value, name)) if clean and value else value
+    codec.iso_time(vocabulary.parse_moment(value, name)) if clean and value else value
 ))]  # fmt: skip
 
 
@@ -79,13 +57,16 @@ class Memory:
     """
 
     id: RequiredIdentity
-    content: Annotated[str, codec.text(MEMORY_CHARACTERS, required=True, label="a memory")]
-    category: Annotated[MemoryCategory, codec.choice(MemoryCategory, required=False, newer=MemoryCategory.FACT)] = (
-        MemoryCategory.FACT
+    content: Annotated[str, codec.text(vocabulary.MEMORY_CHARACTERS, required=True, label="a memory")]
+    category: Annotated[
+        vocabulary.MemoryCategory,
+        codec.choice(vocabulary.MemoryCategory, required=False, newer=vocabulary.MemoryCategory.FACT),
+    ] = vocabulary.MemoryCategory.FACT
+    importance: Annotated[float, codec.share()] = vocabulary.DEFAULT_IMPORTANCE
+    tags: Annotated[tuple[str, ...], codec.texts(vocabulary.MOST_TAGS, vocabulary.TAG_CHARACTERS, unique=True)] = ()
+    provenance: Annotated[vocabulary.Provenance, codec.choice(vocabulary.Provenance, required=False)] = (
+        vocabulary.Provenance.USER
     )
-    importance: Annotated[float, codec.share()] = DEFAULT_IMPORTANCE
-    tags: Annotated[tuple[str, ...], codec.texts(MOST_TAGS, TAG_CHARACTERS, unique=True)] = ()
-    provenance: Annotated[Provenance, codec.choice(Provenance, required=False)] = Provenance.USER
     origin: Name = ""
     workspace: Name = ""
     created: Created = 0.0
@@ -94,13 +75,13 @@ class Memory:
     superseded_by: Identity = ""
     valid_from: When = ""
     valid_to: When = ""
-    visibility: Seen = Visibility.PRIVATE
+    visibility: Seen = vocabulary.Visibility.PRIVATE
     author: Name = ""
 
     @property
     def begins(self) -> float:
         """Seconds since the epoch from which it is true."""
-        return parse_moment(self.valid_from) if self.valid_from else self.created
+        return vocabulary.parse_moment(self.valid_from) if self.valid_from else self.created
 
 
 class Remark(NamedTuple):
@@ -138,7 +119,7 @@ class Waiting(NamedTuple):
     quote: str
     source: str
     created: float
-    fields: Mapping[str, Any]
+    fields: Data
 
 
 class FoundMemory(NamedTuple):
@@ -169,7 +150,7 @@ class Attempt(NamedTuple):
 class Outcome(NamedTuple):
     """How an experience ended; `auto_captured` if satchel ran the command that showed it."""
 
-    status: Annotated[OutcomeStatus, codec.choice(OutcomeStatus)]
+    status: Annotated[vocabulary.OutcomeStatus, codec.choice(vocabulary.OutcomeStatus)]
     result: Report
     captured_at: Annotated[float, codec.moment("captured_at")]
     auto_captured: Annotated[bool, codec.flag()] = False
@@ -178,14 +159,16 @@ class Outcome(NamedTuple):
 class RootCause(NamedTuple):
     """Why the hypothesis was wrong."""
 
-    category: Annotated[RootCauseCategory, codec.choice(RootCauseCategory, label="root cause")]
-    description: Annotated[str, codec.text(REPORT_CHARACTERS, label="the description of the root cause")] = ""
+    category: Annotated[vocabulary.RootCauseCategory, codec.choice(vocabulary.RootCauseCategory, label="root cause")]
+    description: Annotated[str, codec.text(vocabulary.REPORT_CHARACTERS, label="the description of the root cause")] = (
+        ""
+    )
 
 
 class Lesson(NamedTuple):
     """The part of an experience that is worth keeping."""
 
-    what_worked: Annotated[str, codec.text(REPORT_CHARACTERS, label="the lesson")]
+    what_worked: Annotated[str, codec.text(vocabulary.REPORT_CHARACTERS, label="the lesson")]
     takeaway: OptionalReport = ""
 
 
@@ -201,30 +184,31 @@ class Experience:
     workspace: Name = ""
     created: Created = 0.0
     updated: Updated = 0.0
-    domain: Annotated[Domain, codec.choice(Domain)]
-    strategy: Annotated[Strategy, codec.choice(Strategy)]
+    domain: Annotated[vocabulary.Domain, codec.choice(vocabulary.Domain)]
+    strategy: Annotated[vocabulary.Strategy, codec.choice(vocabulary.Strategy)]
     goal: RequiredStatement
     hypothesis: RequiredStatement
     action: RequiredStatement
     prediction: RequiredStatement
     history: Annotated[tuple[Attempt, ...], codec.many(codec.record_of(Attempt), MOST_NOTES)] = ()
     iteration_count: Annotated[int, codec.count(1, "it counts from 1")] = 1
-    notes: Annotated[tuple[str, ...], codec.texts(MOST_NOTES, REPORT_CHARACTERS)] = ()
+    notes: Annotated[tuple[str, ...], codec.texts(MOST_NOTES, vocabulary.REPORT_CHARACTERS)] = ()
     outcome: Annotated[Outcome | None, codec.maybe(codec.record_of(Outcome))] = None
     surprise: OptionalReport = ""
     root_cause: Annotated[RootCause | None, codec.maybe(codec.record_of(RootCause))] = None
     lesson: Annotated[Lesson | None, codec.maybe(codec.record_of(Lesson))] = None
     confidence_tier: Annotated[
-        ConfidenceTier | None, codec.choice(ConfidenceTier, required=False, nullable=True, label="tier")
+        vocabulary.ConfidenceTier | None,
+        codec.choice(vocabulary.ConfidenceTier, required=False, nullable=True, label="tier"),
     ] = None
     origin: Name = ""
-    visibility: Seen = Visibility.PRIVATE
+    visibility: Seen = vocabulary.Visibility.PRIVATE
     author: Name = ""
 
     @property
     def status(self) -> str:
         """`active`, or the status of the outcome."""
-        return ACTIVE if self.outcome is None else self.outcome.status.value
+        return vocabulary.ACTIVE if self.outcome is None else self.outcome.status.value
 
 
 def _load_key(name: str, value: Any, clean: Clean | None) -> str:
@@ -234,10 +218,10 @@ def _load_key(name: str, value: Any, clean: Clean | None) -> str:
     return key
 
 
-def _load_fields(name: str, value: Any, clean: Clean | None) -> dict[str, Any]:
+def _load_fields(name: str, value: Any, clean: Clean | None) -> Json:
     """Read the fields of an exchange in the order of the line, so that its export is the same line."""
     text, times = codec.text(IMPORTED_NAME_CHARACTERS), codec.count(0, "it is a number of times")
-    fields: dict[str, Any] = {}
+    fields: Json = {}
     if clean is None:
         return dict(value)
     for key, inner in _mapping(name, value).items():
@@ -252,7 +236,7 @@ def _load_fields(name: str, value: Any, clean: Clean | None) -> dict[str, Any]:
     return fields
 
 
-def _mapping(name: str, value: Any) -> Mapping[str, Any]:
+def _mapping(name: str, value: Any) -> Data:
     if value and not isinstance(value, Mapping):
         raise UsageError(f"{name} is {type(value).__name__}: it is an object")
     return value or {}
@@ -269,7 +253,7 @@ class ExchangeRecord:
     title: _ExchangeName = ""
     # Length limit of an exchange in an import; those of transcripts are far shorter, because they are cut.
     text: Annotated[str, codec.text(200_000, required=True)]
-    fields: Annotated[Mapping[str, Any], codec.Field({"type": "object"}, dict, load=_load_fields)]
+    fields: Annotated[Data, codec.Field({"type": "object"}, dict, load=_load_fields)]
     origin: _ExchangeName = ""
     workspace: _ExchangeName = ""
     created: Created
@@ -359,18 +343,18 @@ class Value:
     """One accepted value. `similarity_to_centroid` is a cosine; `cluster_size` is the size at acceptance."""
 
     id: RequiredIdentity
-    text: Annotated[str, codec.text(VALUE_CHARACTERS, key="content", label="the value")]
-    axis: Annotated[str, codec.choice(Axis)]
+    text: Annotated[str, codec.text(vocabulary.VALUE_CHARACTERS, key="content", label="the value")]
+    axis: Annotated[str, codec.choice(vocabulary.Axis)]
     cluster_id: RequiredIdentity
     cluster_size: Annotated[int, codec.Field({"type": "integer"})] = 0
     similarity_to_centroid: Annotated[float, codec.Field({"type": "number"})] = 0.0
-    member_ids: Annotated[tuple[str, ...], codec.texts(LARGEST_LIMIT, NAME_CHARACTERS)] = ()
+    member_ids: Annotated[tuple[str, ...], codec.texts(vocabulary.LARGEST_LIMIT, NAME_CHARACTERS)] = ()
     domains: Counts = field(default_factory=dict)
     strategies: Counts = field(default_factory=dict)
     label: Name = ""
     workspace: Name = ""
     created: Created = 0.0
-    visibility: Seen = Visibility.PRIVATE
+    visibility: Seen = vocabulary.Visibility.PRIVATE
     author: Name = ""
 
     @property
@@ -397,21 +381,21 @@ RECORDS: Mapping[Kind, type[Record]] = {
 
 KINDS: Mapping[type[Any], Kind] = {record: kind for kind, record in RECORDS.items()}
 
-_USUAL = {"visibility": Visibility.PRIVATE, "author": "", "valid_from": "", "valid_to": ""}
+_USUAL = {"visibility": vocabulary.Visibility.PRIVATE, "author": "", "valid_from": "", "valid_to": ""}
 _LINE_OF_VALUE = ("type", "id", "content", "axis", "cluster_id", "member_ids", "created_at", "workspace")
 
 
-def without_usual(data: Data) -> dict[str, Any]:
+def without_usual(data: Data) -> Json:
     """Return a record that nobody shares as it was before records were shared: files in the world have such ones."""
     return {name: value for name, value in data.items() if name not in _USUAL or value != _USUAL[name]}
 
 
-def record_data(record: Record) -> dict[str, Any]:
+def record_data(record: Record) -> Json:
     """Return a record as plain values with its type, in a fixed order; a missing part is None."""
     return {"type": str(KINDS[type(record)]), **codec.dump(record)}
 
 
-def exported(record: Record) -> dict[str, Any]:
+def exported(record: Record) -> Json:
     """Return a record as a line of an export; of a value only its text and members, because the rest is measured."""
     data = record_data(record)
     return {name: data[name] for name in _LINE_OF_VALUE} if isinstance(record, Value) else without_usual(data)
@@ -436,24 +420,24 @@ def experience_from(data: Data, clean: Clean = str) -> Experience:
     The lines of CALM and CLAMS are read as well. Surprise, root cause and lesson may be missing; a missing or unknown
     tier is derived.
     """
-    created, history, outcome = (data.get(name) for name in ("created_at", "history", "outcome"))
-    if isinstance(outcome, Mapping) and outcome.get("captured_at") is None:
-        outcome = {**outcome, "captured_at": created}
-    ended = outcome["captured_at"] if isinstance(outcome, Mapping) else created
+    ended, history, outcome = map(data.get, ("created_at", "history", "outcome"))
+    if isinstance(outcome, Mapping):
+        ended = ended if outcome.get("captured_at") is None else outcome["captured_at"]
+        outcome = {**outcome, "captured_at": ended}
     attempts = len(history) if isinstance(history, list) else 0
     tier = data.get("confidence_tier")
     filled = {"iteration_count": attempts + 1, **data, "outcome": outcome, **_dated(data, ended)}
-    if outcome is None or (isinstance(tier, str) and tier not in choices(ConfidenceTier)):
+    if outcome is None or (isinstance(tier, str) and tier not in vocabulary.choices(vocabulary.ConfidenceTier)):
         filled["confidence_tier"] = None
     experience = codec.load(Experience, filled, clean)
-    lesson, ended_as, rank = experience.lesson, experience.outcome, experience.confidence_tier
-    has_lesson = lesson is not None and bool(lesson.what_worked or lesson.takeaway)
+    ended_as, rank = experience.outcome, experience.confidence_tier
     if ended_as is not None and rank is None:
         rank = tier_of(ended_as.status, experience.hypothesis, experience.goal, auto_captured=ended_as.auto_captured)
-    return replace(experience, lesson=lesson if has_lesson else None, confidence_tier=rank)
+    lesson = None if experience.lesson == Lesson("") else experience.lesson
+    return replace(experience, lesson=lesson, confidence_tier=rank)
 
 
-def _dated(data: Data, default: Any) -> dict[str, Any]:
+def _dated(data: Data, default: Any) -> Json:
     """Return the time of the last change, by default another one."""
     return {"updated_at": default if data.get("updated_at") is None else data["updated_at"]}
 
@@ -462,7 +446,9 @@ VAGUE_STEMS = frozenset(words.stem(word) for word in words.ENGLISH["vague"])
 """Stems of words that fit any problem."""
 
 
-def tier_of(status: OutcomeStatus, hypothesis: str, goal: str, *, auto_captured: bool) -> ConfidenceTier:
+def tier_of(
+    status: vocabulary.OutcomeStatus, hypothesis: str, goal: str, *, auto_captured: bool
+) -> vocabulary.ConfidenceTier:
     """Return the confidence tier of a finished experience.
 
     gold       the outcome was captured from a command
@@ -470,11 +456,11 @@ def tier_of(status: OutcomeStatus, hypothesis: str, goal: str, *, auto_captured:
     bronze     the outcome was reported, and the hypothesis is poor
     abandoned  there is no outcome
     """
-    if status is OutcomeStatus.ABANDONED:
-        return ConfidenceTier.ABANDONED
+    if status is vocabulary.OutcomeStatus.ABANDONED:
+        return vocabulary.ConfidenceTier.ABANDONED
     if auto_captured:
-        return ConfidenceTier.GOLD
-    return ConfidenceTier.BRONZE if is_poor(hypothesis, goal) else ConfidenceTier.SILVER
+        return vocabulary.ConfidenceTier.GOLD
+    return vocabulary.ConfidenceTier.BRONZE if is_poor(hypothesis, goal) else vocabulary.ConfidenceTier.SILVER
 
 
 def is_poor(hypothesis: str, goal: str) -> bool:

@@ -16,32 +16,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satchel.codec import Clean, Data, iso_time, json_line, json_object
+from satchel.codec import Clean, iso_time, json_line, json_object
 from satchel.errors import EmbeddingError, MissingExtraError, UsageError
+from satchel.memory import model
 from satchel.memory.foreign import FileOptions, read_foreign
 from satchel.memory.journal import read_active, write_active
 from satchel.memory.memories import put_memories
-from satchel.memory.model import (
-    KINDS,
-    RECORDS,
-    ExchangeRecord,
-    Experience,
-    ImportReport,
-    LineProblem,
-    Memory,
-    Record,
-    Value,
-    experience_from,
-    exported,
-    imported,
-)
 from satchel.memory.records import Kept, document_of, exchange_record, stored
 from satchel.memory.scope import EVERYWHERE, Notebook
 from satchel.sources.conversations import Exchange, read_transcript
 from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.system import files
-from satchel.types import Kind, never
+from satchel.types import Data, Kind, never
 
 if TYPE_CHECKING:
     from satchel.store.writer import Writer
@@ -52,10 +39,10 @@ FORMAT_VERSION = 1
 LINE_BYTES = 1_000_000
 """Size limit of a line of an import: a record with all fields at their limits has a tenth of it."""
 
-Admit = Callable[[Value], bool]
+Admit = Callable[[model.Value], bool]
 """Measures a value against its members and keeps it; returns whether it is new. Raises UsageError to refuse it."""
 
-ReadLine = Callable[[Data, Clean], Record | None]
+ReadLine = Callable[[Data, Clean], model.Record | None]
 """Turns the values of one line into a record, None for a line to skip. Raises UsageError."""
 
 _EXPORTED = (Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION)
@@ -66,21 +53,21 @@ def export_lines(store: Store) -> Iterator[str]:
     yield json_line({"format": FORMAT, "version": FORMAT_VERSION})
     for kind in _EXPORTED:
         for record in _in_order(store, kind):
-            yield json_line(exported(record))
+            yield json_line(model.exported(record))
     for experience in sorted(read_active(store), key=lambda entry: (entry.created, entry.id)):
-        yield json_line(exported(experience))
+        yield json_line(model.exported(experience))
 
 
-def _in_order(store: Store, kind: Kind) -> Iterator[Record]:
+def _in_order(store: Store, kind: Kind) -> Iterator[model.Record]:
     """Yield the records of a kind by time and id."""
     documents = store.documents(store.document_ids(kind, store.keys(kind)).values()).values()
     for document in sorted(documents, key=lambda document: (document.created, document.key)):
-        yield stored(RECORDS[kind], document, store.text(document.id))
+        yield stored(model.RECORDS[kind], document, store.text(document.id))
 
 
-def _read_own(data: Data, clean: Clean) -> Record | None:
+def _read_own(data: Data, clean: Clean) -> model.Record | None:
     if "format" not in data:
-        return imported(data, clean)
+        return model.imported(data, clean)
     if data["format"] != FORMAT or data.get("version") != FORMAT_VERSION:
         raise UsageError(
             f"format {data['format']!r} version {data.get('version')!r}: this satchel reads {FORMAT!r} "
@@ -89,8 +76,8 @@ def _read_own(data: Data, clean: Clean) -> Record | None:
     return None
 
 
-def _read_calm(data: Data, clean: Clean) -> Record | None:
-    experience = experience_from(data, clean)
+def _read_calm(data: Data, clean: Clean) -> model.Record | None:
+    experience = model.experience_from(data, clean)
     if experience.outcome is None:
         raise UsageError(f"{experience.id} has no outcome yet: only what was resolved is imported")
     return replace(experience, origin=experience.origin or "calm-ghap")
@@ -107,21 +94,23 @@ _OF_THIS_WORKSPACE = frozenset({"calm-ghap"})
 class _Import:
     """Records of an import by kind and id with the number of their line; of two with the same id the later counts."""
 
-    records: dict[Kind, dict[str, tuple[int, Record]]] = field(default_factory=lambda: {kind: {} for kind in _EXPORTED})
-    problems: list[LineProblem] = field(default_factory=list)
+    records: dict[Kind, dict[str, tuple[int, model.Record]]] = field(
+        default_factory=lambda: {kind: {} for kind in _EXPORTED}
+    )
+    problems: list[model.LineProblem] = field(default_factory=list)
     added: int = 0
     updated: int = 0
     unchanged: int = 0
 
-    def add(self, number: int, record: Record) -> None:
+    def add(self, number: int, record: model.Record) -> None:
         """Add the record of a line."""
-        self.records[KINDS[type(record)]][record.id] = number, record
+        self.records[model.KINDS[type(record)]][record.id] = number, record
 
     def of(self, record: type[Kept]) -> list[tuple[int, Kept]]:
         """Return the records of one type, each with the number of its line."""
-        return [(number, one) for number, one in self.records[KINDS[record]].values() if isinstance(one, record)]
+        return [(number, one) for number, one in self.records[model.KINDS[record]].values() if isinstance(one, record)]
 
-    def is_new(self, stored: Experience | Document | None, record: Record) -> bool:
+    def is_new(self, stored: model.Experience | Document | None, record: model.Record) -> bool:
         """Count a record; returns whether to write it. The stored record wins over an older state of it."""
         if stored is None:
             self.added += 1
@@ -140,7 +129,7 @@ def import_lines(
     form: str = "satchel",
     workspace: str | None = None,
     admit: Admit | None = None,
-) -> ImportReport:
+) -> model.ImportReport:
     """Import all usable records in one transaction.
 
     `workspace` is set on all records; None keeps the workspace of each line (a format without workspaces uses the
@@ -156,12 +145,12 @@ def import_lines(
         try:
             _take(work, number, line, form, workspace, notebook)
         except UsageError as error:
-            work.problems.append(LineProblem(number, str(error)))
+            work.problems.append(model.LineProblem(number, str(error)))
     if any(records for kind, records in work.records.items() if kind is not Kind.VALUE):
         _store(work, notebook.store)
     _admit_values(work, admit)
     problems = tuple(sorted(work.problems, key=lambda problem: problem.line))
-    return ImportReport(work.added, work.updated, work.unchanged, problems)
+    return model.ImportReport(work.added, work.updated, work.unchanged, problems)
 
 
 def _take(work: _Import, number: int, line: bytes, form: str, workspace: str | None, notebook: Notebook) -> None:
@@ -178,7 +167,7 @@ def _store(work: _Import, store: Store) -> None:
     with store.write() as writer:
         _store_memories(work, store, writer)
         _store_experiences(work, store, writer)
-        exchanges = sorted((exchange.id, exchange) for _, exchange in work.of(ExchangeRecord))
+        exchanges = sorted((exchange.id, exchange) for _, exchange in work.of(model.ExchangeRecord))
         ids = store.document_ids(Kind.CONVERSATION, [key for key, _ in exchanges]).values()
         present = {document.key: document for document in store.documents(ids).values()}
         writer.put([document_of(exchange) for key, exchange in exchanges if work.is_new(present.get(key), exchange)])
@@ -187,7 +176,7 @@ def _store(work: _Import, store: Store) -> None:
 
 def import_foreign(
     lines: Iterable[bytes], notebook: Notebook, form: str, options: FileOptions, *, everywhere: bool = False
-) -> ImportReport:
+) -> model.ImportReport:
     """Import a file of another program into this repository, or for every one; problems count its memories from 1.
 
     One without a date that is here already stays as it is. Raises UsageError for a file of another format.
@@ -205,11 +194,11 @@ def import_foreign(
             continue
         try:
             dated = data if "created_at" in data else {**data, "created_at": now}
-            work.add(number, replace(imported(dated, notebook.safe), workspace=notebook.workspace))
+            work.add(number, replace(model.imported(dated, notebook.safe), workspace=notebook.workspace))
         except UsageError as error:
-            work.problems.append(LineProblem(number, str(error)))
+            work.problems.append(model.LineProblem(number, str(error)))
     _store(work, notebook.store)
-    return ImportReport(work.added, work.updated, work.unchanged, tuple(work.problems), content.passed_over)
+    return model.ImportReport(work.added, work.updated, work.unchanged, tuple(work.problems), content.passed_over)
 
 
 def copy_records(source: Store, target: Store, workspaces: Mapping[str, str]) -> dict[Kind, tuple[int, int]]:
@@ -221,11 +210,13 @@ def copy_records(source: Store, target: Store, workspaces: Mapping[str, str]) ->
     work = _Import()
     for record in (*(record for kind in _EXPORTED for record in _in_order(source, kind)), *read_active(source)):
         here = replace(record, workspace=workspaces.get(record.workspace, record.workspace))
-        work.add(0, here if isinstance(here, ExchangeRecord) else replace(here, author=here.author or target.user))
+        work.add(
+            0, here if isinstance(here, model.ExchangeRecord) else replace(here, author=here.author or target.user)
+        )
     _store(work, target)
     known = target.keys(Kind.VALUE)
     with target.write() as writer:
-        writer.put([document_of(value) for _, value in work.of(Value) if value.id not in known])
+        writer.put([document_of(value) for _, value in work.of(model.Value) if value.id not in known])
         writer.merge(never)
     counts = {}
     for kind in _EXPORTED:
@@ -241,13 +232,13 @@ def copy_records(source: Store, target: Store, workspaces: Mapping[str, str]) ->
 
 
 def _admit_values(work: _Import, admit: Admit | None) -> None:
-    for number, value in work.of(Value):
+    for number, value in work.of(model.Value):
         try:
             if admit is None:
                 raise UsageError("values are measured by `Satchel.import_memory`: import with it")
             is_new = admit(value)
         except (UsageError, EmbeddingError, MissingExtraError) as error:
-            work.problems.append(LineProblem(number, str(error)))
+            work.problems.append(model.LineProblem(number, str(error)))
         else:
             work.added += is_new
             work.unchanged += not is_new
@@ -258,7 +249,7 @@ def _store_memories(work: _Import, store: Store, writer: Writer) -> None:
     linked = present | set(work.records[Kind.MEMORY])
     changed = [
         memory if memory.superseded_by in linked else replace(memory, superseded_by="")
-        for _, memory in work.of(Memory)
+        for _, memory in work.of(model.Memory)
         if work.is_new(store.document(Kind.MEMORY, memory.id) if memory.id in present else None, memory)
     ]
     put_memories(store, writer, changed)
@@ -267,7 +258,7 @@ def _store_memories(work: _Import, store: Store, writer: Writer) -> None:
 def _store_experiences(work: _Import, store: Store, writer: Writer) -> None:
     active = {experience.id: experience for experience in read_active(store)}
     ended = []
-    for number, experience in work.of(Experience):
+    for number, experience in work.of(model.Experience):
         document = store.document(Kind.EXPERIENCE, experience.id)
         if experience.outcome is not None:
             if work.is_new(document or active.get(experience.id), experience):
@@ -277,14 +268,14 @@ def _store_experiences(work: _Import, store: Store, writer: Writer) -> None:
             work.unchanged += 1  # it has ended here meanwhile
         elif _is_taken(active, experience):
             message = f"session {experience.session_id!r} has another active experience"
-            work.problems.append(LineProblem(number, message))
+            work.problems.append(model.LineProblem(number, message))
         elif work.is_new(active.get(experience.id), experience):
             active[experience.id] = experience
     writer.put(ended)
     write_active(writer, list(active.values()))
 
 
-def _is_taken(active: Mapping[str, Experience], experience: Experience) -> bool:
+def _is_taken(active: Mapping[str, model.Experience], experience: model.Experience) -> bool:
     """Return whether another experience is active in the same session and workspace."""
     place = (experience.workspace, experience.session_id)
     return any((other.workspace, other.session_id) == place for other in active.values() if other.id != experience.id)
@@ -302,7 +293,7 @@ ELSEWHERE = "of another folder"
 _FOLDER = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")')
 
 
-def put_exchanges(exchanges: Iterable[Exchange], notebook: Notebook, *, origin: str) -> ImportReport:
+def put_exchanges(exchanges: Iterable[Exchange], notebook: Notebook, *, origin: str) -> model.ImportReport:
     """Write exchanges in one transaction. Those that are stored already with the same text are not written.
 
     An exchange of another workspace is moved to that of the notebook.
@@ -322,12 +313,12 @@ def put_exchanges(exchanges: Iterable[Exchange], notebook: Notebook, *, origin: 
             writer.put(news)
             writer.merge(never)
     updated = len(stored) - len(same)
-    return ImportReport(len(news) - updated, updated, len(same))
+    return model.ImportReport(len(news) - updated, updated, len(same))
 
 
 def import_transcript(
     lines: Iterable[bytes], notebook: Notebook, *, name: str = "transcript", root: Path | None = None
-) -> ImportReport:
+) -> model.ImportReport:
     """Import one transcript, line by line. Broken lines are reported, the rest is imported.
 
     `name` is the session of lines that name none. With a `root`, only exchanges in it are imported.
@@ -336,10 +327,10 @@ def import_transcript(
     transcript = read_transcript(lines, name, clean=notebook.safe, line_bytes=8_000_000)
     mine = [row for row in transcript.exchanges if root is None or _is_below(row.folder, root)]
     done = put_exchanges(mine, notebook, origin=CLAUDE_CODE)
-    problems = tuple(LineProblem(number, message) for number, message in transcript.broken)
+    problems = tuple(model.LineProblem(number, message) for number, message in transcript.broken)
     others = len(transcript.exchanges) - len(mine)
     passed_over = {**transcript.passed_over, **({ELSEWHERE: others} if others else {})}
-    return ImportReport(done.added, done.updated, done.unchanged, problems, passed_over)
+    return model.ImportReport(done.added, done.updated, done.unchanged, problems, passed_over)
 
 
 def exchanges_of(paths: Sequence[Path], notebook: Notebook, root: Path) -> list[Exchange]:
@@ -355,7 +346,7 @@ def exchanges_of(paths: Sequence[Path], notebook: Notebook, root: Path) -> list[
     return found
 
 
-def import_transcripts(paths: Sequence[Path], notebook: Notebook, root: Path) -> ImportReport:
+def import_transcripts(paths: Sequence[Path], notebook: Notebook, root: Path) -> model.ImportReport:
     """Import transcripts from files, and from all files below folders, one transaction per file.
 
     All exchanges of a file in `paths` are imported; of a folder (Claude Code keeps all projects in one) only those in
@@ -366,7 +357,7 @@ def import_transcripts(paths: Sequence[Path], notebook: Notebook, root: Path) ->
     added, updated, unchanged = (sum(getattr(report, name) for report in reports) for name in names)
     problems = tuple(problem for report in reports for problem in report.problems)
     passed_over = sum((Counter(report.passed_over) for report in reports), Counter[str]())
-    return ImportReport(added, updated, unchanged, problems, dict(sorted(passed_over.items())))
+    return model.ImportReport(added, updated, unchanged, problems, dict(sorted(passed_over.items())))
 
 
 def transcript_files(paths: Sequence[Path]) -> list[Path]:
@@ -381,15 +372,15 @@ def transcript_files(paths: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(files_below))
 
 
-def _import_file(path: Path, notebook: Notebook, root: Path | None) -> ImportReport:
+def _import_file(path: Path, notebook: Notebook, root: Path | None) -> model.ImportReport:
     try:
         raw = files.read_bytes(path.parent, path.name, limit=TRANSCRIPT_BYTES).raw
     except files.Skipped as skipped:
-        return ImportReport(problems=(LineProblem(0, f"{path.name}: {skipped}"),))
+        return model.ImportReport(problems=(model.LineProblem(0, f"{path.name}: {skipped}"),))
     if root is not None and not any(
         _is_below(json.loads(folder.decode("utf-8", "replace")), root) for folder in set(_FOLDER.findall(raw))
     ):
-        return ImportReport(passed_over={ELSEWHERE: 1})  # most files: their lines need not be read
+        return model.ImportReport(passed_over={ELSEWHERE: 1})  # most files: their lines need not be read
     lines = (line.removesuffix(b"\n") for line in io.BytesIO(raw))  # one at a time: a list would double the memory
     report = import_transcript(lines, notebook, name=path.stem, root=root)
     named = tuple(problem._replace(message=f"{path.name}: {problem.message}") for problem in report.problems)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from satchel import codec
 from satchel import text as words
-from satchel.codec import Data, iso_time
+from satchel.codec import iso_time
 from satchel.errors import LockedError, StoreError, UsageError
 from satchel.memory.model import KINDS, ExchangeRecord, Experience, Memory, Record, Value, without_usual
-from satchel.memory.scope import Notebook, near_ids
+from satchel.memory.scope import Notebook, near_ids, without_none
 from satchel.safety import sanitize
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.sources.conversations import Exchange, searched_terms, shown_text, title_of
@@ -27,7 +27,7 @@ from satchel.store.protocol import WORDS_VERSION, Store
 from satchel.store.records import Document, Extraction, NewDocument
 from satchel.store.segments import SegmentDocument
 from satchel.system import telemetry
-from satchel.types import EdgeType, Kind, Outline, Part, Reference, Role
+from satchel.types import Data, EdgeType, Json, Kind, Outline, Part, Reference, Role
 from satchel.vocabulary import MEMORY_KINDS, Moment, parse_choice, parse_moment
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def document_of(record: Record) -> NewDocument:
     )
 
 
-def _stored_fields(kind: Kind, record: Record) -> dict[str, Any]:
+def _stored_fields(kind: Kind, record: Record) -> Json:
     """Return the fields of a document: an outcome is flattened, and a missing text of an experience is empty."""
     data = codec.dump(record)
     if isinstance(record, Experience):
@@ -140,7 +140,7 @@ def _stored_fields(kind: Kind, record: Record) -> dict[str, Any]:
     return without_usual({name: data[name] for name in _STORED[kind].split()})
 
 
-def _searched(record: Record, fields: Data) -> dict[str, Any]:
+def _searched(record: Record, fields: Data) -> Json:
     """Return the text of a record, the extraction of its words, its title, and what only its kind has."""
     if isinstance(record, Experience):
         text, extraction = _axes(fields)
@@ -180,7 +180,7 @@ def _axes(fields: Data) -> tuple[str, Extraction]:
 def stored(record: type[Kept], document: Document, text: str = "") -> Kept:
     """Return the record in a stored document. The text of an experience is in its fields."""
     fields = document.fields
-    data: dict[str, Any] = {
+    data: Json = {
         "id": document.key,
         "title": document.title,
         "text": text,
@@ -248,7 +248,7 @@ class Records(Generic[Kept]):
     ) -> list[Kept]:
         """Return the records whose fields have these values, newest first; None leaves a field open."""
         declared = codec.fields_of(self.record)
-        only = {name: value for name, value in wanted.items() if value is not None}
+        only = without_none(**wanted)
         for name, value in only.items():
             kind = declared[name].choice
             only[name] = value if kind is None else parse_choice(kind, value, declared[name].label or name)
@@ -301,7 +301,7 @@ def exchange_record(exchange: Exchange, notebook: Notebook, origin: str) -> Exch
     )
 
 
-def _exchange_fields(exchange: Exchange, notebook: Notebook) -> dict[str, Any]:
+def _exchange_fields(exchange: Exchange, notebook: Notebook) -> Json:
     """Return the non-empty fields of an exchange besides its text."""
     tools = Counter(notebook.safe_field(action.tool, _FIELD_CHARACTERS) for action in exchange.actions)
     fields = {

@@ -85,7 +85,7 @@ class MemoryService:
         settings = self._root.settings
         if settings.memory_capture == "off" or not exchanges:
             return 0, []
-        from satchel.memory.candidates import proposed, suggested
+        from satchel.memory.review import proposed, suggested
 
         by_model, failures = suggested(exchanges, settings, self._root.environ)
         review = self.review
@@ -100,14 +100,20 @@ class MemoryService:
         With `trash` also those in the trash. Raises UsageError with similar ids for an unknown one.
         """
         discarded = trash_of(self._root.memory_store) if trash else {}
-        present = [one for one in identities if one not in discarded]
         journal, values = self.experiences, self.values
-        tried = [one for one in present if one.startswith("ghap_") or journal.is_experience(one)]
-        kept = [one for one in present if one.startswith("val_") or values.is_value(one)]
-        experiences, accepted = map(journal.get, tried), map(values.get, kept)
-        memories = self.memories.with_replaced([one for one in present if one not in {*tried, *kept}])
-        gone = (discarded[one] for one in identities if one in discarded)
-        return chosen_of((*experiences, *accepted, *memories, *gone))
+        tried, kept, others, gone = list[str](), list[str](), list[str](), list[str]()
+        for one in identities:
+            if one in discarded:
+                gone.append(one)
+            elif one.startswith("ghap_") or journal.is_experience(one):
+                tried.append(one)
+            elif one.startswith("val_") or values.is_value(one):
+                kept.append(one)
+            else:
+                others.append(one)
+        memories = self.memories.with_replaced(others)
+        found = (*map(journal.get, tried), *map(values.get, kept), *memories, *map(discarded.__getitem__, gone))
+        return chosen_of(found)
 
     def find_origin(self, origin: str) -> Chosen:
         """Return the memories and the exchanges of an origin."""

@@ -13,18 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from satchel.errors import UsageError
-from satchel.memory.model import (
-    RECORDS,
-    Chosen,
-    ExchangeRecord,
-    Experience,
-    Memory,
-    Record,
-    Remark,
-    Value,
-    imported,
-    record_data,
-)
+from satchel.memory import model
 from satchel.memory.records import records_in
 from satchel.store.protocol import Store
 from satchel.types import Kind, never
@@ -37,12 +26,12 @@ _PREFIX = "trash:"
 
 
 def discard(
-    store: Store, writer: Writer, records: Iterable[Record], moment: float, resting: Sequence[Value] = ()
+    store: Store, writer: Writer, records: Iterable[model.Record], moment: float, resting: Sequence[model.Value] = ()
 ) -> None:
     """Keep records that this transaction removes in the trash. `resting` are values that lose them as evidence."""
     for record in records:
         evidence_of = [value.id for value in resting if record.id in value.member_ids]
-        entry = {"forgotten_at": moment, "evidence_of": evidence_of, **record_data(record)}
+        entry = {"forgotten_at": moment, "evidence_of": evidence_of, **model.record_data(record)}
         writer.set_meta(_PREFIX + record.id, json.dumps(entry, ensure_ascii=False))
     empty_old(store, writer, moment)
 
@@ -73,13 +62,13 @@ def _remove(writer: Writer, identities: Iterable[str]) -> None:
     writer.purge()
 
 
-def trash_of(store: Store, workspaces: Iterable[str] | None = None) -> dict[str, Record]:
+def trash_of(store: Store, workspaces: Iterable[str] | None = None) -> dict[str, model.Record]:
     """Return the records in the trash by id, the last forgotten first, without what an import stored anew."""
     entries = sorted(_entries(store).values(), key=lambda entry: (-entry["forgotten_at"], entry["id"]))
     ids = [entry["id"] for entry in entries]
-    here = {key for kind in RECORDS for key in store.document_ids(kind, ids)}
+    here = {key for kind in model.RECORDS for key in store.document_ids(kind, ids)}
     return {
-        entry["id"]: imported(entry)
+        entry["id"]: model.imported(entry)
         for entry in entries
         if entry["id"] not in here and (workspaces is None or entry["workspace"] in workspaces)
     }
@@ -97,18 +86,18 @@ def _entries(store: Store) -> dict[str, dict[str, Any]]:
     return {key: json.loads(value) for key, value in store.metas(_PREFIX).items()}
 
 
-def chosen_of(records: Iterable[Record]) -> Chosen:
+def chosen_of(records: Iterable[model.Record]) -> model.Chosen:
     """Return records by their kind."""
-    kinds: dict[type, list[Any]] = {Memory: [], ExchangeRecord: [], Experience: [], Value: []}
+    kinds: dict[type, list[Any]] = {model.Memory: [], model.ExchangeRecord: [], model.Experience: [], model.Value: []}
     for record in records:
         kinds[type(record)].append(record)
-    remarks = [Remark(one.id, one.title, one.created, one.origin) for one in kinds[ExchangeRecord]]
-    return Chosen(kinds[Memory], remarks, kinds[Experience], kinds[Value])
+    remarks = [model.Remark(one.id, one.title, one.created, one.origin) for one in kinds[model.ExchangeRecord]]
+    return model.Chosen(kinds[model.Memory], remarks, kinds[model.Experience], kinds[model.Value])
 
 
-def chosen_from(store: Store, identities: Sequence[str]) -> dict[str, Record]:
+def chosen_from(store: Store, identities: Sequence[str]) -> dict[str, model.Record]:
     """Return records in the trash with the older memories that they replaced. Raises UsageError for an unknown id."""
-    trash, chosen = trash_of(store), dict[str, Record]()
+    trash, chosen = trash_of(store), dict[str, model.Record]()
     ids = [identity.removeprefix(f"{Kind.CONVERSATION}:") for identity in reversed(identities)]
     while ids:
         record = trash.get(identity := ids.pop())
@@ -116,16 +105,16 @@ def chosen_from(store: Store, identities: Sequence[str]) -> dict[str, Record]:
             raise UsageError(f"{identity!r} is not in the trash: what is forgotten stays there for {TRASH_DAYS} days")
         chosen[identity] = record
         # Links in the trash are of several times, so that two records may each have replaced the other one.
-        if isinstance(record, Memory) and record.supersedes in trash and record.supersedes not in chosen:
+        if isinstance(record, model.Memory) and record.supersedes in trash and record.supersedes not in chosen:
             ids.append(record.supersedes)
     return chosen
 
 
-def linked(store: Store, memories: Sequence[Memory]) -> list[Memory]:
+def linked(store: Store, memories: Sequence[model.Memory]) -> list[model.Memory]:
     """Return memories with their links to those that exist, and these with their links back."""
     back = {memory.id: memory for memory in memories}
     present = store.keys(Kind.MEMORY) | back.keys()
-    newer = records_in(store, Memory, [one.superseded_by for one in memories])
+    newer = records_in(store, model.Memory, [one.superseded_by for one in memories])
     linked = [
         replace(current, supersedes=memory.id)
         for current in newer
@@ -142,13 +131,13 @@ def linked(store: Store, memories: Sequence[Memory]) -> list[Memory]:
     ]
 
 
-def supported(store: Store, experiences: Sequence[Experience]) -> list[Value]:
+def supported(store: Store, experiences: Sequence[model.Experience]) -> list[model.Value]:
     """Return the values that rest on these experiences again."""
     entries: Mapping[str, dict[str, Any]] = _entries(store)
-    values: dict[str, Value] = {}
+    values: dict[str, model.Value] = {}
     for experience in experiences:
         evidence_of = entries[_PREFIX + experience.id]["evidence_of"]
-        for present in records_in(store, Value, evidence_of):
+        for present in records_in(store, model.Value, evidence_of):
             value = values.get(present.id, present)
             values[value.id] = replace(
                 value,

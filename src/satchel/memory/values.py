@@ -144,10 +144,6 @@ class Values(Records[Value]):
             discard(self._store, writer, [value], self._notebook.now())
         return value
 
-    def correct(self, identity: str, text: str) -> Value:
-        """Replace the sentence of a value, with the same evidence. Raises UsageError if it is outside of the group."""
-        return self._admit(replace(self.get(identity), text=text))
-
     def _space(self, axis: str) -> Space:
         """Return the space of an axis, cached until the store changes."""
         revision = self._store.revision

@@ -7,9 +7,9 @@ of the request.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
+from satchel import vocabulary
 from satchel.answer.truncation import strategy_names
 from satchel.errors import UsageError
 from satchel.operations import json
@@ -18,38 +18,15 @@ from satchel.operations.operation import Answered, Operation, OperationCall, Par
 from satchel.safety import sanitize
 from satchel.search.filters import SearchStrategy
 from satchel.tokens import TOKENIZERS
-from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, SEARCHED_TYPES, Format, View, type_name
-from satchel.vocabulary import (
-    ACTIVE,
-    DEFAULT_DEPTH,
-    DEFAULT_LENS,
-    FILTER_KINDS,
-    FIND,
-    LARGEST_BUDGET,
-    LEAST_DEPTH,
-    LENS_NAMES,
-    MOST_CONTEXT_LINES,
-    MOST_DEPTH,
-    PURPOSES,
-    READ,
-    STALE_CHOICES,
-    Axis,
-    Domain,
-    MemoryCategory,
-    OutcomeStatus,
-    Provenance,
-    Scope,
-    Strategy,
-    choices,
-)
+from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, SEARCHED_TYPES, Data, Format, Json, View, type_name
 
 HEAD = "HEAD"
 
 UNASKED = "what does this change concern"
 """Replaces a missing question until the change is read."""
 
-MAX_TOKENS = Parameter("max_tokens", Shape.COUNT, "Token budget, never exceeded.", least=1, most=LARGEST_BUDGET,
-                       aliases=("maxTokens",))  # fmt: skip
+MAX_TOKENS = Parameter("max_tokens", Shape.COUNT, "Token budget, never exceeded.", least=1,
+                       most=vocabulary.LARGEST_BUDGET, aliases=("maxTokens",))  # fmt: skip
 LIMIT = Parameter("limit", Shape.COUNT, "Most items.", least=1, flags=("-n", "--limit"))
 LIMIT_EACH = LIMIT._replace(meaning="Most items of each type.")
 FORMAT = text("format", "Output format.", tuple(Format))
@@ -73,23 +50,27 @@ NAMES = Parameter("names", Shape.TEXTS, "Your guess: 4 to 10 identifiers or word
 PURPOSE = text(
     "purpose",
     "find: sure lines and places; edit: whole functions; read: one packed context.",
-    PURPOSES,
-    default=FIND,
+    vocabulary.PURPOSES,
+    default=vocabulary.FIND,
     flags=("--for",),
 )
 
 WORKSPACE = text("workspace", "A registered workspace, or several as web,api; this root by default.")
 
 FILTERS = (
-    text("category", "Category of memories.", choices(MemoryCategory)),
-    text("scope", "Memories that the team shares, agents wrote, or belong to the user.", choices(Scope)),
-    text("provenance", "Who said a memory.", choices(Provenance)),
+    text("category", "Category of memories.", vocabulary.choices(vocabulary.MemoryCategory)),
+    text(
+        "scope",
+        "Memories that the team shares, agents wrote, or belong to the user.",
+        vocabulary.choices(vocabulary.Scope),
+    ),
+    text("provenance", "Who said a memory.", vocabulary.choices(vocabulary.Provenance)),
     text("origin", "Source of memories and conversations."),
     Parameter("min_importance", Shape.NUMBER, "Lowest importance of memories.", least=0, most=1),
-    text("domain", "Domain of experiences and values.", choices(Domain)),
-    text("strategy", "Strategy of experiences and values.", choices(Strategy)),
-    text("outcome", "Outcome of experiences.", (*choices(OutcomeStatus), ACTIVE)),
-    text("axis", "One aspect of experiences and values.", choices(Axis)),
+    text("domain", "Domain of experiences and values.", vocabulary.choices(vocabulary.Domain)),
+    text("strategy", "Strategy of experiences and values.", vocabulary.choices(vocabulary.Strategy)),
+    text("outcome", "Outcome of experiences.", (*vocabulary.choices(vocabulary.OutcomeStatus), vocabulary.ACTIVE)),
+    text("axis", "One aspect of experiences and values.", vocabulary.choices(vocabulary.Axis)),
     text("author", "Part of the author's name."),
     Parameter("since", Shape.MOMENT, "Records from this time on: a date, or seconds since the epoch."),
     Parameter("until", Shape.MOMENT, "Records before this time."),
@@ -121,13 +102,13 @@ _REQUEST = (
     EXCLUDE,
     PATHS,
     PURPOSE,
-    Parameter("context_lines", Shape.COUNT, "Extra lines around each match.", least=0, most=MOST_CONTEXT_LINES,
-              default=0, aliases=("contextLines",)),
+    Parameter("context_lines", Shape.COUNT, "Extra lines around each match.", least=0,
+              most=vocabulary.MOST_CONTEXT_LINES, default=0, aliases=("contextLines",)),
     Parameter("imports", Shape.SWITCH, "Show import lines that shown code needs.", default=True,
               aliases=("include_imports", "includeImports")),
     Parameter("related", Shape.SWITCH, "Name callers, callees and tests of shown definitions.", default=False),
     text("strategy", "How items that are too large are shortened.", strategy_names(), default=strategy_names()[0]),
-    text("stale", "Mark or withhold text that its file no longer contains.", STALE_CHOICES),
+    text("stale", "Mark or withhold text that its file no longer contains.", vocabulary.STALE_CHOICES),
     Parameter("fill", Shape.SWITCH, "Use the whole budget, even for weak matches.", default=False),
     Parameter("reserves", Shape.COUNTS, "Tokens reserved for each type.", flags=("--reserve",)),
     Parameter("show_meta", Shape.SWITCH, "Say at the end how tokens were counted and text was cut.", default=False,
@@ -141,7 +122,7 @@ _REQUEST = (
 """The options of a request, each under the name of its field except `types`."""
 
 
-def entity_options(types: Sequence[str]) -> dict[str, Any]:
+def entity_options(types: Sequence[str]) -> Json:
     """Return the context types of these names, entities included, and the roles of the entities."""
     from satchel.answer.shapes import types_of  # here, because help and completion do not need it
 
@@ -153,7 +134,7 @@ def check_filters(names: Iterable[str], types: Iterable[str]) -> None:
     """Raise UsageError for a filter that applies to none of the types."""
     selected = {CONTEXT_TYPES[name] for name in map(type_name, types) if name in CONTEXT_TYPES}
     for name in names if selected else ():
-        concerned = FILTER_KINDS[name]
+        concerned = vocabulary.FILTER_KINDS[name]
         if not concerned & selected:
             kinds = ", ".join(sorted(kind.plural for kind in selected))
             takers = ", ".join(kind.plural for kind in CONTEXT_TYPES.values() if kind in concerned)
@@ -167,11 +148,11 @@ def _context_query(call: OperationCall) -> Answered:
     is_asked = bool(question.strip()) or since is None
     options = call.chosen([one.name for one in _REQUEST]) | entity_options(arguments.get("types", ()))
     is_packed = not (since is None and question.strip()) or options.keys() & {"fill", "view"}
-    options.setdefault("purpose", READ if is_packed else FIND)
+    options.setdefault("purpose", vocabulary.READ if is_packed else vocabulary.FIND)
     request = engine.request(question if is_asked else UNASKED, **options)
     notes = call.refreshed(call.workspaces)
     if since is not None:
-        request, changes = engine.about_change(request, since, staged=staged, is_asked=is_asked)
+        request, changes = engine.answers.about_change(request, since, staged=staged, is_asked=is_asked)
         notes = [*notes, *changes]
     context = engine.answer(request, notes)
     why_empty = no_answer(context, call.caller.spelling)
@@ -184,6 +165,8 @@ def _search(call: OperationCall) -> Answered:
         return _search_pattern(call)
     if "question" not in arguments:
         raise UsageError("there is nothing to search for: give a question, a pattern or a condition")
+    from satchel.answer.items import counted_hits
+
     # Default number of hits of each type, which fits on a screen.
     types, question, limit = arguments.get("types", []), arguments["question"], arguments.get("limit", 10)
     filters = call.chosen([one.name for one in FILTERS])
@@ -192,7 +175,7 @@ def _search(call: OperationCall) -> Answered:
     notes = call.refreshed(call.workspaces)
     options = call.chosen(("names", "searches", "now", "min_score", "workspace"))
     hits = engine.search(question, types=types, limit=limit, filters=filters, refresh=False, **options)
-    hits, uncounted = engine.count_lines(hits)
+    hits, uncounted = counted_hits(hits, engine.opened.line_counts.of)
     envelope = json.search_envelope(request.query, hits, [*notes, *uncounted], engine.store.revision)
     why_empty = () if hits else ("nothing here matches the question",)
     return Answered("\n".join(map(hit_line, hits)), envelope, why_empty)
@@ -215,8 +198,8 @@ def _search_pattern(call: OperationCall) -> Answered:
 
 def _graph_context(call: OperationCall) -> Answered:
     options = call.chosen([one.name for one in GRAPH_CONTEXT.parameters if one.name not in ("query", "refresh")])
-    request = call.engine.graph_request(call.arguments["query"], **options)
-    context = call.engine.graph_answer(request, call.refreshed(call.workspaces))
+    request = call.engine.graphs.graph_request(call.arguments["query"], **options)
+    context = call.engine.graphs.graph_answer(request, call.refreshed(call.workspaces))
     notes = tuple(context.meta["warnings"]) if context.text else (no_walk(context),)
     return Answered(context.text, json.graph_envelope(context, request), notes, context)
 
@@ -238,14 +221,14 @@ def _why(call: OperationCall) -> Answered:
     target, question = call.arguments["target"], call.arguments["question"]
     notes = call.refreshed()
     options = call.chosen([one.name for one in WHY.parameters if one.name not in ("target", "question", "refresh")])
-    options.setdefault("purpose", FIND)
+    options.setdefault("purpose", vocabulary.FIND)
     standings = [json.STANDING.data(row) for row in call.engine.why(target, question, refresh=False, **options)]
     asked = sanitize.value({"target": target, "question": question}, call.engine.settings.redact_allow)
     return Answered("", {**asked, "standings": standings}, subject=notes)
 
 
 def _replay(call: OperationCall) -> Answered:
-    saved: Mapping[str, Any] = call.arguments["saved"]
+    saved: Data = call.arguments["saved"]
     if call.engine.replays_tree(saved):
         call.refreshed()
     replay = call.engine.replay(saved, refresh=False)
@@ -302,11 +285,11 @@ GRAPH_CONTEXT = Operation(
         text("query", "A topic, or the id of a note, file or definition.", is_required=True,
              aliases=("node_id", "nodeId", "question")),
         Parameter("blend", Shape.TEXTS, "More topics or ids in the same context.", flags=("--and",)),
-        Parameter("depth", Shape.COUNT, f"Steps to walk ({DEFAULT_DEPTH}, as far as the lens allows).",
-                  least=LEAST_DEPTH, most=MOST_DEPTH),
+        Parameter("depth", Shape.COUNT, f"Steps to walk ({vocabulary.DEFAULT_DEPTH}, as far as the lens allows).",
+                  least=vocabulary.LEAST_DEPTH, most=vocabulary.MOST_DEPTH),
         MAX_TOKENS,
-        text("lens", "Relations to follow; settings may add lenses.", LENS_NAMES, default=DEFAULT_LENS,
-             is_open=True),
+        text("lens", "Relations to follow; settings may add lenses.", vocabulary.LENS_NAMES,
+             default=vocabulary.DEFAULT_LENS, is_open=True),
         Parameter("include_fields", Shape.SWITCH, "Show the fields of nodes.", default=True,
                   aliases=("includeFields",)),
         text("format", "Output format.", (Format.MARKDOWN, Format.JSON), default=str(Format.MARKDOWN)),
@@ -328,12 +311,7 @@ EXPAND = Operation(
     "Expand handles",
     "Show what an earlier answer cut or left out.",
     (
-        Parameter(
-            "handles",
-            Shape.TEXTS,
-            "Handles, or places: a.py:1-9, a.py:f, a.py.",
-            is_required=True,
-        ),
+        Parameter("handles", Shape.TEXTS, "Handles, or places: a.py:1-9, a.py:f, a.py.", is_required=True),
         MAX_TOKENS,
         FORMAT,
         SESSION,
@@ -427,14 +405,18 @@ def _premortem(call: OperationCall) -> Answered:
     return Answered(context.text, json.context_envelope(context, request), why_empty, context)
 
 
-def _mode(arguments: dict[str, Any]) -> str:
+def _mode(arguments: Json) -> str:
     """Return the mode. Raises UsageError for an unknown one, and for arguments of another mode."""
     mode: str = arguments.get("mode", PREMORTEM)
     if mode not in MODES:
         raise UsageError(f"unknown mode {mode!r}: choose from {', '.join(MODES)}")
     needed = _NEEDED.get(mode)
     if needed is not None and needed not in arguments:
-        values = f", one of {', '.join(choices(Domain))}" if needed == "domain" else ": the output of the command"
+        values = (
+            f", one of {', '.join(vocabulary.choices(vocabulary.Domain))}"
+            if needed == "domain"
+            else ": the output of the command"
+        )
         raise UsageError(f"mode {mode} needs {needed}{values}")
     for name, owner in _MODE_OF_ARGUMENT.items():
         if name in arguments and owner != mode:
@@ -460,8 +442,8 @@ PREMORTEM_OPERATION = Operation(
     "like this one after a failed test or command (after_failure), a brief at the start of a session (brief).",
     (
         text("mode", "premortem needs domain, after_failure needs failure.", MODES, default=PREMORTEM),
-        text("domain", "The kind of work.", choices(Domain)),
-        text("strategy", "The approach.", choices(Strategy)),
+        text("domain", "The kind of work.", vocabulary.choices(vocabulary.Domain)),
+        text("strategy", "The approach.", vocabulary.choices(vocabulary.Strategy)),
         text("failure", "The output of the command that failed.", flags=("--after-failure",)),
         *_PACKING,
         REFRESH,

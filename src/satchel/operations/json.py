@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from satchel import __version__
-from satchel.codec import Field, Json, many, maybe, record
+from satchel.codec import Field, many, maybe, record
 from satchel.operations.operation import Spelling
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.text import asks_nothing
-from satchel.types import Context, Failure, Hit, Location, Omission
+from satchel.types import Context, Data, Failure, Hit, Json, Location, Omission
 
 if TYPE_CHECKING:
     from satchel.answer.pattern import Matches
@@ -54,7 +54,7 @@ def _omission_place(omission: Omission) -> Json | None:
     return place if omission.path else None
 
 
-def _hit_metadata(hit: Hit) -> Mapping[str, Any]:
+def _hit_metadata(hit: Hit) -> Data:
     from satchel.answer.items import record_metadata  # here, because memory commands do not need it
 
     chunk = hit.chunk
@@ -158,7 +158,7 @@ def _answer(context: Context, now: float, request: Json) -> Json:
     return {**CONTEXT.data(context), "meta": meta}
 
 
-def replayed_envelope(context: Context, request: AssembleRequest, saved: Mapping[str, Any]) -> Json:
+def replayed_envelope(context: Context, request: AssembleRequest, saved: Data) -> Json:
     """Return a repeated context with the durations of the saved one, because they differ between runs."""
     envelope = context_envelope(context, request)
     meta = saved.get("meta", {})

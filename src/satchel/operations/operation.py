@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.errors import SatchelError, UsageError
 from satchel.safety.sanitize import clean_field
-from satchel.types import Failure, ShouldStop, never
+from satchel.types import Data, Failure, Json, ShouldStop, never
 from satchel.vocabulary import MOMENT_EXAMPLE, parse_moment, workspace_names
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ class Parameter(NamedTuple):
     flags: tuple[str, ...] = ()
     bare: str | int | None = None
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> Json:
         """Return the JSON schema of the value."""
-        schema: dict[str, Any] = {**_RULES[self.shape][0]}
+        schema: Json = {**_RULES[self.shape][0]}
         if self.choices:
             limited = {"type": "string", "examples" if self.is_open else "enum": list(self.choices)}
             schema = {**schema, "items": limited} if self.shape is Shape.TEXTS else limited
@@ -91,17 +91,17 @@ def text(name: str, meaning: str, choices: Sequence[str] = (), **options: Any) -
     return Parameter(name, Shape.TEXT, meaning, tuple(map(str, choices)), **options)
 
 
-def object_schema(parameters: Sequence[Parameter]) -> dict[str, Any]:
+def object_schema(parameters: Sequence[Parameter]) -> Json:
     """Return the JSON schema of all arguments. Aliases are not listed, so it allows additional properties."""
     required = [one.name for one in parameters if one.is_required]
-    schema: dict[str, Any] = {"type": "object", "properties": {one.name: one.schema() for one in parameters}}
+    schema: Json = {"type": "object", "properties": {one.name: one.schema() for one in parameters}}
     return schema | ({"required": required} if required else {})
 
 
-def checked_arguments(operation: str, parameters: Sequence[Parameter], values: Mapping[str, Any]) -> dict[str, Any]:
+def checked_arguments(operation: str, parameters: Sequence[Parameter], values: Data) -> Json:
     """Return the arguments under the names of the parameters; None is not sent. Raises UsageError for unfit ones."""
     spellings = {name: one for one in parameters for name in (one.name, *one.aliases)}
-    arguments: dict[str, Any] = {}
+    arguments: Json = {}
     for name, value in values.items():
         if name not in spellings:
             raise UsageError(_unknown(operation, str(name), list(spellings), parameters))
@@ -150,7 +150,7 @@ def _texts(value: Any) -> list[str]:
     return [_instance(one, str) for one in value]
 
 
-def _object(value: Any) -> dict[str, Any]:
+def _object(value: Any) -> Json:
     return {_instance(name, str): inner for name, inner in _instance(value, Mapping).items()}
 
 
@@ -161,7 +161,7 @@ def _moment(value: Any) -> float:
         raise ValueError from error
 
 
-_RULES: Mapping[Shape, tuple[Mapping[str, Any], str, Callable[[Any], Any]]] = {
+_RULES: Mapping[Shape, tuple[Data, str, Callable[[Any], Any]]] = {
     Shape.TEXT: ({"type": "string"}, "a text", lambda value: _instance(value, str)),
     Shape.NUMBER: ({"type": "number"}, "a number", _number),
     Shape.COUNT: ({"type": "integer"}, "a whole number", _count),
@@ -201,7 +201,7 @@ class Answered(NamedTuple):
     """
 
     text: str
-    envelope: Mapping[str, Any]
+    envelope: Data
     notes: tuple[str, ...] = ()
     subject: Any = None
 
@@ -246,7 +246,7 @@ class OperationCall(NamedTuple):
     """One request: the engine, the checked arguments, and the caller."""
 
     engine: Satchel
-    arguments: dict[str, Any]
+    arguments: Json
     caller: Caller = Caller()
 
     def refreshed(self, workspaces: Sequence[str] = ()) -> list[Failure]:
@@ -258,7 +258,7 @@ class OperationCall(NamedTuple):
         """The names of the argument `workspace`."""
         return workspace_names(self.arguments.get("workspace", ""))
 
-    def chosen(self, names: Sequence[str]) -> dict[str, Any]:
+    def chosen(self, names: Sequence[str]) -> Json:
         """Return the arguments of these names that are present."""
         return {name: self.arguments[name] for name in names if name in self.arguments}
 
@@ -275,7 +275,7 @@ class Operation(NamedTuple):
     summary: str
     parameters: tuple[Parameter, ...]
     answer: Callable[[OperationCall], Answered]
-    output: Mapping[str, Any]
+    output: Data
     details: str = ""
     hints: Hints = Hints()
     leading: tuple[str, ...] = ()
@@ -295,15 +295,15 @@ class Operation(NamedTuple):
         """The arguments that are not `leading`."""
         return tuple(one for one in self.parameters if one.name not in self.leading)
 
-    def json_schema(self) -> dict[str, Any]:
+    def json_schema(self) -> Json:
         """Return the JSON schema of the arguments."""
         return object_schema(self.parameters)
 
-    def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def checked(self, arguments: Data) -> Json:
         """Return the arguments under the names of the parameters. Raises UsageError for invalid ones."""
         return checked_arguments(self.name, self.parameters, arguments)
 
-    def run(self, engine: Satchel, arguments: Mapping[str, Any], caller: Caller | None = None) -> Answered:
+    def run(self, engine: Satchel, arguments: Data, caller: Caller | None = None) -> Answered:
         """Return the answer of this engine. Raises UsageError, StoppedError, and the errors of the engine."""
         return self.answer(OperationCall(engine, self.checked(arguments), caller or Caller()))
 

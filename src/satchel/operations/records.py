@@ -61,7 +61,7 @@ VALUE = record(
     created=Field(TEXT.schema, minute), visibility=TEXT, author=TEXT,
 )  # fmt: skip
 VALUES = record(values=many(VALUE).of(_itself))
-CORRECTED = record(value=VALUE.of(_itself))
+ACCEPTED = record(value=VALUE.of(_itself))
 REMARK = record(id=SAFE, title=SAFE, created_at=Field(TEXT.schema, minute).of("created"), origin=SAFE)
 FORGOTTEN = record(
     forgotten=SWITCH.of("is_forgotten"), memories=many(MEMORY), conversations=many(REMARK),

@@ -24,7 +24,7 @@ from satchel.operations.ask import (
 )
 from satchel.operations.operation import Answered, Operation, OperationCall, Parameter, Shape, StoppedError, text
 from satchel.operations.remember import DEFAULT_ROWS, EXPERIENCE, EXPERIENCES, MEMORIES, PROPOSALS, REMEMBER, VALUES
-from satchel.types import Failure, Kind
+from satchel.types import Failure, Json, Kind
 from satchel.vocabulary import check_count
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _history(call: OperationCall) -> Answered:
     arguments, engine = call.arguments, call.engine
     days, by_author = arguments.get("churn"), arguments.get("authors", False)
     path, limit = arguments.get("path", ""), arguments.get("limit", DEFAULT_ROWS)
-    where: dict[str, Any] = {"path": path, "limit": limit, "refresh": False}
+    where: Json = {"path": path, "limit": limit, "refresh": False}
     if days is not None and by_author:
         raise UsageError("churn and authors are two views: give one of them", "churn", "authors")
     if "now" in arguments and days is None:
@@ -45,7 +45,7 @@ def _history(call: OperationCall) -> Answered:
     if days is not None:
         check_count(days, "churn")
         rows = engine.churn(days, now=arguments.get("now"), **where)
-        data: dict[str, Any] = {"path": path, "days": days, "files": [asdict(row) for row in rows]}
+        data: Json = {"path": path, "days": days, "files": [asdict(row) for row in rows]}
     elif by_author:
         rows = engine.authors(**where)
         data = {"path": path, "authors": [asdict(row) for row in rows]}

@@ -10,7 +10,7 @@ from satchel.codec import many
 from satchel.errors import UsageError
 from satchel.operations import json, records
 from satchel.operations.operation import Answered, Hints, Operation, OperationCall, Parameter, Shape, Spelling, text
-from satchel.types import Kind
+from satchel.types import Data, Kind
 from satchel.vocabulary import (
     ACTIVE,
     DEFAULT_SESSION,
@@ -74,7 +74,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 """Action on an experience -> its required arguments."""
 
 
-def _check_action(arguments: Mapping[str, Any], actions: Mapping[str, Sequence[str]]) -> str:
+def _check_action(arguments: Data, actions: Mapping[str, Sequence[str]]) -> str:
     """Return the action. Raises UsageError for an unknown one, and for arguments that it does not have."""
     action: Any = arguments.get("action")
     if action not in actions:
@@ -106,9 +106,6 @@ def _stored(call: OperationCall) -> Answered:
         if unwanted:
             old = arguments["supersedes"]
             raise UsageError(f"{unwanted[0]} stays as it was in what supersedes {old!r}: leave it out", unwanted[0])
-        if call.engine.values.is_value(arguments["supersedes"]):
-            value = call.engine.values.correct(arguments["supersedes"], arguments["text"])
-            return Answered(value.id, records.CORRECTED.data(value), subject=value)
         stored = memories.supersede(arguments["supersedes"], arguments["text"], importance=arguments.get("importance"))
     else:
         options = call.chosen(_OF_NEW) | {"provenance": arguments.get("provenance", str(Provenance.AGENT))}
@@ -363,7 +360,7 @@ REMEMBER = Operation(
         Parameter("importance", Shape.NUMBER, "How important it is (0.5).", least=0, most=1),
         _TAGS,
         Parameter("everywhere", Shape.SWITCH, "store: for every repository, not only this one.", default=False),
-        text("supersedes", "store: id of the memory, or value, that this text, or the memory of this id, replaces."),
+        text("supersedes", "store: id of the memory that this text, or the memory of this id, replaces."),
         Parameter("ids", Shape.TEXTS, "Their ids."),
         text("verdict", "review: what becomes of `ids`; without it the candidates are listed.", (ACCEPT, REJECT)),
         _VISIBILITY,
@@ -377,7 +374,7 @@ REMEMBER = Operation(
         *_MEMORY_LISTING,
     ),
     _remember,
-    json.one_of(records.STORED, records.CORRECTED, records.FORGOTTEN, records.MEMORIES, records.CANDIDATES),
+    json.one_of(records.STORED, records.FORGOTTEN, records.MEMORIES, records.CANDIDATES),
     "Never a secret. What you tried belongs to `experience`.",
     leading=("action", "text", "category", "ids", "question"),
     hints=Hints(is_read_only=False, is_destructive=True, is_idempotent=False),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from satchel import __version__
 from satchel.answer.inputs import is_wanted
@@ -22,7 +22,7 @@ from satchel.search.resolve.code import Code
 from satchel.search.searcher import FileStanding, SearchResult, chunk_of, file_standing, search_kind
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
-from satchel.types import Chunk, Context, ContextItem, Hit, Kind, Signal
+from satchel.types import Chunk, Context, ContextItem, Data, Hit, Kind, Signal
 from satchel.vocabulary import checked_text
 
 EVERYTHING = 1_000_000
@@ -267,7 +267,7 @@ class Replay(NamedTuple):
     differences: tuple[str, ...]
 
 
-def saved_request(saved: Mapping[str, Any]) -> AssembleRequest:
+def saved_request(saved: Data) -> AssembleRequest:
     """Return the request of a saved envelope. Raises UsageError for anything else."""
     meta = saved.get("meta")
     data = meta.get("request") if isinstance(meta, Mapping) else None
@@ -279,7 +279,7 @@ def saved_request(saved: Mapping[str, Any]) -> AssembleRequest:
     return replace(request, ledger=str(saved["meta"].get("ledger", ""))) if request.session else request
 
 
-def is_of_the_tree(saved: Mapping[str, Any]) -> bool:
+def is_of_the_tree(saved: Data) -> bool:
     """Return whether a saved answer looked at the tree first; briefs and premortems only look at the memory."""
     from satchel.answer.plans import BRIEF, PREMORTEM
 
@@ -288,7 +288,7 @@ def is_of_the_tree(saved: Mapping[str, Any]) -> bool:
     return not isinstance(request, Mapping) or request.get("plan") not in {PREMORTEM, BRIEF}
 
 
-def differences(saved: Mapping[str, Any], context: Context) -> tuple[str, ...]:
+def differences(saved: Data, context: Context) -> tuple[str, ...]:
     """Return the differences, one line each: first those of the inputs, then those of the answer itself."""
     meta = saved["meta"]
     lines = [
@@ -313,7 +313,7 @@ def _settings(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     return [f"setting {clean_field(name)}: has another value now" for name in changed]
 
 
-def _items(saved: Sequence[Mapping[str, Any]], context: Context) -> list[str]:
+def _items(saved: Sequence[Data], context: Context) -> list[str]:
     before = {str(item.get("id")): item for item in saved}
     now = {item.id: item for item in context.items}
     gone = [f"not shown any more: {clean_field(identity)}" for identity in before if identity not in now]
@@ -331,7 +331,7 @@ def _items(saved: Sequence[Mapping[str, Any]], context: Context) -> list[str]:
     return [*lines[:CHANGES_NAMED], f"and {more} more items"] if more > 0 else lines
 
 
-def _failures(saved: Sequence[Mapping[str, Any]], context: Context) -> str:
+def _failures(saved: Sequence[Data], context: Context) -> str:
     before = [(row.get("source"), row.get("message")) for row in saved]
     now = [(failure.source, failure.message) for failure in context.failures]
     return "" if before == now else f"notes: {len(before)} then, {len(now)} now"

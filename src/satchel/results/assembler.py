@@ -14,20 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from satchel import config
+from satchel.answer import plans
 from satchel.answer.candidates import Candidate
 from satchel.answer.fill_policy import FillPolicy
 from satchel.answer.items import entity_row
 from satchel.answer.packing import Packing
-from satchel.answer.plans import (
-    PREMORTEM,
-    PREMORTEM_LIMIT,
-    PREMORTEM_QUESTIONS,
-    PREMORTEM_TOKENS,
-    Plan,
-    PlannedSection,
-    make_plan,
-    premortem_plan,
-)
 from satchel.answer.render import RenderRequest, render
 from satchel.answer.request import AssembleRequest, check_budget, check_limit, parse_format, parse_kinds, parse_view
 from satchel.answer.search import Workbench
@@ -114,12 +105,12 @@ class ContextAssembler:
             raise UsageError("the question is empty: say what context is needed")
         searched = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if self._can_search(kind))
         request = self._request(query, limit, max_tokens, kinds=searched)
-        plan = Plan(make_plan(request, {}))
+        plan = plans.Plan(plans.make_plan(request, {}))
         return await self._searched(request, plan, [query for _ in plan.sections])
 
     async def get_premortem_context(
-        self, domain: str, strategy: str | None = None, limit: int = PREMORTEM_LIMIT,
-        max_tokens: int = PREMORTEM_TOKENS,
+        self, domain: str, strategy: str | None = None, limit: int = plans.PREMORTEM_LIMIT,
+        max_tokens: int = plans.PREMORTEM_TOKENS,
     ) -> Context:  # fmt: skip
         """Return earlier failures in this domain and with this strategy: each experience once, with its root cause.
 
@@ -132,11 +123,11 @@ class ContextAssembler:
                 domain, strategy, limit=limit, max_tokens=max_tokens, **self.options.changed()
             )
         filters = make_filters(domain=checked_text("the domain", domain), strategy=strategy)
-        request = self._request("", limit, max_tokens, filters=filters, plan=PREMORTEM)
-        plan = premortem_plan(request)
+        request = self._request("", limit, max_tokens, filters=filters, plan=plans.PREMORTEM)
+        plan = plans.premortem_plan(request)
         queries = []
         for section in plan.sections:
-            query = PREMORTEM_QUESTIONS[section.title].format(domain=domain, strategy=strategy)
+            query = plans.PREMORTEM_QUESTIONS[section.title].format(domain=domain, strategy=strategy)
             queries.append(f"{query} using {strategy}" if section.kind is Kind.VALUE and strategy else query)
         return await self._searched(request, plan, queries)
 
@@ -294,7 +285,7 @@ class ContextAssembler:
     def _can_search(self, kind: Kind) -> bool:
         return callable(getattr(self._searcher, SEARCHES[kind.plural], None))
 
-    async def _searched(self, request: AssembleRequest, plan: Plan, queries: Sequence[str]) -> Context:
+    async def _searched(self, request: AssembleRequest, plan: plans.Plan, queries: Sequence[str]) -> Context:
         """Return the context of the answers of a foreign searcher to one query per section."""
         import asyncio  # here, because it takes 0.05 s that no synchronous use needs
 
@@ -310,7 +301,7 @@ class ContextAssembler:
         files = self._files_of(root.resolve())
         return await in_thread(searched_context, request, plan, rows, self, root, files, failures)
 
-    async def _ask(self, section: PlannedSection, query: str) -> list[object] | Failure:
+    async def _ask(self, section: plans.PlannedSection, query: str) -> list[object] | Failure:
         """Return the results of one search of a foreign searcher, or its failure."""
         import asyncio
 
@@ -331,7 +322,7 @@ class ContextAssembler:
             return Failure(source, f"{type(error).__name__}: {error}")
 
 
-def _arguments(section: PlannedSection) -> dict[str, Any]:
+def _arguments(section: plans.PlannedSection) -> dict[str, Any]:
     """Return the arguments of a search besides its question."""
     if section.kind is not Kind.EXPERIENCE:
         return {"limit": section.limit}

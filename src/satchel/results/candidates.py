@@ -54,10 +54,12 @@ from satchel.sources.experiences import shown_text
 from satchel.types import (
     Chunk,
     Context,
+    Data,
     Detail,
     Failure,
     Freshness,
     Hit,
+    Json,
     Kind,
     Location,
     Outline,
@@ -235,13 +237,14 @@ def _shortened_texts(body: str, language: str, most: float, request: AssembleReq
 def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, place: EntityPlace, language: str) -> Hit:
     part = place.part or Part(Role.TEXT, "", 0, 0)
     title = entity.qualified_name or part.name or entity.name
-    if location is not None and entity.type in WHOLE_FILES:
-        title = location.path
-    if location is None and place.freshness is Freshness.STALE:
-        title = f"{title} (as given, not as in {entity.path})"
-    is_shown_anyway = location is None and not entity.content.strip()  # as the text of the record
     # Longest summary of an entity that is shown, on one line.
-    summary = "" if is_shown_anyway else clean_field(entity.summary, 500)
+    summary, origin = clean_field(entity.summary, 500), ""
+    if location is None:
+        origin = GIVEN_ORIGIN
+        title += f" (as given, not as in {entity.path})" if place.freshness is Freshness.STALE else ""
+        summary = summary if entity.content.strip() else ""  # it is the text of the record
+    elif entity.type in WHOLE_FILES:
+        title = location.path
     fields = {
         **entity.fields,
         "type": entity.type or kind.value,
@@ -258,7 +261,6 @@ def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, place
     }
     fields |= {name: value for name, value in given.items() if value}
     role = _ROLES.get(entity.type, part.role)
-    origin = GIVEN_ORIGIN if location is None else ""
     chunk = Chunk(entity.id, kind, title, "", location, role, part.signature, fields=fields, origin=origin)
     span = ScoredSpan(place.start, place.end, -RANK_STEP * rank)
     return Hit(
@@ -395,7 +397,7 @@ def _identity(kind: Kind, result: object, number: int) -> str:
     return written if written.startswith(f"{kind}:") else f"{kind}:{written}"
 
 
-def _renamed(kind: Kind, identity: str, result: object) -> Mapping[str, Any]:
+def _renamed(kind: Kind, identity: str, result: object) -> Data:
     """Return a result with the names of `read_results`."""
     content = next((value for name in _CONTENT if isinstance(value := value_of(result, name), str) and value), "")
     if kind is Kind.EXPERIENCE and value_of(result, "goal"):
@@ -415,14 +417,14 @@ def _renamed(kind: Kind, identity: str, result: object) -> Mapping[str, Any]:
     return {"entity": entity, "score": value_of(result, "score", "relevance")}
 
 
-def _defined(kind: Kind, result: object, allow: Sequence[str]) -> dict[str, Any]:
+def _defined(kind: Kind, result: object, allow: Sequence[str]) -> Json:
     fields = {name: value for name in _FIELDS.get(kind, ()) if (value := value_of(result, name)) is not None}
     if kind is Kind.COMMIT:
         fields["files"] = list(value_of(result, "files_changed", "files") or ())
     fields.pop("timestamp", None)
     if moment := seconds(_moment(result)) if kind in _FIELDS else 0.0:
         fields["timestamp"] = moment
-    cleaned: dict[str, Any] = sanitize.value({name: _plain(value) for name, value in fields.items()}, allow)
+    cleaned: Json = sanitize.value({name: _plain(value) for name, value in fields.items()}, allow)
     return cleaned
 
 

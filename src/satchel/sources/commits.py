@@ -5,15 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
 from satchel.errors import GitError
 from satchel.system import git, telemetry
 from satchel.system.git import Repository, head, run, shallow_boundary, stream
-from satchel.types import Failure
+from satchel.types import Failure, ShouldStop, never
 
 FILES_LIMIT = 1_000
 """Maximum paths of one commit: a larger one moves the entire tree and is irrelevant for a single file."""
@@ -52,11 +52,7 @@ class Commit(NamedTuple):
 
 
 def read_commits(
-    repository: Repository,
-    *,
-    limit: int | None = None,
-    merges: bool = False,
-    should_stop: Callable[[], bool] | None = None,
+    repository: Repository, *, limit: int | None = None, merges: bool = False, should_stop: ShouldStop = never
 ) -> Iterator[Commit]:
     """Read commits, newest first as git orders them; each is yielded as soon as its output is complete.
 
@@ -74,7 +70,7 @@ def read_commits(
     count = 0
     try:
         for commit in _stream_commits(repository, ["--raw", *arguments, *revisions], boundary, should_stop):
-            if should_stop is not None and should_stop():
+            if should_stop():
                 return
             count += 1
             yield commit
@@ -82,13 +78,11 @@ def read_commits(
         # A clone without the folders of old commits stops at the first one that it lacks. Their messages are there.
         if not repository.partial:
             raise
-        for commit in islice(_stream_commits(repository, [*arguments, *revisions], boundary, should_stop), count, None):
-            if should_stop is not None and should_stop():
-                return
-            yield commit
+        rest = islice(_stream_commits(repository, [*arguments, *revisions], boundary, should_stop), count, None)
+        yield from takewhile(lambda _: not should_stop(), rest)
 
 
-def first_commit(repository: Repository | None, should_stop: Callable[[], bool] | None = None) -> str:
+def first_commit(repository: Repository | None, should_stop: ShouldStop = never) -> str:
     """Return the oldest commit on the first parents of HEAD, empty if there is none, it is cut off, or after a stop."""
     try:
         if repository is None or repository.shallow or head(repository) is None:
@@ -100,9 +94,7 @@ def first_commit(repository: Repository | None, should_stop: Callable[[], bool] 
     return oldest.decode("ascii").strip()
 
 
-def visible_commits(
-    repository: Repository, limit: int | None = None, should_stop: Callable[[], bool] | None = None
-) -> list[str]:
+def visible_commits(repository: Repository, limit: int | None = None, should_stop: ShouldStop = never) -> list[str]:
     """Return the newest ancestors of HEAD, itself too, without merges, newest first, until a stop. Raises GitError."""
     if head(repository) is None:
         return []
@@ -111,7 +103,7 @@ def visible_commits(
     return listed.decode("ascii").split()
 
 
-def new_commits(repository: Repository, known: str, should_stop: Callable[[], bool] | None = None) -> list[str] | None:
+def new_commits(repository: Repository, known: str, should_stop: ShouldStop = never) -> list[str] | None:
     """Return the commits after `known` up to HEAD, newest first, if each is the only parent of the next one.
 
     Returns None if there is a merge among them, HEAD does not descend from `known`, or history is cut off.
@@ -131,7 +123,7 @@ def new_commits(repository: Repository, known: str, should_stop: Callable[[], bo
 
 
 def diff_stat(
-    repository: Repository, shas: Iterable[str], *, should_stop: Callable[[], bool] | None = None
+    repository: Repository, shas: Iterable[str], *, should_stop: ShouldStop = never
 ) -> dict[str, tuple[int, int] | None]:
     """Return the inserted and deleted lines of each commit; None if the contents are not in this clone.
 
@@ -143,17 +135,14 @@ def diff_stat(
     stats: dict[str, tuple[int, int] | None] = dict.fromkeys(ids)
     countable = [sha for sha in ids if sha not in unknown]
     for start in range(0, len(countable), _STAT_BATCH):
-        if should_stop is not None and should_stop():
+        if should_stop():
             break
         _stat_batch(repository, countable[start : start + _STAT_BATCH], stats, should_stop)
     return stats
 
 
 def _stat_batch(
-    repository: Repository,
-    shas: list[str],
-    stats: dict[str, tuple[int, int] | None],
-    should_stop: Callable[[], bool] | None,
+    repository: Repository, shas: list[str], stats: dict[str, tuple[int, int] | None], should_stop: ShouldStop
 ) -> None:
     arguments = ("-z", "--numstat", "--no-renames", "--no-walk=unsorted", "--format=%x00%H", "--end-of-options")
     sha, added, removed = "", 0, 0
@@ -168,7 +157,7 @@ def _stat_batch(
                     if sha:
                         stats[sha] = (added, removed)
                     sha, added, removed = token.decode("ascii"), 0, 0
-        if sha and not (should_stop is not None and should_stop()):
+        if sha and not should_stop():
             stats[sha] = (added, removed)
     except GitError:
         # The commit at which git stopped, and those after it, stay None.
@@ -177,7 +166,7 @@ def _stat_batch(
 
 
 def _stream_commits(
-    repository: Repository, arguments: Sequence[str], boundary: frozenset[str], should_stop: Callable[[], bool] | None
+    repository: Repository, arguments: Sequence[str], boundary: frozenset[str], should_stop: ShouldStop
 ) -> Iterator[Commit]:
     """Yield each commit when the next one begins, and the last one when git has ended well."""
     pending: Commit | None = None

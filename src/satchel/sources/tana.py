@@ -17,7 +17,7 @@ import msgspec
 from satchel.errors import UsageError
 from satchel.sources.notes import Link, Note
 from satchel.text import word_lists
-from satchel.types import EdgeType
+from satchel.types import Data, EdgeType
 
 NameOf = Callable[[str], str | None]
 """The name of a node as written, None for one that does not exist."""
@@ -165,7 +165,7 @@ def read_nodes(raw: bytes) -> dict[str, Node]:
     return nodes
 
 
-def _node(data: Mapping[str, Any], ids: dict[str, str]) -> Node:
+def _node(data: Data, ids: dict[str, str]) -> Node:
     """Return the node of a JSON object. `ids` shares equal ids: an export repeats each about three times."""
     props = data.get("props")
     props = props if isinstance(props, dict) else {}
@@ -232,8 +232,8 @@ class TanaWorkspace:
         self._children: dict[str, list[str]] = {}
         self.keys = {node.id for node in nodes.values() if self._is_note(node)}
         """Ids of the nodes that are notes."""
-        for key in nodes:
-            if key in self.keys and (parent := self.parent(key)):
+        for key in filter(self.keys.__contains__, nodes):
+            if parent := self.parent(key):
                 self._children.setdefault(parent, []).append(key)
 
     def notes(self) -> Iterator[Note]:

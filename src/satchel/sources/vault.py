@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from satchel.sources.docs import PATH_SEPARATOR, line_count
 from satchel.sources.notes import CANVAS
-from satchel.types import EdgeType, Outline, Part, Role
+from satchel.types import Data, EdgeType, Json, Outline, Part, Role
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -37,7 +37,7 @@ _ENDS = frozenset({"---", "..."})
 class FrontMatter:
     """The front matter of a note: its values by key, its number of lines, and an error message, empty if valid."""
 
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Data = field(default_factory=dict)
     lines: int = 0
     problem: str = ""
 
@@ -310,7 +310,7 @@ class Facts:
         )
 
 
-def stored_fields(data: str) -> tuple[str, tuple[str, ...], dict[str, Any]]:
+def stored_fields(data: str) -> tuple[str, tuple[str, ...], Json]:
     """Return title, tags and fields of a document from dumped facts."""
     title, tags, inherited, aliases, fields, links, blocks, problem = json.loads(data)
     stored = {
@@ -320,7 +320,7 @@ def stored_fields(data: str) -> tuple[str, tuple[str, ...], dict[str, Any]]:
     return title, tuple(tags), {name: value for name, value in stored.items() if value}
 
 
-def stored_links(fields: Mapping[str, Any]) -> list[RawLink]:
+def stored_links(fields: Data) -> list[RawLink]:
     """Return the links of a document, from its fields."""
     return [RawLink(part, EdgeType(kind), *rest) for part, kind, *rest in fields.get("links", ())]
 
@@ -353,7 +353,7 @@ def _read_canvas(path: str, lines: Sequence[str]) -> tuple[Outline, Facts]:
 
 
 def _card_links(
-    cards: Mapping[str, Any], arrows: Sequence[tuple[str, str]], rows: Mapping[str, int], starts: Sequence[int]
+    cards: Data, arrows: Sequence[tuple[str, str]], rows: Mapping[str, int], starts: Sequence[int]
 ) -> Iterator[RawLink]:
     links = [(one, target) for one, card in cards.items() for target in _card_targets(card)]
     links += [(start, f"#{_card_name(cards[end])}") for start, end in arrows if {start, end} <= cards.keys()]
@@ -362,18 +362,18 @@ def _card_links(
         yield RawLink(bisect_right(starts, line) - 1, EdgeType.REFERENCE, target, is_path=False, line=line)
 
 
-def _board(text: str) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+def _board(text: str) -> tuple[Json, list[tuple[str, str]]]:
     board = json.loads(text)
     arrows = [(str(arrow["fromNode"]), str(arrow["toNode"])) for arrow in board.get("edges", ())]
     return {str(card["id"]): card for card in board["nodes"]}, arrows
 
 
-def _card_targets(card: Mapping[str, Any]) -> list[str]:
+def _card_targets(card: Data) -> list[str]:
     files = [card["file"]] if isinstance(card.get("file"), str) else []
     return files + [link.target for link in wikilinks(str(card.get("text", "")))]
 
 
-def _card_name(card: Mapping[str, Any]) -> str:
+def _card_name(card: Data) -> str:
     """Return the first words of a card, or what it shows."""
     written = next((str(card[name]) for name in ("text", "label", "file", "url") if card.get(name)), "")
     return next((line.strip("# ")[:80] for line in written.splitlines() if line.strip("# ")), NAMELESS)
@@ -393,8 +393,8 @@ def _title(
     value = matter.values.get("title")
     named = str(value).strip() if isinstance(value, str | int | float) else ""
     top = headings[0] if headings else None
-    is_alone = top is not None and top.level == 1 and all(heading.level > 1 for heading in headings[1:])
-    if top is None or not is_alone or any(line.strip() for line in lines[matter.lines : top.row]):
+    is_alone = [heading for heading in headings if heading.level == 1] == [top]
+    if top is None or not is_alone or any(map(str.strip, lines[matter.lines : top.row])):
         return named or stem, headings
     return named or top.title or stem, headings[1:]
 

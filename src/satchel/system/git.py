@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from itertools import product
@@ -27,6 +27,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from satchel.errors import GitError
 from satchel.system.files import Skipped, escape_name, read_bytes
+from satchel.types import ShouldStop, never
 
 if TYPE_CHECKING:
     import subprocess
@@ -255,10 +256,7 @@ def head(repository: Repository) -> str | None:
 
 
 def run(
-    repository: Repository,
-    *arguments: str,
-    timeout: float = SILENCE_LIMIT,
-    should_stop: Callable[[], bool] | None = None,
+    repository: Repository, *arguments: str, timeout: float = SILENCE_LIMIT, should_stop: ShouldStop = never
 ) -> bytes:
     """Run one of the allowed git commands and return its output, complete unless stopped.
 
@@ -305,7 +303,7 @@ def stream(
     repository: Repository,
     *arguments: str,
     timeout: float = SILENCE_LIMIT,
-    should_stop: Callable[[], bool] | None = None,
+    should_stop: ShouldStop = never,
     feed: bytes = b"",
 ) -> Iterator[Iterator[bytes]]:
     """Run one of the allowed git commands and yield its output in pieces while it runs. Its input is `feed`.
@@ -357,7 +355,7 @@ def _noted_silence(repository: Repository) -> Iterator[None]:
         raise
 
 
-def _watched(chunks: Iterator[bytes], name: str, should_stop: Callable[[], bool] | None) -> Iterator[bytes]:
+def _watched(chunks: Iterator[bytes], name: str, should_stop: ShouldStop) -> Iterator[bytes]:
     """Yield the pieces until `should_stop`. Raises GitError after `TOTAL_LIMIT` seconds."""
     ask_at, latest = monotonic() + _LOOK_SECONDS, monotonic() + TOTAL_LIMIT
     for chunk in chunks:
@@ -365,7 +363,7 @@ def _watched(chunks: Iterator[bytes], name: str, should_stop: Callable[[], bool]
         now = monotonic()
         if now > latest:
             raise GitError(f"git {name} took more than {TOTAL_LIMIT:g} seconds and was stopped")
-        if should_stop is not None and now > ask_at:
+        if now > ask_at:
             if should_stop():
                 return
             ask_at = now + _LOOK_SECONDS
@@ -397,7 +395,7 @@ def _environment() -> dict[str, str]:
     return kept | _ENVIRONMENT
 
 
-def _read(output: IO[bytes], timeout: float, name: str, should_stop: Callable[[], bool] | None) -> bytes | None:
+def _read(output: IO[bytes], timeout: float, name: str, should_stop: ShouldStop) -> bytes | None:
     """Return the next output, empty at the end, None after a stop. Raises GitError after a silence of `timeout`."""
     if os.name == "posix":
         import select
@@ -406,7 +404,7 @@ def _read(output: IO[bytes], timeout: float, name: str, should_stop: Callable[[]
         waiting.register(output.fileno(), select.POLLIN)
         deadline = monotonic() + timeout
         while not waiting.poll(max(min(_LOOK_SECONDS, deadline - monotonic()), 0) * 1000):
-            if should_stop is not None and should_stop():
+            if should_stop():
                 return None
             if monotonic() >= deadline:
                 raise _silent(name, timeout)

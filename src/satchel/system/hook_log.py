@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from satchel.config import Folders
 from satchel.errors import SatchelError
 from satchel.safety import sanitize
 from satchel.system import state_files
+from satchel.types import Data, Json
 
 MOST_BYTES = 1_000_000
 """Beyond this size the older half is deleted: about two thousand events, some weeks of work."""
@@ -37,7 +37,7 @@ def log_file(state: Path) -> Path:
     return state / "hooks" / "log.jsonl"
 
 
-def record(state: Path, entry: Mapping[str, Any]) -> None:
+def record(state: Path, entry: Data) -> None:
     """Add one entry. Raises OSError where the state folder cannot be written."""
     line = json.dumps(entry, ensure_ascii=True, separators=(",", ":")) + "\n"
     raw = line.encode("ascii")
@@ -55,7 +55,7 @@ def record_event(
     folder: str = "",
     tokens: int = 0,
     characters: int = 0,
-    items: Sequence[Mapping[str, Any]] = (),
+    items: Sequence[Data] = (),
 ) -> str:
     """Add the entry of an event to the log of the user, and return an error message if that fails, else empty."""
     entry = {
@@ -78,13 +78,13 @@ def record_event(
     return ""
 
 
-def entries(state: Path, most: int | None = None) -> list[dict[str, Any]]:
+def entries(state: Path, most: int | None = None) -> list[Json]:
     """Return the newest `most` entries (all by default), oldest first. Broken lines are left out."""
     try:
         raw = log_file(state).read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return []
-    rows: list[dict[str, Any]] = []
+    rows: list[Json] = []
     for line in reversed(raw.split(b"\n")):
         if most is not None and len(rows) == most:
             break
@@ -93,8 +93,3 @@ def entries(state: Path, most: int | None = None) -> list[dict[str, Any]]:
             if isinstance(entry, dict):
                 rows.append(entry)
     return rows[::-1]
-
-
-def failures(state: Path, most: int) -> list[dict[str, Any]]:
-    """Return the newest `most` entries of failed events, oldest first."""
-    return [entry for entry in entries(state) if entry.get("outcome") == FAILED][-most:]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
+from http import HTTPStatus
 from typing import Any, NoReturn
 
 from starlette.requests import Request
@@ -254,18 +255,8 @@ ERROR_SCHEMA: Json = {
     },
 }
 
-REFUSALS: Mapping[str, str] = {
-    "400": "An argument is impossible; the message names it.",
-    "401": "No session and no token.",
-    "403": "A page of another site asks.",
-    "409": "Another process holds the index or the store; ask again.",
-    "413": "The body is too large.",
-    "415": "The body is not declared as JSON.",
-    "421": "The Host is not a name of this server.",
-    "500": "Something failed inside.",
-    "501": "An optional part is not installed; the message names it.",
-    "503": "Too many requests are waiting, or the server is ending: see Retry-After. Or the store is away.",
-}
+REFUSALS = ("400", "401", "403", "409", "413", "415", "421", "500", "501", "503")
+"""Status codes that an operation may return besides 200."""
 
 EVERYWHERE = ("401", "403", "421")
 """Status codes that the middleware may return for every route."""
@@ -295,7 +286,7 @@ def openapi() -> Json:
         "paths": paths,
         "components": {
             "schemas": {"Error": ERROR_SCHEMA},
-            "responses": {code: _refusal(text) for code, text in REFUSALS.items()},
+            "responses": {code: _refusal(HTTPStatus(int(code)).phrase) for code in REFUSALS},
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer"},
                 "session": {"type": "apiKey", "in": "cookie", "name": "satchel-PORT"},
@@ -332,7 +323,7 @@ def _plain(name: str, summary: str) -> Json:
     return {"operationId": name, "summary": summary, "responses": _responses({"type": "object"}, EVERYWHERE)}
 
 
-def _responses(schema: Mapping[str, Any], refusals: Mapping[str, str] | list[str] | tuple[str, ...]) -> Json:
+def _responses(schema: Mapping[str, Any], refusals: Iterable[str]) -> Json:
     done = {"description": "The answer.", "content": {"application/json": {"schema": dict(schema)}}}
     return {"200": done} | {code: {"$ref": f"#/components/responses/{code}"} for code in refusals}
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -37,7 +36,7 @@ from satchel.operations.ask import (
 from satchel.operations.json import COUNT, FAILURES, SWITCH, TEXT, TEXTS
 from satchel.safety.sanitize import clean_field
 from satchel.system.files import escape_name
-from satchel.types import Context
+from satchel.types import Context, Data, Json
 
 if TYPE_CHECKING:
     from satchel.guidance.instructions import Applied
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
 )
 @click.option("--explain", "explained", is_flag=True, help="Say on standard error why each item is in or out.")
 @strict_option
-def context_command(invocation: Invocation, arguments: dict[str, Any], *, explained: bool, strict: bool) -> int:
+def context_command(invocation: Invocation, arguments: Json, *, explained: bool, strict: bool) -> int:
     """Pack what matters for a question into a token budget.
 
     QUESTION may be an issue text, an error message or a stack trace; `-` reads it from standard input. With --diff
@@ -80,7 +79,7 @@ def context_command(invocation: Invocation, arguments: dict[str, Any], *, explai
     positional={"question": "[QUESTION|-]"},
     without=("workspace",),
 )
-def search_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
+def search_command(invocation: Invocation, arguments: Json) -> None:
     """List the best matches for a question.
 
     QUESTION may be an issue text, an error message or a stack trace; `-` reads it from standard input. What a filter
@@ -100,7 +99,7 @@ def search_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
     without=("workspace",),
 )
 @strict_option
-def graph_command(invocation: Invocation, arguments: dict[str, Any], *, strict: bool) -> int:
+def graph_command(invocation: Invocation, arguments: Json, *, strict: bool) -> int:
     """Show what a topic, file or symbol is connected to.
 
     QUERY is a topic, or the id of a node: a note, a file, a definition. What is near, relevant and new comes first.
@@ -111,7 +110,7 @@ def graph_command(invocation: Invocation, arguments: dict[str, Any], *, strict: 
 @operation_command(
     EXPAND, "expand", shows="what was found, with the handles of what did not fit,", positional={"handles": "HANDLE..."}
 )
-def expand_command(invocation: Invocation, arguments: dict[str, Any]) -> int:
+def expand_command(invocation: Invocation, arguments: Json) -> int:
     """Show what a handle stands for, or lines, a definition or the outline of a file.
 
     HANDLE is one of the 8-character names that `satchel context --json`, `--handles` or `--explain` gave. The text is
@@ -128,7 +127,7 @@ def expand_command(invocation: Invocation, arguments: dict[str, Any]) -> int:
 @operation_command(
     WHY, "why", shows="rank, signals and reason", positional={"target": "PATH|SYMBOL", "question": "QUESTION|-"}
 )
-def why_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
+def why_command(invocation: Invocation, arguments: Json) -> None:
     """Explain how a file or symbol ranks for a question, and why it is in or out.
 
     PATH|SYMBOL may also be the end of a path, a qualified name such as `Client.send`, or the hash of a commit.
@@ -138,7 +137,7 @@ def why_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
     report(invocation, answered.envelope, rows[1:], failures=answered.subject)
 
 
-def described(row: Mapping[str, Any]) -> list[str]:
+def described(row: Data) -> list[str]:
     """Return lines about one result of `why`: its id, whether it is shown, its rank, and one line per signal."""
     from satchel.cli.tables import REASONS  # here, because a question shows no signals
 
@@ -160,7 +159,7 @@ def described(row: Mapping[str, Any]) -> list[str]:
 
 @operation_command(REPLAY, "replay", shows="the whole answer as it was saved", without=("saved",))
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE|-")
-def replay_command(invocation: Invocation, arguments: dict[str, Any], *, file: Path) -> int:
+def replay_command(invocation: Invocation, arguments: Json, *, file: Path) -> int:
     """Ask a saved question again and name what differs.
 
     FILE is what `satchel context QUESTION --json` printed; a situation, a brief and a premortem are replayed as well.
@@ -178,7 +177,7 @@ def replay_command(invocation: Invocation, arguments: dict[str, Any], *, file: P
     return 1 if answered.notes else 0  # differs
 
 
-def read_saved(file: Path) -> tuple[dict[str, Any], int | None]:
+def read_saved(file: Path) -> tuple[Json, int | None]:
     """Return the object in a file and its indentation. Raises UsageError if there is none."""
     try:
         with click.open_file(str(file), "rb") as stream:
@@ -203,7 +202,7 @@ def read_saved(file: Path) -> tuple[dict[str, Any], int | None]:
     needed=("domain",),
 )
 @strict_option
-def premortem_command(invocation: Invocation, arguments: dict[str, Any], *, strict: bool) -> int:
+def premortem_command(invocation: Invocation, arguments: Json, *, strict: bool) -> int:
     """Show what went wrong before in this kind of work.
 
     Past failures, how the strategy went, surprises, root causes and principles, from the experiences that are
@@ -220,7 +219,7 @@ def premortem_command(invocation: Invocation, arguments: dict[str, Any], *, stri
 )
 @click.option("--after-failure", "failed", metavar="FILE|-", help="The output of the command that failed.")
 @strict_option
-def brief_command(invocation: Invocation, arguments: dict[str, Any], *, failed: str | None, strict: bool) -> int:
+def brief_command(invocation: Invocation, arguments: Json, *, failed: str | None, strict: bool) -> int:
     """Show what to know when a session starts, or after a failure.
 
     At a start: the values that experience taught, recent events and the memories that matter most, in 1,000 tokens.
@@ -243,7 +242,7 @@ def brief_command(invocation: Invocation, arguments: dict[str, Any], *, failed: 
 )
 @click.option("--explain", "explained", is_flag=True, help="Say on standard error what applies and why.")
 @strict_option
-def situation_command(invocation: Invocation, arguments: dict[str, Any], *, explained: bool, strict: bool) -> int:
+def situation_command(invocation: Invocation, arguments: Json, *, explained: bool, strict: bool) -> int:
     """Show the instructions and history that apply to a task, file or tool call.
 
     The current context.yaml with what it inherits and injects, the instruction files that apply (AGENTS.md, CLAUDE.md
@@ -375,7 +374,7 @@ def _root(path: Path | None, explicit: Path | None, *, must_exist: bool) -> Path
     return find_root(path or Path(), explicit)
 
 
-def mark_data(mark: TrustMark) -> dict[str, Any]:
+def mark_data(mark: TrustMark) -> Json:
     """Return a mark as plain JSON values; `repository` is None without git."""
     since = f"{datetime.fromtimestamp(mark.since, UTC):%Y-%m-%dT%H:%M:%SZ}"
     return {"root": mark.root, "repository": mark.repository or None, "since": since}

@@ -264,8 +264,7 @@ def eval_command(
     asks only about what is new; Ctrl-C keeps what is done. Ends with 1 when the history has no usable fix.
     """
     from satchel.evaluation.fixes import own_questions
-    from satchel.evaluation.report import report_data
-    from satchel.evaluation.run import evaluate
+    from satchel.evaluation.run import evaluate, report_data
 
     own, changed = own_questions(questions) if questions is not None else [], dict(map(_assigned, against))
     other = None
@@ -289,7 +288,7 @@ def eval_command(
 
 def report_lines(outcome: EvaluationResult) -> list[str]:
     """Return the report as text: what was asked, and the table."""
-    from satchel.evaluation.report import day, left_out_text, measures, named_share
+    from satchel.evaluation.run import day, left_out_text, measures, named_share
 
     answers, fixes = outcome.answers, outcome.fixes
     rows = [
@@ -320,7 +319,7 @@ def report_lines(outcome: EvaluationResult) -> list[str]:
 
 def compared_lines(outcome: EvaluationResult, other: EvaluationResult | None, against: Sequence[str]) -> list[str]:
     """Return the means of a second run with other settings beside those of the first, and which questions moved."""
-    from satchel.evaluation.report import measures, paired
+    from satchel.evaluation.run import measures, paired
 
     if other is None:
         return []
@@ -348,7 +347,7 @@ def _assigned(text: str) -> tuple[str, str]:
 
 def why_empty(outcome: EvaluationResult) -> str:
     """Return why nothing could be measured."""
-    from satchel.evaluation.report import left_out_text
+    from satchel.evaluation.run import left_out_text
 
     if outcome.is_stopped:
         return "stopped before the first fix was asked about"

@@ -19,7 +19,7 @@ from satchel.operations.operation import Answered, Operation
 from satchel.operations.records import MEMORY, memory_text
 from satchel.operations.remember import EXPERIENCE, EXPERIENCE_ACTIONS, FORGET, LIST, MEMORY_ACTIONS, REMEMBER, STORE
 from satchel.safety.sanitize import clean_field
-from satchel.types import Kind
+from satchel.types import Json, Kind
 from satchel.vocabulary import OutcomeStatus, Provenance
 
 
@@ -28,7 +28,7 @@ def action_command(
 ) -> None:
     """Add the command of an action that shows its answer; `name` is by default that of the action."""
 
-    def run(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    def run(invocation: Invocation, arguments: Json) -> None:
         show(invocation, ask(invocation, operation, {**arguments, "action": action}))
 
     run.__doc__ = help_text
@@ -49,7 +49,7 @@ def memory_command() -> None:
     without=("supersedes",), positional={"text": "TEXT|-"},
 )  # fmt: skip
 @click.option("--supersede", is_flag=True, help="Replace the newest memory that it contradicts.")
-def remember_command(invocation: Invocation, arguments: dict[str, Any], *, supersede: bool) -> None:
+def remember_command(invocation: Invocation, arguments: Json, *, supersede: bool) -> None:
     """Store a fact, decision, preference or error.
 
     TEXT is one thing in a sentence or a few; `-` reads it from standard input. What already says nearly the same is
@@ -83,7 +83,7 @@ action_command(
 @operation_command(
     REMEMBER, "list", memory_command, shows="the memories", only=MEMORY_ACTIONS[LIST], without=("question",)
 )
-def list_(invocation: Invocation, arguments: dict[str, Any]) -> None:
+def list_(invocation: Invocation, arguments: Json) -> None:
     """List what is remembered, newest first."""
     answered = ask(invocation, REMEMBER, {**arguments, "action": LIST})
     report(invocation, answered.envelope, filter(None, [answered.text]), nothing="nothing is remembered here")
@@ -119,7 +119,7 @@ for _mark, (_shows, _help) in _MARKS.items():
 @click.option("--all", "every", is_flag=True, help="All that wait.")
 @click.option("--from", "paths", multiple=True, metavar="PATH", help="First propose from these transcripts or folders.")
 def review(
-    invocation: Invocation, arguments: dict[str, Any], *, accept: bool, reject: bool, every: bool, paths: Sequence[str]
+    invocation: Invocation, arguments: Json, *, accept: bool, reject: bool, every: bool, paths: Sequence[str]
 ) -> None:
     """List what conversations had that is worth remembering, accept it (--text corrects it) or reject it.
 
@@ -205,7 +205,7 @@ def restore(invocation: Invocation, identities: Sequence[str]) -> None:
     REMEMBER, "forget", memory_command, shows="what was forgotten, or would be", only=MEMORY_ACTIONS[FORGET],
     positional={"ids": "[ID]..."}, flags={"question": ("--query",)},
 )  # fmt: skip
-def forget(invocation: Invocation, arguments: dict[str, Any]) -> None:
+def forget(invocation: Invocation, arguments: Json) -> None:
     """Forget memories, by id, by origin or by a question.
 
     The older ones that they replaced go with them, and with an origin the conversations that came from it. What an
@@ -319,7 +319,7 @@ _add(
 def forget_command(parent: click.Group, help_text: str) -> None:
     """Add the command that forgets records by their ids."""
 
-    def run(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    def run(invocation: Invocation, arguments: Json) -> None:
         answered = ask(invocation, REMEMBER, {**arguments, "action": FORGET})
         report(invocation, answered.envelope, [], message=answered.text)
 

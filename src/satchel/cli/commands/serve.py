@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from multiprocessing import active_children, get_context
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from satchel.engine import Satchel
     from satchel.web.middleware import Access, Origins
 
-FAILED = 1
-
 
 @command("serve")
 @click.option("--host", default="127.0.0.1", metavar="HOST", show_default=True, help="The address to listen on.")
@@ -38,7 +35,6 @@ FAILED = 1
     show_default=True,
     help="The port; 0 takes a free one.",
 )
-@click.option("--open", "is_opened", is_flag=True, help="Open the page in the browser.")
 @click.option("--show-token", is_flag=True, help="Print the token for scripts and MCP clients, and end.")
 @click.option("--allow-remote", is_flag=True, help="Listen on an address that other machines reach.")
 @click.option(
@@ -61,7 +57,6 @@ def serve_command(
     *,
     host: str,
     port: int,
-    is_opened: bool,
     show_token: bool,
     allow_remote: bool,
     others: Sequence[str],
@@ -91,7 +86,7 @@ def serve_command(
         unused = get_context("spawn").Semaphore() if workers > 1 else None
         access, origins = Access(token, own_port, unused), own_origins(host, own_port, others)
         address = f"http://{bracketed(reachable(host))}:{own_port}/?token={access.ticket}"
-        started = partial(announce, address, is_opened=is_opened)
+        started = partial(announce, address)
         with opened(invocation) as satchel:
             drain_seconds = satchel.settings.serve_drain_s
             if workers == 1:
@@ -164,20 +159,10 @@ def check_reach(host: str, environ: Mapping[str, str], *, allow_remote: bool) ->
         raise UsageError(f"--allow-remote needs a token of your own: set {TOKEN_VARIABLE} to a long random text")
 
 
-def announce(address: str, *, is_opened: bool) -> None:
-    """Print the address of the page, with hints on standard error, and open it in the browser if `is_opened`."""
+def announce(address: str) -> None:
+    """Print the address of the page, with hints on standard error."""
     streams.write_line(address)
     streams.say("this link works once; Ctrl-C ends the server")
-    if is_opened:
-        # In a thread: the server answers only after this returns, and a browser in a terminal blocks.
-        threading.Thread(target=_open, args=(address,), name="satchel-browser", daemon=True).start()
-
-
-def _open(address: str) -> None:
-    import webbrowser
-
-    if not webbrowser.open(address):
-        streams.note("no browser was found: open the address above")
 
 
 def give_up(exit_code: int, color: str) -> None:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from satchel.cli import streams
-from satchel.cli.commands.remember import action_command, forget_command
+from satchel.cli.commands.remember import forget_command
 from satchel.cli.options import Invocation, command, group, operation_command
 from satchel.cli.session import Interrupt, Watch, ask, opened, report
 from satchel.codec import many
 from satchel.operations.json import line, minute, safe
-from satchel.operations.records import CORRECTED, GROUPING, MEMBER, VALIDATION
-from satchel.operations.remember import PROPOSALS, REMEMBER, STORE, VALUES
+from satchel.operations.records import ACCEPTED, GROUPING, MEMBER, VALIDATION
+from satchel.operations.remember import PROPOSALS, VALUES
 from satchel.vocabulary import Axis
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def show_value(invocation: Invocation, identity: str) -> None:
         values = satchel.values
         if values.is_value(identity):
             value = values.get(identity)
-            report(invocation, CORRECTED.data(value), value_lines(value))
+            report(invocation, ACCEPTED.data(value), value_lines(value))
             return
         group, members = values.find(identity), values.members(identity)
     rows = many(MEMBER).data(members)
@@ -106,7 +106,7 @@ def accept(invocation: Invocation, text: Sequence[str], *, cluster_id: str) -> N
     with opened(invocation) as satchel:
         value = satchel.values.accept(content, cluster_id)
         satchel.vectors.fill_quickly()
-    report(invocation, CORRECTED.data(value), [value.id])
+    report(invocation, ACCEPTED.data(value), [value.id])
 
 
 @operation_command(VALUES, "list", values_command, shows="the values")
@@ -117,11 +117,6 @@ def list_values(invocation: Invocation, arguments: dict[str, Any]) -> None:
     report(invocation, answered.envelope, lines, nothing="there are no values yet: `satchel values propose` names some")
 
 
-action_command(
-    REMEMBER, STORE, values_command,
-    "Replace the sentence of a value. Its evidence stays, and the new sentence must lie in the same group.",
-    name="correct", shows="the value", only=("supersedes", "text"), positional={"supersedes": "ID", "text": "TEXT|-"},
-)  # fmt: skip
 forget_command(values_command, "Forget values. Their groups and their evidence stay.")
 
 

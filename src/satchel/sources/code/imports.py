@@ -206,11 +206,10 @@ def _php(node: Node, source: ImportSource) -> Iterator[Binding]:
         if strings:
             yield source.text(strings[-1]).lstrip("/"), ()
         return
-    prefix = next((source.text(child) for child in node.named_children if child.type == "namespace_name"), "")
+    prefix = next((f"{source.text(one)}\\" for one in node.named_children if one.type == "namespace_name"), "")
     for clause in _descendants(node, "namespace_use_clause"):
         alias = _field(clause, "alias")
-        target = source.text(clause.named_children[0]) if clause.named_child_count else ""
-        target = f"{prefix}\\{target}" if prefix else target
+        target = prefix + (source.text(clause.named_children[0]) if clause.named_child_count else "")
         yield target, (source.text(alias) if alias else target.rpartition("\\")[2],)
 
 

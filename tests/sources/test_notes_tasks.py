@@ -10,7 +10,7 @@ import pytest
 from satchel import Satchel
 from satchel.config import Folders
 from satchel.errors import UsageError
-from satchel.sources.tasks import TaskFilter, fields_of
+from satchel.sources.notes import TaskFilter, fields_of
 from satchel.system.locations import Registry, WorkspaceType
 
 TODAY = date(2026, 11, 24)

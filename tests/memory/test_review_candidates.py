@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from satchel.memory.candidates import EXPERIENCE, proposed
+from satchel.memory.review import EXPERIENCE, proposed
 from satchel.sources.conversations import Action, Exchange
 
 FAILED = Action("Bash", "cd shop && pytest tests/cart -q", "E assert 19 == 20 1 failed, 2 passed in 0.1s", failed=True)
