@@ -236,17 +236,19 @@ class Relations:
         # Most files that name a definition and are read for its aliases, the nearest first.
         paths = self._nearest(rows, target)[:1_000]
         self.code.load_files(paths)
-        files = [file for file in map(self.code.file, paths) if file is not None]
-        names, pending = {target.name}, [target.name]
-        while pending:
-            name = re.escape(pending.pop().encode())
-            renamed = re.compile(rb"\b%b[\s\\]+as\s|\busing\s+\w+\s*=" % name if is_named else b"")
-            for file in [file for file in files if renamed.search(file.source)]:
-                every = ((one, bound) for one in file.imports for bound in one.names if bound not in names)
-                new = [bound for one, bound in every if self._means(self.names.imported(file, one, bound), target)]
-                names |= {*new}
-                pending += new if is_named else ()
+        names, every = {target.name}, [target.name]
+        for name in every:  # and for the new names that it gets
+            renamed = re.compile(rb"\b%b[\s\\]+as\s|\busing\s+\w+\s*=" % re.escape(name.encode()) if is_named else b"")
+            for file in map(self.code.file, paths):
+                new = self._bound_to(target, file, names) if file is not None and renamed.search(file.source) else set()
+                every += new if is_named else ()
+                names |= new
         return names
+
+    def _bound_to(self, target: CodeDefinition, file: SourceFile, names: set[str]) -> set[str]:
+        """Return the names beside these that imports of a file bind to a definition."""
+        every = ((one, bound) for one in file.imports for bound in one.names if bound not in names)
+        return {bound for one, bound in every if self._means(self.names.imported(file, one, bound), target)}
 
     # Other uses of a definition
 
