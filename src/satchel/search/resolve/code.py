@@ -164,10 +164,6 @@ class SourceFile:
             self._occurrences[name] = list(self._occurring(name))
         return self._occurrences[name]
 
-    def mentions(self, name: str) -> bool:
-        """Return whether a word stands anywhere in the text."""
-        return re.search(rb"\b" + re.escape(name.encode()) + rb"\b", self.source) is not None
-
     def places(self, name: str, first: int = 0, last: int = sys.maxsize) -> Iterator[re.Match[bytes]]:
         """Yield where a name is written between two offsets, in code or elsewhere."""
         return re.compile(rb"(?<![\w$])" + re.escape(name.encode()) + rb"(?![\w$])").finditer(self.source, first, last)

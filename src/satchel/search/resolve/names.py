@@ -462,7 +462,7 @@ class Names(Imports):
         methods = [one for one in named if one.owner]
         methods = _narrowed(methods, lambda one: not is_secondary(one.path))
         owners = {one.owner.rpartition(".")[2] for one in methods}
-        if len(owners) != 1 or not (file.path == methods[0].path or file.mentions(owners.pop())):
+        if len(owners) != 1 or not (file.path == methods[0].path or any(file.places(owners.pop()))):
             return ()
         return tuple(one for one in methods if self.code.is_function(one))
 
