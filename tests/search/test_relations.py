@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+
 from satchel.search.relations import GUESSED, INHERITED, RESOLVED
+from satchel.search.resolve.code import SourceFile
 from tests.search.conftest import Open
 
 PYTHON = {
@@ -51,6 +54,27 @@ def test_imports_are_followed_through_aliases_and_packages(open_files: Open) -> 
     assert sorted(calls) == ["app/alias.py:5", "app/late.py:4", "app/module.py:5", "app/package.py:5"]
     assert sorted(code.callers("shop/other.py::send")) == ["app/package.py:6", "app/star.py:5"]
     assert code.callees("app/own.py::run") == ["app/own.py::send"]
+
+
+def test_an_alias_of_an_alias_is_followed(open_files: Open) -> None:
+    code = open_files(
+        {
+            "a.py": "def fetch():\n    pass\n",
+            "b.py": "from a import fetch as get\n\n\ndef run():\n    get()\n",
+            "c.py": "from b import (\n    get as take,  # which is fetch\n)\n\n\ndef run():\n    take()\n",
+        }
+    )
+    assert code.callers("a.py::fetch") == ["b.py:5", "c.py:7"]
+
+
+def test_few_trees_of_large_files_are_kept_while_calls_and_uses_are_searched(open_files: Open) -> None:
+    body, filler = "from a import send\n\nsend()\nprint(send)\n", f"# {'x' * 97}\n" * 900
+    code = open_files({"a.py": "def send():\n    pass\n"} | {f"b{number}.py": body + filler for number in range(9)})
+    assert len(code.callers("a.py::send")) == 9
+    assert len(code.uses("a.py::send")) == 18
+    gc.collect()
+    trees = [one for one in gc.get_objects() if isinstance(one, SourceFile) and "root" in vars(one)]
+    assert sum(len(one.source) for one in trees) < 400_000
 
 
 def test_a_function_inside_a_function_hides_the_one_outside(open_files: Open) -> None:

@@ -19,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from functools import cache
 from itertools import count
 from typing import NamedTuple
 
@@ -134,8 +135,7 @@ class Packing:
         self._chunk_tokens: defaultdict[str, int] = defaultdict(int)
         self._twins: dict[Candidate, Section] = {}
         self._texts: dict[tuple[str, ...], list[tuple[Section, Candidate]]] = {}
-        self._ends: dict[Candidate, tuple[str, ...]] = {}
-        self._keys: dict[Candidate, str] = {}
+        self._ends, self._key = cache(ends_of), cache(key_of)
         self._items = 0
         self._waiting = [
             self._entry(section, candidate) for section in inputs.sections for candidate in section.candidates
@@ -280,9 +280,7 @@ class Packing:
 
     def _has_twin(self, section: Section, candidate: Candidate) -> bool:
         """Return whether a shown candidate has the same full text; it then lists this one as another origin."""
-        ends = self._ends.get(candidate)
-        if ends is None:
-            ends = self._ends[candidate] = ends_of(section, candidate)
+        ends = self._ends(section, candidate)
         if not ends:
             return False
         alike = self._texts.setdefault(ends, [])
@@ -295,13 +293,6 @@ class Packing:
             return True
         alike.append((section, candidate))
         return False
-
-    def _key(self, section: Section, candidate: Candidate) -> str:
-        """Return the key of a candidate's text, made once."""
-        key = self._keys.get(candidate)
-        if key is None:
-            key = self._keys[candidate] = key_of(section, candidate)
-        return key
 
     def _forget(self, candidates: AbstractSet[Candidate]) -> None:
         """Forget the texts of candidates that were withdrawn."""

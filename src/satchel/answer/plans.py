@@ -12,7 +12,7 @@ Without a name every kind is searched for the question. Three plans have section
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.answer.render.frame import DEFAULT_TITLE
@@ -24,7 +24,7 @@ from satchel.search.query import FORM_WEIGHTS, Query, analyse
 from satchel.search.trace import is_vendored
 from satchel.settings import Settings
 from satchel.text import pattern, wording
-from satchel.types import CONTEXT_TYPES, DEFAULT_WEIGHTS, Kind, Role
+from satchel.types import CONTEXT_TYPES, DEFAULT_WEIGHTS, ENTITY_TYPES, Kind, Role, type_name
 from satchel.vocabulary import PINNED_TAG, Axis, Domain, MemoryCategory, OutcomeStatus, checked_text, parse_choice
 
 if TYPE_CHECKING:
@@ -44,6 +44,20 @@ ROLE_KINDS: Mapping[Role, tuple[Kind, ...]] = {
     Role.SECTION: (Kind.DOC, Kind.NOTE),
 }
 """Role that a request can name -> the kinds that have chunks with it."""
+
+
+def types_of(names: Iterable[str]) -> list[str]:
+    """Return the named context types, and the types of the named entities.
+
+    An unknown name is kept so that the request refuses it: without it every type would be searched.
+    """
+    names = list(map(type_name, names))
+    named = {CONTEXT_TYPES[name] for name in names if name in CONTEXT_TYPES}
+    roles = [ENTITY_TYPES[name] for name in names if name in ENTITY_TYPES]
+    kinds = named | {kind for role in roles if named.isdisjoint(ROLE_KINDS[role]) for kind in ROLE_KINDS[role]}
+    unknown = [name for name in names if name not in CONTEXT_TYPES and name not in ENTITY_TYPES]
+    return [*(plural for plural, kind in CONTEXT_TYPES.items() if kind in kinds), *unknown]
+
 
 PREMORTEM, BRIEF, FAILURE = "premortem", "brief", "failure"
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.answer.items import shortened
-from satchel.answer.plans import ROLE_KINDS
+from satchel.answer.plans import types_of
 from satchel.answer.render.labels import GAP, file_path, record_body
 from satchel.answer.request import check_limit
 from satchel.answer.source_lines import FileLines, Lines, Unreadable
@@ -100,19 +100,6 @@ def query_options(
         "min_score": min_score,
         "max_tokens": max_tokens,
     }
-
-
-def types_of(names: Iterable[str]) -> list[str]:
-    """Return the named context types, and the types of the named entities.
-
-    An unknown name is kept so that the request refuses it: without it every type would be searched.
-    """
-    names = list(map(type_name, names))
-    named = {CONTEXT_TYPES[name] for name in names if name in CONTEXT_TYPES}
-    roles = [ENTITY_TYPES[name] for name in names if name in ENTITY_TYPES]
-    kinds = named | {kind for role in roles if named.isdisjoint(ROLE_KINDS[role]) for kind in ROLE_KINDS[role]}
-    unknown = [name for name in names if name not in CONTEXT_TYPES and name not in ENTITY_TYPES]
-    return [*(plural for plural, kind in CONTEXT_TYPES.items() if kind in kinds), *unknown]
 
 
 def query_result(context: Context) -> QueryResult:

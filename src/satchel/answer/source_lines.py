@@ -14,7 +14,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,7 +52,7 @@ class Lines:
     counts: dict[str, array[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Tokens of each line by tokenizer, -1 where not counted yet: each line of a cached file is counted once."""
 
-    sizes: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
+    sizes: array[int] = field(default_factory=partial(array, "i"), init=False, repr=False, compare=False)
     """Characters up to each line without the line ends, computed on first use."""
 
     derived: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -62,7 +62,7 @@ class Lines:
         """Return the characters of lines `start`..`end`, each with its line end."""
         if not self.sizes:
             # Assigned at once: other threads read the same lines, and must not see a part of the list.
-            self.sizes[:] = [*accumulate(map(len, self.lines), initial=0)]
+            self.sizes[:] = array("i", accumulate(map(len, self.lines), initial=0))
         first, last = min(start - 1, len(self.lines)), min(end, len(self.lines))
         return self.sizes[last] - self.sizes[first] + last - first
 

@@ -124,7 +124,7 @@ _REQUEST = (
 
 def entity_options(types: Sequence[str]) -> Json:
     """Return the context types of these names, entities included, and the roles of the entities."""
-    from satchel.answer.shapes import types_of  # here, because help and completion do not need it
+    from satchel.answer.plans import types_of  # here, because help and completion do not need it
 
     roles = tuple(ENTITY_TYPES[name] for name in types if name in ENTITY_TYPES)
     return {"types": types_of(types)} | ({"roles": roles} if roles else {})

@@ -160,7 +160,7 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
         in_spans.sum(weights, len(lexicon.columns.span_chunk)),
         in_chunks.sum(weights, chunk_total),
         in_documents.sum(weights, document_total),
-        _sum(chunks, titles, chunk_total),
+        in_chunks.sum(titles, chunk_total),
         name,
         in_spans.masses(shares, len(lexicon.columns.span_chunk)) * share,
         in_chunks.masses(shares, chunk_total) * share,
@@ -185,16 +185,6 @@ def _occurrences(level: Sequence[_Weighed | None]) -> Occurrences:
         np.array([0 if one is None else len(one.units) for one in level], dtype=np.int64),
         np.array([0.0 if one is None else one.idf for one in level]),
     )
-
-
-def _sum(level: Sequence[_Weighed | None], weights: Sequence[float], total: int) -> FloatArray:
-    """Return the weighted sum over the terms, term by term in their order, for each unit."""
-    used = [(one, weight) for one, weight in zip(level, weights, strict=True) if one is not None and weight]
-    if not used:
-        return np.zeros(total)
-    units = np.concatenate([one.units for one, _ in used], dtype=np.int64)
-    values = np.concatenate([one.saturated * (weight * one.idf) for one, weight in used])
-    return np.bincount(units, values, total).astype(np.float64, copy=False)
 
 
 def holders(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> list[tuple[float, npt.NDArray[np.uint32]]]:

@@ -205,7 +205,8 @@ def _file_signals(
     }
     if similar is not None:
         raw["vectors"] = _best_of_each(similar, lexicon.document_first_chunk, lexicon.document_chunk_count)
-    return {name: _by_primary(np.where(lexicon.live_document, values, 0.0), primary) for name, values in raw.items()}
+    live = {name: np.where(lexicon.live_document, values, 0.0) for name, values in raw.items()}
+    return {name: _scaled(values, primary, slice(None)) for name, values in live.items()}
 
 
 class _Primary(NamedTuple):
@@ -236,13 +237,8 @@ def _best_of_each(values: FloatArray, first: IntArray, counts: IntArray) -> Floa
     return best
 
 
-def _by_primary(values: FloatArray, primary: npt.NDArray[np.bool_]) -> FloatArray:
-    """Return non-negative values divided by the largest of primary files, at most 1, so that no demoted test scales."""
-    return _scaled(values, primary, slice(None))
-
-
 def _scaled(values: FloatArray, primary: npt.NDArray[np.bool_], positions: IntArray | slice) -> FloatArray:
-    """Return the values at these positions, scaled as in `_by_primary`."""
+    """Return non-negative values divided by the largest of primary units, at most 1, so that no demoted test scales."""
     largest = float((values * primary).max(initial=0.0))
     if largest > 0:
         return np.minimum(values[positions] / largest, 1.0)

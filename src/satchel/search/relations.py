@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from satchel.search.resolve.code import (
@@ -146,7 +147,7 @@ class Relations:
             self.code.assume(one)
         self.names = Names(self.code)
         self._callers: dict[tuple[tuple[str, str], int], Callers] = {}
-        self._imports: dict[tuple[str, str], list[tuple[SourceFile, int, str]]] = {}
+        self._imports: dict[tuple[str, str], set[str]] = {}
 
     def definition(self, row: int) -> CodeDefinition | None:
         """Return what a chunk defines by its own name; None for a stretch between definitions."""
@@ -189,20 +190,18 @@ class Relations:
         by_file: dict[str, list[int]] = defaultdict(list)
         for row in calling:
             by_file[self.code.document_of(row).key].append(row)
-        sites = [
-            site
-            for path in paths[:most_files]
-            for row in by_file[path]
-            for site in self._sites(row, calling[row], keys, overridden)
-        ]
+        sites: list[CallSite] = []
+        for path in paths[:most_files]:
+            sites += [site for row in by_file[path] for site in self._sites(row, calling[row], keys, overridden)]
+            self.code.let_go(path)
         sites.sort(
             key=lambda site: (site.secondary, -site.certainty, far(target.path, site.path), site.path, site.line)
         )
         return Callers(tuple(sites), max(len(paths) - most_files, 0))
 
-    def _calling(self, names: Iterable[str], target: CodeDefinition) -> dict[int, set[str]]:
+    def _calling(self, names: set[str], target: CodeDefinition) -> dict[int, set[str]]:
         """Return chunks that call one of the names, or an alias of the target in any file, with those names."""
-        spellings = {*names, *(bound for _, _, bound in self._imports_of(target))}
+        spellings = names | self._aliases(target)
         rows: dict[int, set[str]] = defaultdict(set)
         for row, _, name in self.code.store.edges_to(sorted(spellings), [EdgeType.CALLS]):
             rows[row].add(name)
@@ -222,33 +221,44 @@ class Relations:
         documents = {document.key: document for document in map(self.code.document_of, rows)}
         return sorted(documents, key=lambda path: (documents[path].secondary, far(target.path, path), path))
 
-    def _imports_of(self, target: CodeDefinition) -> list[tuple[SourceFile, int, str]]:
-        """Return (file, line, bound name) of every import of a definition from its own file."""
+    def _aliases(self, target: CodeDefinition) -> set[str]:
+        """Return the names other than its own by which files import a definition."""
         if target.key not in self._imports:
             is_renamed = not target.owner and "alias" in RULES.get(target.language, ())
-            self._imports[target.key] = list(self._importing(target)) if is_renamed else []
+            self._imports[target.key] = self._imported_as(target) - {target.name} if is_renamed else set()
         return self._imports[target.key]
 
-    def _importing(self, target: CodeDefinition) -> Iterator[tuple[SourceFile, int, str]]:
-        # A default import of JavaScript names the file alone.
-        words = (target.name, *(words_of(target.path)[-1:] if FAMILIES[target.language] == "ecmascript" else ()))
+    def _imported_as(self, target: CodeDefinition) -> set[str]:
+        # A default import of JavaScript names the file alone; elsewhere an import says which name it replaces.
+        is_named = FAMILIES[target.language] != "ecmascript"
+        words = (target.name, *(() if is_named else words_of(target.path)[-1:]))
         rows = self._of_group({row for word in words for row in self.code.mentioning(word)}, target)
         # Most files that name a definition and are read for its aliases, the nearest first.
         paths = self._nearest(rows, target)[:1_000]
         self.code.load_files(paths)
-        for file in map(self.code.file, paths):
-            for one in file.imports if file is not None else ():
-                for bound in one.names:
-                    if file is not None and self._means(self.names.imported(file, one, bound), target):
-                        yield file, one.start, bound
+        names, every = {target.name}, [target.name]
+        for name in every:  # and for the new names that it gets
+            renamed = re.compile(rb"\b%b[\s\\]+as\s|\busing\s+\w+\s*=" % re.escape(name.encode()) if is_named else b"")
+            for file in map(self.code.file, paths):
+                new = self._bound_to(target, file, names) if file is not None and renamed.search(file.source) else set()
+                every += new if is_named else ()
+                names |= new
+        return names
+
+    def _bound_to(self, target: CodeDefinition, file: SourceFile, names: set[str]) -> set[str]:
+        """Return the names beside these that imports of a file bind to a definition."""
+        every = ((one, bound) for one in file.imports for bound in one.names if bound not in names)
+        return {bound for one, bound in every if self._means(self.names.imported(file, one, bound), target)}
 
     # Other uses of a definition
 
     def uses(self, target: CodeDefinition, most_files: int = MOST_FILES) -> tuple[CallSite, ...]:
         """Return the uses of a definition other than calls: imports, references, and types."""
-        return tuple(
-            dict.fromkeys(site for row in self._naming(target, most_files) for site in self._named_in(row, target))
-        )
+        sites: dict[CallSite, None] = {}
+        for path, rows in groupby(self._naming(target, most_files), lambda row: self.code.document_of(row).key):
+            sites |= dict.fromkeys(site for row in rows for site in self._named_in(row, target))
+            self.code.let_go(path)
+        return tuple(sites)
 
     def _naming(self, target: CodeDefinition, most_files: int) -> list[int]:
         """Return the chunks that contain the name of a definition, nearest first; their files are loaded."""
@@ -294,9 +304,11 @@ class Relations:
 
     def _named_in(self, row: int, target: CodeDefinition) -> Iterator[CallSite]:
         part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
-        if file is None or file.root is None:
+        if file is None:
             return
         first, last = file.range(part.start, part.end)
+        if not any(file.places(target.name, first, last)) or file.root is None:
+            return
         called = {node.start_byte for node in file.calls(part.start, part.end)}
         for node in file.occurrences(target.name):
             is_inside = first <= node.start_byte < last and node.start_byte not in called
@@ -392,7 +404,7 @@ class Relations:
         pending = [owner]
         while pending and len(heirs) < 100:  # most classes that inherit from one, directly or not, that are searched
             current = pending.pop(0)
-            names = {current.name, *(bound for _, _, bound in self._imports_of(current))}
+            names = {current.name} | self._aliases(current)
             rows = [row for row, _, _ in self.code.store.edges_to(sorted(names), [EdgeType.INHERITS])]
             self.code.load(rows)
             for heir in [*map(self._class_of, rows), *self.code.implemented(current, by=True)]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from satchel.search.resolve.syntax import FUNCTIONS, IMPORTS, above, binding_of, field_of
+from satchel.search.resolve.syntax import FUNCTIONS, IMPORTS, Binding, above, binding_of, field_of
 from satchel.sources.code.imports import read_imports
 from satchel.sources.code.languages import GRAMMARS, RULES, Mark, grammar
 from satchel.sources.code.parse import syntax_tree
@@ -98,6 +99,7 @@ class SourceFile:
         self.document, self.path, self.language = document, document.key, document.language
         self.source, self.rules = text.encode("utf-8", "replace"), RULES.get(self.language, frozenset())
         self._occurrences: dict[str, list[Node]] = {}
+        self.bindings: dict[str, list[tuple[int, Binding]]] = {}
         self.exact: dict[tuple[int, int], tuple[str, int]] | None = None
 
     @cached_property
@@ -108,6 +110,11 @@ class SourceFile:
         source = without_macros(self.source) if self.language == "rust" else self.source
         tree = syntax_tree(source, grammar(self.language), self.language)
         return tree.root_node if tree is not None else None
+
+    def let_go(self) -> None:
+        """Forget the tree and its nodes; the text is parsed again when they are needed."""
+        self._occurrences, self.bindings = {}, {}
+        vars(self).pop("root", None)
 
     @cached_property
     def imports(self) -> list[Import]:
@@ -154,17 +161,17 @@ class SourceFile:
     def occurrences(self, name: str) -> list[Node]:
         """Return every node whose text is this name, in order."""
         if name not in self._occurrences:
-            self._occurrences[name] = list(self._occurring(name.encode()))
+            self._occurrences[name] = list(self._occurring(name))
         return self._occurrences[name]
 
-    def mentions(self, name: str) -> bool:
-        """Return whether a word stands anywhere in the text."""
-        return re.search(rb"\b" + re.escape(name.encode()) + rb"\b", self.source) is not None
+    def places(self, name: str, first: int = 0, last: int = sys.maxsize) -> Iterator[re.Match[bytes]]:
+        """Yield where a name is written between two offsets, in code or elsewhere."""
+        return re.compile(rb"(?<![\w$])" + re.escape(name.encode()) + rb"(?![\w$])").finditer(self.source, first, last)
 
-    def _occurring(self, name: bytes) -> Iterator[Node]:
+    def _occurring(self, name: str) -> Iterator[Node]:
         if self.root is None or not name:
             return
-        for match in re.finditer(rb"(?<![\w$])" + re.escape(name) + rb"(?![\w$])", self.source):
+        for match in self.places(name):
             node = self.root.named_descendant_for_byte_range(match.start(), match.end())
             if node is not None and (node.start_byte, node.end_byte) == match.span():
                 yield node
@@ -214,6 +221,8 @@ class Code:
         self.store = store
         self._defined: dict[str, tuple[CodeDefinition, ...]] = {}
         self._files: dict[str, SourceFile | None] = {}
+        self._kept: set[str] = set()
+        self._room = 300_000  # bytes of text whose trees are kept; a tree takes twenty times as much memory
         self._parts: dict[int, StoredChunk] = {}
         self._documents: dict[int, Document] = {}
         self._read: dict[str, _Imported] = {}
@@ -282,6 +291,16 @@ class Code:
         for path in missing:
             number = ids.get(path)
             self._files[path] = SourceFile(documents[number], texts[number]) if number in documents else None
+
+    def let_go(self, path: str) -> None:
+        """Forget the tree of a file if there is no room for it. Call it when none of its nodes is in use."""
+        file = self._files[path]
+        if file is not None and path not in self._kept:
+            if self._room < len(file.source):
+                file.let_go()
+            else:
+                self._kept.add(path)
+                self._room -= len(file.source)
 
     def file(self, path: str) -> SourceFile | None:
         """Return the file at a path; None where no code is indexed there."""

@@ -55,7 +55,6 @@ class Names(Imports):
 
     def __init__(self, code: Code) -> None:
         super().__init__(code)
-        self._bound: dict[tuple[str, str], list[tuple[int, Binding]]] = {}
         self._answers: dict[tuple[str, str, int, int], Entities] = {}
         self._members: dict[tuple[Entity, str], Entities] = {}
         self._bases: dict[tuple[str, str], Entities] = {}
@@ -398,15 +397,14 @@ class Names(Imports):
 
     def _bindings(self, file: SourceFile, name: str) -> list[tuple[int, Binding]]:
         """Return every binding of a name in a file that can be seen without what it belongs to, each with its scope."""
-        key = (file.path, name)
-        if key not in self._bound:
-            self._bound[key] = [
+        if name not in file.bindings:
+            file.bindings[name] = [
                 (scope.id, binding)
                 for scope, binding in ((home(node), binding_of(node)) for node in file.occurrences(name))
                 if scope is not None and scope.type not in syntax.CLASSES and binding is not None
                 if binding.how is not How.MEMBER
             ]
-        return self._bound[key]
+        return file.bindings[name]
 
     def unbound(self, file: SourceFile, name: str, node: Node) -> Entities:
         """Return a name that nothing around it binds: of the class, the package, a star import, or from outside."""
@@ -464,7 +462,7 @@ class Names(Imports):
         methods = [one for one in named if one.owner]
         methods = _narrowed(methods, lambda one: not is_secondary(one.path))
         owners = {one.owner.rpartition(".")[2] for one in methods}
-        if len(owners) != 1 or not (file.path == methods[0].path or file.mentions(owners.pop())):
+        if len(owners) != 1 or not (file.path == methods[0].path or any(file.places(owners.pop()))):
             return ()
         return tuple(one for one in methods if self.code.is_function(one))
 
