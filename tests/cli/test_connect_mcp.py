@@ -28,8 +28,7 @@ sys.exit(main())
 
 def test_help_says_how_a_client_gets_the_server(satchel: Satchel) -> None:
     shown = " ".join(satchel("mcp", "--help").out.split())
-    assert "`satchel setup CLIENT` adds it to a client." in shown
-    assert "the server command is `satchel mcp`" in shown
+    assert "`satchel setup CLIENT` adds it to a client; in any other one the command is `satchel mcp`." in shown
 
 
 def test_the_server_needs_no_extra(tmp_path: Path) -> None:

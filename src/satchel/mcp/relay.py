@@ -125,11 +125,6 @@ def _key(identity: object) -> str:
     return json.dumps(identity, sort_keys=True)
 
 
-def unmatched(globs: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the globs that match none of these names."""
-    return [glob for glob in globs if not any(fnmatchcase(name, glob) for name in names)]
-
-
 MOST_REQUESTS = 10_000
 """Most remembered requests; beyond that the oldest are dropped, and their answers pass unchanged."""
 
@@ -239,12 +234,9 @@ class Relay:
         result.timer = threading.Timer(seconds, self._late, (result, seconds))
         result.timer.daemon = True
         result.timer.start()
-        job = self._threads.submit(self._enriched, result, request)
-        job.add_done_callback(partial(self._done, result))
-
-    def _enriched(self, result: _WaitingResult, request: Request) -> bytes:
         # A released line needs no context, so that the lines behind a slow one are not late too.
-        return result.line if result.is_gone else self._enrich(request, result.line)
+        job = self._threads.submit(lambda: result.line if result.is_gone else self._enrich(request, result.line))
+        job.add_done_callback(partial(self._done, result))
 
     def _done(self, result: _WaitingResult, job: Future[bytes]) -> None:
         with self._guard:
@@ -279,6 +271,8 @@ class Relay:
 
     def _compare(self, names: Sequence[str] | None) -> None:
         """Write a note for each glob that matches no tool of this server."""
-        for glob in unmatched(self._globs, names) if names is not None else ():
+        for glob in self._globs if names is not None else ():
+            if any(fnmatchcase(name, glob) for name in names or ()):
+                continue
             more = f" and {len(names) - NAMES_SHOWN} more" if names and len(names) > NAMES_SHOWN else ""
             self._say(f"no tool of this server matches {glob!r}: it has {', '.join((names or [])[:NAMES_SHOWN])}{more}")

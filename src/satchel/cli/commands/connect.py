@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
 """Environment variable of the host with the folder in which its user works."""
 
-EPILOG = "`satchel setup CLIENT` adds it to a client. In any other client, the server command is `satchel mcp`."
 
-
-@command("mcp", epilog=EPILOG)
+@command("mcp", epilog="`satchel setup CLIENT` adds it to a client; in any other one the command is `satchel mcp`.")
 def mcp_command(invocation: Invocation) -> int:
     """Serve a folder to an MCP client over standard input and output.
 
