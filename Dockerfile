@@ -2,11 +2,12 @@
 #   docker build -t satchel . && docker run -e SATCHEL_HTTP_TOKEN -p 127.0.0.1:8765:8765 -v "$PWD:/project:ro" satchel
 # The index is in the volume /data, which belongs to the user `satchel`; the project is only read.
 FROM python:3.11-slim
+# hadolint ignore=DL3008
 RUN apt-get update && apt-get install --yes --no-install-recommends git && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 1000 --create-home satchel && install -d -o satchel -g satchel /data
 COPY . /source
 RUN pip install --no-cache-dir --no-compile --constraint /source/constraints.txt '/source[mcp]' && rm -rf /source
-USER satchel
+USER 1000
 ENV SATCHEL_HOME=/data
 VOLUME /data
 WORKDIR /project

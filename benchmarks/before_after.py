@@ -44,7 +44,7 @@ WAYS: dict[str, list[list[str]]] = {
         *(["cat", "-n", f"src/flask/{name}"] for name in ("sansio/app.py", "app.py", "sansio/scaffold.py")),
     ],
     "search with 40 lines around": [[*SEARCH[:2], "-C", "40", *SEARCH[2:]]],
-    "satchel": [[sys.executable, "-m", "satchel", "context", QUESTION, "--for", "read", "--max-tokens", "2500"]],
+    "satchel": [[sys.executable, "-m", "satchel", "context", QUESTION, "--for", "read", "--max-tokens", "3000"]],
 }
 
 

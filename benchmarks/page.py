@@ -75,6 +75,7 @@ def views(question: str, name: str, file: str) -> dict[str, str]:
         "weak": "ask?q=kafka+websocket+reconnect+policy",
         "find": "find?pattern=raise",
         "file": f"find?pattern=raise&file={quote(file, safe='')}&line=12",
+        "repository": "graph",
         "graph": f"graph?node={quote(name, safe='')}",
         "topic": f"graph?node={quote(question)}",
         "timeline": "timeline",

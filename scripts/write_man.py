@@ -42,8 +42,8 @@ def section(command: click.Command, context: click.Context) -> list[str]:
     lines += paragraphs(command.help or "")
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
-        if record is not None:
-            lines += [".TP", f".B {escaped(record[0])}", escaped(" ".join(record[1].split())) or "\\&"]
+        if record is not None and record[1]:  # an argument has no text: the description above tells it
+            lines += [".TP", f".B {escaped(record[0])}", escaped(" ".join(record[1].split()))]
     return lines + paragraphs(command.epilog or "")
 
 

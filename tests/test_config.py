@@ -144,8 +144,8 @@ def test_values_of_every_type_come_from_the_environment(place: Place) -> None:
         ("context.exclude = 'docs'", r"must be a list of at most 1,000 texts"),
         ("context.exclude = [1]", r"must be a list of at most 1,000 texts"),
         ("redact.allow = ['(']", r"regular expressions; '\(' has a mistake"),
-        ("\nbudget.max_tokens = 1 2", r"cannot be understood: Expected newline .* \(at line 2"),
-        ("a = " + "[" * 5000, r"cannot be understood: .*"),
+        ("\nbudget.max_tokens = 1 2", r"cannot be parsed: Expected newline .* \(at line 2"),
+        ("a = " + "[" * 5000, r"cannot be parsed: .*"),
     ],
 )
 def test_an_impossible_value_of_the_user_is_an_error_with_file_key_value_and_range(

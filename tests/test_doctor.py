@@ -160,7 +160,7 @@ def test_a_model_that_is_missing_is_a_warning_with_the_way_to_get_it(
     monkeypatch.setattr(minilm, "find_spec", lambda _: None)
     finding = vectors(tmp_path, {"embed.provider": "auto"})
     assert finding.outcome is Severity.WARN
-    assert finding.message == "words alone answer: the model that runs here lacks onnxruntime and its weights"
+    assert finding.message == "keyword search only: the embedding model lacks onnxruntime and its weights"
     assert finding.fix == minilm.INSTALL
     asked = vectors(tmp_path, {"embed.provider": "minilm"})
     assert (asked.outcome, asked.fix) == (Severity.WARN, minilm.INSTALL)

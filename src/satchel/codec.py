@@ -89,7 +89,7 @@ def many(item: Field, most: int = 0, *, unique: bool = False) -> Field:
     def load_all(name: str, value: Any, clean: Clean | None) -> tuple[Any, ...]:
         entries = value or []
         if not isinstance(entries, list):
-            raise UsageError(f"{name} is {type(entries).__name__}: it is a list")
+            raise UsageError(f"{name} is {type(entries).__name__}: it must be a list")
         if len(entries) > most:
             raise UsageError(f"{name} has {len(entries):,} entries: at most {most:,}")
         loaded = [item.load(name, entry, clean) for entry in entries]
@@ -114,7 +114,7 @@ def text(limit: int, *, required: bool = False, nullable: bool = False, key: str
     def load_text(name: str, value: Any, clean: Clean | None) -> str:
         value = "" if value is None else value
         if not isinstance(value, str):
-            raise UsageError(f"{name} is {type(value).__name__}: it is a text")
+            raise UsageError(f"{name} is {type(value).__name__}: it must be a text")
         return value if clean is None else check(name, clean(check(name, value)))
 
     def check(name: str, value: str) -> str:
@@ -135,7 +135,7 @@ def identifier(limit: int, *, required: bool = False) -> Field:
     def load_identifier(name: str, value: Any, clean: Clean | None) -> str:
         checked: str = plain_text.load(name, value, clean and str)
         if checked and _ID.fullmatch(checked) is None:
-            raise UsageError(f"{name} is {checked!r}: it has letters, digits, dots, dashes and underscores only")
+            raise UsageError(f"{name} is {checked!r}: use letters, digits, dots, dashes and underscores only")
         return checked
 
     return replace(plain_text, load=load_identifier)
@@ -237,7 +237,7 @@ def _record_of(kind: Hashable) -> Field:
 
     def load_record(name: str, value: Any, clean: Clean | None) -> Any:
         if not isinstance(value, Mapping):
-            raise UsageError(f"{name} is {type(value).__name__}: it is an object")
+            raise UsageError(f"{name} is {type(value).__name__}: it must be an object")
         values = {
             attribute: field.load(field.key, value.get(field.key), clean)
             for attribute, field in declared.items()

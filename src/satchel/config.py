@@ -220,7 +220,7 @@ def _user_table(path: Path) -> Data:
     try:
         return _parsed(raw)
     except ValueError as error:
-        raise ConfigError(f"{path} cannot be understood: {error}") from error
+        raise ConfigError(f"{path} cannot be parsed: {error}") from error
 
 
 def _project_table(root: Path) -> Data:
@@ -311,7 +311,7 @@ def write_setting(path: Path, key: str, value: Any) -> Path:
     except FileNotFoundError:
         before, document = "", tomlkit.document()
     except (UnicodeDecodeError, TOMLKitError) as error:
-        raise ConfigError(f"{path} cannot be understood: {error}") from error
+        raise ConfigError(f"{path} cannot be parsed: {error}") from error
     *tables, name = key.split(".")
     table: Any = document
     for part in tables:

@@ -100,7 +100,7 @@ def _all(name: str, check: Callable[[], Iterable[Check]]) -> Iterable[Check]:
     try:
         return list(check())
     except Exception as error:  # noqa: BLE001 - the fault is shown as a finding
-        return [fail(name, f"the check itself broke: {type(error).__name__}: {error}", REPORT_IT)]
+        return [fail(name, f"the check itself failed: {type(error).__name__}: {error}", REPORT_IT)]
 
 
 def check_python() -> Check:
@@ -147,7 +147,7 @@ def check_tokenizer() -> Check:
         if counted != expected:
             message = f"{name} counts {counted} tokens where there are {expected}: budgets would not hold"
             return fail("tokenizer", message, "install it again: pip install --force-reinstall rs-bpe")
-    return ok("tokenizer", f"{', '.join(PROBE_TOKENS)} count right")
+    return ok("tokenizer", f"{', '.join(PROBE_TOKENS)} count correctly")
 
 
 def check_grammars() -> Check:
@@ -232,7 +232,7 @@ def check_hooks(homes: config.Folders) -> Check:
     events = hook_log.entries(homes.state, 100)
     broken = [event for event in events if event.get("outcome") == hook_log.FAILED]
     if not events:
-        return ok("hooks", "no host has told an event yet")
+        return ok("hooks", "no hook events received yet")
     if not broken:
         return ok("hooks", f"the last {len(events)} events went well")
     last = broken[-1]
@@ -297,9 +297,9 @@ def check_vectors(loaded: config.LoadedSettings, homes: config.Folders, environ:
         is_remote = settings.embed_provider != "minilm" and settings.embed_endpoint
         return ok("vectors", f"made by {choice.embedder.id}" + (f" at {_host(settings)}" if is_remote else ""))
     if settings.embed_provider == "off":
-        return ok("vectors", "switched off (embed.provider): words alone answer")
+        return ok("vectors", "switched off (embed.provider): keyword search only")
     lacks = " and ".join(minilm.missing_parts(homes.cache, settings.embed_weights))
-    return warn("vectors", f"words alone answer: the model that runs here lacks {lacks}", minilm.INSTALL)
+    return warn("vectors", f"keyword search only: the embedding model lacks {lacks}", minilm.INSTALL)
 
 
 def _host(settings: config.Settings) -> str:
@@ -350,4 +350,4 @@ def check_lock(places: Places) -> Check:
     busy = holder(places.index / "index.lock")
     if busy:
         return warn("lock", busy, "wait for it; questions are answered from the index as it was before")
-    return ok("lock", "nobody builds the index right now")
+    return ok("lock", "no index build is running")

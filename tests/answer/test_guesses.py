@@ -57,7 +57,7 @@ def test_a_fault_is_told_and_words_decide(server: JudgeServer, tmp_path: Path) -
         context = satchel.assemble("moor_vessel of a rope")
         assert "def moor_vessel" in context.text
         (failure,) = context.failures
-        assert (failure.source, failure.hint) == ("names", "the words of the question decide alone")
+        assert (failure.source, failure.hint) == ("names", "only the words of the question are used")
         assert "answered 500" in failure.message
 
 

@@ -102,7 +102,7 @@ def test_config_set_checks_the_value_and_keeps_comments(satchel: Satchel, home: 
     assert satchel("config", "set", "context.weights.docs", "0.5", "--project").code == 0
     assert (shop.root / ".satchel.toml").read_text() == "[context.weights]\ndocs = 0.5\n"
     again = satchel("config", "set", "context.weights.docs", "0.6")
-    assert ".satchel.toml also sets context.weights.docs, and wins" in again.err
+    assert ".satchel.toml also sets context.weights.docs, and takes precedence" in again.err
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ def test_trusting_a_folder_says_what_it_means_first(satchel: Satchel, shop: Tiny
     ran = satchel("trust")
     assert ran.code == 0
     assert "shown to agents as guidance to follow" in ran.err
-    assert ran.out == f"{shop.root}: trusted now; `satchel trust --remove` takes it back\n"
+    assert ran.out == f"{shop.root}: trusted now; `satchel trust --remove` undoes it\n"
     again = satchel("trust", str(shop.root / "docs"))
     assert again.err == ""
     assert again.out.startswith(f"{shop.root}: trusted since ")
@@ -35,7 +35,7 @@ def test_a_folder_that_is_gone_can_be_trusted_no_more(satchel: Satchel, home: Pa
     gone.mkdir()
     satchel("trust", str(gone))
     gone.rmdir()
-    assert satchel("trust", str(gone), "--remove").out == f"{gone}: trusted no more\n"
+    assert satchel("trust", str(gone), "--remove").out == f"{gone}: no longer trusted\n"
     assert satchel("trust", str(gone)).code == 10
 
 

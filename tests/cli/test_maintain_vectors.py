@@ -91,7 +91,7 @@ def test_status_says_how_far_the_vectors_are(
     shop: TinyRepository, satchel: Satchel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert shop.root.exists()
-    assert "vectors       none: words alone answer, `satchel doctor` says why\n" in satchel("status").out
+    assert "vectors       none: keyword search only, `satchel doctor` says why\n" in satchel("status").out
     assert satchel("status", "--json").json["vectors"] == {"embedder": None, "kinds": {}, "failure": None}
     monkeypatch.setattr("satchel.index.vectors.IndexVectors.embedder", property(lambda _: HashEmbedder()))
     assert "vectors       nothing to embed yet, by hash@1\n" in satchel("status").out

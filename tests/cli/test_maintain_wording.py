@@ -36,7 +36,7 @@ def test_ages(seconds: float, text: str) -> None:
         ),
         (
             IndexReport(files=3, skipped={"huge": 1, "binary": 8}, redacted=2, seconds=1),
-            "up to date: 3 files in 1.00 s; left out 9 (binary 8, huge 1); redacted 2 secrets",
+            "up to date: 3 files in 1.00 s; left out 9 (binary 8, huge 1); 2 secrets redacted",
         ),
         (IndexReport(files=3, added=2, interrupted=True, seconds=1), "stopped after 1.00 s; kept: 2 new"),
         (IndexReport(files=3, interrupted=True, seconds=1), "stopped after 1.00 s; kept: what was there"),
@@ -56,7 +56,7 @@ def test_a_report_is_plain_json() -> None:
 @pytest.mark.parametrize(
     ("fresh", "text"),
     [
-        (IndexFreshness(None, 3, 0, 0, "", ""), "never indexed: the first question does it, or `satchel index`"),
+        (IndexFreshness(None, 3, 0, 0, "", ""), "never indexed: the first question or `satchel index` does that"),
         (IndexFreshness(940.0, 0, 0, 0, "", ""), "up to date, checked 1 minute ago"),
         (IndexFreshness(990.0, 0, 0, 0, "ab" * 20, "ab" * 20), "up to date, checked a moment ago, HEAD is ababababab"),
         (IndexFreshness(990.0, 1, 2, 3, "", ""), "checked a moment ago; since then: 1 new, 2 changed, 3 gone"),

@@ -123,7 +123,7 @@ def test_a_type_can_be_chosen_but_must_fit(satchel: Satchel, vault: Path, tana: 
 @pytest.mark.parametrize("name", ["", "-x", "a,b", "a b", "a/b", "x" * 70])
 def test_an_impossible_name_is_refused(name: str, vault: Path, tmp_path: Path) -> None:
     registry = Registry(folders(tmp_path))
-    with pytest.raises(UsageError, match="can be no name"):
+    with pytest.raises(UsageError, match="is not a valid name"):
         registry.add(name, vault)
 
 

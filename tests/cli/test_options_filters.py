@@ -77,10 +77,10 @@ def test_an_impossible_value_is_named_with_the_valid_ones(
 @pytest.mark.parametrize(
     ("types", "options", "message"),
     [
-        ("commits,docs", ("--category", "error"), "--category says nothing of commits, docs: it is for memories"),
-        ("docs", ("--author", "ada"), "--author says nothing of docs: it is for "),
-        ("code", ("--tag", "deploy"), "--tag says nothing of code: it is for memories, experiences"),
-        ("docs", ("--min-importance", "1"), "--min-importance says nothing of docs: it is for memories"),
+        ("commits,docs", ("--category", "error"), "--category does not apply to commits, docs, only to memories"),
+        ("docs", ("--author", "ada"), "--author does not apply to docs, only to "),
+        ("code", ("--tag", "deploy"), "--tag does not apply to code, only to memories, experiences"),
+        ("docs", ("--min-importance", "1"), "--min-importance does not apply to docs, only to memories"),
     ],
 )
 def test_a_filter_that_says_nothing_of_what_is_asked_is_an_error(

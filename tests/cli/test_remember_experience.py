@@ -160,7 +160,7 @@ def test_a_wrong_call_says_what_is_possible(satchel: Satchel, arguments: tuple[s
 def test_without_an_active_experience_the_next_step_is_named(satchel: Satchel, command: tuple[str, ...]) -> None:
     ran = satchel("experience", *command)
     assert ran.code == 2
-    assert "begin one with `satchel experience start`" in ran.err
+    assert "start one with `satchel experience start`" in ran.err
 
 
 def test_an_unknown_domain_at_the_start_lists_them_all(satchel: Satchel) -> None:

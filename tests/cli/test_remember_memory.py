@@ -114,7 +114,7 @@ def test_a_person_is_asked(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) ->
         (("memory", "list", "--since", "soon"), "--since is 'soon'"),
         (("memory", "show", "mem_zzz"), "there is no memory 'mem_zzz'"),
         (("memory", "supersede", "mem_zzz", "x"), "there is no memory 'mem_zzz'"),
-        (("memory", "forget"), "say what to forget"),
+        (("memory", "forget"), "give what to forget"),
         (("memory", "forget", "mem_a", "--query", "b"), "one of them"),
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",

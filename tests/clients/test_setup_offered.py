@@ -48,17 +48,23 @@ def test_on_a_terminal_each_client_that_is_not_set_up_is_offered(
 ) -> None:
     assert satchel("setup", "cursor").code == 0
     asked: list[str] = []
+    answers = [False, True]
+    settings = world.home / ".codex" / "config.toml"
 
-    def confirm(question: str, **_: object) -> bool:
+    def confirm(question: str, *_: object, **__: object) -> bool:
         asked.append(question)
-        return True
+        assert not settings.exists(), "nothing is written before the answer"
+        return answers.pop(0)
 
     monkeypatch.setattr(streams, "is_terminal", lambda _stream: True)
     monkeypatch.setattr("satchel.cli.commands.connect.click.confirm", confirm)
+    refused = satchel("setup")
+    assert "+[mcp_servers.satchel]" in refused.out, "the change is shown before the question"
+    assert not settings.exists()
     offered = satchel("setup")
-    assert [question.partition(" for ")[0] for question in asked] == ["Set satchel up in codex"]
+    assert asked == ["Add satchel to codex for you everywhere?"] * 2
     assert "cursor is set up already" in offered.err
-    assert (world.home / ".codex" / "config.toml").is_file()
+    assert settings.is_file()
 
 
 def test_where_no_client_is_installed_the_error_names_all(world: World, satchel: Satchel) -> None:
@@ -66,7 +72,7 @@ def test_where_no_client_is_installed_the_error_names_all(world: World, satchel:
         (world.home / name).rmdir()
     refused = satchel("setup")
     assert refused.code == 2
-    assert "name one of claude-code, codex, cursor, vscode, zed" in refused.err
+    assert "one of claude-code, codex, cursor, vscode, zed" in refused.err
 
 
 def test_setup_starts_the_written_server_and_counts_its_tools(satchel: Satchel) -> None:

@@ -57,4 +57,4 @@ def test_a_home_folder_that_is_none_is_refused(home: str, satchel: Satchel, monk
     monkeypatch.setenv("HOME", home)
     ran = satchel("setup", "codex", "--dry-run", *AS)
     assert ran.code == 2
-    assert f"HOME is {home!r}: set it to the whole path" in ran.err
+    assert f"HOME is {home!r}: set it to the absolute path" in ran.err

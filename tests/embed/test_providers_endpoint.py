@@ -137,9 +137,9 @@ def test_a_question_does_not_wait() -> None:
     [
         (httpx.Response(401, text="bad key"), "answered 401: bad key"),
         (httpx.Response(400, text="no such model"), "answered 400: no such model"),
-        (httpx.Response(200, text="<html>"), "no answer that can be understood"),
-        (httpx.Response(200, json={"data": [{"index": 0}]}), "no answer that can be understood"),
-        (httpx.Response(200, json=[]), "no answer that can be understood"),
+        (httpx.Response(200, text="<html>"), "an answer that cannot be parsed"),
+        (httpx.Response(200, json={"data": [{"index": 0}]}), "an answer that cannot be parsed"),
+        (httpx.Response(200, json=[]), "an answer that cannot be parsed"),
         (httpx.Response(200, json={"data": []}), "gave 0 vectors for 1 texts"),
         (httpx.Response(200, json={"data": [{"index": 1, "embedding": [1, 2, 3, 4]}]}), "gave 1 vectors for 1 texts"),
         (httpx.Response(200, json={"data": [{"index": 0, "embedding": [1, 2]}]}), "set embed.dimension to 2"),

@@ -55,7 +55,7 @@ def test_calls_by_text_that_could_not_be_told_are_noted(satchel: Satchel, tmp_pa
     TinyRepository(tmp_path / "shop").commit("Call something", {"shop/unknown.py": text})
     satchel.index()
     warnings = satchel.graph("Client.get", lens="impact", depth=1).meta["warnings"]
-    assert "Client.get: 1 more call of `get` by text could not be told: shop/unknown.py:2" in warnings
+    assert "Client.get: 1 more call of `get` by text could not be resolved: shop/unknown.py:2" in warnings
 
 
 def test_what_is_only_named_has_its_place(satchel: Satchel) -> None:

@@ -158,4 +158,4 @@ def test_a_bad_file_is_named_and_what_was_there_stays(satchel: Satchel, reposito
 def test_the_command_says_what_was_read() -> None:
     assert scip_summary(None) == ""
     assert scip_summary(ScipReport(2, 1200, 0)) == "; exact references: 1,200 in 2 files"
-    assert scip_summary(ScipReport(2, 1200, 3)) == "; exact references: 1,200 in 2 files, 3 fit no longer"
+    assert scip_summary(ScipReport(2, 1200, 3)) == "; exact references: 1,200 in 2 files, 3 out of date"

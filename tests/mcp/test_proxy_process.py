@@ -139,7 +139,7 @@ def test_a_proxy_whose_server_reads_nothing_ends_with_its_parent(root: Path) -> 
     [
         (["--", "server"], "no tool is chosen: name some with --tools 'edit_*'"),
         (["--tools", ",", "--", "server"], "no tool is chosen"),
-        (["--tools", "*"], "there is no command: write it behind `--`"),
+        (["--tools", "*"], "there is no command: write it after `--`"),
         (["--tools", "*", "--max-tokens", "10", "--", "server"], "--max-tokens is 10: give 50 or more"),
         (["--tools", "*", "--", "no-such-server"], "cannot run 'no-such-server'"),
     ],

@@ -112,9 +112,9 @@ def test_an_experience_is_stored_as_a_finished_one(engine: Satchel) -> None:
     ("arguments", "message"),
     [
         ({"ids": ["cand_1"]}, "ids needs a verdict: accept or reject"),
-        ({"verdict": "accept"}, "say which candidates: ids"),
+        ({"verdict": "accept"}, "give the ids of candidates"),
         ({"verdict": "accept", "ids": ["cand_1"]}, "no candidate 'cand_1' waits here"),
-        ({"question": "pnpm"}, "question says nothing to review"),
+        ({"question": "pnpm"}, "question does not apply to review"),
     ],
 )
 def test_what_a_review_cannot_do_is_said(engine: Satchel, arguments: dict[str, Any], message: str) -> None:

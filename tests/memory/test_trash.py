@@ -157,9 +157,9 @@ def test_for_good_leaves_nothing_to_bring_back(engine: Satchel, is_in_trash: boo
 
 
 def test_restoring_needs_ids_and_the_trash_has_no_filters(engine: Satchel) -> None:
-    with pytest.raises(UsageError, match="say what to restore: ids"):
+    with pytest.raises(UsageError, match="give the ids to restore"):
         remember(engine, action="restore")
-    with pytest.raises(UsageError, match="category says nothing to what is forgotten"):
+    with pytest.raises(UsageError, match="category does not apply to what is forgotten"):
         remember(engine, action="list", forgotten=True, category="fact")
     assert engine.memory.trash().ids == []
 

@@ -221,7 +221,7 @@ def test_an_export_brings_values_back_byte_for_byte(satchel: Satchel, tmp_path: 
         ({"axis": None}, "unknown axis ''"),
         ({"content": ""}, "the value is empty"),
         ({"created_at": "yesterday"}, "created_at is 'yesterday'"),
-        ({"member_ids": 7}, "member_ids is int: it is a list"),
+        ({"member_ids": 7}, "member_ids is int: it must be a list"),
     ],
     ids=["members", "axis", "no axis", "empty", "time", "no list"],
 )

@@ -89,7 +89,7 @@ def test_matches_are_listed_with_their_place_first(ask: Ask) -> None:
 
 
 def test_a_filter_that_says_nothing_of_what_is_searched_is_refused(ask: Ask) -> None:
-    with pytest.raises(UsageError, match="domain says nothing of code: it is for experiences, values"):
+    with pytest.raises(UsageError, match="domain does not apply to code, only to experiences, values"):
         ask("search", question="backoff", types=["code"], domain="debugging")
     assert ask("search", question="backoff", author="ada").envelope["hits"]
 

@@ -54,7 +54,7 @@ def test_a_failure_is_read_from_a_file_on_the_command_line(
         ({}, "mode premortem needs domain, one of debugging"),
         ({"mode": "after_failure"}, "mode after_failure needs failure: the output of the command"),
         ({"mode": "postmortem"}, "unknown mode 'postmortem': choose from premortem, brief, after_failure"),
-        ({"mode": "brief", "domain": "testing"}, "domain says nothing to mode brief: leave it out, or give mode"),
+        ({"mode": "brief", "domain": "testing"}, "domain does not apply to mode brief: leave it out, or give mode"),
         ({"domain": "tesing"}, "unknown domain 'tesing' (did you mean testing?)"),
     ],
 )

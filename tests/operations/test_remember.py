@@ -36,7 +36,7 @@ def test_filters_of_a_list_go_together(ask: Ask) -> None:
     with pytest.raises(UsageError, match="limit is 0"):
         ask("memories", limit=0)
     assert ask("memories", question="thing", origin="x").envelope["memories"] == []
-    with pytest.raises(UsageError, match="superseded says nothing to a question"):
+    with pytest.raises(UsageError, match="superseded does not apply to a question"):
         ask("memories", question="thing", superseded=True)
 
 
@@ -77,9 +77,9 @@ def test_conversations_of_an_origin_are_forgotten_with_it(ask: Ask, engine: obje
         ({"action": "store"}, "there is nothing to store: give text"),
         (
             {"action": "store", "text": "x", "ids": ["m"]},
-            "ids says nothing to store: it is for share and",
+            "ids does not apply to store, only to share and",
         ),
-        ({"action": "forget"}, "say what to forget: ids, origin or question, one of them"),
+        ({"action": "forget"}, "give what to forget: ids, origin or question, one of them"),
         ({"action": "forget", "ids": ["mem_1"]}, "there is no memory 'mem_1'"),
         ({"action": "store", "text": "x", "category": "fat"}, "unknown category 'fat' (did you mean fact?)"),
     ],
@@ -154,7 +154,7 @@ def test_an_empty_list_of_experiences_says_so(ask: Ask) -> None:
         ({"action": "start", "domain": "testing"}, "start needs strategy, goal, hypothesis, action_taken, prediction"),
         ({"action": "note"}, "note needs note"),
         ({"action": "resolve", "status": "confirmed"}, "resolve needs result"),
-        ({"action": "list", "goal": "x"}, "goal says nothing to list: it is for start"),
+        ({"action": "list", "goal": "x"}, "goal does not apply to list, only to start"),
         ({"action": "show"}, "has no active experience"),
     ],
 )

@@ -228,6 +228,16 @@ def test_definitions_without_calls_say_so_or_where_they_are_named() -> None:
     )
 
 
+def test_definitions_of_one_name_are_told_apart_by_their_files() -> None:
+    targets = [{**listed("Reader.next", 1, a=([3], [])), "path": path} for path in ("a/reader.py", "b/reader.py")]
+    assert call_site_lines(targets, counter("o200k_base"), 4000) == (
+        "Call sites of Reader.next in a/reader.py: 1 in 1 file",
+        "- a.py: 3",
+        "Call sites of Reader.next in b/reader.py: 1 in 1 file",
+        "- a.py: 3",
+    )
+
+
 @pytest.mark.parametrize(
     "report",
     [

@@ -87,3 +87,27 @@ def test_the_smallest_of_a_wide_folder_are_counted_together(tmp_path: Path) -> N
     assert len(found.entries) == MOST_ENTRIES + 1
     assert (found.entries[-1].name, found.entries[-1].path, found.entries[-1].files) == ("5 smaller ones", "", 5)
     assert len(found.questions) <= MOST_QUESTIONS
+
+
+def test_the_imports_between_files_are_told_in_go_by_package(tree: Path) -> None:
+    change(tree, "Add a pump in Go", {
+        "go.mod": "module example.org/car\n",
+        "cmd/main.go": 'package main\n\nimport "example.org/car/pump"\n\nfunc main() { pump.Run() }\n',
+        "pump/run.go": "package pump\n\nfunc Run() {}\n",
+        "tests/test_engine.py": "from engine import ignite\n",
+    }, days=0)  # fmt: skip
+    with Satchel.open(tree, root=tree, environ={"SATCHEL_HOME": str(tree.parent / "home")}) as satchel:
+        satchel.index()
+        found = satchel.history.imports()
+    assert found["files"] == [
+        {"path": "cmd/main.go", "secondary": False},
+        {"path": "pump/run.go", "secondary": False},
+        {"path": "src/engine.py", "secondary": False},
+        {"path": "src/users.py", "secondary": False},
+        {"path": "tests/test_engine.py", "secondary": True},
+    ]
+    assert found["links"] == [
+        ("cmd/main.go", "pump"),
+        ("src/users.py", "src/engine.py"),
+        ("tests/test_engine.py", "src/engine.py"),
+    ]

@@ -283,7 +283,7 @@ class TestRunning:
         self, tree: Path, fake_git: Callable[[str], None], script: str
     ) -> None:
         fake_git(script)
-        with pytest.raises(GitError, match=r"git log said nothing for 0\.1 seconds and was stopped"):
+        with pytest.raises(GitError, match=r"git log gave no output for 0\.1 seconds and was stopped"):
             run(found(tree), "log", timeout=0.1)
 
     def test_a_git_that_complains_at_length_does_not_block(self, tree: Path, fake_git: Callable[[str], None]) -> None:

@@ -292,3 +292,46 @@ def test_events_stand_in_the_order_of_their_time(scripts: Scripts) -> None:
     assert rows == [[200, "m"], [150, "e"], [100, "c"]]
     bars = scripts.run("timeline.js", "return m.barsOf([{time: 0}, {time: 59}, {time: 60}, {time: 60}], 0, 60)")
     assert (bars[0], bars[-1], sum(bars)) == (1, 3, 4)
+
+
+def folded(scripts: Scripts, files: list[str], links: list[list[str]], folder: str = "") -> dict[str, Any]:
+    rows = [{"path": path, "secondary": path.startswith("tests/")} for path in files]
+    given = json.dumps({"files": rows, "links": links})
+    return scripts.run("repository_layout.js", f"return m.foldedGraph({given}, {json.dumps(folder)})")  # type: ignore[no-any-return]
+
+
+def test_the_graph_of_a_small_repository_has_its_files_without_tests(scripts: Scripts) -> None:
+    found = folded(scripts, ["a/x.py", "b/y.py", "tests/t.py"], [["a/x.py", "b/y.py"], ["tests/t.py", "a/x.py"]])
+    assert [(node["id"], node["isFolder"], node["uses"], node["users"]) for node in found["nodes"]] == [
+        ("a/x.py", False, 1, 0),
+        ("b/y.py", False, 0, 1),
+    ]
+    assert found["links"] == [[0, 1]]
+
+
+def test_many_files_are_drawn_as_their_folders_and_one_folder_as_its_files(scripts: Scripts) -> None:
+    files = [f"{folder}/sub/{number}.py" for folder in ("a", "b") for number in range(90)]
+    links = [[f"a/sub/{number}.py", "b/sub/0.py"] for number in range(90)]
+    found = folded(scripts, files, links)
+    assert [(node["id"], node["isFolder"], node["files"]) for node in found["nodes"]] == [
+        ("a/sub", True, 90),
+        ("b/sub", True, 90),
+    ]
+    assert found["links"] == [[0, 1]]
+    inside = folded(scripts, files, links, "a")
+    assert (len(inside["nodes"]), inside["nodes"][0]["isFolder"], inside["links"]) == (90, False, [])
+
+
+def test_a_package_of_go_is_a_node(scripts: Scripts) -> None:
+    found = folded(scripts, ["cmd/main.go", "pump/run.go"], [["cmd/main.go", "pump"]])
+    assert [node["id"] for node in found["nodes"]] == ["cmd", "pump"]
+    assert found["links"] == [[0, 1]]
+
+
+def test_the_nodes_of_a_repository_are_apart_and_always_at_the_same_places(scripts: Scripts) -> None:
+    script = "return m.spread(60, Array.from({ length: 59 }, (_, at) => [at + 1, Math.floor(at / 3)]))"
+    places = scripts.run("repository_layout.js", script)
+    assert places == scripts.run("repository_layout.js", script)
+    assert all(
+        abs(one["x"] - other["x"]) + abs(one["y"] - other["y"]) > 20 for one, other in itertools.combinations(places, 2)
+    )

@@ -138,6 +138,35 @@ def test_nothing_found_in_the_graph_is_said(page: Page) -> None:
     page.wait(lambda: "What uses what" in page.texts("#graph-place")[0], "the way to start")
 
 
+def test_the_whole_repository_is_drawn_and_its_files_lead_to_their_graphs(page: Page) -> None:
+    page.go("graph")
+    page.find(".file-dot")
+    page.settled()
+    assert len(page.all(".file-dot")) == len(page.all(".file-dot[role='button']")) == 3
+    assert page.all(".repository-drawing .link"), "retry.py imports clock.py"
+    assert page.all(HOSTILE_ELEMENTS) == []
+    page.find("#graph-filter").send_keys("retry")
+    assert [one.get_attribute("data-node") for one in page.all(".file-dot:not(.dim)")] == ["src/shop/retry.py"]
+    for name, (width, height, scheme) in VARIANTS.items():
+        page.look_like(width, height, scheme)
+        page.settled()
+        assert not page.is_wider_than_the_span()
+        assert not AXE.exists() or page.violations() == []
+        page.picture(f"repository-{name}")
+    page.look_like(1280, 900)
+    page.settled()
+    page.js("document.querySelector('.file-dot[tabindex=\"0\"]').focus()")
+    first = page.focused()
+    page.press(Keys.ARROW_RIGHT)
+    assert page.focused() != first
+    page.click(".imported .crumb")
+    page.wait(lambda: "graph?node=src%2Fshop" in page.js("return location.hash"), "the graph of the file")
+    page.settled()
+    page.driver.back()
+    page.find(".file-dot")
+    page.settled()
+
+
 def test_memories_show_what_replaced_what(page: Page) -> None:
     page.go("memories?replaced=true")
     page.find("#memory-cards .card")

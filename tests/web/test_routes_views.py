@@ -77,6 +77,13 @@ def test_the_map_names_folders_and_an_unknown_one_is_refused(asking: TestClient)
     assert asking.get("/api/map?path=../..").status_code == 400
 
 
+def test_the_map_tells_which_file_imports_which(asking: TestClient) -> None:
+    found = asking.get("/api/map", params={"links": "true"}).json()
+    paths = {file["path"] for file in found["files"]}
+    assert {end for link in found["links"] for end in link} <= paths
+    assert found["links"]
+
+
 def test_the_state_counts_what_is_remembered(asking: TestClient) -> None:
     assert asking.get("/api/status").json()["records"] == {
         "memory": len(asking.post("/api/memories", json={}).json()["memories"])

@@ -48,7 +48,7 @@ class Guesses:
         try:
             return replace(request, names=check_names(self._names(request.query))), []
         except (ConfigError, JudgeError, MissingExtraError) as error:
-            return request, [Failure("names", str(error), "the words of the question decide alone")]
+            return request, [Failure("names", str(error), "only the words of the question are used")]
 
     def _names(self, question: str) -> Sequence[str]:
         text = f"{self._settings.names_model}\0{question}".encode("utf-8", "replace")

@@ -316,7 +316,7 @@ def change_notes(change: Change) -> list[Failure]:
         notes.append(Failure("change", f"{_listed(change.untracked, 'untracked file')} not part of the change", hint))
     if change.unread:
         notes.append(
-            Failure("change", f"{_listed(change.unread, 'changed file')} not looked into", "they are not indexed")
+            Failure("change", f"{_listed(change.unread, 'changed file')} not examined", "they are not indexed")
         )
     return notes
 

@@ -304,5 +304,5 @@ def _value(parameter: Parameter, value: Any, *, is_listed: bool) -> Any:
 def _count(option: str, text: str) -> tuple[str, int]:
     name, _, count = text.partition("=")
     if not count.strip().isdecimal():
-        raise UsageError(f"{option} {text!r} says no number of tokens: write it as memories=300", option)
+        raise UsageError(f"{option} {text!r} has no number of tokens: write it as memories=300", option)
     return name.strip(), int(count)

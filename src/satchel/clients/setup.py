@@ -58,14 +58,15 @@ def text_of(path: Path, raw: bytes) -> str:
 def write(path: Path, before: bytes | None, after: bytes) -> None:
     """Put the file in place as a whole; its folder exists. Raises ClientFileError if it changed since `before`."""
     target = _target(path)
-    mode = None
+    os.umask(mask := os.umask(0))
+    mode = 0o666 & ~mask  # of a new file: other members of a project read it, too
     if before is not None:
         mode = stat.S_IMODE(target.stat().st_mode)
         if not mode & stat.S_IWUSR:
             raise ClientFileError(f"{path} is read-only: allow writing (chmod u+w) and try again")
     check_unchanged(path, before)
     try:
-        state_files.replace(target, after, mode=_new_mode() if mode is None else mode, durable=True)
+        state_files.replace(target, after, mode=mode, durable=True)
     except OSError as error:
         raise ClientFileError(f"{path} cannot be written: {error.strerror or error}") from error
 
@@ -112,12 +113,6 @@ def check_inside(target: ClientFile) -> None:
             f"{target.file} is a link to {real}, outside of the project; nothing was written. "
             "Replace the link by a file, or set satchel up for yourself with --scope user"
         )
-
-
-def _new_mode() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask  # mode of a new file before the user's mask: other members of a project read it, too
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,7 +157,7 @@ class Endpoint:
                 )
             matrix = np.array([vector for _, vector in vectors], dtype=np.float32)
         except (ValueError, KeyError, TypeError) as error:
-            raise EmbeddingError(f"{self._options.url} gave no answer that can be understood: {error!r}") from error
+            raise EmbeddingError(f"{self._options.url} gave an answer that cannot be parsed: {error!r}") from error
         if not np.isfinite(matrix).all() or not np.abs(matrix).max(axis=1).all():
             raise EmbeddingError(f"{self._options.model} gave a vector with NaN, infinity or only zeros")
         return normalised(matrix)
@@ -197,7 +197,7 @@ def choose(settings: Settings, cache: Path, environ: Mapping[str, str]) -> Choic
         try:
             return Choice(_endpoint(settings, environ))
         except ConfigError as error:
-            return Choice(None, Failure("vectors", str(error), "words alone answer until then"))
+            return Choice(None, Failure("vectors", str(error), "keyword search only until then"))
     if provider == "off":
         return Choice(None)
     from satchel.embed.minilm import INSTALL, MiniLM, missing_parts  # here, because not every user has it
@@ -205,7 +205,7 @@ def choose(settings: Settings, cache: Path, environ: Mapping[str, str]) -> Choic
     if not missing_parts(cache, settings.embed_weights):
         return Choice(MiniLM(cache, settings.embed_weights))
     if provider == "minilm":
-        return Choice(None, Failure("vectors", "the model is not installed, words alone answer", INSTALL))
+        return Choice(None, Failure("vectors", "the embedding model is not installed: keyword search only", INSTALL))
     return Choice(None)
 
 
@@ -322,7 +322,7 @@ class RerankModel(_Model):
             values = {int(row["index"]): float(row.get("relevance_score", row.get("score"))) for row in rows}
             found = [values[number] for number in range(len(listed))]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise JudgeError(f"{url} gave no answer that can be understood: {error!r}") from error
+            raise JudgeError(f"{url} gave an answer that cannot be parsed: {error!r}") from error
         if not all(map(math.isfinite, found)):
             raise JudgeError(f"{self.options.model} gave a score with NaN or infinity")
         return found
@@ -345,7 +345,7 @@ class ChatModel(_Model):
         try:
             content = response.json()["choices"][0]["message"]["content"]
         except (ValueError, KeyError, IndexError, TypeError) as error:
-            raise JudgeError(f"{url} gave no answer that can be understood: {error!r}") from error
+            raise JudgeError(f"{url} gave an answer that cannot be parsed: {error!r}") from error
         if not isinstance(content, str):
             raise JudgeError(f"{model} answered without text")
         return content[:200_000]

@@ -308,7 +308,7 @@ def _unresolved(relations: Relations, rows: Sequence[int], places: Mapping[int, 
         if target is not None and count:
             shown = "; ".join(f"{path}:{numbers[0]}" for path, numbers in [*lines.items()][:5])
             calls = f"{count} more call{'s' if count > 1 else ''} of `{target.name}`"
-            yield f"{target.qualified}: {calls} by text could not be told: {shown}"
+            yield f"{target.qualified}: {calls} by text could not be resolved: {shown}"
 
 
 def _with_mentions(

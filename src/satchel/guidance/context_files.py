@@ -293,7 +293,7 @@ class _RuleReader:
 
     def note(self, place: Place, problem: str) -> None:
         """Note a problem with the line of a value, or of the nearest one around it."""
-        self.notes.append(Failure(CONTEXTS, f"{self._line(place)}: {problem}", "the rest of it counts"))
+        self.notes.append(Failure(CONTEXTS, f"{self._line(place)}: {problem}", "the rest of it is used"))
 
     def _line(self, place: Place) -> str:
         while place and place not in self._marked.lines:

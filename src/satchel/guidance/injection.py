@@ -145,7 +145,7 @@ def _base(tree: ContextTree, current: str | None, notes: list[Failure]) -> Resol
         notes.append(Failure(CONTEXTS, str(error), "name the folder of a context.yaml, as in --context client/auth"))
         return None
     except (ContextFileError, UnsafePathError) as error:
-        notes.append(Failure(CONTEXTS, str(error), "nothing of this context counts"))
+        notes.append(Failure(CONTEXTS, str(error), "nothing of this context is used"))
         return None
     notes += base.notes
     return base

@@ -317,7 +317,7 @@ def folders_below(root: Path) -> tuple[list[str], list[Failure]]:
         folders += [name if relative == "." else f"{relative}/{name}" for name in names]
         if len(folders) > MOST_FOLDERS:
             problem = f"there are more than {MOST_FOLDERS:,} folders"
-            return folders[:MOST_FOLDERS], [Failure("rules", problem, "the others were not looked into")]
+            return folders[:MOST_FOLDERS], [Failure("rules", problem, "the others were not read")]
     return sorted(folders), []
 
 

@@ -191,7 +191,7 @@ class GuidanceService:
             try:
                 context = self.guides.tree.load(folder)
             except ContextFileError as error:
-                notes.append(Failure(CONTEXTS, str(error), "nothing of this context counts"))
+                notes.append(Failure(CONTEXTS, str(error), "nothing of this context is used"))
                 continue
             notes += context.notes
             contexts.append(ActiveContext(context, None, "", ()))

@@ -120,7 +120,7 @@ class SessionState:
         state_files.make_folder(self._path.parent)
         with state_files.locked(self._path.with_suffix(".lock"), LOCK_SECONDS) as is_ours:
             if not is_ours:
-                raise BusyError("another hook of this session is at work")
+                raise BusyError("another hook of this session is running")
             state = self.read()
             result = change(state)
             state_files.replace(self._path, json.dumps(state, separators=(",", ":")).encode())

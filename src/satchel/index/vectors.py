@@ -126,7 +126,7 @@ class IndexVectors:
                     finally:
                         kinds |= counts(store, chosen, embedder, most_code).kinds
         except (EmbeddingError, MissingExtraError, StoreError, LockedError) as error:
-            failure = Failure("vectors", str(error), "what is missing is made by the next `satchel index`")
+            failure = Failure("vectors", str(error), "the next `satchel index` makes what is missing")
         finally:
             cache.close()
         return VectorReport(made, VectorCounts(kinds), failure)

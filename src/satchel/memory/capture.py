@@ -73,7 +73,7 @@ def run_captured(command: Sequence[str], out: IO[bytes], err: IO[bytes]) -> Capt
     Raises UsageError if the command is empty or cannot be started.
     """
     if not command:
-        raise UsageError("there is no command: write it behind `--`, as in `satchel experience capture -- pytest -q`")
+        raise UsageError("there is no command: write it after `--`, as in `satchel experience capture -- pytest -q`")
     try:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     except (OSError, ValueError) as error:

@@ -286,7 +286,7 @@ class Journal(Records[model.Experience]):
             others = self._orphans(active, session)
             hint = f"; active in session {others[0].session_id!r}: {others[0].id}" if others else ""
             raise UsageError(
-                f"session {session!r} has no active experience{hint}\nbegin one with `satchel experience start`"
+                f"session {session!r} has no active experience{hint}\nstart one with `satchel experience start`"
             )
         return present
 

@@ -214,7 +214,7 @@ class Experience:
 def _load_key(name: str, value: Any, clean: Clean | None) -> str:
     key: str = codec.text(IMPORTED_NAME_CHARACTERS).load(name, value, clean and str)
     if _KEY.fullmatch(key) is None:
-        raise UsageError(f"{name} is {key!r}: it has no blanks")
+        raise UsageError(f"{name} is {key!r}: it must not contain blanks")
     return key
 
 
@@ -238,7 +238,7 @@ def _load_fields(name: str, value: Any, clean: Clean | None) -> Json:
 
 def _mapping(name: str, value: Any) -> Data:
     if value and not isinstance(value, Mapping):
-        raise UsageError(f"{name} is {type(value).__name__}: it is an object")
+        raise UsageError(f"{name} is {type(value).__name__}: it must be an object")
     return value or {}
 
 
@@ -405,7 +405,7 @@ def imported(data: Data, clean: Clean = str) -> Record:
     """Read a record from a line of an export. Raises UsageError."""
     name = data.get("type")
     if not isinstance(name, str) or name not in RECORDS:
-        raise UsageError(f"type is {name!r}: it is memory, experience, value or conversation")
+        raise UsageError(f"type is {name!r}: choose from memory, experience, value, conversation")
     kind = Kind(name)
     if kind is Kind.EXPERIENCE:
         return experience_from(data, clean)

@@ -385,7 +385,7 @@ class Review:
         rows = {one.id: one for one in self.waiting()}
         names = list(dict.fromkeys(checked_names("ids", identities)))
         if not names:
-            raise UsageError("say which candidates: ids", "ids")
+            raise UsageError("give the ids of candidates", "ids")
         for name in names:
             if name not in rows:
                 raise UsageError(f"no candidate {name!r:.60} waits here: {near_ids(name, {*rows})}", "ids")

@@ -138,7 +138,7 @@ def check_filters(names: Iterable[str], types: Iterable[str]) -> None:
         if not concerned & selected:
             kinds = ", ".join(sorted(kind.plural for kind in selected))
             takers = ", ".join(kind.plural for kind in CONTEXT_TYPES.values() if kind in concerned)
-            raise UsageError(f"{name} says nothing of {kinds}: it is for {takers}", name)
+            raise UsageError(f"{name} does not apply to {kinds}, only to {takers}", name)
 
 
 def _context_query(call: OperationCall) -> Answered:
@@ -420,7 +420,7 @@ def _mode(arguments: Json) -> str:
         raise UsageError(f"mode {mode} needs {needed}{values}")
     for name, owner in _MODE_OF_ARGUMENT.items():
         if name in arguments and owner != mode:
-            raise UsageError(f"{name} says nothing to mode {mode}: leave it out, or give mode {owner}", name)
+            raise UsageError(f"{name} does not apply to mode {mode}: leave it out, or give mode {owner}", name)
     return mode
 
 

@@ -82,7 +82,7 @@ def _check_action(arguments: Data, actions: Mapping[str, Sequence[str]]) -> str:
     for name in arguments:
         if name != "action" and name not in actions[action]:
             takers = [other for other, names in actions.items() if name in names]
-            raise UsageError(f"{name} says nothing to {action}: it is for {' and '.join(takers)}", name)
+            raise UsageError(f"{name} does not apply to {action}, only to {' and '.join(takers)}", name)
     return str(action)
 
 
@@ -133,7 +133,7 @@ def _marked(call: OperationCall) -> Answered:
     """Share, pin or unpin memories."""
     action, memories = call.arguments["action"], call.engine.memories
     if "ids" not in call.arguments:
-        raise UsageError(f"say what to {action}: ids")
+        raise UsageError(f"give the ids to {action}")
     ids = call.arguments["ids"]
     rows = memories.share(ids) if action == SHARE else memories.pin(ids, is_pinned=action == PIN)
     return Answered("\n".join(map(records.memory_line, rows)), records.MEMORIES.data(rows))
@@ -144,7 +144,7 @@ def _forgotten(call: OperationCall) -> Answered:
     arguments, memory = call.arguments, call.engine.memory
     for_good = arguments.get("for_good", False)
     if len({"ids", "origin", "question"} & arguments.keys()) != 1:
-        raise UsageError("say what to forget: ids, origin or question, one of them", "origin", "question")
+        raise UsageError("give what to forget: ids, origin or question, one of them", "origin", "question")
     is_agreed = "ids" in arguments or arguments.get("confirm", False)
     if "ids" in arguments:
         chosen = memory.find(arguments["ids"], trash=for_good)
@@ -172,7 +172,7 @@ def _forgetting_notes(chosen: Chosen, question: str | None) -> tuple[str, ...]:
 
 def _restored(call: OperationCall) -> Answered:
     if "ids" not in call.arguments:
-        raise UsageError("say what to restore: ids; `list` with forgotten shows them")
+        raise UsageError("give the ids to restore; `list` with forgotten shows them")
     chosen = call.engine.memory.bring_back(call.arguments["ids"])
     return Answered(
         records.chosen_text(chosen), records.FORGOTTEN.data(chosen), (f"restored {len(chosen.ids)}",), chosen.ids
@@ -216,7 +216,7 @@ def _untidy(call: OperationCall) -> Answered:
 def _trash(call: OperationCall) -> Answered:
     unwanted = [name for name in call.arguments if name not in ("action", "forgotten", "limit")]
     if unwanted:
-        raise UsageError(f"{unwanted[0]} says nothing to what is forgotten: leave it out", unwanted[0])
+        raise UsageError(f"{unwanted[0]} does not apply to what is forgotten: leave it out", unwanted[0])
     chosen = call.engine.memory.trash()
     nothing = () if chosen.ids else ("nothing was forgotten here in the last days",)
     return Answered(records.chosen_text(chosen), records.FORGOTTEN.data(chosen), nothing, chosen.ids)
@@ -241,7 +241,7 @@ _NO_MEMORY = "nothing that is remembered here matches"
 
 def _matches(call: OperationCall, question: str) -> Answered:
     if "superseded" in call.arguments:
-        raise UsageError("superseded says nothing to a question: leave one of the two out", "superseded")
+        raise UsageError("superseded does not apply to a question: leave one of the two out", "superseded")
     limit = call.arguments.get("limit", 10)  # default number of matches of a question
     matches = call.engine.memories.search(question, limit=limit, **call.chosen(OF_SEARCH))
     lines = [records.memory_line(row.memory, f"{row.score:.2f}", row.replaced_by) for row in matches]

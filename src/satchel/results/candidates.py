@@ -146,7 +146,7 @@ def _candidate(
         supplied.notes.append(note)
         return None
     if reason:
-        supplied.notes.append(Failure(SOURCE, f"{entity.label}: {reason}", "the content is shown of the result"))
+        supplied.notes.append(Failure(SOURCE, f"{entity.label}: {reason}", "the content of the result is shown"))
     return _record(entity, rank, request, supplied, is_stale=bool(reason))
 
 

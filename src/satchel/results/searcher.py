@@ -302,7 +302,7 @@ class Searcher:
     ) -> list[Finding]:
         satchel = self.satchel
         if mode is SearchMode.SEMANTIC and (type_ in _BY_WORDS_ALONE or satchel.vectors.embedder is None):
-            telemetry.warning("no vectors to search by: the words answer", type=type_)
+            telemetry.warning("no vectors to search by: keyword search only", type=type_)
             mode = SearchMode.HYBRID
         hits = satchel.search(
             query, types=[type_], limit=limit, filters=filters, now=self._now, searches=_STRATEGIES[mode],

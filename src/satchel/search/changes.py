@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from satchel.errors import UnsafePathError, UsageError
 from satchel.safety.sanitize import clean_field, redact
-from satchel.search.overview import HOT_DAYS, Overview, overview
+from satchel.search.overview import HOT_DAYS, Overview, imports_map, overview
 from satchel.sources.roles import is_routine_commit
 from satchel.store.protocol import Store
 from satchel.store.records import Document
@@ -261,6 +261,11 @@ class GitViews:
     def overview(self, path: AnyPath = "") -> Overview:
         """Return a map of a folder, without an update of the index before. Raises as `file_history`."""
         return self._view(lambda changes, below: changes.overview(below), path, FEW_ROWS, refresh=False)
+
+    def imports(self) -> Mapping[str, Sequence[object]]:
+        """Return the files of code and which imports which, as `/api/map?links=true` does."""
+        found: Mapping[str, Sequence[object]] = self._read(lambda store: imports_map(store, self._allow))
+        return found
 
     def _view(self, view: Callable[[Changes, str], View], path: AnyPath, limit: int, refresh: bool) -> View:
         check_count(limit, "limit")

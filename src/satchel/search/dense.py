@@ -99,7 +99,7 @@ class Meaning:
                     with telemetry.span(telemetry.EMBEDDINGS, model, {telemetry.MODEL: model}):
                         self._vector = self._embedder.embed_query(self._question)
                 except (EmbeddingError, MissingExtraError) as error:
-                    self.failure = Failure("vectors", str(error), "the words of the question answered alone")
+                    self.failure = Failure("vectors", str(error), "keyword search alone answered")
             return self._vector
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from posixpath import basename, commonpath, dirname
 
 from satchel.safety import sanitize
-from satchel.sources.roles import file_role, peripheral_role
+from satchel.search.resolve.modules import imports_between
+from satchel.sources.roles import file_role, is_secondary, peripheral_role
 from satchel.store.protocol import Store
 from satchel.text import is_compound
 from satchel.types import EdgeType, Kind
@@ -97,6 +98,17 @@ def overview(
         hot=tuple((sanitize.line(name, allow=allow), commits[name]) for name in sources[:6] if commits[name]),
         questions=tuple(sanitize.line(one, allow=allow) for one in questions),
     )
+
+
+def imports_map(store: Store, allow: Sequence[str]) -> Mapping[str, Sequence[object]]:
+    """Return `files` of code and `links`, pairs of a file and what it imports: a file, in Go the folder of a package.
+
+    In a repository of more than 3,000 files of code, tests come last, and the rest is left out.
+    """
+    names = sorted(store.iterate_keys(Kind.CODE), key=lambda name: (is_secondary(name), name))[:3_000]
+    safe = {name: sanitize.line(name, allow=allow) for name in names}
+    pairs = sorted({(safe[one], sanitize.line(other, allow=allow)) for one, other in imports_between(store, names)})
+    return {"files": [{"path": safe[name], "secondary": is_secondary(name)} for name in names], "links": [*pairs]}
 
 
 def _upward(name: str) -> Iterator[str]:

@@ -434,7 +434,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _silent(name: str, timeout: float) -> GitError:
-    return GitError(f"git {name} said nothing for {timeout:g} seconds and was stopped")
+    return GitError(f"git {name} gave no output for {timeout:g} seconds and was stopped")
 
 
 def _complaint(name: str, code: int, complaints: IO[bytes]) -> str:

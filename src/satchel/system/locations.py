@@ -222,7 +222,7 @@ class Registry:
         """
         if _ALIAS.fullmatch(name) is None:
             raise UsageError(
-                f"{name!r} can be no name: use at most 64 letters, digits, '.', '_' and '-', a letter first"
+                f"{name!r} is not a valid name: use at most 64 letters, digits, '.', '_' and '-', a letter first"
             )
         root = find_root(path, path)
         added = Workspace(name, root, _checked_type(root, kind))

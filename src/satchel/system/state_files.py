@@ -51,7 +51,7 @@ def read(path: Path, limit: int | None = None) -> bytes | None:
         return None
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise UnusableFileError(errno.EINVAL, "no regular file", str(path))
+            raise UnusableFileError(errno.EINVAL, "not a regular file", str(path))
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             raw = file.read() if limit is None else file.read(limit + 1)
     finally:

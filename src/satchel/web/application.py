@@ -168,17 +168,13 @@ def _files() -> Mapping[str, Traversable]:
     }
 
 
-def page_response(name: str) -> Response:
-    """Return a file of the page, 404 where there is none of this name."""
+async def page_file(request: Request) -> Response:
+    """Return the file of `/` and `/page/NAME`, 404 where there is none of this name."""
+    name = request.path_params.get("name", INDEX)
     file = _files().get(name)
     if file is None:
         return answer(UNKNOWN_PAGE)
     return Response(file.read_bytes(), media_type=CONTENT_TYPES[PurePath(name).suffix])
-
-
-async def page_file(request: Request) -> Response:
-    """`/` and `/page/NAME`."""
-    return page_response(request.path_params.get("name", INDEX))
 
 
 Context = ServerRequestContext[Any, Any]

@@ -190,6 +190,12 @@ WRONG_HOST = Refusal(
     "the Host of this request is not a name of this server",
     "use the address that `satchel serve` printed, or name the host with `--allow-host`",
 )
+BODY_BYTES = 2_097_152
+"""Largest body of a request: the output of a failed command fits, and a full queue fits into a small machine."""
+
+TOO_LARGE = Refusal(
+    413, "TooLarge", f"the body has more than {BODY_BYTES:,} bytes", "send less", {"Connection": "close"}
+)
 WRONG_TARGET = Refusal(
     421, "WrongHost", "the target of this request is not a path", "ask for a path such as /api/status"
 )
@@ -215,11 +221,6 @@ BUILDING = "the index is not built yet: `satchel status` and GET /api/status say
 INTERNAL = Refusal(
     500, "InternalError", "something went wrong inside", "the messages of `satchel serve` say what; please report it"
 )
-
-
-def too_large(limit: int) -> Refusal:
-    """Return the refusal of a body with more than `limit` bytes."""
-    return Refusal(413, "TooLarge", f"the body has more than {limit:,} bytes", "send less", {"Connection": "close"})
 
 
 def too_late(
@@ -283,13 +284,8 @@ SAFE_HEADERS: Mapping[str, str] = {
 }
 """Headers of every response, refusals included: it is not embedded, framed or cached."""
 
-
 PROBES = ("/healthz", "/readyz")
 """Paths that GET and HEAD reach without credentials: their answers say yes or no, and nothing else."""
-
-
-BODY_BYTES = 2_097_152
-"""Largest body of a request: the output of a failed command fits, and a full queue fits into a small machine."""
 
 
 class Middleware:
@@ -349,7 +345,7 @@ class Middleware:
         self._in_progress += 1
         try:
             body = await self._body(headers, receive)
-            app = self._app if body is not None else answer(too_large(BODY_BYTES))
+            app = self._app if body is not None else answer(TOO_LARGE)
             await app(scope, _replayed(body or b"", receive), send)
         finally:
             self._in_progress -= 1

@@ -78,12 +78,13 @@ async def hooks(request: Request) -> Response:
 
 
 async def files(request: Request) -> Response:
-    """Return a map of the folder `path` (the root by default), with questions that fit the repository."""
+    """Return a map of the folder `path` (the root by default), or with `links` which file of code imports which."""
     shared: ServerState = request.app.state.served
-    path = request.query_params.get("path", "")
+    path, links = request.query_params.get("path", ""), request.query_params.get("links")
 
     def work(_should_stop: ShouldStop) -> bytes:
-        return json.dumps(asdict(shared.engine.history.overview(path))).encode()
+        history = shared.engine.history
+        return json.dumps(history.imports() if links else asdict(history.overview(path))).encode()
 
     return await answered(request, "map", work)
 
@@ -301,7 +302,7 @@ _PLAIN_ROUTES: Mapping[str, tuple[str, str]] = {
     "/openapi.json": ("openapi", "This document."),
     "/api/status": ("get_status", "What `status` says, with the progress of the index and the number of records."),
     "/api/hooks": ("hooks", "What the hooks of editors injected, the newest last; `limit` entries."),
-    "/api/map": ("map", "The folders by size and the files by changes, with questions that fit; `path` is a folder."),
+    "/api/map": ("map", "The folders by size and the files by changes below `path`; with `links`, what imports what."),
     "/api/options": ("options", "The choices that arguments have, and the defaults in force."),
 }
 

@@ -107,21 +107,24 @@ Listed = Mapping[str, Any]
 def call_site_lines(listing: Sequence[Listed], counter: TokenCounter, max_tokens: int) -> tuple[str, ...]:
     """Return a line with the counts for each definition of a listing (`Impact.listing`), below it one for each file.
 
-    Definitions share the room; files without room are counted: `and 7 more in 3 files`.
+    Definitions of one name are told apart by their files. Definitions share the room; files without room are counted:
+    `and 7 more in 3 files`.
     """
     room = max_tokens * 0.15  # share of the budget for these lines: some forty files in 4,000 tokens
     lines: list[str] = []
+    names = [target["name"] for target in listing]
     for number, target in enumerate(listing):
-        own = _within(target, counter, room / (len(listing) - number))
+        home = f" in {quote(target['path'])}" if names.count(target["name"]) > 1 else ""
+        own = _within(target, home, counter, room / (len(listing) - number))
         room -= sum(_size(line, counter) for line in own)
         lines += own
     return tuple(lines)
 
 
-def _within(target: Listed, counter: TokenCounter, room: float) -> list[str]:
+def _within(target: Listed, home: str, counter: TokenCounter, room: float) -> list[str]:
     """Return the lines of one definition that fit; none if the counts do not fit."""
     files: Sequence[Listed] = target["files"]
-    lines = [_counts(target)]
+    lines = [_counts(target, quote(target["name"]) + home)]
     room -= _size(lines[0], counter)
     if room < 0:
         return []
@@ -144,21 +147,21 @@ def _size(line: str, counter: TokenCounter) -> int:
     return counter.count(line) + 4  # tokens of each line besides its text: more in XML, fewer in Markdown
 
 
-def _counts(target: Listed) -> str:
+def _counts(target: Listed, name: str) -> str:
     """`Call sites of Blueprint.register: 12 in 5 files and 3 other uses`."""
     calls, files = int(target["calls"]), target["files"]
     uses = sum(len(file["uses"]) for file in files)
     calling = sum(bool(file["lines"]) for file in files)
     if not files and target.get("unresolved"):
-        return f"Calls of {quote(target['name'])} that could not be told:"
+        return f"Calls of {name} that could not be resolved:"
     if calls:
-        counts = f"Call sites of {quote(target['name'])}: {calls} in {counted(calling, 'file')}"
+        counts = f"Call sites of {name}: {calls} in {counted(calling, 'file')}"
         counts += _exact(target)
         counts += f" and {uses} other use{'s' if uses > 1 else ''}" if uses else ""
     elif uses:
-        counts = f"Uses of {quote(target['name'])}: {uses} in {counted(len(files), 'file')}"
+        counts = f"Uses of {name}: {uses} in {counted(len(files), 'file')}"
     else:
-        return f"Call sites of {quote(target['name'])}: none resolved"
+        return f"Call sites of {name}: none resolved"
     unread = int(target["unread_files"])
     return f"{counts}; {counted(unread, 'file')} not read" if unread else counts
 

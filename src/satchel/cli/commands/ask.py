@@ -56,7 +56,7 @@ def context_command(invocation: Invocation, arguments: Json, *, explained: bool,
     """Pack what matters for a question into a token budget.
 
     QUESTION may be an issue text, an error message or a stack trace; `-` reads it from standard input. With --diff
-    [REV] the answer is what your changes since REV (HEAD by default) concern: callers, tests, commits.
+    [REV] the answer shows what your changes since REV (HEAD by default) affect: callers, tests, commits.
     """
     revision = arguments.get("diff", "")
     if " " in revision.strip():  # revisions contain no blanks: this is the question, and the option has no value
@@ -82,11 +82,11 @@ def context_command(invocation: Invocation, arguments: Json, *, explained: bool,
 def search_command(invocation: Invocation, arguments: Json) -> None:
     """List the best matches for a question.
 
-    QUESTION may be an issue text, an error message or a stack trace; `-` reads it from standard input. What a filter
-    says nothing of (the category of a commit) it lets through.
+    QUESTION may be an issue text, an error message or a stack trace; `-` reads it from standard input. A filter leaves
+    out only records that have its field: --category removes no commits.
 
-    With --pattern all matching lines of the files as they are now are counted, and the best are shown with their
-    numbers by definition, within --max-tokens: production before tests, what is about the QUESTION first.
+    With --pattern all matching lines of the files as they are now are counted. The best are shown with their numbers,
+    grouped by definition, within --max-tokens: those about QUESTION first, production code before tests.
     """
     show(invocation, ask(invocation, SEARCH, arguments))
 
@@ -113,11 +113,11 @@ def graph_command(invocation: Invocation, arguments: Json, *, strict: bool) -> i
 def expand_command(invocation: Invocation, arguments: Json) -> int:
     """Show what a handle stands for, or lines, a definition or the outline of a file.
 
-    HANDLE is one of the 8-character names that `satchel context --json`, `--handles` or `--explain` gave. The text is
-    that of the same revision: from the file if it still matches, else from git; otherwise a note says where it is now.
+    HANDLE is an 8-character name from `satchel context --json`, `--handles` or `--explain`. The text is that of the
+    same revision: from the file if it still matches, else from git; otherwise a note says where it is now.
     A place such as `src/app.py:10-20` or `src/app.py:Reader.read` shows these lines as they are now, with their
     numbers; a path alone lists the definitions of its file with their lines.
-    Ends with 1 if nothing can be shown.
+    Exits with status 1 if nothing can be shown.
     """
     answered = ask(invocation, EXPAND, arguments)
     show(invocation, answered)
@@ -164,7 +164,7 @@ def replay_command(invocation: Invocation, arguments: Json, *, file: Path) -> in
 
     FILE is what `satchel context QUESTION --json` printed; a situation, a brief and a premortem are replayed as well.
     Prints the text of the answer, which is the same byte for byte unless something differs: the version, the index, a
-    setting, a file. Ends with 1 if so.
+    setting, a file. Exits with status 1 if so.
     """
     saved, indent = read_saved(file)
     answered = ask(invocation, REPLAY, {**arguments, "saved": saved})
@@ -205,7 +205,7 @@ def read_saved(file: Path) -> tuple[Json, int | None]:
 def premortem_command(invocation: Invocation, arguments: Json, *, strict: bool) -> int:
     """Show what went wrong before in this kind of work.
 
-    Past failures, how the strategy went, surprises, root causes and principles, from the experiences that are
+    Past failures, results of the strategy, surprises, root causes and principles, from the experiences that are
     remembered here; each is shown once. The budget is 1,500 tokens.
     """
     return show(invocation, ask(invocation, PREMORTEM_OPERATION, {**arguments, "mode": PREMORTEM}), strict=strict)
@@ -246,8 +246,8 @@ def situation_command(invocation: Invocation, arguments: Json, *, explained: boo
     """Show the instructions and history that apply to a task, file or tool call.
 
     The current context.yaml with what it inherits and injects, the instruction files that apply (AGENTS.md, CLAUDE.md
-    and their relatives), then memories, experiences and commits. After `satchel trust` files of the folder are shown
-    as guidance, before as data.
+    and similar files), then memories, experiences and commits. Instruction files are shown as data, after `satchel
+    trust` as guidance.
     """
     answered = ask(invocation, SITUATION_CONTEXT, arguments)
     code = show(invocation, answered, strict=strict)
@@ -276,7 +276,7 @@ def why_lines(context: Context) -> list[str]:
 def rules_command() -> None:
     """List the instruction files of a folder.
 
-    Known are context.yaml, AGENTS.md, and the files of Claude Code (CLAUDE.md, CLAUDE.local.md, .claude/rules,
+    It knows context.yaml, AGENTS.md, and the files of Claude Code (CLAUDE.md, CLAUDE.local.md, .claude/rules,
     .claude/skills), Copilot (.github/copilot-instructions.md, .github/instructions), Cursor (.cursorrules,
     .cursor/rules), Windsurf (.windsurfrules) and Gemini (GEMINI.md).
     """
@@ -322,16 +322,16 @@ _CONTEXT = record(
 )  # fmt: skip
 
 
-@command("trust", shows="the folders that are trusted, or what was changed")
+@command("trust", shows="the trusted folders, or what was changed,")
 @click.argument("path", required=False, type=click.Path(path_type=Path))
 @click.option("--list", "listed", is_flag=True, help="Show the folders that are trusted, and change nothing.")
-@click.option("--remove", is_flag=True, help="Trust the folder no more; a PATH may be one that is gone.")
+@click.option("--remove", is_flag=True, help="Stop trusting the folder; PATH may be one that no longer exists.")
 def trust_command(invocation: Invocation, *, path: Path | None, listed: bool, remove: bool) -> None:
     """Trust the instruction files of a folder.
 
-    Without PATH it is the root that questions are about. Its instruction files (AGENTS.md, CLAUDE.md and the like) are
+    PATH is by default the root that questions are about. Its instruction files (AGENTS.md, CLAUDE.md and the like) are
     then shown to agents as guidance to follow; all other text stays data. The decision is kept in your state folder:
-    no file of the folder itself can make it.
+    no file in the folder itself can grant it.
     """
     from satchel import config
     from satchel.safety import trust
@@ -349,7 +349,7 @@ def trust_command(invocation: Invocation, *, path: Path | None, listed: bool, re
     if remove:
         gone = trust.distrust(root, state)
         name = escape_name(gone[0].root if gone else str(root.resolve()))
-        lines = [f"{escape_name(mark.root)}: trusted no more" for mark in gone[:1]]
+        lines = [f"{escape_name(mark.root)}: no longer trusted" for mark in gone[:1]]
         nothing = f"{name} was not trusted; `satchel trust --list` shows what is"
         report(invocation, {"removed": list(map(mark_data, gone))}, lines, message="" if gone else nothing)
         return
@@ -357,7 +357,7 @@ def trust_command(invocation: Invocation, *, path: Path | None, listed: bool, re
     if is_new:
         streams.say(trust.MEANING, color=invocation.color)
     mark = trust.trust(root, state)
-    ending = "trusted now; `satchel trust --remove` takes it back" if is_new else f"trusted since {day(mark.since)}"
+    ending = "trusted now; `satchel trust --remove` undoes it" if is_new else f"trusted since {day(mark.since)}"
     report(invocation, {"trusted": mark_data(mark), "is_new": is_new}, [f"{escape_name(mark.root)}: {ending}"])
 
 

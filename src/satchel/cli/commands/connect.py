@@ -25,24 +25,13 @@ if TYPE_CHECKING:
 PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
 """Environment variable of the host with the folder in which its user works."""
 
-EPILOG = """\b
-Set-up in clients (`satchel setup CLIENT` does it for you):
-  Claude Code  claude mcp add satchel -- satchel mcp
-  Cursor       .cursor/mcp.json    {"mcpServers": {"satchel": {"command": "satchel", "args": ["mcp"]}}}
-  VS Code      .vscode/mcp.json    {"servers": {"satchel": {"command": "satchel", "args": ["mcp"]}}}
-  Codex        ~/.codex/config.toml
-                 [mcp_servers.satchel]
-                 command = "satchel"
-                 args = ["mcp", "--root", "/path/to/project"]
-"""
 
-
-@command("mcp", context_settings={"max_content_width": 120}, epilog=EPILOG)
+@command("mcp", epilog="`satchel setup CLIENT` adds it to a client; in any other one the command is `satchel mcp`.")
 def mcp_command(invocation: Invocation) -> int:
     """Serve a folder to an MCP client over standard input and output.
 
-    A client starts this command and ends it. The folder is that of --root, else of CLAUDE_PROJECT_DIR, else the git
-    work tree around the current folder. Tools: context_query, graph_context, premortem, situation_context, search,
+    A client starts and stops this command. The folder is --root, else CLAUDE_PROJECT_DIR, else the git work tree around
+    the current folder. Tools: context_query, graph_context, premortem, situation_context, search,
     expand, remember, experience.
     """
     from satchel.mcp.pipes import take_pipes
@@ -56,7 +45,7 @@ def mcp_command(invocation: Invocation) -> int:
     with Resident(lambda: _opened(around, root), around, root) as resident:
         is_closed = run(resident.engine, pipes, before_close=resident.close)
     if not is_closed:  # a running thread would keep the process alive; the store survives this
-        streams.note("ended while a call was at work", color=invocation.color)
+        streams.note("ended while a call was running", color=invocation.color)
         os._exit(0)
     return 0
 
@@ -99,16 +88,16 @@ def proxy_command(
 ) -> int:
     """Run another MCP server and add context to the results of the tools you choose.
 
-    COMMAND starts a server that speaks over standard input and output. Everything passes as it is, in both directions
-    and in every version of the protocol; only a successful result of a tool that --tools names gets one more item of
-    text: the instructions and history that apply to this call, as `satchel situation` packs them. If no context is
-    ready in time, the result passes unchanged. Ends with the exit code of the server.
+    COMMAND starts a server that speaks over standard input and output. Everything is passed on unchanged, in both
+    directions and in every version of the protocol; only a successful result of a tool that matches --tools gets one
+    more item of text: the instructions and history that apply to this call, as `satchel situation` packs them. If no
+    context is ready in time, the result is passed on unchanged. Exits with the exit code of the server.
     """
     chosen = [glob for text in globs for glob in text.split(",") if glob]
     if not chosen:
         raise UsageError("no tool is chosen: name some with --tools 'edit_*' (repeat it), or all with --tools '*'")
     if not server:
-        raise UsageError("there is no command: write it behind `--`, as in `satchel proxy --tools '*' -- npx SERVER`")
+        raise UsageError("there is no command: write it after `--`, as in `satchel proxy --tools '*' -- npx SERVER`")
     if max_tokens < LEAST_TOKENS:
         raise UsageError(f"--max-tokens is {max_tokens}: give {LEAST_TOKENS} or more, {MAX_TOKENS:,} is the default")
     root = invocation.root
@@ -127,25 +116,25 @@ EVENTS = ("session-start", "subagent-start", "prompt", "after-tool", "before-com
 
 @group("hook", context_settings={**HELP_OPTIONS, "max_content_width": 100}, invoke_without_command=True,
              subcommand_metavar="EVENT | log",
-             epilog=f"Events: {', '.join(EVENTS)}. A host starts `satchel hook EVENT` and writes JSON to its standard "
-             "input; the answer is one JSON object, or nothing. It ends with 0 whatever happens, within two seconds. "
+             epilog=f"Events: {', '.join(EVENTS)}. A client runs `satchel hook EVENT` and writes JSON to its standard "
+             "input; the answer is one JSON object, or nothing. It always exits with status 0, within two seconds. "
              "SATCHEL_HOOKS=0 switches all events off.")  # fmt: skip
 @click.pass_context
 def hook_command(context: click.Context) -> None:
-    """Answer an event of an agent's host; show what was injected.
+    """Answer an event of a client; show what was injected.
 
-    `satchel setup CLIENT --with-hooks` has a host tell its events. At the start of a session there is a brief, with a
-    prompt the little that is relevant, after a failed test or build what failed like it before.
+    `satchel setup CLIENT --with-hooks` makes a client report its events. The answer is a brief when a session starts,
+    the few items that are relevant to a prompt, and after a failed test or build what failed like this before.
     """
     if context.invoked_subcommand is None:
         streams.say(context.get_help())
 
 
-@command("log", hook_command, shows="the events, those that came to nothing too,")
+@command("log", hook_command, shows="the events, also those without an effect,")
 @click.option(
     "-n", "--limit", "most", type=click.IntRange(min=1), default=20, metavar="N", help="The newest N events (20)."
 )
-@click.option("--all", "everything", is_flag=True, help="Also the events that came to nothing.")
+@click.option("--all", "everything", is_flag=True, help="Also the events without an effect.")
 def log(invocation: Invocation, *, most: int, everything: bool) -> int:
     """Show what hooks injected, when, and what it cost.
 
@@ -164,12 +153,10 @@ def log(invocation: Invocation, *, most: int, everything: bool) -> int:
         streams.write_line("\n".join(line for entry in telling[-most:] for line in lines_of(entry)))
     silent = len(entries) - len(telling)
     if not entries:
-        streams.note("no event was answered yet: `satchel setup CLIENT --with-hooks` has a host tell them",
+        streams.note("no event was answered yet: `satchel setup CLIENT --with-hooks` makes a client report some",
                      color=invocation.color)  # fmt: skip
     elif silent:
-        streams.say(
-            f"{silent} more came to nothing: `satchel hook log --all` says why", color=invocation.color, dim=True
-        )
+        streams.say(f"{silent} more had no effect: `satchel hook log --all` says why", color=invocation.color, dim=True)
     return 0
 
 
@@ -191,7 +178,7 @@ def client_options(function: Function, *, is_needed: bool = True) -> Function:
         (
             click.argument("client", type=click.Choice(CLIENTS), required=is_needed),
             click.option("--scope", type=click.Choice(["local", "project", "user"]),
-                         help="Whose settings: yours here (local), everybody's here (project), yours everywhere."),
+                         help="Whose settings: yours here (local), everybody's here (project), or yours (user)."),
             click.option("--force", is_flag=True, help="Overwrite an entry of this name that satchel did not write."),
             click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing."),
         )
@@ -209,7 +196,7 @@ def places_of(invocation: Invocation, *, needs_root: bool) -> ClientPlaces:
     Folders.from_environment(os.environ)  # says so where there is no home folder
     home = os.environ.get("HOME")
     if home is not None and not Path(home).is_absolute():  # an empty one would stand for `/`
-        raise UsageError(f"HOME is {home!r}: set it to the whole path of your home folder, or unset it")
+        raise UsageError(f"HOME is {home!r}: set it to the absolute path of your home folder, or unset it")
     root = find_root(Path(), invocation.root) if needs_root else Path()
     return ClientPlaces(Path(home) if home is not None else Path.home(), root, os.environ)
 
@@ -223,14 +210,19 @@ def change_data(changes: Sequence[FileChange], *, is_dry: bool) -> dict[str, Any
     return {"written": not is_dry and any(change.is_change for change in changes), "changes": rows}
 
 
-def show_changes(changes: Sequence[FileChange], *, is_dry: bool, color: str) -> None:
-    """The diff of each file on standard output, what was done with it on standard error."""
+def show_diffs(changes: Sequence[FileChange], *, color: str) -> None:
+    """Write the diff of each file to standard output."""
     from satchel.clients.edits import diff, display
 
     for change in changes:
-        name = display(change.target.file)
-        if shown := diff(name, change.before, change.after):
+        if shown := diff(display(change.target.file), change.before, change.after):
             streams.write_line(_colored(shown, color))
+
+
+def say_done(changes: Sequence[FileChange], *, is_dry: bool, color: str) -> None:
+    """Say on standard error what was done with each file."""
+    from satchel.clients.edits import display
+
     for change in changes:
         streams.say(f"{_WORDS[change.action][is_dry]} {display(change.target.file)}", color=color)
 
@@ -244,6 +236,9 @@ _WORDS = {
 }
 """Action -> what was done with the file, and what would be."""
 
+_WHOSE = {"local": "for you in this folder", "project": "for everybody in this folder", "user": "for you everywhere"}
+"""Scope -> whose settings a question names."""
+
 _COLORS = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -255,8 +250,8 @@ def _colored(text: str, choice: str) -> str:
 
 @command("setup", shows="the files, their diffs and the next steps")
 @partial(client_options, is_needed=False)
-@click.option("--with-hooks", is_flag=True, help="Also let the client call satchel when something happens.")
-@click.option("--command", "command_text", metavar="TEXT", help="How satchel is started; by default as it was now.")
+@click.option("--with-hooks", is_flag=True, help="Also install hooks: the client reports events to satchel.")
+@click.option("--command", "command_text", metavar="TEXT", help="The command that starts satchel (the one used now).")
 def setup_command(
     invocation: Invocation,
     /,
@@ -270,16 +265,17 @@ def setup_command(
 ) -> int:
     """Add satchel to a client: its MCP server and, if you want, its hooks.
 
-    Without CLIENT it finds the clients that are installed and offers each one on a terminal; elsewhere it lists the
-    commands. Afterwards it starts the server once, as the client will, and ends with 3 if that fails.
+    Without CLIENT it finds the clients that are installed; on a terminal it shows the change for each one and asks
+    before it writes, elsewhere it lists the commands. Then it starts the server once, as the client will, and exits
+    with status 3 if that fails.
 
-    Shows the difference and writes it; everything else in the file stays as it was, comments and order included.
-    Without --scope it is you in this folder (claude-code, windsurf, cline), you everywhere (codex), or everybody in
-    this folder (the others). Hooks send what you type to satchel on this machine: --with-hooks is a choice of its own.
-    `satchel remove CLIENT` takes it all back.
+    The difference is shown first; everything else in the file stays as it was, comments and order included. Default
+    scope: local for claude-code, windsurf and cline, user for codex, project for the others. With hooks, the client
+    sends your prompts to satchel on this machine, so they need --with-hooks. `satchel remove CLIENT` undoes all of it.
     """
     clients = _offered(invocation) if client is None else [client]
     options: dict[str, Any] = {"with_hooks": with_hooks, "command_text": command_text, "force": force}
+    options["is_asked"] = client is None
     return max((_set_up(invocation, one, scope, is_dry=dry_run, **options) for one in clients), default=0)
 
 
@@ -292,8 +288,9 @@ def _set_up(
     command_text: str | None,
     force: bool,
     is_dry: bool,
+    is_asked: bool,
 ) -> int:
-    """Set satchel up in one client; returns the exit code."""
+    """Set satchel up in one client, after a yes if a person is asked; returns the exit code."""
     from satchel.clients import setup, targets
     from satchel.config import Folders
 
@@ -308,6 +305,11 @@ def _set_up(
     wanted_targets = targets.targets(client, chosen, places, started, with_hooks=with_hooks)
     changes = [setup.planned(target, state, force=force) for target in wanted_targets]
     tools, fault = 0, ""
+    if not invocation.as_json:
+        show_diffs(changes, color=invocation.color)
+    question = f"Add satchel to {client} {_WHOSE[chosen]}?"
+    if is_asked and not is_dry and not click.confirm(question, default=True, err=True):
+        return 0
     if not is_dry:
         setup.apply(changes, state)
         tools, fault = setup.start_once(wanted_targets[0], places)
@@ -318,7 +320,7 @@ def _set_up(
         data |= {**change_data(changes, is_dry=is_dry), "notes": list(started.notes), "next": list(steps)}
         streams.write_json(data if is_dry else {**data, "started": {"tools": tools, "fault": fault}})
         return code
-    show_changes(changes, is_dry=is_dry, color=invocation.color)
+    say_done(changes, is_dry=is_dry, color=invocation.color)
     for note in started.notes:
         streams.note(note, color=invocation.color)
     if fault:
@@ -330,17 +332,16 @@ def _set_up(
 
 
 def _offered(invocation: Invocation) -> list[str]:
-    """Return the clients that a person at the terminal wants to set up; elsewhere list the commands and return none.
+    """Return the installed clients without satchel for a person at the terminal; elsewhere list them and return none.
 
     Raises UsageError if no client is installed.
     """
     from satchel.clients import setup, targets
-    from satchel.clients.edits import display
 
     places = places_of(invocation, needs_root=True)
     rows = {client: setup.is_set_up(client, places) for client in targets.installed(places)}
     if not rows:
-        raise UsageError(f"no client is installed here: name one of {', '.join(CLIENTS)} to set it up in any case")
+        raise UsageError(f"no client was found on this machine: name the one to set up, one of {', '.join(CLIENTS)}")
     commands = {client: f"satchel setup {client}" for client in rows}
     if invocation.as_json or not all(map(streams.is_terminal, (sys.stdin, sys.stderr))):
         data = [{"client": one, "is_set_up": done, "command": commands[one]} for one, done in rows.items()]
@@ -350,9 +351,7 @@ def _offered(invocation: Invocation) -> list[str]:
         return []
     for client in filter(rows.get, rows):
         streams.say(f"{client} is set up already", color=invocation.color)
-    question = "Set satchel up in {} for {}?"
-    new = [client for client in rows if not rows[client]]
-    return [one for one in new if click.confirm(question.format(one, display(places.root)), default=True, err=True)]
+    return [client for client in rows if not rows[client]]
 
 
 @command("remove", shows="the files and their diffs")
@@ -360,9 +359,9 @@ def _offered(invocation: Invocation) -> list[str]:
 def remove_command(invocation: Invocation, /, *, client: str, scope: str | None, force: bool, dry_run: bool) -> int:
     """Remove satchel from a client.
 
-    Server and hooks go, of every scope unless --scope names one, and the mappings and lists around them that are then
-    empty; everything else in the file keeps its bytes. What satchel remembers stays where it is. Ends with 1 when
-    there was nothing to remove.
+    Removes the server and the hooks from every scope unless --scope names one, and the mappings and lists around them
+    that are then empty; every other byte of the file stays. Memories are not touched. Exits with status 1 if there is
+    nothing to remove.
     """
     from satchel.clients import setup, targets
     from satchel.clients.edits import display
@@ -372,6 +371,8 @@ def remove_command(invocation: Invocation, /, *, client: str, scope: str | None,
     state = Folders.from_environment(os.environ).state
     wanted_targets = [target for chosen in scopes for target in targets.all_targets(client, chosen, places)]
     changes = setup.removals(wanted_targets, state, force=force)
+    if not invocation.as_json:
+        show_diffs(changes, color=invocation.color)
     if not dry_run:
         setup.apply(changes, state)
     if scope is None:
@@ -380,7 +381,7 @@ def remove_command(invocation: Invocation, /, *, client: str, scope: str | None,
         data = {"client": client, "scopes": list(scopes), **change_data(changes, is_dry=dry_run)}
         streams.write_json(data | {"elsewhere": [str(file) for file in setup.files_set_up(state)]})
     else:
-        show_changes(changes, is_dry=dry_run, color=invocation.color)
+        say_done(changes, is_dry=dry_run, color=invocation.color)
         if not changes:
             streams.say(f"satchel is not set up in {client}", color=invocation.color)
         if not dry_run and (others := setup.files_set_up(state)):
@@ -399,5 +400,5 @@ def _scopes_to_clear(invocation: Invocation, client: str, scope: str | None) -> 
     except NoIndexError:
         if scope is not None or "user" not in scopes:
             raise
-        streams.note("there is no project here: only your settings for every folder are looked at")
+        streams.note("there is no project here: only your settings for every folder are checked")
         return ("user",), places_of(invocation, needs_root=False)

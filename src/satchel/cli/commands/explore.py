@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 def history_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """Show the commits that touched a file, which files change most, or who changed them.
 
-    PATH is a file or a folder, one that is gone too; without it everything counts. Told from the index: the commits
-    that HEAD reaches, without merges, under the present names of files that moved unchanged. With --churn (90 days by
-    default) write PATH first, or `--` before it.
+    PATH is a file or a folder, even a deleted one; by default everything counts. The index has the commits that HEAD
+    reaches, without merges; files that moved unchanged have their present names. With --churn (90 days by default)
+    write PATH first, or `--` before it.
     """
     checked = HISTORY.checked(arguments)
     with asking(invocation) as (satchel, terminal):
@@ -91,7 +91,7 @@ HEAD_CHARACTERS = 10
 def status_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """Show what is indexed, how fresh it is and what was left out.
 
-    Looks at the tree, but reads no file and changes nothing.
+    Looks at the folder, but reads no file and changes nothing.
     """
     answered = ask(invocation, STATUS, arguments)
     status, vectors = answered.subject
@@ -143,7 +143,7 @@ def removed_text(redacted: int, cleaned: int) -> str:
 def vector_line(vectors: VectorReport, embedder: str | None) -> str:
     """`vectors  docs 12 of 40, memories 3 of 3, by all-MiniLM-L6-v2-int8@1; `satchel index` makes the rest`."""
     if embedder is None:
-        return f"{'vectors':<13} none: words alone answer, `satchel doctor` says why"
+        return f"{'vectors':<13} none: keyword search only, `satchel doctor` says why"
     counts = vectors.counts
     rows = [f"{kind.plural} {done:,} of {total:,}" for kind, (done, total) in counts.kinds.items()]
     rest = "" if counts.is_complete else "; `satchel index` makes the rest"
@@ -159,7 +159,7 @@ def trust_line(*, trusted: bool) -> str:
 def freshness_text(fresh: IndexFreshness, now: float) -> str:
     """Return whether the index is up to date, and the changes since."""
     if fresh.checked is None:
-        return "never indexed: the first question does it, or `satchel index`"
+        return "never indexed: the first question or `satchel index` does that"
     ago = f"checked {age_text(now - fresh.checked)} ago"
     moved = ""
     if fresh.head != fresh.indexed_head:
@@ -185,7 +185,7 @@ COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
 def doctor_command(invocation: Invocation, *, fix: bool) -> int:
     """Check that everything satchel needs works, and fix what can be fixed safely.
 
-    Without --fix it changes nothing. Ends with 1 when a check fails; a warning costs something, but answers are right.
+    Without --fix it changes nothing. Exits with status 1 if a check fails; after a warning, answers are still right.
     """
     from satchel.doctor import examine
 
@@ -234,10 +234,10 @@ def check_text(check: Check, *, colored: bool = False) -> str:
 
 
 @command("eval", shows="the measures and the fixes")
-@click.option("-n", "--limit", type=int, default=100, show_default=True, metavar="N", help="At most so many fixes.")
-@click.option("--max-tokens", type=int, metavar="N", help="The budget of each answer; by default the usual one.")
+@click.option("-n", "--limit", type=int, default=100, show_default=True, metavar="N", help="At most this many fixes.")
+@click.option("--max-tokens", type=int, metavar="N", help="The budget of each answer; by default that of the settings.")
 @click.option("--since", metavar="TIME", help="Only fixes since then: a date, a date with time, or epoch seconds.")
-@click.option("--fresh", is_flag=True, help="Ask again what an earlier run was told.")
+@click.option("--fresh", is_flag=True, help="Ask again instead of using the answers of earlier runs.")
 @click.option(
     "--questions",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
@@ -261,7 +261,7 @@ def eval_command(
     The message of each small fix is asked at the state before it, and the lines that it changed are the right answer.
     Work tree, index and memories are not touched, and nothing leaves this machine, unless `rerank.endpoint` is set:
     then every fix is asked without this model, too, and the two are compared. Answers are kept, so a second run
-    asks only about what is new; Ctrl-C keeps what is done. Ends with 1 when the history has no usable fix.
+    asks only about what is new; Ctrl-C keeps what is done. Exits with status 1 if the history has no usable fix.
     """
     from satchel.evaluation.fixes import own_questions
     from satchel.evaluation.run import evaluate, report_data

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 @command("index", shows="what was done")
 @click.argument("path", default=".")
-@click.option("--vectors/--no-vectors", default=True, help="Give documents their vectors too (the default).")
+@click.option("--vectors/--no-vectors", default=True, help="Compute vectors too (the default).")
 @click.option("--publish", is_flag=True, help="Index the checked-out commit for your team, into its store.")
-@click.option("--scip", type=click.Path(path_type=Path), help="Take exact references from an index of SCIP.")
+@click.option("--scip", type=click.Path(path_type=Path), help="Read exact references from a SCIP index.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 def index_command(
     invocation: Invocation, path: str, *, vectors: bool, publish: bool, scip: Path | None, quiet: bool
@@ -35,8 +35,8 @@ def index_command(
     """Bring the index of a folder up to date.
 
     PATH is any place in the folder to index; its root is the git work tree around it. Only what changed is read.
-    Vectors come after the words, where something that makes them is installed or configured. Ctrl-C keeps what is
-    done. Ends with 3 when files could not be read.
+    Vectors are computed last, if a model is installed or configured. Ctrl-C keeps what is done. Exits with status 3 if
+    files could not be read.
     """
     with Interrupt() as interrupt, opened(invocation, path, quiet=quiet) as satchel:
         commit = satchel.team.begin_publishing(interrupt.requested) if publish else ""
@@ -85,10 +85,10 @@ def vector_summary(filled: VectorReport | None) -> str:
 
 
 def scip_summary(exact: ScipReport | None) -> str:
-    """`; exact references: 1,200 in 40 files, 3 fit no longer`, empty where no index of SCIP was read."""
+    """`; exact references: 1,200 in 40 files, 3 out of date`, empty where no SCIP index was read."""
     if exact is None:
         return ""
-    stale = f", {exact.stale:,} fit no longer" if exact.stale else ""
+    stale = f", {exact.stale:,} out of date" if exact.stale else ""
     return f"; exact references: {exact.references:,} in {exact.files:,} file{'' if exact.files == 1 else 's'}{stale}"
 
 
@@ -105,7 +105,7 @@ def summary(report: IndexReport) -> str:
         listed = ", ".join(f"{reason} {count:,}" for reason, count in reasons)
         line += f"; left out {sum(report.skipped.values()):,} ({listed})"
     if report.redacted:
-        line += f"; redacted {report.redacted:,} secrets"
+        line += f"; {report.redacted:,} secret{'' if report.redacted == 1 else 's'} redacted"
     return line
 
 
@@ -130,9 +130,9 @@ TYPES = ("repository", "vault", "tana")
 def workspace_command() -> None:
     """Name repositories, vaults and exports of notes, to ask them from anywhere.
 
-    `satchel context QUESTION --workspace NAME` then answers from the one of that name. A vault is a folder of Markdown
-    notes (Obsidian and the like); its files are then notes, with their links, fields and tags. The file of a Tana
-    export (.json) is a workspace too.
+    `satchel context QUESTION --workspace NAME` then answers from that workspace. A vault is a folder of Markdown notes
+    (Obsidian and the like); its files are notes, with their links, fields and tags. The file of a Tana export (.json)
+    is a workspace too.
     """
 
 
@@ -151,7 +151,7 @@ def add(invocation: Invocation, *, name: str, path: Path, kind: str | None) -> N
     """Give the root at PATH a name.
 
     A folder with `.obsidian` is a vault, a .json file a Tana export, any other folder a repository, unless --type says
-    otherwise. Nothing is read yet: the first question does it, or `satchel index --workspace NAME`.
+    otherwise. Nothing is indexed yet: the first question or `satchel index --workspace NAME` does that.
     """
     from satchel.system.locations import WorkspaceType
 
@@ -175,7 +175,7 @@ def listed(invocation: Invocation) -> None:
 @command("remove", workspace_command, shows="the workspace")
 @click.argument("name")
 def remove(invocation: Invocation, *, name: str) -> None:
-    """Forget a name. Its files and its index stay; `satchel clean --root PATH` removes the index."""
+    """Remove a name. Its files and its index stay; `satchel clean --root PATH` removes the index."""
     gone = _registry().remove(name)
     report(invocation, {"removed": _WORKSPACE.data(gone)}, message=f"{gone.name} was the {gone.type} {_place(gone)}")
 
@@ -193,7 +193,7 @@ _WORKSPACE = record(name=TEXT, path=TEXT.of(_place), type=TEXT, exists=SWITCH.of
 def store_command() -> None:
     """Show, set up, check and change where index and memory are stored.
 
-    It is files on this machine, or the PostgreSQL server that the setting `store.url` names.
+    That is in files on this machine, or on the PostgreSQL server that the setting `store.url` names.
     """
 
 
@@ -209,13 +209,13 @@ def store_status(invocation: Invocation) -> None:
 
 
 @command("init", store_command, shows="the server")
-@click.option("--reader", "readers", multiple=True, metavar="ROLE", help="Let a role of the server read.")
-@click.option("--writer", "writers", multiple=True, metavar="ROLE", help="Let a role read and write.")
+@click.option("--reader", "readers", multiple=True, metavar="ROLE", help="Let this role of the server read.")
+@click.option("--writer", "writers", multiple=True, metavar="ROLE", help="Let this role read and write.")
 def store_init(invocation: Invocation, *, readers: Sequence[str], writers: Sequence[str]) -> None:
-    """Make the tables on the server that `store.url` names, and let others in.
+    """Create the tables on the server that `store.url` names, and give others access.
 
-    A role that exists gets the rights that satchel needs. Run it as the user who is to own the tables; again after an
-    upgrade, or for more roles.
+    An existing role gets the rights that satchel needs. Run it as the user who should own the tables, and again after
+    an upgrade or for more roles.
     """
     with opened(invocation) as satchel:
         where = satchel.team.prepare(readers, writers)
@@ -229,9 +229,9 @@ def store_init(invocation: Invocation, *, readers: Sequence[str], writers: Seque
 
 @command("check", store_command, shows="what is wrong")
 def store_check(invocation: Invocation) -> int:
-    """Read all of index and memory, and say what is wrong with them.
+    """Read the complete index and memory, and report what is wrong.
 
-    Ends with 3 where something is.
+    Exits with status 3 if something is wrong.
     """
     with opened(invocation) as satchel:
         faults = satchel.team.check()
@@ -240,13 +240,13 @@ def store_check(invocation: Invocation) -> int:
     return PARTLY_DONE if any(faults.values()) else 0
 
 
-@command("move", store_command, shows="how many documents are where")
-@click.option("--to", "target", type=click.Choice(["server", "files"]), required=True, help="Where they are copied to.")
+@command("move", store_command, shows="the number of documents in each")
+@click.option("--to", "target", type=click.Choice(["server", "files"]), required=True, help="The store to copy to.")
 def store_move(invocation: Invocation, *, target: str) -> None:
     """Copy index and memory from the files to the server of `store.url`, or back.
 
-    Memories keep their ids; of two with one id the later state stays. Private ones stay private. What was copied is
-    not removed, and `store.url` goes on to say which store is used.
+    Memories keep their ids; of two with the same id the newer one is kept. Private ones stay private. Nothing is
+    removed from the source, and `store.url` still decides which store is used.
     """
     with opened(invocation) as satchel:
         counts = satchel.team.move(to_server=target == "server")
@@ -259,8 +259,8 @@ def store_move(invocation: Invocation, *, target: str) -> None:
 def config_command() -> None:
     """Show the settings and where they come from, or change one.
 
-    Later wins: defaults, your satchel.toml, the .satchel.toml of a repository (harmless settings only), SATCHEL_...
-    variables, options.
+    Each overrides those before it: defaults, your satchel.toml, the .satchel.toml of a repository (harmless settings
+    only), SATCHEL_... variables, options.
     """
 
 
@@ -294,8 +294,8 @@ def _complete_key(_context: click.Context, _parameter: click.Parameter, incomple
 def set_value(invocation: Invocation, key: str, value: str, *, project: bool) -> None:
     """Change a setting in your satchel.toml, or in the .satchel.toml of this repository.
 
-    VALUE is written as in an environment variable: a list has commas. It is checked before the file is written, whose
-    comments and order stay. A repository may only set what is harmless.
+    VALUE is written as in an environment variable, a list with commas. It is checked first; comments and order of the
+    file stay. A repository may only set what is harmless.
     """
     from satchel.config import PROJECT_FILE, parsed_setting, user_file, write_setting
     from satchel.errors import ConfigError
@@ -310,7 +310,7 @@ def set_value(invocation: Invocation, key: str, value: str, *, project: bool) ->
     written_file = write_setting(file, key, checked)
     loaded, _ = _load(invocation)
     if loaded.origins[key] != (PROJECT_FILE if project else str(user_file(folders))):
-        streams.note(f"{loaded.origins[key]} also sets {key}, and wins", color=invocation.color)
+        streams.note(f"{loaded.origins[key]} also sets {key}, and takes precedence", color=invocation.color)
     data = {"file": str(written_file), "key": key, "value": plain(SETTINGS[key].shown(checked))}
     shown = f"{key} = {written(SETTINGS[key].shown(checked))}"
     report(invocation, data, [shown], message=f"written to {written_file}")
@@ -318,7 +318,7 @@ def set_value(invocation: Invocation, key: str, value: str, *, project: bool) ->
 
 @command("path", config_command, shows="the folders")
 def path(invocation: Invocation) -> None:
-    """Show where your settings, memories, marks and indexes lie."""
+    """Show where your settings, memories, trusted folders and indexes are stored."""
     _, folders = _load(invocation)
     from satchel.config import user_file
 

@@ -52,8 +52,8 @@ def memory_command() -> None:
 def remember_command(invocation: Invocation, arguments: Json, *, supersede: bool) -> None:
     """Store a fact, decision, preference or error.
 
-    TEXT is one thing in a sentence or a few; `-` reads it from standard input. What already says nearly the same is
-    named, and so is what it contradicts; all are kept.
+    TEXT is one thing, in a sentence or a few; `-` reads it from standard input. Memories that say nearly the same, or
+    that it contradicts, are named; all are kept.
     """
     answered = ask(invocation, REMEMBER, {"provenance": str(Provenance.USER), **arguments, "action": STORE})
     if supersede and (opposed := answered.subject.contradicts):
@@ -65,10 +65,10 @@ def remember_command(invocation: Invocation, arguments: Json, *, supersede: bool
 memory_command.add_command(remember_command, "add")
 action_command(
     REMEMBER, STORE, memory_command,
-    """Replace a memory by what is true now.
+    """Replace a memory with what is true now.
 
-    The old one is kept and linked, and is shown only where it is asked for by its id. It matters as much as before
-    unless --importance says otherwise.
+    The old one is kept and linked, and is shown only if you ask for its id. The new one is as important as the old one
+    unless --importance is given.
     """,
     name="supersede", shows="the new memory", only=("supersedes", "text", "importance"),
     positional={"supersedes": "ID", "text": "TEXT|-"},
@@ -96,15 +96,15 @@ _MARKS: Mapping[str, tuple[str, str]] = {
         "what is shared now",
         """Let your team find memories from now on, where it shares a store.
 
-        The older ones that they replaced go with them. What was read cannot be taken back: `satchel memory forget` only
-        removes it for later questions.
+        The older ones that they replaced are shared with them. What was read cannot be taken back: `satchel memory
+        forget` only removes it for later questions.
         """,
     ),
     actions.PIN: (
         "what is pinned now",
         "Show memories first in every brief, at most five of them. They get the tag `pinned`.",
     ),
-    actions.UNPIN: ("what was unpinned", "Let memories take their place in a brief by importance and age again."),
+    actions.UNPIN: ("what was unpinned", "Unpin memories: a brief ranks them by importance and age again."),
 }
 for _mark, (_shows, _help) in _MARKS.items():
     action_command(REMEMBER, _mark, memory_command, _help, shows=_shows, only=("ids",), positional={"ids": "ID..."})
@@ -116,15 +116,15 @@ for _mark, (_shows, _help) in _MARKS.items():
 )  # fmt: skip
 @click.option("--accept", is_flag=True, help="Remember these.")
 @click.option("--reject", is_flag=True, help="Never propose these again.")
-@click.option("--all", "every", is_flag=True, help="All that wait.")
+@click.option("--all", "every", is_flag=True, help="All candidates that wait.")
 @click.option("--from", "paths", multiple=True, metavar="PATH", help="First propose from these transcripts or folders.")
 def review(
     invocation: Invocation, arguments: Json, *, accept: bool, reject: bool, every: bool, paths: Sequence[str]
 ) -> None:
-    """List what conversations had that is worth remembering, accept it (--text corrects it) or reject it.
+    """List candidates for memories from conversations; accept (--text corrects them) or reject them.
 
-    Candidates come from conversations that end (`memory.capture`), by rules and by the model of `memory.endpoint`, each
-    with what it rests on. None counts before it is accepted.
+    They come from conversations that ended (`memory.capture`), by rules and by the model of `memory.endpoint`, each
+    with its evidence. None is used before you accept it.
     """
     if accept and reject:
         raise UsageError("--accept and --reject exclude each other: choose one")
@@ -142,8 +142,8 @@ action_command(
     REMEMBER, actions.TIDY, memory_command,
     """List the memories to clean up, each with the reasons; nothing is changed.
 
-    They have expired, are contradicted or said again by a newer one, were shown by no recent answer for a month, or
-    were not changed for a year. `satchel memory forget` and `supersede` clean up.
+    They have expired, are contradicted or repeated by a newer one, were in no answer for a month, or were not changed
+    for a year. `satchel memory forget` and `supersede` clean up.
     """,
     shows="the memories with their reasons", only=("limit",),
 )  # fmt: skip
@@ -163,7 +163,7 @@ def show_one(invocation: Invocation, *, identity: str) -> None:
 def repair(invocation: Invocation) -> None:
     """Remove the records that cannot be read; all others stay.
 
-    Answers leave such records out and name them. `satchel memory restore` may have them still.
+    Answers leave such records out and name them. A backup may still have them: `satchel memory restore`.
     """
     with opened(invocation) as satchel:
         gone = satchel.memory.repair()
@@ -175,7 +175,7 @@ def repair(invocation: Invocation) -> None:
 def move(invocation: Invocation, *, old: Path) -> None:
     """Bring the memories of a folder that was moved or renamed to this one.
 
-    OLD is its path before. Experiences, values and conversations move, too. `satchel memory list` names such a folder.
+    OLD is its former path. Experiences, values and conversations move, too. `satchel memory list` names such folders.
     """
     with opened(invocation) as satchel:
         moved = satchel.memory.move(old)
@@ -187,8 +187,8 @@ def move(invocation: Invocation, *, old: Path) -> None:
 def restore(invocation: Invocation, identities: Sequence[str]) -> None:
     """Bring back what was forgotten, by id; without ID go back to the newest backup of the memory file.
 
-    What is forgotten can be brought back for 30 days; `satchel memory list --forgotten` names it. A backup is made once
-    a day, at the first change, and the newest three are kept. The file of now is kept beside it. End running servers
+    What is forgotten can be brought back for 30 days; `satchel memory list --forgotten` lists it. A backup is made once
+    a day, at the first change, and the newest three are kept. The current file is kept beside it. Stop running servers
     before you go back to a backup.
     """
     if identities:
@@ -196,9 +196,7 @@ def restore(invocation: Invocation, identities: Sequence[str]) -> None:
         return
     with opened(invocation) as satchel:
         copy, aside = satchel.memory.restore()
-    report(
-        invocation, {"restored": str(copy), "aside": str(aside)}, [f"restored {copy}", f"the file of before: {aside}"]
-    )
+    report(invocation, {"restored": str(copy), "aside": str(aside)}, [f"restored {copy}", f"the former file: {aside}"])
 
 
 @operation_command(
@@ -208,9 +206,9 @@ def restore(invocation: Invocation, identities: Sequence[str]) -> None:
 def forget(invocation: Invocation, arguments: Json) -> None:
     """Forget memories, by id, by origin or by a question.
 
-    The older ones that they replaced go with them, and with an origin the conversations that came from it. What an
-    origin or a question chooses is listed first, and is forgotten after a yes, or with --yes. `satchel memory restore`
-    brings it back within 30 days; with --for-good it is removed from the file and its backups at once.
+    The older ones that they replaced are forgotten too, and with an origin also the conversations from it. What an
+    origin or a question selects is listed first, and forgotten once you confirm, or with --yes. `satchel memory
+    restore` brings it back within 30 days; with --for-good it is removed from the file and its backups at once.
     """
     selection = {**arguments, "action": FORGET}
     answered = ask(invocation, REMEMBER, selection)
@@ -253,7 +251,7 @@ def _add(action: str, help_text: str) -> None:
     )  # fmt: skip
 
 
-_add(actions.START, "Begin an experience.")
+_add(actions.START, "Start an experience.")
 _add(actions.UPDATE, "Change what is believed, done or expected; the earlier attempt stays in the history.")
 _add(actions.NOTE, "Add a note to the active experience.")
 _add(
@@ -271,18 +269,18 @@ _add(
 )  # fmt: skip
 @click.option(
     "--expect", type=click.Choice(["success", "failure"]), default="success", show_default=True,
-    help="What the hypothesis predicts of the command.",
+    help="What the hypothesis predicts for the command.",
 )  # fmt: skip
-@click.option("--session", default="default", metavar="TEXT", help="Whose experience it is, one active each.")
+@click.option("--session", default="default", metavar="TEXT", help="Your session id: each has one active experience.")
 @click.argument("arguments", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def capture(
     invocation: Invocation, *, arguments: Sequence[str], expect: str, session: str, **lesson: str | None
 ) -> int:
-    """Run a command, and end the active experience by what it says.
+    """Run a command, and resolve the active experience by its result.
 
-    The command runs as by itself: its output passes through and its exit code is kept. When it ends as expected, the
-    hypothesis is confirmed, else it is falsified. Test counts of pytest, unittest, cargo, go, jest and make are noted.
-    A run that was interrupted ends nothing.
+    The command runs as without satchel: its output passes through and its exit code is kept. When it ends as expected,
+    the hypothesis is confirmed, else it is falsified. Test counts of pytest, unittest, cargo, go, jest and make are
+    noted. An interrupted run resolves nothing.
     """
     from satchel.memory.capture import run_captured
 
@@ -311,7 +309,7 @@ _add(
     actions.CORRECT,
     """Add to an ended experience, or correct it, by its ID: a cause, a lesson, a note, any of its fields.
 
-    What is not given stays as it is.
+    Fields that are not given stay as they are.
     """,
 )
 
@@ -334,7 +332,7 @@ _add(
     LIST,
     """List experiences, newest first, active ones too.
 
-    Active ones of other sessions than --session are pointed out: they were begun and never resolved.
+    Active ones of other sessions than --session are marked: they were started and never resolved.
     """,
 )
 _add(actions.SHOW, "Show one experience with its history and notes; without ID the active one.")

@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     default=0,
     metavar="N",
     show_default=True,
-    help="The port; 0 takes a free one.",
+    help="The port; 0 chooses a free one.",
 )
-@click.option("--show-token", is_flag=True, help="Print the token for scripts and MCP clients, and end.")
-@click.option("--allow-remote", is_flag=True, help="Listen on an address that other machines reach.")
+@click.option("--show-token", is_flag=True, help="Print the token for scripts and MCP clients, and exit.")
+@click.option("--allow-remote", is_flag=True, help="Listen on an address that other machines can reach.")
 @click.option(
     "--allow-host",
     "others",
     multiple=True,
     metavar="NAME[:PORT]",
-    help="Answer to this name too, as a proxy or another machine writes it.",
+    help="Also accept this host name, as a proxy or another machine sends it.",
 )
 @click.option(
     "--workers",
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     default=1,
     metavar="N",
     show_default=True,
-    help="Processes that answer: as many as processors for a team or many agents.",
+    help="Number of processes; for a team or many agents, one per processor.",
 )
 def serve_command(
     invocation: Invocation,
@@ -66,7 +66,7 @@ def serve_command(
 
     Prints one line, the address of the page. It works once and signs that browser in. Scripts and MCP clients send
     `Authorization: Bearer TOKEN` instead, with the token that --show-token prints, or the value of SATCHEL_HTTP_TOKEN.
-    GET /openapi.json describes the API. Ctrl-C ends it after the requests in progress, a second one at once.
+    GET /openapi.json describes the API. Ctrl-C ends it after the requests in progress, a second Ctrl-C at once.
     """
     from satchel.config import Folders
     from satchel.web.middleware import load_token
@@ -152,7 +152,7 @@ def check_reach(host: str, environ: Mapping[str, str], *, allow_remote: bool) ->
         return
     if not allow_remote:
         raise UsageError(
-            f"--host {host} is reached by other machines, which could read your code and memories: "
+            f"--host {host} can be reached by other machines, which could read your code and memories: "
             "leave it out, or add --allow-remote"
         )
     if not environ.get(TOKEN_VARIABLE):
@@ -167,6 +167,6 @@ def announce(address: str) -> None:
 
 def give_up(exit_code: int, color: str) -> None:
     """End the process despite running work; the stores survive that like a crash."""
-    streams.note("work that was going on did not stop in time and was cut off", color=color)
+    streams.note("requests in progress did not stop in time and were cut off", color=color)
     streams.flush()
     os._exit(exit_code)

@@ -27,22 +27,22 @@ STANDARD_OUTPUT = "-"
 
 @command("export")
 @click.argument("target", metavar="[FILE|-]", default=STANDARD_OUTPUT)
-@click.option("--force", is_flag=True, help="Write over a FILE that exists.")
+@click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 @click.option(
     "--as", "form", type=click.Choice([str(ImportFormat.SATCHEL), str(ImportFormat.MEM0), str(ImportFormat.CSV)]),
     default=str(ImportFormat.SATCHEL), show_default=True,
-    help="The program that reads it: satchel, mem0 (JSON), or one for tables.",
+    help="The program that reads it: satchel, mem0 (JSON), or a spreadsheet (CSV).",
 )  # fmt: skip
 def export_command(invocation: Invocation, target: str, *, force: bool, form: str) -> int:
     """Write everything that is remembered as JSON Lines.
 
     Memories, experiences, values and conversations of all repositories, replaced and active ones too: enough to bring
-    everything back with `satchel import`. FILE is written whole or not at all. For other programs only the memories of
-    this repository and of all are written.
+    everything back with `satchel import`. FILE is written completely or not at all. For other programs, only memories
+    of this repository and those for every repository are written.
     """
     path = Path(target)
     if target != STANDARD_OUTPUT and path.exists() and not force:
-        raise UsageError(f"{target} exists: name another file, or write over it with --force")
+        raise UsageError(f"{target} exists: name another file, or overwrite it with --force")
     with opened(invocation) as satchel:
         is_own = form == ImportFormat.SATCHEL
         lines = list(satchel.export_memory()) if is_own else []
@@ -66,8 +66,8 @@ TRANSCRIPTS = "~/.claude/projects"
 @click.argument("sources", nargs=-1, metavar="[FILE|-]...")
 @click.option(
     "--as", "form", type=click.Choice(choices(ImportFormat)), default=str(ImportFormat.SATCHEL), show_default=True,
-    help="Who wrote it: satchel export, CALM or CLAMS (the journal of experiences), Claude Code (transcripts), or "
-    "another program.",
+    help="The program that wrote it: satchel export, CALM or CLAMS (the journal of experiences), Claude Code "
+    "(transcripts), or another one.",
 )  # fmt: skip
 @click.option("--map", "mapped", multiple=True, metavar="FIELD=COLUMN", help="Column of a field in a CSV file.")
 @click.option("--here", is_flag=True, help="All of it belongs to this repository.")
@@ -80,12 +80,12 @@ def import_command(
     A line that cannot be used is named with its number, and all others are imported (exit code 3). What is here
     already is replaced only by a newer version, so the same file can be imported again.
 
-    Of Claude Code, a FILE may be a folder, by default ~/.claude/projects: what was said while working in this
-    repository is taken from it.
+    For Claude Code, FILE may be a folder, by default ~/.claude/projects: conversations that took place in this
+    repository are imported.
 
-    Of other programs the file is read whole: memories of mem0 (JSON), facts of Graphiti or Zep (JSON), blocks of a
-    Letta agent file, the database of claude-mem, conversations.json of ChatGPT, chats that Cursor exported, and CSV
-    (--map content=Note). They belong to this repository, unless --everywhere is given.
+    Other programs: memories of mem0 (JSON), facts of Graphiti or Zep (JSON), blocks of a Letta agent file, the database
+    of claude-mem, conversations.json of ChatGPT, chats that Cursor exported, and CSV (--map content=Note). All records
+    of the file are imported. They belong to this repository, unless --everywhere is given.
     """
     if here and everywhere:
         raise UsageError("--here and --everywhere exclude each other: choose one")

@@ -29,16 +29,16 @@ def values_command() -> None:
     """Find and keep the lessons that several experiences share.
 
     `cluster` groups the experiences of an axis, `propose` names a lesson for each group, `accept` keeps one as a value.
-    A value is refused where it lies further from the centre of its group than the lessons of the members do.
+    A value is rejected if it is further from the centre of its group than the lessons of the members are.
     """
 
 
 @command("cluster", values_command, shows="the groups")
 @click.option("--axis", metavar="A", help=f"Only one axis: {', '.join(Axis)}.")
 def cluster(invocation: Invocation, *, axis: str | None) -> int:
-    """Group the experiences anew; groups that go on keep their ids.
+    """Group the experiences again; groups that persist keep their ids.
 
-    Experiences are grouped by meaning where vectors are made, else by the words that they share, and the answer says
+    Experiences are grouped by meaning if there are vectors, else by the words that they share, and the answer says
     which. "Not enough structure" is an answer too.
     """
     with Interrupt() as interrupt, opened(invocation) as satchel:
@@ -75,7 +75,7 @@ def show_value(invocation: Invocation, identity: str) -> None:
 
 @operation_command(PROPOSALS, "propose", values_command, shows="the proposals")
 def propose(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """Propose a value for each group: of the lessons of its members the one that is nearest to the centre."""
+    """Propose a value for each group: the lesson of a member that is nearest to the centre."""
     answered = ask(invocation, PROPOSALS, arguments)
     lines = (
         f"{one.cluster.id}  {len(one.cluster.members)}  {line(one.text or '(mixed: no lesson fits three members)')}"
@@ -89,7 +89,7 @@ def propose(invocation: Invocation, arguments: dict[str, Any]) -> None:
 @click.argument("text", nargs=-1, required=True, metavar="TEXT|-")
 @click.option("--cluster", "cluster_id", required=True, metavar="ID", help="The group that it is measured against.")
 def validate(invocation: Invocation, text: Sequence[str], *, cluster_id: str) -> int:
-    """Measure a text against a group. Ends with 1 where it would be refused."""
+    """Measure a text against a group. Exits with status 1 if it would be rejected."""
     content = streams.read_question(text, color=invocation.color)
     with opened(invocation) as satchel:
         validation = satchel.values.validate(content, cluster_id)
@@ -99,7 +99,7 @@ def validate(invocation: Invocation, text: Sequence[str], *, cluster_id: str) ->
 
 @command("accept", values_command, shows="the value")
 @click.argument("text", nargs=-1, required=True, metavar="TEXT|-")
-@click.option("--cluster", "cluster_id", required=True, metavar="ID", help="The group that the value rests on.")
+@click.option("--cluster", "cluster_id", required=True, metavar="ID", help="The group that is its evidence.")
 def accept(invocation: Invocation, text: Sequence[str], *, cluster_id: str) -> None:
     """Keep a text as a value of a group, with the members of the group as its evidence."""
     content = streams.read_question(text, color=invocation.color)

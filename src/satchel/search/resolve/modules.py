@@ -171,7 +171,8 @@ class Modules:
         # `use crate::errors::Late` names what is in a file: then the last part is a name.
         fitting = self._ending(parts) or self._ending(parts[:-1])
         near = [one for one in fitting if folder_of(one) == folder_of(importer)] or fitting
-        return tuple(near) if len(near) <= MOST_FILES else ()
+        crate = self.crate(parts[0]) if family == "rust" and parts and not near else None
+        return (crate.path,) if crate is not None else tuple(near) if len(near) <= MOST_FILES else ()
 
     def _ending(self, parts: tuple[str, ...]) -> list[str]:
         """Return the files whose path ends with these words."""
@@ -225,6 +226,19 @@ def importers(store: Store, files: Sequence[Place]) -> Iterator[tuple[int, int]]
         for path in sorted(documents):
             if path != place.key and place.key in _imported_files(modules, documents[path], words):
                 yield place.row, documents[path].first_chunk
+
+
+def imports_between(store: Store, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield (path, path of a file that it imports), in Go (path, folder of a package)."""
+    code = Code(store)
+    modules = Modules(code)
+    code.load_files(paths)
+    for document in (file.document for file in map(code.file, paths) if file is not None):
+        if FAMILIES[document.language] == "go":
+            found = (modules.find(document.key, row[0], "go") for row in document.fields.get("imports", ()))
+            yield from ((document.key, module.path) for module in found if module is not None)
+        else:
+            yield from ((document.key, path) for path in _imported_files(modules, document) if path != document.key)
 
 
 def _imported_files(modules: Modules, document: Document, words: Iterable[str] = ("",)) -> list[str]:

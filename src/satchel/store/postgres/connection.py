@@ -421,7 +421,7 @@ class Server:
         reason = lines[0].replace(self._secret, "***") if self._secret else lines[0]
         if isinstance(error, UncertainCommitError):
             return StoreError(  # no UnreachableStoreError: nobody may just try again
-                f"{self.name} went away while this was stored: whether it was is not known, look before you try again"
+                f"{self.name} went away during the write: look whether it was stored before you try again"
             )
         if isinstance(error, psycopg.errors.LockNotAvailable):
             return LockedError(f"another process is writing to {self.name}: try again when it is done")

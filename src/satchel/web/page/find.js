@@ -50,7 +50,7 @@ export function showFind(now) {
   } else if (now.pattern) {
     void present(place, "Searching", () => current(key, matches(now)), found);
   } else {
-    replace(place, empty("Every line that matches.", "Write a text as it stands in the files, or a regular expression."));
+    replace(place, empty("Every line that matches.", "Write a text exactly as in the files, or a regular expression."));
   }
 }
 

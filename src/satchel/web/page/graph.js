@@ -2,13 +2,15 @@
 
 import { call } from "./api.js";
 import { offer } from "./controls.js";
-import { button, byId, drawn, element, replace } from "./dom.js";
+import { button, byId, drawn, element } from "./dom.js";
 import { keepDrafts, sentDraft, showText } from "./drafts.js";
 import { placeLink } from "./editor.js";
 import { BOX, frame, laidOut, lineOf, roleOf, treeOf } from "./graph_layout.js";
+import { drawingTools, step, wirePan } from "./graph_tools.js";
 import { itemCard, placed } from "./item.js";
 import { announce, empty, failures, present } from "./notice.js";
 import { knowledge } from "./options.js";
+import { showRepository } from "./repository.js";
 import { change, state } from "./state.js";
 import { badge, meter } from "./why.js";
 import { count, many, score, short } from "./words.js";
@@ -16,10 +18,6 @@ import { count, many, score, short } from "./words.js";
 const FEW_NODES = 5;
 const DRAWN_NODES = 40;
 // More cannot be told apart in the drawing; the list has all.
-
-const ZOOMS = [0.4, 0.55, 0.75, 1, 1.35, 1.8, 2.4];
-const PLAIN = 3;
-// Where 1 is among the zooms.
 
 const NAME_CHARACTERS = 22;
 const ROLES = {
@@ -73,20 +71,14 @@ export function showGraph(now) {
   offer("graph-depth", [1, 2, 3, 4, 5].map((depth) => [String(depth), String(depth)]), String(now.depth));
   offer("graph-lens", knowledge().lenses.map((name) => [name, name]), now.walk);
   const given = { query: now.node, depth: now.depth, lens: now.walk, max_tokens: now.max };
-  const key = JSON.stringify(given);
+  const key = JSON.stringify(now.node ? given : { path: now.path });
   if (key === asked) {
     return;
   }
   asked = key;
   const place = byId("graph-place");
   if (!now.node) {
-    replace(
-      place,
-      empty(
-        "What uses what, and what changed it.",
-        "Write a topic, a file or the name of a function above. “Graph” on any item of an answer leads here too.",
-      ),
-    );
+    void showRepository(place, now.path, walkTo, () => key === asked);
     return;
   }
   void present(
@@ -184,54 +176,7 @@ function picture(entries) {
   };
   window.requestAnimationFrame(() => middle());
   wirePan(box);
-  return [graphTools(made, box, [width, height], middle), box];
-}
-
-/** Zoom by buttons, and a field that leaves only what has these letters in full colour. */
-function graphTools(made, box, [width, height], middle) {
-  let at = PLAIN;
-  const zoom = (scale) => {
-    made.setAttribute("width", width * scale);
-    made.setAttribute("height", height * scale);
-    middle(scale);
-  };
-  const step = (change) => {
-    at = Math.min(ZOOMS.length - 1, Math.max(0, at + change));
-    zoom(ZOOMS[at]);
-  };
-  const fit = () => {
-    at = PLAIN;
-    zoom(Math.min(1, box.clientWidth / width, box.clientHeight / height));
-  };
-  const field = element("input", { type: "search", id: "graph-filter", spellcheck: "false", placeholder: "part of a name or path" });
-  field.addEventListener("input", () => {
-    const wanted = field.value.trim().toLowerCase();
-    for (const one of made.querySelectorAll(".knot")) {
-      one.classList.toggle("dim", !one.textContent.toLowerCase().includes(wanted));
-    }
-  });
-  return element(
-    "div",
-    { class: "toolbar graph-tools" },
-    element("div", { class: "control" }, element("label", { class: "label", for: "graph-filter" }, "Filter"), field),
-    button("−", () => step(-1), { class: "quiet", "aria-label": "Smaller drawing", data: { act: "zoom-out" } }),
-    button("+", () => step(1), { class: "quiet", "aria-label": "Larger drawing", data: { act: "zoom-in" } }),
-    button("Fit", fit, { class: "quiet", title: "The whole drawing at once", data: { act: "fit" } }),
-  );
-}
-
-/** The empty part of the drawing is dragged with the pointer; touch and wheel scroll it anyway. */
-function wirePan(box) {
-  box.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0 || event.pointerType === "touch" || event.target.closest(".knot")) {
-      return;
-    }
-    const [left, top] = [box.scrollLeft + event.clientX, box.scrollTop + event.clientY];
-    const move = (now) => box.scrollTo(left - now.clientX, top - now.clientY);
-    box.setPointerCapture(event.pointerId);
-    box.addEventListener("pointermove", move);
-    box.addEventListener("lostpointercapture", () => box.removeEventListener("pointermove", move), { once: true });
-  });
+  return [drawingTools(made, box, [width, height], middle), box];
 }
 
 /** Several starts match one topic: a dashed line ties them. */
@@ -289,20 +234,6 @@ function knot(entry, index, parent) {
 /** A path without its folders, a definition without its owner; the list has the whole name. */
 function lastName({ id, name }) {
   return id.includes("::") ? name.split(/[.>]/).at(-1).trim() || name : name.split("/").at(-1);
-}
-
-function step(made, event) {
-  const direction = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-  const knots = [...made.querySelectorAll(".knot")];
-  const at = knots.indexOf(document.activeElement);
-  if (!direction || at < 0) {
-    return;
-  }
-  event.preventDefault();
-  const next = knots[(at + direction + knots.length) % knots.length];
-  knots[at].setAttribute("tabindex", "-1");
-  next.setAttribute("tabindex", "0");
-  next.focus();
 }
 
 function list(rows) {
