@@ -101,10 +101,7 @@ def overview(
 
 
 def imports_map(store: Store, allow: Sequence[str]) -> Mapping[str, Sequence[object]]:
-    """Return `files` of code and `links`, pairs of a file and what it imports: a file, in Go the folder of a package.
-
-    In a repository of more than 3,000 files of code, tests come last, and the rest is left out.
-    """
+    """Return at most 3,000 `files` of code, and `links`: pairs of a file and what it imports, in Go a folder."""
     names = sorted(store.iterate_keys(Kind.CODE), key=lambda name: (is_secondary(name), name))[:3_000]
     safe = {name: sanitize.line(name, allow=allow) for name in names}
     pairs = sorted({(safe[one], sanitize.line(other, allow=allow)) for one, other in imports_between(store, names)})

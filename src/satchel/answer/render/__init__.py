@@ -107,8 +107,7 @@ Listed = Mapping[str, Any]
 def call_site_lines(listing: Sequence[Listed], counter: TokenCounter, max_tokens: int) -> tuple[str, ...]:
     """Return a line with the counts for each definition of a listing (`Impact.listing`), below it one for each file.
 
-    Definitions of one name are told apart by their files. Definitions share the room; files without room are counted:
-    `and 7 more in 3 files`.
+    Definitions of one name are told apart by their files. Files without room are counted: `and 7 more in 3 files`.
     """
     room = max_tokens * 0.15  # share of the budget for these lines: some forty files in 4,000 tokens
     lines: list[str] = []

@@ -237,8 +237,6 @@ _WORDS = {
 """Action -> what was done with the file, and what would be."""
 
 _WHOSE = {"local": "for you in this folder", "project": "for everybody in this folder", "user": "for you everywhere"}
-"""Scope -> whose settings a question names."""
-
 _COLORS = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -274,9 +272,8 @@ def setup_command(
     sends your prompts to satchel on this machine, so they need --with-hooks. `satchel remove CLIENT` undoes all of it.
     """
     clients = _offered(invocation) if client is None else [client]
-    options: dict[str, Any] = {"with_hooks": with_hooks, "command_text": command_text, "force": force}
-    options["is_asked"] = client is None
-    return max((_set_up(invocation, one, scope, is_dry=dry_run, **options) for one in clients), default=0)
+    given: dict[str, Any] = {"with_hooks": with_hooks, "command_text": command_text, "force": force, "is_dry": dry_run}
+    return max((_set_up(invocation, one, scope, is_asked=not client, **given) for one in clients), default=0)
 
 
 def _set_up(
