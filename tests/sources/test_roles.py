@@ -12,6 +12,7 @@ from satchel.sources.roles import SECONDARY, file_role, is_secondary
     [
         "src/_pytest/python.py",
         "src/cmd/dist/build.go",
+        "src/library/test_utils/helpers.py",
         "src/flask/testing.py",
         "src/library/testing/helpers.py",
         "src/t/words.py",
@@ -57,6 +58,8 @@ def test_sources(path: str) -> None:
         ("gson/JsonArrayTest.java", "test"),
         ("runtime-tests/node/index.ts", "test"),
         ("Tests/A.cs", "test"),
+        ("test-shrinker/src/main/java/com/a/Main.java", "test"),
+        ("tests-build/src/lib.rs", "test"),
         ("bench/bench.py", "benchmark"),
         ("benches/copy.rs", "benchmark"),
         ("tokio/benches/spawn.rs", "benchmark"),

@@ -11,8 +11,8 @@ _NAMES = word_lists("file_names.txt")
 _FOLDERS = {name: heading[:-5] for heading, names in _NAMES.items() if heading.endswith(" role") for name in names}
 """Folder name -> role of what is inside. The outermost one that applies decides."""
 
-_TEST_FOLDER = pattern(r"[^/]+[_-]tests?")
-"""`integration_tests`, `runtime-tests`."""
+_TEST_FOLDER = pattern(r"[^/]+[_-]tests?|tests?[_-][^/]+")
+"""`integration_tests`, `runtime-tests`, `test-shrinker`."""
 
 _FILES = [(pattern("|".join(_NAMES[f"{role} code"])), role) for role in ("test", "generated")]
 _CAMEL_TEST = pattern(r"[^/]*[a-z0-9](?:Tests?|TestCase|IT|Spec)\.(?:java|kt|scala|groovy|cs|swift|php)")
@@ -42,7 +42,8 @@ def file_role(path: str) -> str:
 
 def _is_shipped(folders: list[str], position: int) -> bool:
     """Return whether a folder is part of a package: `src/x/testing`, but not `testing`, `src/test` or `src/x/tests`."""
-    if folders[position].lower() not in _NAMES["shipped"]:
+    name = folders[position].lower()
+    if name not in _NAMES["shipped"] and not name.startswith(("test-", "test_")):
         return False
     return any(folder.lower() in {"src", "lib"} for folder in folders[:position])
 
