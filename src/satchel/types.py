@@ -393,7 +393,11 @@ class ShownBefore(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """The tokens of one answer. `stopped` says why it ends: "budget", "value" (not worth it), or empty."""
+    """The tokens of one answer, and why it ends.
+
+    `stopped` is "budget", "places" (the best of the rest are named), "value" (the rest is not worth its tokens), "limit"
+    (of items), "weak" (a weak match is kept short), or empty: everything relevant is shown.
+    """
 
     limit: int
     used: int

@@ -67,8 +67,8 @@ NOTES_SHARE, FEW_NOTES_SHARE, FEW_NOTES_TOKENS = 0.15, 0.25, 60
 """Largest share of the budget for notes about failures, and a larger one for at most so many tokens, which shows the
 first note in a small answer, too. The others are counted; all of them are in the result."""
 
-WEAK = "weak"
-STOPS = {WEAK: Stop.WEAK, BUDGET: Stop.FULL, VALUE: Stop.NOT_WORTH_IT, LIMIT: Stop.NOT_WORTH_IT}
+WEAK, PLACES = "weak", "places"
+STOPS = {WEAK: Stop.WEAK, PLACES: Stop.NAMED, BUDGET: Stop.FULL, VALUE: Stop.NOT_WORTH_IT, LIMIT: Stop.NOT_WORTH_IT}
 
 UNPLANNED = Plan(())
 
@@ -88,8 +88,8 @@ class Marking(Protocol):
 class Fitted(NamedTuple):
     """The outcome of fitting: the text, its tokens, its items, and what is packed; empty when not even the frame fits.
 
-    `stopped` says why nothing more is shown: "budget", "weak", "value", "limit", or empty where nothing more was
-    found. Where nothing fits, `needed` is a budget (tokens) that shows an item, close to the least one; 0 if that is
+    `stopped` says why nothing more is shown: "places" (the best of the rest are named), "budget", "weak", "value",
+    "limit", or empty where nothing more was found. Where nothing fits, `needed` is a budget (tokens) that shows an item, close to the least one; 0 if that is
     unknown. The text names so many lines of `places`, and in them the handles of `handled`.
     """
 
@@ -300,13 +300,13 @@ class _Page:
         rows = request.places and request.places + len(hops)
         most = rows and rows + LISTED_FILES if most_places is None else most_places
         listing, handled = places(packing, filling.terms, rows, most, hops) if most else ((), ())
+        stopped = PLACES if listing and stopped != WEAK else stopped
         shown = shown._replace(related=related, places=listing)
         if request.max_tokens >= 300:  # smallest budget (tokens) whose footer states the tokens used
             omitted = list(listed(packing)) if request.max_tokens >= LEAST_NAMED else []
             count = 0 if request.places else OMISSIONS_SHOWN
             named = tuple(omission_of(packing, *row, 0) for row in omitted[:count])
             stop, more = STOPS.get(stopped, Stop.COMPLETE), len(omitted) - len(named)
-            stop = Stop.NAMED if shown.places and stopped != WEAK else stop
             shown = shown._replace(limit=request.max_tokens, stopped=stop, overflow=named, overflow_more=more)
         text, used = render_with_usage(shown, items, request.format, filling.tokens.count)
         return Fitted(packing, text, used, tuple(items), stopped, places=len(listing), handled=handled)
