@@ -95,9 +95,9 @@ def test_a_server_that_wants_texts_gets_them(server: JudgeServer, tmp_path: Path
     ("status", "answer", "message"),
     [
         (500, {"detail": "out of memory"}, "answered 500"),
-        (200, {"results": [{"index": 0, "relevance_score": 0.5}]}, "no answer that can be understood"),
+        (200, {"results": [{"index": 0, "relevance_score": 0.5}]}, "an answer that cannot be parsed"),
         (200, {"results": [{"index": at, "relevance_score": float("nan")} for at in range(3)]}, "NaN or infinity"),
-        (200, {"results": "none"}, "no answer that can be understood"),
+        (200, {"results": "none"}, "an answer that cannot be parsed"),
     ],
 )
 def test_after_a_fault_the_order_of_the_search_stays_and_is_told(

@@ -150,8 +150,8 @@ def test_all_conditions_go_out_in_one_request_with_the_situation_as_data(server:
     [
         (500, b"broken", "answered 500: broken"),
         (302, b"", "answered 302"),
-        (200, b"<html>", "no answer that can be understood"),
-        (200, b'{"choices": []}', "no answer that can be understood"),
+        (200, b"<html>", "an answer that cannot be parsed"),
+        (200, b'{"choices": []}', "an answer that cannot be parsed"),
         (200, b'{"choices": [{"message": {"content": null}}]}', "answered without text"),
         (200, b'{"choices": [{"message": {"content": "I cannot"}}]}', "neither true nor false to any condition"),
     ],

@@ -39,7 +39,7 @@ def test_the_log_shows_what_was_injected_and_what_it_cost(host: Host, capsys: py
     assert "code:shop/client.py" in shown.out
     assert "relevant to the prompt" in shown.out
     assert "def send_order" not in shown.out
-    assert "1 more came to nothing" in shown.err
+    assert "1 more had no effect" in shown.err
     assert run(["hook", "log", "--all"]) == 0
     assert "names nothing to look for" in capsys.readouterr().out
     assert run(["hook", "log", "--json", "-n", "1"]) == 0

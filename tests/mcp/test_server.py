@@ -440,7 +440,7 @@ def test_errors_name_tools_in_place_of_commands(asked: Asked) -> None:
         return str(result.content[0])
 
     message = asked.run(test)
-    assert "begin one with `experience` with action start" in message
+    assert "start one with `experience` with action start" in message
     assert "satchel experience" not in message
 
 
