@@ -395,8 +395,8 @@ class ShownBefore(NamedTuple):
 class Usage(NamedTuple):
     """The tokens of one answer, and why it ends.
 
-    `stopped` is "budget", "places" (the best of the rest are named), "value" (the rest is not worth its tokens), "limit"
-    (of items), "weak" (a weak match is kept short), or empty: everything relevant is shown.
+    `stopped` is "budget", "places" (the best of the rest are named), "value" (the rest is not worth its tokens),
+    "limit" (of items), "weak" (a weak match is kept short), or empty: everything relevant is shown.
     """
 
     limit: int

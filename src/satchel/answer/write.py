@@ -89,8 +89,9 @@ class Fitted(NamedTuple):
     """The outcome of fitting: the text, its tokens, its items, and what is packed; empty when not even the frame fits.
 
     `stopped` says why nothing more is shown: "places" (the best of the rest are named), "budget", "weak", "value",
-    "limit", or empty where nothing more was found. Where nothing fits, `needed` is a budget (tokens) that shows an item, close to the least one; 0 if that is
-    unknown. The text names so many lines of `places`, and in them the handles of `handled`.
+    "limit", or empty where nothing more was found. Where nothing fits, `needed` is a budget (tokens) that shows an
+    item, close to the least one; 0 if that is unknown. The text names so many lines of `places`, and in them the
+    handles of `handled`.
     """
 
     packing: Packing
