@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from satchel.tools.aware import create_context_aware_tools
     from satchel.types import Context, ContextItem, Hit
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AssemblyOptions", "ConfigError", "Context", "ContextAssembler", "ContextAssemblyError", "ContextItem",
