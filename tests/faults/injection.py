@@ -140,7 +140,14 @@ WRITERS: Mapping[str, Writer] = {
         [("event", word, name, "s1") for word, name in HOOK_EVENTS],
         run_all(FIRST),
     ),
-    "settings": Writer([("hook", "off"), ("trust",), ("workspace", "add", "shop", "."), ("hook", "on")]),
+    "settings": Writer(
+        [
+            ("config", "set", "hooks.enabled", "false"),
+            ("trust",),
+            ("workspace", "add", "shop", "."),
+            ("config", "set", "hooks.enabled", "true"),
+        ]
+    ),
 }  # fmt: skip
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
-from tests.faults.injection import run
+from satchel.cli.application import application
+from tests.faults.injection import WRITERS, run
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the shim of system calls is for Linux")
@@ -29,3 +31,14 @@ def test_a_fault_at_a_call_that_writes_harms_nothing(tmp_path: Path, fault: str,
         assert result["bad"] == []
         assert 0 < result["points"] <= result["calls"]
         assert {name for name in result["left_files"] if not name.startswith("home/data/memory.partial")} == set()
+
+
+@pytest.mark.parametrize("writer", [name for name in WRITERS if name != "hooks"])  # these get events
+def test_every_writer_has_its_commands(writer: str) -> None:
+    for words in WRITERS[writer].commands:
+        command: click.Command | None = application
+        for word in words:
+            if not isinstance(command, click.Group):
+                break
+            command = command.get_command(click.Context(command), word)
+            assert command is not None, words
