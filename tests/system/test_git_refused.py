@@ -59,7 +59,7 @@ def test_a_git_that_was_silent_is_not_waited_for_twice(
     silent.write_text("#!/bin/sh\nexec tail -f /dev/null\n")
     silent.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    with pytest.raises(GitError, match=r"nothing for 0\.6 seconds"):
+    with pytest.raises(GitError, match=r"no output for 0\.6 seconds"):
         run(found(tree), "log", timeout=0.6)
-    with pytest.raises(GitError, match=r"nothing for 0\.5 seconds"):
+    with pytest.raises(GitError, match=r"no output for 0\.5 seconds"):
         run(found(tree), "log", timeout=60)
