@@ -65,6 +65,7 @@ def test_all_lines_are_those_of_grep(place: tuple[Satchel, Path]) -> None:
         ("quay", 3),
         ("quay/", 3),
         ("./quay", 3),
+        ("./quay/*.py", 1),
         ("qua", 0),
         ("quay/rope.py", 1),
     ],

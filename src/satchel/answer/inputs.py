@@ -169,10 +169,8 @@ def is_path_wanted(request: AssembleRequest, path: str) -> bool:
 def _is_among(path: str, globs: Sequence[str]) -> bool:
     """Return whether one of the globs matches: a star crosses folders, `**/` is none too, a folder is all within it."""
     return any(
-        _expression(glob).fullmatch(path)
-        if _WILD.intersection(glob)
-        else f"{path}/".startswith(f"{glob.removeprefix('./').rstrip('/')}/")
-        for glob in globs
+        _expression(glob).fullmatch(path) if _WILD.intersection(glob) else f"{path}/".startswith(f"{glob.rstrip('/')}/")
+        for glob in (glob.removeprefix("./") for glob in globs)
     )
 
 
