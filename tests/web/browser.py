@@ -185,7 +185,25 @@ class Page:
         """Write a text over what stands in a field, and leave it."""
         from selenium.webdriver.common.keys import Keys
 
-        self.find(selector).send_keys(Keys.CONTROL, "a", Keys.NULL, text, Keys.TAB)
+        self.type(selector, Keys.CONTROL, "a", Keys.NULL, text, Keys.TAB)
+
+    def type(self, selector: str, *keys: str) -> None:
+        """Press keys in the first element that is shown; one that is put in its place meanwhile gets them instead."""
+
+        def typed() -> bool:
+            self.find(selector).send_keys(*keys)
+            return True
+
+        self.wait(typed, f"keys for {selector}")
+
+    def text(self, selector: str) -> str:
+        """What the first element that is shown says."""
+        return self.wait(lambda: (self.find(selector).text,), f"the text of {selector}")[0]  # type: ignore[no-any-return]
+
+    def attribute(self, selector: str, name: str) -> str | None:
+        """An attribute or property of the first element that is shown."""
+        found = self.wait(lambda: (self.find(selector).get_attribute(name),), f"{name} of {selector}")
+        return found[0]  # type: ignore[no-any-return]
 
     def press(self, *keys: str) -> None:
         """Press keys one after the other, wherever the focus is."""

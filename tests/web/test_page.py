@@ -62,7 +62,7 @@ def test_another_budget_is_asked_for_at_once_and_says_what_changed(page: Page) -
         "return [...document.querySelectorAll('.badge.changed')].map((one) => one.closest('.item').dataset.id)"
     )
     assert set(page.items()) - set(few) <= set(badges)
-    assert page.find(".changes li").text.startswith("+")
+    assert page.text(".changes li").startswith("+")
     assert page.said().endswith(page.texts(".changes summary")[0])
     page.picture("changes")
 
@@ -76,7 +76,7 @@ def test_the_slider_moves_the_budget_between_its_ends(page: Page) -> None:
     slider.send_keys(Keys.END)
     page.answered(32000)
     assert slider.get_attribute("aria-valuetext") == "32,000 tokens"
-    assert page.find("#budget-number").get_attribute("value") == "32000"
+    assert page.attribute("#budget-number", "value") == "32000"
 
 
 def test_a_budget_out_of_range_is_put_right_and_said(page: Page) -> None:
@@ -85,7 +85,7 @@ def test_a_budget_out_of_range_is_put_right_and_said(page: Page) -> None:
     page.fill("#budget-number", "7")
     page.answered(200)
     page.fill("#budget-number", Keys.DELETE)
-    assert page.find("#budget-number").get_attribute("value") == "200"
+    assert page.attribute("#budget-number", "value") == "200"
 
 
 def test_every_token_has_its_place_in_the_bar_and_every_item_in_the_map(page: Page) -> None:
@@ -125,7 +125,7 @@ def test_a_record_that_stayed_out_comes_in_with_a_larger_budget(page: Page) -> N
     identity = page.js("return document.querySelector('.left-out li').dataset.id")
     page.click(f".left-out li[data-id={json.dumps(identity)}] [data-act='admit']")
     page.wait(lambda: identity in page.items(), "the record")
-    assert "raised from 200 tokens" in page.find(".pin-chip").text
+    assert "raised from 200 tokens" in page.text(".pin-chip")
     page.click(".pin-chip [data-act='unpin']")
     page.answered(200)
     assert identity not in page.items()
@@ -136,7 +136,7 @@ def test_what_is_missed_says_why_it_is_not_in_and_is_let_in(page: Page) -> None:
     page.answered(950)
     page.fill("#missed", "src/shop/cart.py")
     page.click("[data-act='why']")
-    assert "Not shown" in page.find(".standings li").text
+    assert "Not shown" in page.text(".standings li")
     page.click(".standings [data-act='admit']")
     page.wait(lambda: "code:src/shop/cart.py" in page.items(), "the file that was missed")
     page.settled()
@@ -148,7 +148,7 @@ def test_kinds_formats_and_lenses_shape_the_answer(page: Page) -> None:
     page.answered(4000)
     page.click('.chip[data-kind="docs"]')
     page.wait(lambda: {one.partition(":")[0] for one in page.items()} == {"doc"}, "only docs")
-    assert page.find('.chip[data-kind="docs"]').get_attribute("aria-pressed") == "true"
+    assert page.attribute('.chip[data-kind="docs"]', "aria-pressed") == "true"
     page.js("const one = document.querySelector('#format'); one.value = 'xml'; one.dispatchEvent(new Event('change'))")
     page.click('[data-raw="true"]')
     page.wait(lambda: page.texts("pre.raw") and page.texts("pre.raw")[0].startswith("<"), "the context as XML")
@@ -170,7 +170,7 @@ def test_why_an_item_is_in_is_a_table_of_its_signals(page: Page) -> None:
     page.go(f"{ASKED}&types=code")
     page.answered(4000)
     page.click(".item .why > summary")
-    assert "best part" in page.find(".item .signals").text
+    assert "best part" in page.text(".item .signals")
     assert "strong match" in page.texts(".item .why summary")[0]
     assert page.texts(".item .why summary .badge") == [], "text of the project as it is now has no badge"
     page.picture("why")
@@ -192,7 +192,7 @@ def test_a_place_can_be_left_out_and_pinned_from_its_card(page: Page) -> None:
 def test_the_address_holds_the_state_and_the_back_button_works(page: Page) -> None:
     page.fresh(f"{ASKED}&max=900&types=code&types=docs")
     page.answered(900)
-    assert page.find("#question").get_attribute("value") == QUESTION
+    assert page.attribute("#question", "value") == QUESTION
     pressed = [one.get_attribute("data-kind") for one in page.all('.chip[aria-pressed="true"]')]
     assert pressed == ["code", "docs"]
     page.click("#tab-memories")
@@ -278,7 +278,7 @@ def test_a_theme_is_chosen_and_kept(page: Page) -> None:
     light = page.js(background)
     page.click("#theme")
     page.click("#theme")
-    assert page.find("#theme").get_attribute("aria-label") == "Theme: dark"
+    assert page.attribute("#theme", "aria-label") == "Theme: dark"
     dark = page.js(background)
     assert dark != light
     page.fresh("hooks")

@@ -32,7 +32,7 @@ def test_an_address_that_means_nothing_shows_the_question(page: Page) -> None:
     for fragment in ("no-such-view?max=minus&depth=99", "ask?max=&raw=maybe&%E0%A4%A", "%"):
         page.go(fragment)
         page.find("#view-ask")
-        assert page.find("#budget-number").get_attribute("value") in {"200", "4000"}
+        assert page.attribute("#budget-number", "value") in {"200", "4000"}
 
 
 def test_small_markdown_becomes_blocks(page: Page) -> None:

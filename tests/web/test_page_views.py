@@ -54,15 +54,15 @@ def test_a_name_of_a_file_is_looked_for_everywhere(page: Page) -> None:
     page.click(".side button[type='submit']")
     page.find(".match")
     page.settled()
-    assert page.find("#pattern").get_attribute("value") == r"\bbackoff\b"
+    assert page.attribute("#pattern", "value") == r"\bbackoff\b"
     assert page.find("#is-regex").is_selected()
 
 
 def test_a_pattern_that_is_none_is_named(page: Page) -> None:
     page.go("find?pattern=(x&regex=true")
-    assert "is not a regular expression" in page.find("#found .message.bad").text
+    assert "is not a regular expression" in page.text("#found .message.bad")
     page.go("find?pattern=(x")
-    page.wait(lambda: "No line matches" in page.find("#found").text, "word that nothing matches")
+    page.wait(lambda: "No line matches" in page.text("#found"), "word that nothing matches")
     assert len(page.complaints()) == 1, "the browser logs the refused pattern"
 
 
@@ -76,7 +76,7 @@ def test_a_drawing_is_made_larger_and_filtered(page: Page) -> None:
     assert page.js(width) > before
     page.click("[data-act='fit']")
     assert page.js(width) <= before
-    page.find("#graph-filter").send_keys("backoff")
+    page.type("#graph-filter", "backoff")
     assert page.all(".knot.dim")
     assert "backoff" in page.texts(".knot:not(.dim) .knot-name")
 
@@ -90,7 +90,7 @@ def test_following_an_edge_makes_its_other_end_the_middle(page: Page) -> None:
     page.picture("graph")
     page.click('.knot[data-node$="Retry.run"] .knot-name')
     page.wait(lambda: page.texts(".knot.role-start .knot-name") == ["run"], "the other end in the middle")
-    assert "Retry.run" in str(page.find("#graph-query").get_attribute("value"))
+    assert "Retry.run" in str(page.attribute("#graph-query", "value"))
     page.driver.back()
     page.wait(lambda: page.texts(".knot.role-start .knot-name") == start, "the way back")
 
@@ -133,7 +133,7 @@ def test_an_item_of_an_answer_leads_to_its_graph(page: Page) -> None:
 
 def test_nothing_found_in_the_graph_is_said(page: Page) -> None:
     page.go("graph?node=zzzqqq")
-    assert "Nothing here is about that" in page.find("#graph-place .message").text
+    assert "Nothing here is about that" in page.text("#graph-place .message")
     page.go("graph")
     page.wait(lambda: "What uses what" in page.texts("#graph-place")[0], "the way to start")
 
@@ -145,7 +145,7 @@ def test_the_whole_repository_is_drawn_and_its_files_lead_to_their_graphs(page: 
     assert len(page.all(".file-dot")) == len(page.all(".file-dot[role='button']")) == 3
     assert page.all(".repository-drawing .link"), "retry.py imports clock.py"
     assert page.all(HOSTILE_ELEMENTS) == []
-    page.find("#graph-filter").send_keys("retry")
+    page.type("#graph-filter", "retry")
     assert [one.get_attribute("data-node") for one in page.all(".file-dot:not(.dim)")] == ["src/shop/retry.py"]
     for name, (width, height, scheme) in VARIANTS.items():
         page.look_like(width, height, scheme)
@@ -192,7 +192,7 @@ def test_memories_are_found_by_words_and_category(page: Page) -> None:
 def test_a_memory_is_forgotten_only_after_a_yes(page: Page) -> None:
     page.go("memories?find=moon")
     page.click("#memory-cards [data-act='forget']")
-    assert page_folder.FORGETTABLE in page.find("#confirm").text
+    assert page_folder.FORGETTABLE in page.text("#confirm")
     page.picture("forget")
     page.click("#confirm-no")
     page.settled()
@@ -209,7 +209,7 @@ def test_a_memory_is_forgotten_only_after_a_yes(page: Page) -> None:
 def test_something_new_is_remembered(page: Page) -> None:
     page.go("memories")
     page.settled()
-    page.find("#remember-text").send_keys("Retries are logged at level info", Keys.ENTER)
+    page.type("#remember-text", "Retries are logged at level info", Keys.ENTER)
     page.wait(lambda: "Retries are logged" in " ".join(page.texts("#memory-cards .card")), "the new memory")
 
 
@@ -259,9 +259,9 @@ def test_candidates_are_reviewed_with_keys_alone(page: Page) -> None:
     page.wait(lambda: page.texts("#tab-review") == ["Review 1"], "the last one")
     page.settled()
     page.click(f"{candidate(page, 'pytest')} [data-act='accept']")
-    page.wait(lambda: "No candidate waits" in page.find("#review-cards").text, "the end")
+    page.wait(lambda: "No candidate waits" in page.text("#review-cards"), "the end")
     page.settled()
-    assert page.find("#tab-review").text == "Review", "it stays, because conversations are looked through"
+    assert page.text("#tab-review") == "Review", "it stays, because conversations are looked through"
     page.go("memories?find=tuesdays")
     page.wait(lambda: "Parcels leave on Tuesdays" in " ".join(page.texts("#memory-cards .card")), "the memory")
 
@@ -283,7 +283,7 @@ def test_a_candidate_that_was_decided_on_elsewhere_is_named_and_the_list_is_show
     page.settled()
     page.click("#tab-review")
     page.click("#review-cards [data-id='cand_1'] [data-act='accept']")
-    assert "no candidate cand_1 waits here" in page.find("#review-cards .message.bad").text
+    assert "no candidate cand_1 waits here" in page.text("#review-cards .message.bad")
     page.settled()
     assert len(page.all("#review-cards .card")) == 1
     page.js("window.fetch = window.really")
@@ -360,14 +360,14 @@ def test_an_index_that_is_being_built_says_how_far_it_is(page: Page) -> None:
     page.module("health.js", "return m.pulse().then(() => null)")
     assert page.texts("#pulse") == ["indexing: reading 3 of 10"]
     assert page.texts('.chip[data-kind="docs"]') == ["docs1,234,567"]
-    assert page.find("#progress progress").get_attribute("value") == "3"
+    assert page.attribute("#progress progress", "value") == "3"
     page.js("window.fetch = window.really")
     page.wait(lambda: page.texts("#pulse") == ["up to date"], "the end of the indexing")
 
 
 def test_hooks_show_what_they_injected_and_what_it_cost(page: Page, page_state: Path) -> None:
     page.fresh("hooks")
-    assert "No hook has run yet" in page.find("#hook-log .message").text
+    assert "No hook has run yet" in page.text("#hook-log .message")
     page.fresh("ask")
     assert not page.js("return document.getElementById('tab-hooks').checkVisibility()"), "hidden until one has run"
     entry = {

@@ -24,7 +24,7 @@ ADDRESSES = {
 
 
 def question(page: Page) -> str | None:
-    return page.find("#question").get_attribute("value")
+    return page.attribute("#question", "value")
 
 
 def unsent(page: Page) -> None:
@@ -47,20 +47,20 @@ def test_what_is_typed_outlives_a_budget_a_kind_a_tab_and_a_reload(page: Page) -
     assert question(page) == QUESTION + TYPED
     page.click("#tab-memories")
     page.find("#view-memories")
-    page.find("#remember-text").send_keys("Half a memory")
+    page.type("#remember-text", "Half a memory")
     page.click("#tab-ask")
     assert question(page) == QUESTION + TYPED
     page.driver.refresh()
     page.wait(lambda: page.js("return document.documentElement.dataset.ready") == "true", "the page")
     assert question(page) == QUESTION + TYPED
-    page.find("#question").send_keys(Keys.ENTER)
+    page.type("#question", Keys.ENTER)
     page.wait(
         lambda: not page.find("#draft-note").is_displayed() if page.all("#draft-note:not([hidden])") else True, ""
     )
     assert "stop" in page.js("return location.hash")
     page.settled()
     page.click("#tab-memories")
-    assert page.find("#remember-text").get_attribute("value") == "Half a memory"
+    assert page.attribute("#remember-text", "value") == "Half a memory"
     page.fill("#remember-text", Keys.DELETE)
 
 
@@ -68,9 +68,9 @@ def test_what_is_typed_outlives_a_failure(page: Page) -> None:
     page.fresh("ask")
     page.settled()
     page.js("window.really = window.fetch; window.fetch = async () => { throw new TypeError('gone'); }")
-    page.find("#question").send_keys(QUESTION, Keys.ENTER)
-    assert "satchel does not answer" in page.find("#answer .message.bad").text
-    page.find("#question").send_keys(TYPED)
+    page.type("#question", QUESTION, Keys.ENTER)
+    assert "satchel does not answer" in page.text("#answer .message.bad")
+    page.type("#question", TYPED)
     page.click("[data-act='retry']")
     page.settled()
     assert question(page) == QUESTION + TYPED
@@ -106,7 +106,7 @@ def test_the_start_has_a_map_and_questions_that_fit(page: Page) -> None:
 def test_a_question_that_was_typed_is_kept_when_another_one_is_chosen(page: Page) -> None:
     page.js("localStorage.clear(); sessionStorage.clear()")
     page.fresh("ask")
-    page.find("#question").send_keys("half a thought")
+    page.type("#question", "half a thought")
     page.click(".tries .question")
     page.answered(4000)
     page.go("ask")
@@ -125,7 +125,7 @@ def test_the_words_of_the_question_are_marked_in_the_answer(page: Page) -> None:
 def test_an_answer_without_a_good_match_looks_weak_and_names_the_missing_words(page: Page) -> None:
     page.fresh("ask?q=kafka+websocket+reconnect")
     page.answered(4000)
-    shown = page.find("#answer .message.warn").text
+    shown = page.text("#answer .message.warn")
     assert "Weak match" in shown
     assert "kafka" in shown
     assert page.all(".packed.weak") or not page.items()
@@ -139,7 +139,7 @@ def test_a_greeting_is_answered_in_one_place_without_a_promise_of_places(page: P
     page.answered(4000)
     assert page.items() == []
     assert page.all("#answer .message.warn") == []
-    assert "Nothing here is relevant to that." in page.find("#answer").text
+    assert "Nothing here is relevant to that." in page.text("#answer")
     page.settled()
 
 
@@ -167,7 +167,7 @@ def test_the_kinds_say_how_many_of_each_there_are(page: Page) -> None:
     asked = """{method: 'POST', headers: {'Content-Type': 'application/json'}, body: '{"limit": 999}'}"""
     found = page.js(f"return fetch('/api/experiences', {asked}).then((found) => found.json())")
     count = len(found["experiences"])
-    shown = page.find('.chip[data-kind="experiences"]').text
+    shown = page.text('.chip[data-kind="experiences"]')
     assert int(shown.removeprefix("experiences")) == count - 1, "one of them goes on and is not searched"
 
 
@@ -178,9 +178,9 @@ def test_the_timeline_has_commits_memories_and_experiences_and_leads_to_a_questi
     shown = " ".join(page.texts(".event"))
     for told in ("Retry sending mail", page_folder.REMEMBERED, page_folder.GOAL):
         assert told in shown
-    assert page.find(".time-chart").get_attribute("aria-label").startswith("4 commits, ")  # type: ignore[union-attr]
+    assert page.attribute(".time-chart", "aria-label").startswith("4 commits, ")  # type: ignore[union-attr]
     page.fill("#timeline-path", "src/shop/mail.py")
-    page.find("#timeline-path").send_keys(Keys.ENTER)
+    page.type("#timeline-path", Keys.ENTER)
     page.wait(lambda: len(page.all(".event")) == 1, "the commits of a file")
     page.click(".event button")
     page.answered(4000)
