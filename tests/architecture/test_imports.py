@@ -18,6 +18,7 @@ LEAF_FILES = (
     "text",
     "tokens",
     "settings",
+    "lazy_numpy",
     "system.files",
     "system.state_files",
     "system.telemetry",

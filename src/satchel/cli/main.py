@@ -13,8 +13,11 @@ if TYPE_CHECKING:
 HELP = frozenset({"-h", "--help"})
 FOR_PEOPLE = "log"
 """The sub-command of `satchel hook` for people; every other word after it is an event of a host."""
-RESIDENT = frozenset({"context", "search"})
-"""Commands that a resident process of the same root can answer."""
+RESIDENT = frozenset({
+    "context", "search", "graph", "why", "expand", "situation", "brief", "premortem", "status", "history",
+    "memory list", "memory search", "memory show", "experience list", "experience show", "values list", "values show",
+})  # fmt: skip
+"""Commands that a resident process of the same root can answer: those that change nothing, so can be run again."""
 
 
 def main() -> int:
@@ -55,7 +58,8 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 def _resident_code(arguments: list[str]) -> int | None:
     """Return the exit code of a command that a resident process answered; None if none did, or for help and `-`."""
-    if not RESIDENT.intersection(_split(arguments)[1][:1]) or {*HELP, "-"}.intersection(arguments):
+    words = _split(arguments)[1]
+    if not RESIDENT.intersection({*words[:1], " ".join(words[:2])}) or {*HELP, "-"}.intersection(arguments):
         return None
     from satchel.system import resident
 

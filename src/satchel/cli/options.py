@@ -33,7 +33,7 @@ class Invocation:
 
     `given_root` is the path of `--root`, `workspace_root` that of the first name of `--workspace`, whose text is
     `workspace`; only a command that `asks_several` takes more names. A resident process sets `open_engine`, which is
-    called as `Satchel.open`, and `should_stop`.
+    called as `Satchel.open`, `should_stop`, and the `folder` in which the command was given.
     """
 
     given_root: Path | None = None
@@ -44,6 +44,7 @@ class Invocation:
     asks_several: bool = False
     open_engine: Callable[..., AbstractContextManager[Satchel]] | None = None
     should_stop: Callable[[], bool] | None = None
+    folder: Path | None = None
 
     @property
     def root(self) -> Path | None:

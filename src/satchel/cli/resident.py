@@ -1,4 +1,4 @@
-"""Answers hooks, `context` and `search` of other processes while `satchel mcp` or `satchel serve` runs.
+"""Answers hooks and commands that only read, of other processes, while `satchel mcp` or `satchel serve` runs.
 
 `satchel.system.resident` is the client and describes the protocol. An answer is the one that the command would give by
 itself, byte for byte; where that is not certain the connection is closed, and the command works by itself.
@@ -146,6 +146,7 @@ class Resident:
             as_json=application.wants_json(words),
             open_engine=partial(self._engine_for_command, folder),
             should_stop=is_gone,
+            folder=folder,
         )
         try:
             with (

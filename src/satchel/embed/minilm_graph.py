@@ -7,10 +7,12 @@ import math
 import struct
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
+from satchel import lazy_numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7}
 _FLOAT, _INTEGER, _INTEGERS = 1, 2, 7
@@ -94,7 +96,7 @@ def _value(name: str, kind: str, shape: Sequence[int | str]) -> bytes:
 INPUT, OUTPUT = "ids", "vector"
 LAYERS, HEADS, WIDTH = 6, 12, 384
 
-Array = npt.NDArray[np.float32]
+Array: TypeAlias = "npt.NDArray[np.float32]"
 
 
 def read_tensors(path: Path) -> dict[str, Array]:

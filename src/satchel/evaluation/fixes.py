@@ -17,8 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
+from satchel import lazy_numpy as np
 from satchel.answer.pins import parse_pin
 from satchel.errors import GitError, UsageError
 from satchel.safety import sanitize

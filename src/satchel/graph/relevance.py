@@ -14,11 +14,9 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import accumulate
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
+from satchel import lazy_numpy as np
 from satchel import text as words
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
@@ -27,6 +25,9 @@ from satchel.search.query import Query, QueryTerm
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
 from satchel.types import Kind
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 TOGETHER_SHARE = 0.8
 """The part of a node's word relevance that comes from its words together with those of a neighbour; the rest is from
@@ -120,7 +121,7 @@ class Relevance:
         return occurrences, shares
 
 
-Mask = npt.NDArray[np.bool_]
+Mask: TypeAlias = "npt.NDArray[np.bool_]"
 
 
 def _masks(lexicon: Lexicon, query: Query) -> tuple[tuple[float, Mask], ...]:

@@ -16,8 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-import numpy as np
-
+from satchel import lazy_numpy as np
 from satchel.graph.relevance import Relevance, sharing
 from satchel.graph.request import NOTE_EDGES, Direction, Lens, Move
 from satchel.search.relations import MOST_FILES, Relations

@@ -12,15 +12,16 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
+from satchel import lazy_numpy as np
 from satchel.search.query import QueryTerm
 from satchel.store.segments import IntArray, Lexicon, Run
 
-FloatArray = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+FloatArray: TypeAlias = "npt.NDArray[np.float64]"
 
 FIELD_WEIGHTS = (1.0, 3.0, 1.5, 1.0)
 """Weights of body, name, signature and path: name and signature gave 3.5 points of r@1, the path 4 more."""

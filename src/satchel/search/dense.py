@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from satchel import lazy_numpy as np
 from satchel.embed import Embedder, fingerprint
 from satchel.errors import EmbeddingError, MissingExtraError
 from satchel.search.bm25 import FloatArray
@@ -21,6 +19,9 @@ from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
 from satchel.system import telemetry
 from satchel.types import Failure, Kind
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 UNRELATED_COSINE = 0.19
 UNRELATED_PRIOR = 20

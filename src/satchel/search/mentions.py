@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-import numpy as np
-
+from satchel import lazy_numpy as np
 from satchel import text as words
 from satchel.search.bm25 import FloatArray, idf, largest
 from satchel.search.chunks import definitions_of

@@ -10,11 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from satchel import lazy_numpy as np
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
 from satchel.search.filters import SearchStrategy
@@ -25,6 +23,9 @@ from satchel.search.votes import SEEDS, Votes, neighbours
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
 from satchel.types import Kind
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 RANKED_FILES = 60
 RANKED_SPANS = 1500

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from satchel import lazy_numpy as np
 from satchel.search import bm25
 from satchel.search.chunks import chunk_of
 from satchel.search.filters import NO_FILTERS, Filters

@@ -12,8 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-import numpy as np
-
+from satchel import lazy_numpy as np
 from satchel.search.bm25 import FloatArray
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon

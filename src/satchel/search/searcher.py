@@ -8,8 +8,7 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import NamedTuple
 
-import numpy as np
-
+from satchel import lazy_numpy as np
 from satchel.search import bm25, rank_files
 from satchel.search.chunks import chunk_of, chunks_of
 from satchel.search.dense import Likeness, Similar, similar_chunks

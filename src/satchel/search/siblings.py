@@ -12,8 +12,7 @@ from itertools import islice
 from operator import attrgetter
 from typing import NamedTuple
 
-import numpy as np
-
+from satchel import lazy_numpy as np
 from satchel import text as words
 from satchel.search.change_relations import CHANGED, HEIR, TEST, UNSURE, faded, merged
 from satchel.search.chunks import chunks_of, stored_rows

@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
+from satchel import lazy_numpy as np
 from satchel import text as words
 from satchel.search import bm25
 from satchel.search.bm25 import K1, FloatArray
@@ -22,6 +20,9 @@ from satchel.sources.roles import Peripheral, asked_peripherals, peripheral_role
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
 from satchel.types import Kind
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 WEAK_FLOOR = 0.095
 """Least strength of an answer that is not a weak match. Below it are 1 % of the real questions, 71 % of the short
@@ -248,7 +249,7 @@ def _occurrence(lexicon: Lexicon, terms: Sequence[str]) -> dict[str, bool]:
     return {term: any(len(units) for units, _ in (row.body, row.name, row.path)) for term, row in postings}
 
 
-BoolArray = npt.NDArray[np.bool_]
+BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 
 FAR_BETTER = 1.5
 """A chunk of a peripheral file that matches so many times as much as the best other file is the answer. Chunks are

@@ -17,8 +17,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 
-import numpy as np
-
+from satchel import lazy_numpy as np
 from satchel.search.bm25 import FloatArray, chunk_scores, largest
 from satchel.search.chunks import definitions_of, stored_rows
 from satchel.search.query import Query

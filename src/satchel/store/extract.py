@@ -7,15 +7,16 @@ from array import array
 from collections.abc import Sequence
 from itertools import accumulate, chain, islice, pairwise, repeat
 from operator import add
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
+from satchel import lazy_numpy as np
 from satchel import text as words
 from satchel.store.protocol import Store
 from satchel.store.records import SPAN_COLUMNS, Extraction, Postings
 from satchel.types import Kind, Outline, Part, Role
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 SPAN_LINES = 24
 """Longest span. Measured with 14, 24 and 40 lines: 24 keeps whole functions readable (docs/decisions/0002)."""
@@ -61,7 +62,7 @@ MOST_RUNS = 200_000
 
 LARGEST_COUNT = 255
 
-Numbers = npt.NDArray[np.uint32]
+Numbers: TypeAlias = "npt.NDArray[np.uint32]"
 
 
 class _Table(dict[str, int]):

@@ -15,11 +15,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from qdrant_client import QdrantClient, models
 from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ApiException
 
+from satchel import lazy_numpy as np
 from satchel.errors import StoreError
 from satchel.store.vectors import Finder
 

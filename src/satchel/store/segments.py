@@ -24,17 +24,18 @@ from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 from zlib import crc32
 
-import numpy as np
-import numpy.typing as npt
-
+from satchel import lazy_numpy as np
 from satchel.store.records import SPAN_COLUMNS, Extraction, NewDocument, Postings
 
-IntArray = npt.NDArray[np.int64]
-ByteArray = npt.NDArray[np.uint8]
-NumberArray = npt.NDArray[np.int64] | npt.NDArray[np.uint32]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+IntArray: TypeAlias = "npt.NDArray[np.int64]"
+ByteArray: TypeAlias = "npt.NDArray[np.uint8]"
+NumberArray: TypeAlias = "npt.NDArray[np.int64] | npt.NDArray[np.uint32]"
 """Numbers as computed, or as stored: at a million spans the difference is 24 MB."""
 
 Run = tuple[IntArray, IntArray, IntArray]
@@ -51,7 +52,6 @@ _COUNT = struct.Struct("<I")
 _HEAD = struct.Struct("<BI")
 _CHECK = struct.Struct("<I")
 CHECK_BYTES = _CHECK.size
-_WIDTHS: tuple[tuple[int, np.dtype[Any]], ...] = ((1, np.dtype("<u1")), (2, np.dtype("<u2")), (4, np.dtype("<u4")))
 _ABSENT = b"\0"
 
 
@@ -235,7 +235,7 @@ def _encode_field(term_count: int, terms: IntArray, units: IntArray, counts: Int
     deltas[begins] = units[begins]
     largest = np.maximum.reduceat(deltas, begins)
     widths = np.where(largest < 1 << 8, 1, np.where(largest < 1 << 16, 2, 4))
-    raw = {width: deltas.astype(kind).tobytes() for width, kind in _WIDTHS}
+    raw = {width: deltas.astype(f"<u{width}").tobytes() for width in (1, 2, 4)}
     tallies = counts[order].astype(np.uint8).tobytes()
     columns = present.tolist(), widths.tolist(), begins.tolist(), ends.tolist()
     return {

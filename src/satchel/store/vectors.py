@@ -6,12 +6,14 @@ Compared with four bytes per number, the cosine of two vectors changes by less t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
+from satchel import lazy_numpy as np
 
-_STORED = np.dtype("<f2")
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+_STORED = "<f2"
 
 WIDE_BYTES = 16_000_000
 """Memory for vectors of 32-bit numbers: 10,000 of a model with 384. Above it they are kept in 8 bits, a quarter of
@@ -61,7 +63,7 @@ class VectorTable(NamedTuple):
         return (values * self.scales).astype(np.float64)
 
 
-Finder = Callable[[npt.NDArray[np.float32], int], Sequence[int]]
+Finder: TypeAlias = "Callable[[npt.NDArray[np.float32], int], Sequence[int]]"
 """Returns about so many row numbers, the nearest ones to a vector. Unknown rows are ignored."""
 
 

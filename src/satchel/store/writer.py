@@ -9,8 +9,7 @@ from dataclasses import astuple, dataclass, field
 from operator import itemgetter
 from typing import Any
 
-import numpy as np
-
+from satchel import lazy_numpy as np
 from satchel.store.records import IN_LIST, NewDocument, SkippedFile, Stamp, WriteConnection, rows
 from satchel.store.segments import (
     FIELD_LEVELS,

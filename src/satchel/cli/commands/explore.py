@@ -43,7 +43,7 @@ def history_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """
     checked = HISTORY.checked(arguments)
     with asking(invocation) as (satchel, terminal):
-        checked["path"] = below_root(checked.get("path", ""), satchel.places.root)
+        checked["path"] = below_root(checked.get("path", ""), satchel.places.root, invocation.folder or Path.cwd())
         answered = HISTORY.run(satchel, checked, terminal)
     write = churn_lines if "churn" in checked else author_lines if checked.get("authors") else history_lines
     failures = [Failure(**row) for row in answered.envelope["failures"]]
@@ -51,9 +51,9 @@ def history_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
     report(invocation, answered.envelope, write(answered.subject), nothing=nothing, failures=failures)
 
 
-def below_root(path: str, root: Path) -> str:
+def below_root(path: str, root: Path, folder: Path) -> str:
     """Return a path below the root; a path that exists in the current folder is relative to that folder."""
-    here = as_listed(Path(os.path.normpath(Path.cwd() / path)))
+    here = as_listed(Path(os.path.normpath(folder / path)))
     if path and os.path.lexists(here) and here.is_relative_to(root):
         return here.relative_to(root).as_posix()
     return path

@@ -12,8 +12,7 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
+from satchel import lazy_numpy as np
 from satchel.search.resolve.syntax import FUNCTIONS, IMPORTS, Binding, above, binding_of, field_of
 from satchel.sources.code.imports import read_imports
 from satchel.sources.code.languages import GRAMMARS, RULES, Mark, grammar
