@@ -1,4 +1,4 @@
-"""Processor time of a hook and of `satchel context`, answered by a resident process and by themselves, in one run.
+"""Processor time of a hook and of commands that only read, answered by a resident process and by themselves, in one run.
 
     python benchmarks/resident.py --out benchmarks/results/resident.json [--root FOLDER] [--runs 20]
 
@@ -71,6 +71,16 @@ def measured(root: Path, home: Mapping[str, str], runs: int) -> dict[str, Any]:
                 "hook that says nothing": ("hook", "prompt"),
                 "context": ("context", prompt, "--types", "code"),
                 "search": ("search", prompt),
+                "graph": ("graph", prompt),
+                "why": ("why", "src/satchel/engine.py", prompt),
+                "expand": ("expand", "src/satchel/engine.py:1-40"),
+                "situation": ("situation", "--task", prompt),
+                "brief": ("brief",),
+                "premortem": ("premortem", "--domain", "debugging"),
+                "status": ("status",),
+                "history": ("history",),
+                "memory list": ("memory", "list"),
+                "values list": ("values", "list"),
             }.items():
                 asked = "yes, go on" if kind.endswith("nothing") else prompt
                 for way, before in (("resident", ""), ("itself", ALONE)):
