@@ -76,3 +76,18 @@ def _environment(variables: Mapping[str, str]) -> dict[str, str]:
         "GIT_COMMITTER_DATE": DATE,
     }
     return {**kept, **fixed, **variables}
+
+
+def long_history(folder: Path, count: int = 2_000) -> Path:
+    """A repository with so many commits; each changes one of ten files, and every hundredth says so at length."""
+    script = b""
+    for number in range(count):
+        text = f"def step_{number % 10}():\n    return {number}\n".encode()
+        subject = f"Change step {number}, because the total was wrong".encode() if not number % 100 else b"Next"
+        script += b"commit refs/heads/main\ncommitter Ada <a@b> %d +0000\ndata %d\n%b\n" % (
+            1_600_000_000 + number, len(subject), subject,
+        )  # fmt: skip
+        script += b"M 644 inline src/step_%d.py\ndata %d\n%b\n" % (number % 10, len(text), text)
+    git_bytes(new_repository(folder), "fast-import", "--quiet", stdin=script)
+    git(folder, "reset", "-q", "--hard")
+    return folder

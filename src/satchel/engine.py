@@ -220,9 +220,15 @@ class Satchel:
         should_stop: ShouldStop = never,
         at_once: bool = False,
         workspaces: Sequence[str] = (),
+        files_first: bool = False,
     ) -> list[Failure]:
-        """Bring the index, or those of `workspaces`, up to date unless just done (and not `at_once`); return notes."""
-        return self.opened.refresh(progress=progress, should_stop=should_stop, at_once=at_once, workspaces=workspaces)
+        """Bring the index, or those of `workspaces`, up to date unless just done (and not `at_once`); return notes.
+
+        With `files_first` a new index gets a long history only at the next call; a note says so.
+        """
+        return self.opened.refresh(
+            progress=progress, should_stop=should_stop, at_once=at_once, workspaces=workspaces, files_first=files_first
+        )
 
     def status(self, *, should_stop: ShouldStop = never) -> Status:
         """Return contents and size of the index, and changes in the tree since. No file is read or changed."""

@@ -282,25 +282,28 @@ class OpenRoot:
                     raise
                 self.store.settle()
                 report = self._build(progress, should_stop)
-        if not report.interrupted:  # after an interruption the next question continues
-            self._refreshed = time.monotonic()
         self._notes = report.notes
+        if not (report.interrupted or self.lacks_history):  # else the next question continues
+            self._refreshed = time.monotonic()
         return report
 
+    @property
+    def lacks_history(self) -> bool:
+        """Whether the last run of this process published the files of a new index before its history."""
+        from satchel.index.run import HISTORY_LATER
+
+        return HISTORY_LATER in self._notes
+
     def _build(self, progress: Progress | None, should_stop: ShouldStop, seen: TreeState | None = None) -> IndexReport:
-        from satchel.index.build import build
+        from satchel.index.build import build, build_from_sibling
         from satchel.index.run import Quiet
 
-        options, watcher = self.build_options(), progress or Quiet()
+        root, options, watcher = self.places.root, self.build_options(), progress or Quiet()
         if self.store.revision == "0" and self.places.repository and isinstance(self.store, SqliteStore):
-            from satchel.index.build import build_from_sibling
-
-            report = build_from_sibling(
-                self.store, self.places.root, options, watcher, should_stop, self._index.published
-            )
+            report = build_from_sibling(self.store, root, options, watcher, should_stop, self._index.published)
             if report is not None:
                 return report
-        return build(self.store, self.places.root, options, watcher, should_stop, seen)
+        return build(self.store, root, options, watcher, should_stop, seen)
 
     def refresh(
         self,
@@ -309,6 +312,7 @@ class OpenRoot:
         should_stop: ShouldStop = never,
         at_once: bool = False,
         workspaces: Sequence[str] = (),
+        files_first: bool = False,
     ) -> list[Failure]:
         """As `Satchel.refresh`. The tree is compared without the lock of the index, which is only needed to write.
 
@@ -321,21 +325,23 @@ class OpenRoot:
             return [
                 note._replace(source=f"{note.source} of {name}")
                 for name, root in siblings.items()
-                for note in root.refresh(progress=progress, should_stop=should_stop, at_once=at_once)
+                for note in root.refresh(
+                    progress=progress, should_stop=should_stop, at_once=at_once, files_first=files_first
+                )
             ]
         with thread_lock(self._refreshing, should_stop) as is_ours:
             if is_ours and at_once:
                 self._refreshed = -REFRESH_PAUSE_SECONDS
-            notes = self._refresh(progress, should_stop) if is_ours else self._notes
+            notes = self._refresh(progress, should_stop, files_first) if is_ours else self._notes
             return [*self.loaded.hiding, *notes]
 
-    def _refresh(self, progress: Progress | None, should_stop: ShouldStop) -> list[Failure]:
+    def _refresh(self, progress: Progress | None, should_stop: ShouldStop, files_first: bool) -> list[Failure]:
         if time.monotonic() - self._refreshed < REFRESH_PAUSE_SECONDS and not self.lines.take_mismatches():
             return list(self._notes)
         try:
-            found = self._look(should_stop)
+            found = self._look(should_stop, files_first)
         except UnreachableStoreError:  # as in `_Attempts`
-            found = self._look(should_stop)
+            found = self._look(should_stop, files_first)
         is_published, is_current, seen = found
         if is_current:
             self._refreshed, self._notes = time.monotonic(), seen.notes if seen is not None else ()
@@ -360,26 +366,30 @@ class OpenRoot:
             return str(error)
         return self.store.obstacle or "writing failed"
 
-    def _look(self, should_stop: ShouldStop) -> tuple[bool, bool, TreeState | None]:
-        """Return whether there is a sound index, whether it is up to date, and the tree (None for an export)."""
+    def _look(self, should_stop: ShouldStop, files_first: bool) -> tuple[bool, bool, TreeState | None]:
+        """Return whether there is a sound index, whether it is up to date, and the tree.
+
+        None for an export, and without an index unless its files come first.
+        """
         root = self.places.root
         try:
             self.store.settle()
             with self.store.snapshot() as state:
-                if state.revision == "0":
+                is_new = state.revision == "0"
+                if is_new and (root.is_file() or not files_first):
                     return False, False, None
                 if root.is_file():
                     from satchel.index.notes import is_current
 
                     return True, is_current(state, root, self.build_options()), None
-                from satchel.index.build import look
+                from satchel.index.build import look, look_at_files
 
-                seen = look(state, root, self.build_options(), should_stop)
+                seen = (look_at_files if is_new else look)(state, root, self.build_options(), should_stop)
         except StoreError:
             if not self.store.damage:
                 raise
             return False, False, None
-        return True, not (seen.is_due or seen.tree.stopped), seen
+        return not is_new, not (is_new or seen.is_due or seen.tree.stopped), seen
 
     def build_options(self) -> BuildOptions:
         """Return the options of an index run on this root."""
@@ -387,18 +397,12 @@ class OpenRoot:
 
         return build_options(self.settings, self.places, self.key, vault=self.is_vault)
 
-    def _changed_files(self, store: Store) -> list[tuple[str, int]]:
-        from satchel.index.run import changed_files
-
-        return changed_files(store, self.places.root, self.build_options().walk)
-
     def status(self, *, should_stop: ShouldStop = never) -> Status:
         """Return contents and size of the index, and changes in the tree since. No file is read or changed."""
         from satchel.index.status import look
 
-        places = self.places
         sizes = {"index": self.index_place.size(), "memory": self.memory_place.size()}
-        return look(self.store, places.root, places.index, self.build_options().walk, sizes, should_stop)
+        return look(self.store, self.places.root, self.places.index, self.build_options().walk, sizes, should_stop)
 
     def _open_executor(self) -> Threads:
         """Return the threads that search sections, started at the first question with several."""
@@ -424,6 +428,7 @@ class OpenRoot:
     def bench(self, store: Store, memory: Store | None, account: Account | None, prefix: str) -> Workbench:
         """Return what the pipeline works with; `prefix` is before paths where several workspaces answer."""
         from satchel.answer.search import Workbench
+        from satchel.index.run import changed_files
 
         # Words in local files wait for nothing: threads of one interpreter would only add their own cost.
         waits = self.embedder is not None or bool(self.settings.store_url)
@@ -435,7 +440,7 @@ class OpenRoot:
             self.settings.redact_allow,
             memory,
             self.line_counts.of,
-            partial(self._changed_files, store),
+            lambda: changed_files(store, self.places.root, self.build_options().walk),
             self.embedder,
             account,
             prefix,

@@ -62,7 +62,7 @@ def test_a_report_is_plain_json() -> None:
         (IndexFreshness(990.0, 1, 2, 3, "", ""), "checked a moment ago; since then: 1 new, 2 changed, 3 gone"),
         (
             IndexFreshness(990.0, 0, 0, 0, "cd" * 20, ""),
-            "checked a moment ago; since then: HEAD moved from none to cdcdcdcdcd",
+            "checked a moment ago; since then: the history is not in the index yet",
         ),
     ],
 )

@@ -19,7 +19,7 @@ from satchel.answer.render.frame import DEFAULT_TITLE
 from satchel.answer.request import AssembleRequest, make_request
 from satchel.errors import UsageError
 from satchel.safety import sanitize
-from satchel.search.filters import NO_FILTERS, Filters, make_filters
+from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy, make_filters
 from satchel.search.query import FORM_WEIGHTS, Query, analyse
 from satchel.search.trace import is_vendored
 from satchel.settings import Settings
@@ -181,6 +181,12 @@ def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[
     if Kind.COMMIT in weights and len(request.query.split()) <= 40:
         weights[Kind.COMMIT] *= HISTORY_FACTOR if _ASKS_OF_HISTORY.search(request.query) else 1.0
     return tuple(PlannedSection(kind, weight, request.limit) for kind, weight in weights.items() if weight > 0)
+
+
+def needs_history(request: AssembleRequest, since: str | None) -> bool:
+    """Return whether a request is about commits, or a change `since` one: without them there is no answer."""
+    is_named = Kind.COMMIT in request.kinds or SearchStrategy.HISTORY in request.searches
+    return is_named or bool(since or _ASKS_OF_HISTORY.search(request.query))
 
 
 def role_is_asked(kind: Kind, role: Role, roles: Sequence[Role]) -> bool:

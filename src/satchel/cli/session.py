@@ -159,11 +159,14 @@ class Terminal(Caller):
     interrupt: Interrupt = field(default_factory=Interrupt)
     color: str = ""
 
-    def refresh(self, engine: Satchel, workspaces: Sequence[str] = ()) -> list[Failure]:
+    def refresh(self, engine: Satchel, workspaces: Sequence[str] = (), *, files_first: bool = False) -> list[Failure]:
         """Bring the index up to date; returns the failures for the answer. Raises click's Exit if interrupted."""
         started = time.monotonic()
         with Watch(quiet=streams.is_recorded()) as progress:
-            notes = engine.refresh(progress=progress, should_stop=self.should_stop, at_once=True, workspaces=workspaces)
+            notes = engine.refresh(
+                progress=progress, should_stop=self.should_stop, at_once=True, workspaces=workspaces,
+                files_first=files_first,
+            )  # fmt: skip
         seconds = time.monotonic() - started
         if seconds > PATIENCE_SECONDS:
             done = (

@@ -321,6 +321,14 @@ def git_failure(error: GitError) -> Failure:
     return Failure("commits", str(error), "the files are indexed; the history is as far as it could be read")
 
 
+HISTORY_LATER = Failure(
+    "commits",
+    "the history is not in the index yet: this answer comes from the files alone",
+    "the next question reads it, or `satchel index`",
+)
+"""The note on an answer from a new index whose files were published before a long history was read."""
+
+
 def unknown_files(count: int) -> Failure:
     """Return the note for a clone without the folders of old commits."""
     message = f"this is a partial clone: which files {count:,} old commits changed is unknown"

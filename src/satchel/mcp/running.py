@@ -11,8 +11,10 @@ from contextlib import asynccontextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
+from satchel.errors import SatchelError
 from satchel.operations.operation import Answered, Caller, Operation, StoppedError
 from satchel.system.threads import Calls
+from satchel.types import ShouldStop
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -51,6 +53,7 @@ class EngineRunner:
         self._guard = threading.Lock()
         # Calls that run at once: more would only share the same interpreter and use more memory
         self.calls = Calls(8)
+        self._later: asyncio.Future[None] | None = None
 
     def engine(self) -> Satchel:
         """Return the engine. Raises what opening it raises."""
@@ -74,13 +77,21 @@ class EngineRunner:
             timer = asyncio.timeout(self._deadline)
             try:
                 async with timer:
-                    return await self.calls.run(work)
+                    answered = await self.calls.run(work)
             except TimeoutError as error:
                 if not timer.expired():
                     raise
                 raise StoppedError(
                     f"there is no answer after {self._deadline:g} s (the setting serve.deadline_s): ask for less"
                 ) from error
+            if self.engine().opened.lacks_history:
+                self._later = asyncio.ensure_future(self.calls.run(self._read_history))
+            return answered
+
+    def _read_history(self, should_stop: ShouldStop) -> None:
+        """Read the history that the first answer did not wait for."""
+        with contextlib.suppress(SatchelError, OSError):  # the next question meets the fault and says it
+            self.engine().refresh(should_stop=should_stop)
 
     def _embed(self, engine: Satchel) -> None:
         """Start to make vectors after the first answer, which they must not delay."""

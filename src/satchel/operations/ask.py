@@ -142,6 +142,8 @@ def check_filters(names: Iterable[str], types: Iterable[str]) -> None:
 
 
 def _context_query(call: OperationCall) -> Answered:
+    from satchel.answer.plans import needs_history  # here, because help and completion do not need it
+
     engine, arguments = call.engine, call.arguments
     staged, question = arguments.get("staged", False), arguments.get("question", "")
     since = arguments.get("diff") or (HEAD if staged else None)
@@ -150,7 +152,7 @@ def _context_query(call: OperationCall) -> Answered:
     is_packed = not (since is None and question.strip()) or options.keys() & {"fill", "view"}
     options.setdefault("purpose", vocabulary.READ if is_packed else vocabulary.FIND)
     request = engine.request(question if is_asked else UNASKED, **options)
-    notes = call.refreshed(call.workspaces)
+    notes = call.refreshed(call.workspaces, files_first=not needs_history(request, since))
     if since is not None:
         request, changes = engine.answers.about_change(request, since, staged=staged, is_asked=is_asked)
         notes = [*notes, *changes]

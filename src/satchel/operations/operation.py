@@ -234,9 +234,11 @@ class Caller:
     spelling: Spelling = Spelling()
     session: str = ""
 
-    def refresh(self, engine: Satchel, workspaces: Sequence[str] = ()) -> list[Failure]:
+    def refresh(self, engine: Satchel, workspaces: Sequence[str] = (), *, files_first: bool = False) -> list[Failure]:
         """Bring the index up to date; returns the failures for the answer. Raises StoppedError if cancelled."""
-        notes = engine.refresh(progress=self.progress, should_stop=self.should_stop, workspaces=workspaces)
+        notes = engine.refresh(
+            progress=self.progress, should_stop=self.should_stop, workspaces=workspaces, files_first=files_first
+        )
         if self.should_stop():
             raise StoppedError("the call was cancelled: what is indexed so far is kept")
         return notes
@@ -249,9 +251,10 @@ class OperationCall(NamedTuple):
     arguments: Json
     caller: Caller = Caller()
 
-    def refreshed(self, workspaces: Sequence[str] = ()) -> list[Failure]:
+    def refreshed(self, workspaces: Sequence[str] = (), *, files_first: bool = False) -> list[Failure]:
         """Bring the index, or those of these workspaces, up to date unless `refresh` is false; returns the failures."""
-        return self.caller.refresh(self.engine, workspaces) if self.arguments.get("refresh", True) else []
+        is_wanted = self.arguments.get("refresh", True)
+        return self.caller.refresh(self.engine, workspaces, files_first=files_first) if is_wanted else []
 
     @property
     def workspaces(self) -> tuple[str, ...]:

@@ -164,7 +164,7 @@ def freshness_text(fresh: IndexFreshness, now: float) -> str:
     moved = ""
     if fresh.head != fresh.indexed_head:
         was, now_at = (head[:HEAD_CHARACTERS] or "none" for head in (fresh.indexed_head, fresh.head))
-        moved = f"HEAD moved from {was} to {now_at}"
+        moved = f"HEAD moved from {was} to {now_at}" if fresh.indexed_head else "the history is not in the index yet"
     changes = [counts_text((("new", fresh.new), ("changed", fresh.changed), ("gone", fresh.gone))), moved]
     if any(changes):
         return f"{ago}; since then: {', '.join(filter(None, changes))}"
