@@ -65,9 +65,6 @@ def update_history(
         writer.remove(Kind.COMMIT, stored)
         stored, renames = set(), {}
     before = _visible_before(store, plan)
-    # Without a complete run the next one has to compare again, even if HEAD has gone back by then.
-    writer.set_meta("history", "")
-    writer.set_meta("visible_commits", "")
     writer.set_meta("history_form", plan.form)
     if not store.meta(FIRST_COMMIT):
         writer.set_meta(FIRST_COMMIT, first_commit(plan.repository, should_stop))
@@ -89,12 +86,13 @@ def update_history(
         if (now := time.time()) - began > PATIENCE_SECONDS:
             writer.set_meta("history_failed", json.dumps([plan.form, now + RETRY_SECONDS, str(error)]))
     if log.is_visible_known:
-        report.commits_hidden = _hide(writer, stored.difference(log.visible))
+        hidden_before = stored.difference(before[1]) if before[1] else None
+        report.commits_hidden = _hide(writer, stored.difference(log.visible), hidden_before)
     writer.set_meta("renames_by_commit", json.dumps(renames))
     writer.set_meta("renames", json.dumps(_current_paths(renames, log.visible)))
-    if is_complete:
-        writer.set_meta("history", plan.state)
-        writer.set_meta("visible_commits", " ".join(log.to_remember))
+    # Without a complete run the next one has to compare again, even if HEAD has gone back by then.
+    writer.set_meta("history", plan.state if is_complete else "")
+    writer.set_meta("visible_commits", " ".join(log.to_remember) if is_complete else "")
     if plan.repository.partial and log.without_files:
         writer.set_meta("history_unknown", str(log.without_files))
         notes.append(run.unknown_files(log.without_files))
@@ -146,16 +144,8 @@ class _Log:
         if should_stop():
             return
         self.is_visible_known = True
-        missing = set(self.visible) - self._stored
-        if not missing:
-            return
-        limit = self._limit if added is None else min(len(added), self._limit)
-        for commit in read_commits(self._repository, limit=limit, should_stop=should_stop):
-            if commit.sha in missing:
-                missing.discard(commit.sha)
-                yield commit
-            if not missing:
-                return
+        if missing := [sha for sha in self.visible if sha not in self._stored]:
+            yield from read_commits(self._repository, only=missing, should_stop=should_stop)
 
 
 _HISTORY_KEYS = (
@@ -169,12 +159,16 @@ def _clear(writer: Writer, stored: Iterable[str]) -> None:
         writer.set_meta(key, "")
 
 
-def _hide(writer: Writer, hidden: set[str]) -> int:
-    """Hide these commits, or remove them where they are too many. Returns the number of hidden ones."""
+def _hide(writer: Writer, hidden: set[str], before: set[str] | None) -> int:
+    """Hide these commits, or remove them where they are too many; `before` are those hidden so far, None if unknown.
+
+    Returns the number of hidden ones.
+    """
     if len(hidden) > MOST_HIDDEN:
         writer.remove(Kind.COMMIT, hidden)
         hidden = set()
-    writer.hide(Kind.COMMIT, sorted(hidden))
+    shown = before and sorted(before - hidden)
+    writer.hide(Kind.COMMIT, sorted(hidden - (before or set())), shown)
     return len(hidden)
 
 

@@ -52,11 +52,17 @@ class Commit(NamedTuple):
 
 
 def read_commits(
-    repository: Repository, *, limit: int | None = None, merges: bool = False, should_stop: ShouldStop = never
+    repository: Repository,
+    *,
+    limit: int | None = None,
+    only: Sequence[str] = (),
+    merges: bool = False,
+    should_stop: ShouldStop = never,
 ) -> Iterator[Commit]:
     """Read commits, newest first as git orders them; each is yielded as soon as its output is complete.
 
-    On a branch without commits there are none. Ends early when `should_stop` returns true. Raises GitError.
+    With `only`, exactly these in their order. On a branch without commits there are none. Ends early when `should_stop`
+    returns true. Raises GitError.
     """
     if head(repository) is None:
         return
@@ -66,10 +72,10 @@ def read_commits(
         arguments.append("--no-merges")
     if limit is not None:
         arguments.append(f"-n{limit}")
-    revisions = ["--end-of-options", "HEAD", "--"]
-    count = 0
+    revisions = ["--no-walk=unsorted", "--stdin", "--"] if only else ["--end-of-options", "HEAD", "--"]
+    feed, count = "\n".join(only).encode("ascii"), 0
     try:
-        for commit in _stream_commits(repository, ["--raw", *arguments, *revisions], boundary, should_stop):
+        for commit in _stream_commits(repository, ["--raw", *arguments, *revisions], boundary, should_stop, feed):
             if should_stop():
                 return
             count += 1
@@ -78,7 +84,7 @@ def read_commits(
         # A clone without the folders of old commits stops at the first one that it lacks. Their messages are there.
         if not repository.partial:
             raise
-        rest = islice(_stream_commits(repository, [*arguments, *revisions], boundary, should_stop), count, None)
+        rest = islice(_stream_commits(repository, [*arguments, *revisions], boundary, should_stop, feed), count, None)
         yield from takewhile(lambda _: not should_stop(), rest)
 
 
@@ -166,11 +172,11 @@ def _stat_batch(
 
 
 def _stream_commits(
-    repository: Repository, arguments: Sequence[str], boundary: frozenset[str], should_stop: ShouldStop
+    repository: Repository, arguments: Sequence[str], boundary: frozenset[str], should_stop: ShouldStop, feed: bytes
 ) -> Iterator[Commit]:
     """Yield each commit when the next one begins, and the last one when git has ended well."""
     pending: Commit | None = None
-    with stream(repository, "log", *arguments, should_stop=should_stop) as chunks:
+    with stream(repository, "log", *arguments, should_stop=should_stop, feed=feed) as chunks:
         for commit in _parse(chain.from_iterable(_tokens(chunks)), boundary):
             if pending is not None:
                 yield pending

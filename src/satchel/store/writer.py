@@ -363,12 +363,13 @@ class Writer:
         """Set the date of every file to that of its stamp, also of those whose content was known."""
         self._connection.execute("UPDATE documents SET updated = mtime_ns / 1e9 WHERE origin = 'file'")
 
-    def hide(self, kind: Kind, keys: Iterable[str]) -> None:
-        """Hide exactly these documents of a kind from search; all others of the kind become visible."""
+    def hide(self, kind: Kind, keys: Iterable[str], shown: Iterable[str] | None = None) -> None:
+        """Hide these documents of a kind from search; those `shown`, by default all others, become visible."""
         self.write_words()
         hidden = json.dumps(list(keys))
+        others = ("NOT ", hidden) if shown is None else ("", json.dumps(list(shown)))
         moved = "SET hidden = {} WHERE kind = ? AND {} RETURNING segment, position"
-        shown_again = self._places(moved.format("false", f"hidden AND key NOT {IN_LIST}"), kind, hidden)
+        shown_again = self._places(moved.format("false", f"hidden AND key {others[0]}{IN_LIST}"), kind, others[1])
         newly_hidden = self._places(moved.format("true", f"NOT hidden AND key {IN_LIST}"), kind, hidden)
         for segment in shown_again.keys() | newly_hidden.keys():
             dead = np.setdiff1d(self._dead(segment), shown_again.get(segment, []))

@@ -389,10 +389,10 @@ class SharedWriter(Writer):
             kind, [entry for entry in entries if (entry.document_id < FIRST_OWN) == is_team]
         ))  # fmt: skip
 
-    def hide(self, kind: Kind, keys: Iterable[str]) -> None:
+    def hide(self, kind: Kind, keys: Iterable[str], shown: Iterable[str] | None = None) -> None:
         """As in `Writer`."""
-        listed = list(keys)
-        self._each(lambda writer, _: writer.hide(kind, listed))
+        listed, others = list(keys), None if shown is None else list(shown)
+        self._each(lambda writer, _: writer.hide(kind, listed, others))
 
     def set_meta(self, key: str, value: str) -> None:
         """As in `Writer`."""
