@@ -177,6 +177,15 @@ def test_hidden_documents_are_out_of_sight_until_they_are_shown_again(store: Sto
     assert units(store, Kind.COMMIT, "alpha") == ["c1", "c2"]
 
 
+def test_where_the_shown_ones_are_named_no_other_hidden_document_is_touched(store: Store) -> None:
+    with store.write() as writer:
+        writer.put([record_document(f"c{number}", "alpha") for number in range(4)])
+        writer.hide(Kind.COMMIT, ["c1", "c2"])
+    with store.write() as writer:
+        writer.hide(Kind.COMMIT, ["c3"], shown=["c2"])
+    assert (units(store, Kind.COMMIT, "alpha"), store.hidden_keys(Kind.COMMIT)) == (["c0", "c2"], {"c1", "c3"})
+
+
 def test_the_newest_records_of_a_kind_come_newest_first_without_the_hidden(store: Store) -> None:
     made = {"c1": 10.0, "c2": 30.0, "c3": 20.0, "c4": 30.0, "c5": 40.0}
     with store.write() as writer:

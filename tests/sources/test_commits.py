@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from satchel.errors import GitError
 from satchel.sources import commits
-from satchel.sources.commits import LATEST_TIME, MESSAGE_LIMIT, Commit, diff_stat, read_commits, visible_commits
+from satchel.sources.commits import (
+    LATEST_TIME,
+    MESSAGE_LIMIT,
+    Commit,
+    diff_stat,
+    new_commits,
+    read_commits,
+    visible_commits,
+)
 from satchel.system.git import Repository, find_repository
 from tests.repositories import TIME, commit, git, git_bytes, new_repository
 
@@ -44,7 +52,7 @@ class TestOneCommit:
     """The parts of a commit."""
 
     def test_all_of_it(self, tree: Path) -> None:
-        commit(tree, "first", {"a.py": "1\n"})
+        first = commit(tree, "first", {"a.py": "1\n"})
         sha = commit(tree, "Fix the thing\n\nBecause it broke.\n", {"src/b.py": "2\n", "a.py": None})
         assert history(tree)[0] == Commit(
             sha=sha,
@@ -54,7 +62,7 @@ class TestOneCommit:
             message="Fix the thing\n\nBecause it broke.",
             files=("a.py", "src/b.py"),
             file_count=2,
-            merge=False,
+            parents=(first,),
         )
 
     def test_the_newest_comes_first(self, tree: Path) -> None:
@@ -109,8 +117,8 @@ class TestMerges:
 
     def test_asked_for(self, merged: Path) -> None:
         first, *others = history(merged, merges=True)
-        assert (first.subject, first.merge, first.files) == ("together", True, ())
-        assert not any(found.merge for found in others)
+        assert (first.subject, len(first.parents), first.files) == ("together", 2, ())
+        assert all(len(found.parents) < 2 for found in others)
         assert len(others) == 3
 
 
@@ -151,6 +159,22 @@ class TestWhatIsVisible:
         repository = found(tree)
         assert visible_commits(repository, 2) == [three[2], three[1]]
         assert [found.sha for found in read_commits(repository, limit=1)] == [three[2]]
+
+    def test_commits_are_read_by_their_ids_and_without_known_ones(self, tree: Path, three: list[str]) -> None:
+        repository = found(tree)
+        assert [one.sha for one in read_commits(repository, only=[three[2], three[0]])] == [three[2], three[0]]
+        assert [one.sha for one in read_commits(repository, without=[three[0]])] == [three[2], three[1]]
+
+    def test_new_commits_are_a_chain_or_none(self, tree: Path, three: list[str]) -> None:
+        added = new_commits(found(tree), three[0])
+        assert added is not None
+        assert [one.sha for one in added] == [three[2], three[1]]
+        assert new_commits(found(tree), three[2]) is None
+        git(tree, "checkout", "-q", "-b", "side", three[1])
+        aside = commit(tree, "aside", {"b.py": ""})
+        assert new_commits(found(tree), three[2]) is None  # it is no ancestor
+        git(tree, "merge", "-q", "--no-edit", "main")
+        assert new_commits(found(tree), aside) is None
 
     def test_a_work_tree_of_its_own_has_its_own_head(self, tree: Path, three: list[str], tmp_path: Path) -> None:
         git(tree, "worktree", "add", "-q", "--detach", str(tmp_path / "other"), three[0])

@@ -86,13 +86,12 @@ def update_history(
         if (now := time.time()) - began > PATIENCE_SECONDS:
             writer.set_meta("history_failed", json.dumps([plan.form, now + RETRY_SECONDS, str(error)]))
     if log.is_visible_known:
-        hidden_before = stored.difference(before[1]) if before[1] else None
-        report.commits_hidden = _hide(writer, stored.difference(log.visible), hidden_before)
+        report.commits_hidden = _hide(writer, stored, before[1], log.visible)
     writer.set_meta("renames_by_commit", json.dumps(renames))
     writer.set_meta("renames", json.dumps(_current_paths(renames, log.visible)))
     # Without a complete run the next one has to compare again, even if HEAD has gone back by then.
-    writer.set_meta("history", plan.state if is_complete else "")
-    writer.set_meta("visible_commits", " ".join(log.to_remember) if is_complete else "")
+    for key, value in (("history", plan.state), ("visible_commits", " ".join(log.to_remember))):
+        writer.set_meta(key, value if is_complete else "")
     if plan.repository.partial and log.without_files:
         writer.set_meta("history_unknown", str(log.without_files))
         notes.append(run.unknown_files(log.without_files))
@@ -127,25 +126,24 @@ class _Log:
     def commits(self, should_stop: Callable[[], bool]) -> Iterator[Commit]:
         """Yield the missing commits, newest first. Raises GitError."""
         if self._stored:
-            yield from self._missing(should_stop)
+            missing = self._missing(should_stop)
+            self.is_visible_known = not should_stop()
+            yield from missing if self.is_visible_known else ()
             return
         for commit in read_commits(self._repository, limit=self._limit, should_stop=should_stop):
             self.visible.append(commit.sha)
             self.without_files = 0 if commit.file_count else self.without_files + 1
             yield commit
 
-    def _missing(self, should_stop: Callable[[], bool]) -> Iterator[Commit]:
+    def _missing(self, should_stop: Callable[[], bool]) -> Iterable[Commit]:
         # Most often HEAD has moved a few commits further: git need not list the whole history again.
         added = new_commits(self._repository, self._head_before, should_stop) if self._visible_before else None
-        if added is None:
-            self.visible = visible_commits(self._repository, self._limit, should_stop)
-        else:
-            self.visible = [*added, *self._visible_before][: self._limit]
-        if should_stop():
-            return
-        self.is_visible_known = True
-        if missing := [sha for sha in self.visible if sha not in self._stored]:
-            yield from read_commits(self._repository, only=missing, should_stop=should_stop)
+        if added is not None:
+            self.visible = [*(commit.sha for commit in added), *self._visible_before][: self._limit]
+            return [commit for commit in added[: self._limit] if commit.sha not in self._stored]
+        self.visible = visible_commits(self._repository, self._limit, should_stop)
+        missing = [sha for sha in self.visible if sha not in self._stored]
+        return read_commits(self._repository, only=missing, should_stop=should_stop) if missing else ()
 
 
 _HISTORY_KEYS = (
@@ -159,16 +157,17 @@ def _clear(writer: Writer, stored: Iterable[str]) -> None:
         writer.set_meta(key, "")
 
 
-def _hide(writer: Writer, hidden: set[str], before: set[str] | None) -> int:
-    """Hide these commits, or remove them where they are too many; `before` are those hidden so far, None if unknown.
+def _hide(writer: Writer, stored: set[str], visible_before: Sequence[str], visible: Sequence[str]) -> int:
+    """Hide the stored commits that are not visible, or remove them where they are too many. Returns the hidden ones.
 
-    Returns the number of hidden ones.
+    Where those `visible_before` are known, only the others are touched.
     """
+    hidden = stored.difference(visible)
+    hidden_before = stored.difference(visible_before) if visible_before else set()
     if len(hidden) > MOST_HIDDEN:
         writer.remove(Kind.COMMIT, hidden)
         hidden = set()
-    shown = before and sorted(before - hidden)
-    writer.hide(Kind.COMMIT, sorted(hidden - (before or set())), shown)
+    writer.hide(Kind.COMMIT, hidden - hidden_before, hidden_before - hidden if visible_before else None)
     return len(hidden)
 
 

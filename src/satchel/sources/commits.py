@@ -47,7 +47,7 @@ class Commit(NamedTuple):
     message: str
     files: tuple[str, ...]
     file_count: int
-    merge: bool
+    parents: tuple[str, ...]
     renames: tuple[tuple[str, str], ...] = ()
 
 
@@ -56,13 +56,14 @@ def read_commits(
     *,
     limit: int | None = None,
     only: Sequence[str] = (),
+    without: Sequence[str] = (),
     merges: bool = False,
     should_stop: ShouldStop = never,
 ) -> Iterator[Commit]:
     """Read commits, newest first as git orders them; each is yielded as soon as its output is complete.
 
-    With `only`, exactly these in their order. On a branch without commits there are none. Ends early when `should_stop`
-    returns true. Raises GitError.
+    With `only`, exactly these in their order; else those of HEAD that no commit of `without` reaches. On a branch
+    without commits there are none. Ends early when `should_stop` returns true. Raises GitError.
     """
     if head(repository) is None:
         return
@@ -72,7 +73,8 @@ def read_commits(
         arguments.append("--no-merges")
     if limit is not None:
         arguments.append(f"-n{limit}")
-    revisions = ["--no-walk=unsorted", "--stdin", "--"] if only else ["--end-of-options", "HEAD", "--"]
+    reached = ["--end-of-options", "HEAD", *map("^{}".format, without), "--"]
+    revisions = ["--no-walk=unsorted", "--stdin", "--"] if only else reached
     feed, count = "\n".join(only).encode("ascii"), 0
     try:
         for commit in _stream_commits(repository, ["--raw", *arguments, *revisions], boundary, should_stop, feed):
@@ -109,23 +111,25 @@ def visible_commits(repository: Repository, limit: int | None = None, should_sto
     return listed.decode("ascii").split()
 
 
-def new_commits(repository: Repository, known: str, should_stop: ShouldStop = never) -> list[str] | None:
+def new_commits(repository: Repository, known: str, should_stop: ShouldStop = never) -> list[Commit] | None:
     """Return the commits after `known` up to HEAD, newest first, if each is the only parent of the next one.
 
     Returns None if there is a merge among them, HEAD does not descend from `known`, or history is cut off.
     """
     if repository.shallow:
         return None
+    commits: list[Commit] = []
     try:
+        expected = head(repository)
         # At most 500: beyond that, listing all costs little more than reading them.
-        arguments = ("rev-list", "--parents", "-n500", "HEAD", f"^{known}", "--")
-        listed = run(repository, *arguments, should_stop=should_stop)
+        for commit in read_commits(repository, limit=500, without=[known], merges=True, should_stop=should_stop):
+            if commit.sha != expected or len(commit.parents) != 1:
+                return None
+            commits.append(commit)
+            expected = commit.parents[0]
     except GitError:  # `known` is gone: the caller lists all
         return None
-    lines = [line.split() for line in listed.decode("ascii").splitlines()]
-    shas = [sha for sha, *_ in lines]
-    is_chain = all(parents == [after] for (_, *parents), after in zip(lines, [*shas[1:], known], strict=False))
-    return shas if shas and is_chain else None
+    return commits if commits and expected == known else None
 
 
 def diff_stat(
@@ -226,7 +230,7 @@ def _parse(tokens: Iterator[bytes], boundary: frozenset[str]) -> Iterator[Commit
             message=text.rstrip("\n"),
             files=tuple([path.decode("utf-8", "replace") for _, path in changes]),
             file_count=file_count,
-            merge=b" " in parents,
+            parents=tuple(parents.decode("ascii").split()),
             renames=_renames(changes) if len(changes) > 1 else (),
         )
 
