@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from satchel.system.files import WILD, SkipReason, translate
@@ -181,6 +182,7 @@ _UNDOTTED = tuple(ending for ending in (*_GENERATED_ENDINGS, *_MINIFIED_ENDINGS)
 _SHARED_LIBRARY = re.compile(r".*\.so(?:\.\d+)+")
 
 
+@lru_cache(maxsize=16_384)  # names: in a process that stays, each question walks the tree
 def reason_of_name(name: str) -> SkipReason | None:
     """Return why a file of this name (binary, drawing, generated, minified, translation) is left out, or None."""
     lower = name.lower()

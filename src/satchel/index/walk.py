@@ -261,14 +261,17 @@ class _Walker:
 
     def _reason_for_rules(self, folder: _Folder, name: str, path: str, *, is_folder: bool) -> SkipReason | None:
         """Return why the files of rules or the rules for names skip an entry."""
-        matches = ((layer, layer.rules.match(name, path, is_folder=is_folder)) for layer in folder.layers)
-        layer, is_ignored = next((row for row in matches if row[1] is not None), (None, None))
-        if is_ignored:
-            return SkipReason.IGNORED
+        is_visible = self._options.hidden
+        for strength, rules in folder.layers:
+            is_ignored = rules.match(name, path, is_folder=is_folder)
+            if is_ignored:
+                return SkipReason.IGNORED
+            if is_ignored is not None:
+                # A name that `.gitignore` re-includes is no longer ignored, but still hidden.
+                is_visible = is_visible or strength < _GITIGNORE
+                break
         if not is_folder and is_secret_file(path):
             return SkipReason.SECRET_FILE
-        # A name that `.gitignore` re-includes is no longer ignored, but still hidden.
-        is_visible = self._options.hidden or (layer is not None and layer.strength < _GITIGNORE)
         if not is_visible and is_hidden(name, is_folder=is_folder):
             return SkipReason.HIDDEN
         return SkipReason.EXCLUDED if self._is_named(self._exclude, name, path, is_folder=is_folder) else None

@@ -24,6 +24,7 @@ import re
 import stat
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from enum import StrEnum
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -314,6 +315,7 @@ _CLIENT_SECRET = pattern(r"(?:client_secret|service[-_]?account)[^/]*\.json")
 _SAMPLE = pattern(r"(?:^|[._-])(?:example|sample|template|tmpl|dist|defaults?|schema)(?:$|[._-])")
 
 
+@lru_cache(maxsize=16_384)  # paths, as each question walks the tree
 def is_secret_file(path: str) -> bool:
     """Return whether a file is by its path for secrets, and never read. Samples and public keys are not."""
     steps = path.lower().rsplit("/", 2)[-2:]
