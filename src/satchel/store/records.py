@@ -132,8 +132,7 @@ class Document:
         return range(self.first_chunk, self.last_chunk + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """The state of a file when it was read; another size, time or hash means that it changed."""
 
     document: int
