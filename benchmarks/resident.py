@@ -1,4 +1,4 @@
-"""Processor time of a hook and of commands that only read, answered by a resident process and by themselves, in one run.
+"""Processor time of a hook and of commands that only read: answered by a resident process and by themselves, in turns.
 
     python benchmarks/resident.py --out benchmarks/results/resident.json [--root FOLDER] [--runs 20]
 
