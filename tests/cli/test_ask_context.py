@@ -148,7 +148,7 @@ def test_with_strict_a_failure_ends_with_3(satchel: Satchel, monkeypatch: pytest
     assert "one file was not read" in ran.out
     nothing = satchel("context", "zebras", "--strict")
     assert (nothing.code, "0 items" in nothing.out) == (3, True)
-    assert "Failed: index: one file was not read (try again)" in nothing.out
+    assert "Incomplete: index: one file was not read (try again)" in nothing.out
 
 
 @pytest.mark.parametrize("budget", ["0", "-1"])
@@ -235,7 +235,7 @@ def test_while_another_process_updates_the_index_the_old_one_answers(satchel: Sa
         ran = satchel("context", QUESTION)
         assert ran.code == 0
         assert "0.1 * 2**attempt" in ran.out
-        assert "Failed: index: " in ran.out
+        assert "Incomplete: index: " in ran.out
         assert satchel("context", QUESTION, "--strict").code == 3
 
 

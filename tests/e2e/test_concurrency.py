@@ -97,7 +97,7 @@ def test_while_another_process_writes_the_answer_comes_from_what_was_published_a
     assert [answer.code for answer in answers] == [3, 3]
     assert answers[0].out == answers[1].out
     assert "def function_7" in answers[0].out
-    assert "Failed: index: another process is bringing the index up to date" in answers[0].out
+    assert "Incomplete: index: another process is bringing the index up to date" in answers[0].out
     for told in (str(os.getpid()), platform.node(), str(satchel.home), str(satchel.root)):
         assert told not in answers[0].out
 

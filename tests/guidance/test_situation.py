@@ -239,7 +239,7 @@ def test_bad_input_is_named_with_file_and_line_and_the_rest_is_still_assembled(o
         context = satchel.situation({"task": "t"})
     assert message in " ".join(failure.message for failure in context.failures)
     assert "AGENTS.md" in titles(context)
-    assert "Failed: contexts: context.yaml:" in context.text
+    assert "Incomplete: contexts: context.yaml:" in context.text
 
 
 def test_instruction_files_are_guidance_only_where_the_user_trusts_the_workspace(opened: Opened) -> None:

@@ -70,6 +70,6 @@ def test_notes_do_not_push_out_the_answer(engine: Satchel) -> None:
     assert re.search(r"and 1\d more\n", context.text)
     assert context.usage.used <= 500
     small = engine.situation({"task": "selling"}, max_tokens=90)
-    assert "Failed: 17 problems" in small.text
+    assert "Incomplete: 17 problems" in small.text
     whole = engine.situation({"task": "selling"}, max_tokens=8_000)
     assert whole.text.count("nothing is there") == 17

@@ -274,7 +274,7 @@ def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[FooterNo
         FooterNote("handles", "Handles", _handle_entries(items) if request.show_handles else ()),
         FooterNote("shown_before", "Shown before", references, is_listed=True),
         FooterNote("omitted", omitted_label, omitted, len(request.overflow) - len(omitted) + request.overflow_more),
-        FooterNote("failures", "Failed", *_failure_entries(request)),
+        FooterNote("failures", "Incomplete", *_failure_entries(request)),
         FooterNote("counts", "Items", _type_counts(items) if request.tokenizer else (), separator=", "),
         FooterNote("tokenizer", "Counted with", (quote(request.tokenizer),) if request.tokenizer else ()),
         FooterNote("summary", "Summary", (quote(request.summary),) if request.summary else (), is_single=True),
