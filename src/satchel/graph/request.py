@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict, TypeGuard
 
 from satchel.answer.request import check_budget, check_now, check_session
 from satchel.errors import ConfigError, UsageError
@@ -29,6 +29,7 @@ from satchel.vocabulary import (
     MOST_DEPTH,
     Moment,
     checked_text,
+    is_whole,
     workspace_names,
 )
 
@@ -144,6 +145,23 @@ def parse_lens(name: str, table: Any, origin: str) -> Lens:
     and what is allowed.
     """
     place = f"{origin}: lens {name!r}"
+    _check_table(table, place)
+    base = LENSES.get(name)
+    if base is None and not table.get("edges"):
+        raise ConfigError(f"{place} has no edges: list at least one of {', '.join(_edge_names())}")
+    usual = base or Lens(name, ())
+    edges = _texts(table, "edges", usual.edges, place)
+    for edge in edges:
+        _check_edge(edge, place)
+    depth = table.get("max_depth", usual.max_depth)
+    if not _is_depth(depth):
+        raise ConfigError(f"{place}: max_depth is {depth!r}, but must be {LEAST_DEPTH} to {MOST_DEPTH}")
+    tags = tuple(tag.lower().lstrip("#") for tag in _texts(table, "boost_tags", usual.boost_tags, place))
+    fields = tuple(map(str.lower, _texts(table, "include_fields", usual.include_fields, place)))
+    return Lens(name, edges, tags, fields, depth)
+
+
+def _check_table(table: Any, place: str) -> None:
     if not isinstance(table, Mapping):
         raise ConfigError(f"{place} is {table!r}, but must be a table with {', '.join(_KEYS)}")
     for key in table:
@@ -153,19 +171,10 @@ def parse_lens(name: str, table: Any, origin: str) -> Lens:
             near = get_close_matches(str(key), _KEYS, n=1)
             hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(_KEYS)}"
             raise ConfigError(f"{place} has an unknown key {key!r}: {hint}")
-    base = LENSES.get(name)
-    if base is None and not table.get("edges"):
-        raise ConfigError(f"{place} has no edges: list at least one of {', '.join(_edge_names())}")
-    usual = base or Lens(name, ())
-    edges = _texts(table, "edges", usual.edges, place)
-    for edge in edges:
-        _check_edge(edge, place)
-    depth = table.get("max_depth", usual.max_depth)
-    if isinstance(depth, bool) or not isinstance(depth, int) or not LEAST_DEPTH <= depth <= MOST_DEPTH:
-        raise ConfigError(f"{place}: max_depth is {depth!r}, but must be {LEAST_DEPTH} to {MOST_DEPTH}")
-    tags = tuple(tag.lower().lstrip("#") for tag in _texts(table, "boost_tags", usual.boost_tags, place))
-    fields = tuple(one.lower() for one in _texts(table, "include_fields", usual.include_fields, place))
-    return Lens(name, edges, tags, fields, depth)
+
+
+def _is_depth(depth: object) -> TypeGuard[int]:
+    return is_whole(depth) and LEAST_DEPTH <= depth <= MOST_DEPTH
 
 
 def _edge_names() -> list[str]:
@@ -284,7 +293,7 @@ def _queries(queries: Sequence[str], settings: Settings) -> tuple[str, ...]:
 def _depth(depth: Any, lens: Lens) -> int:
     if depth is None:
         return min(DEFAULT_DEPTH, lens.max_depth)
-    if isinstance(depth, bool) or not isinstance(depth, int) or not LEAST_DEPTH <= depth <= MOST_DEPTH:
+    if not _is_depth(depth):
         raise UsageError(f"depth is {depth!r}: give {LEAST_DEPTH} to {MOST_DEPTH} steps", "depth")
     return depth
 
