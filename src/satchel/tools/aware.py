@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from contextvars import copy_context
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote
@@ -28,8 +29,12 @@ from satchel.settings import SETTINGS
 from satchel.system import telemetry
 from satchel.system.threads import Threads, outside_loop
 from satchel.types import Context, ContextItem, Data, Failure, Format, Json, Usage
+from satchel.vocabulary import is_whole
 
 META, USED = "_meta", "contextUsed"
+
+CONTEXT = "_context"
+"""The parameter that receives the context."""
 
 SITUATION_ITEM = "context:situation"
 """The id of the item that shows the situation itself, which the caller knows."""
@@ -59,14 +64,15 @@ def call_situation(tool: str, params: Data, root: Path | None = None) -> Json:
     Values without a JSON form are replaced by their type. Paths below `root` become relative to it; others are only
     among the params.
     """
-    room = [MOST_VALUES]
-    plain = {str(name): _plain(value, room) for name, value in params.items() if name != "_context"}
+    room, given = [MOST_VALUES], dict(params)
+    given.pop(CONTEXT, None)
+    plain = {str(name): _plain(value, room) for name, value in given.items()}
     texts = {name: value for name, value in plain.items() if isinstance(value, str)}
-    files = dict.fromkeys(_relative(path, root) for name in FILE_PARAMETERS for path in _texts(plain.get(name)))
+    paths = chain.from_iterable(map(_texts, map(plain.get, FILE_PARAMETERS)))
     fields: Json = {
-        "task": next((texts[name] for name in TASK_PARAMETERS if texts.get(name, "").strip()), ""),
+        "task": next(filter(str.strip, (texts.get(name, "") for name in TASK_PARAMETERS)), ""),
         **{name: texts.get(name, "") for name in WORD_PARAMETERS},
-        "files": [path for path in files if path],
+        "files": [*filter(None, dict.fromkeys(_relative(path, root) for path in paths))],
         "tags": _texts(plain["tags"]) if isinstance(plain.get("tags"), list) else [],
     }
     return {"tool": tool, "params": plain} | {name: value for name, value in fields.items() if value}
@@ -80,7 +86,7 @@ def _plain(value: object, room: list[int]) -> Any:
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if isinstance(value, str):
-        return value if len(value) <= LONGEST_VALUE else f"{value[:LONGEST_VALUE]}…"
+        return value[:LONGEST_VALUE] + "…" * (len(value) > LONGEST_VALUE)
     if isinstance(value, Mapping):
         return {str(name): _plain(inner, room) for name, inner in value.items() if room[0] > 0}
     if isinstance(value, list | tuple | set | frozenset):
@@ -265,7 +271,7 @@ def _method_of(assembler: object) -> Callable[..., Any]:
 
 
 def _checked_budget(max_tokens: int) -> int:
-    if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
+    if not is_whole(max_tokens) or max_tokens < 1:
         raise UsageError(f"max_tokens is {max_tokens!r}: give a whole number of tokens, 1 or more")
     return max_tokens
 
@@ -283,9 +289,6 @@ def _give_up(task: Any) -> None:
     task.cancel()
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
-
-CONTEXT = "_context"
-"""The parameter that receives the context."""
 
 HANDLERS = ("handler", "fn", "func", "coroutine")
 """Names of the function in a tool object; one may have several, such as a sync and an async one."""
