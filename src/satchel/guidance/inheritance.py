@@ -20,6 +20,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -222,20 +223,24 @@ def merged_data(chain: Sequence[ContextFile]) -> Json:
 def _merged(parent: Data, child: Data, *, is_joined: bool = False, is_top: bool = False) -> Json:
     merged = dict(parent)
     rows = [(*split_suffix(key), value) for key, value in child.items()]
-    plain = [row for row in rows if not row[1]]
-    for key, suffix, value in (*plain, *sorted((row for row in rows if row[1]), key=lambda row: row[1])):
+    for key, suffix, value in sorted(rows, key=itemgetter(1)):  # those without a suffix first
         inherited = merged.get(key)
         if suffix == "override" or inherited is None:
             merged[key] = _settled(value)
         elif suffix == "extend":
             merged[key] = _extended(inherited, value)
-        elif isinstance(inherited, Mapping) and isinstance(value, Mapping):
-            merged[key] = _merged(inherited, value, is_joined=is_joined or (is_top and key == "relationships"))
-        elif is_joined and isinstance(inherited, list) and isinstance(value, list):
-            merged[key] = _joined(inherited, value)
-        elif value is not None:
-            merged[key] = _settled(value)
+        else:
+            merged[key] = _adapted(inherited, value, is_joined=is_joined or (is_top and key == "relationships"))
     return merged
+
+
+def _adapted(inherited: Any, value: Any, *, is_joined: bool) -> Any:
+    """Return what a child makes of an inherited value; lists are only joined below `relationships`."""
+    if isinstance(inherited, Mapping) and isinstance(value, Mapping):
+        return _merged(inherited, value, is_joined=is_joined)
+    if is_joined and isinstance(inherited, list) and isinstance(value, list):
+        return _joined(inherited, value)
+    return inherited if value is None else _settled(value)
 
 
 def _settled(value: Any) -> Any:

@@ -215,20 +215,24 @@ class Instructions:
         imported = _Import({}, notes)
         if form in _IMPORTING:
             body = self._with_imports(body, target or path, imported, MOST_HOPS)
-        description, by_hand = "", False
-        if form in _DESCRIBED:
-            always = next(iter(fields.get("alwaysApply", ())), "").casefold() == "true"
-            always = always or (form is Form.COPILOT_RULE and not _ALL_FILES.isdisjoint(globs))
-            globs = () if always else globs
-            # Copilot only shows the description of its files; it does not choose by it.
-            first = "" if form is Form.COPILOT_RULE else next(iter(fields.get("description", ())), "")
-            written = sanitize.line(first, allow=self._allow)
-            description = "" if always or globs else written
-            by_hand = not (always or globs or written)
-        return Instruction(
-            path, folder, form, body.strip("\n"), globs, description, by_hand, target, tuple(imported.paths)[1:], line,
-            tuple(notes),
-        )  # fmt: skip
+        chosen_by = self._chosen_by(form, fields, globs) if form in _DESCRIBED else (globs, "", False)
+        imports = tuple(imported.paths)[1:]
+        return Instruction(path, folder, form, body.strip("\n"), *chosen_by, target, imports, line, tuple(notes))
+
+    def _chosen_by(
+        self, form: Form, fields: Mapping[str, Sequence[str]], globs: tuple[str, ...]
+    ) -> tuple[tuple[str, ...], str, bool]:
+        """Return the globs, else the description, that a file is chosen by, and whether only a person chooses it."""
+        first = {name: entries[0] for name, entries in fields.items() if entries}
+        is_copilot = form is Form.COPILOT_RULE
+        is_always = first.get("alwaysApply", "").casefold() == "true"
+        if is_always or (is_copilot and not _ALL_FILES.isdisjoint(globs)):
+            return (), "", False
+        if globs:
+            return globs, "", False
+        # Copilot only shows the description of its files; it does not choose by it.
+        description = "" if is_copilot else sanitize.line(first.get("description", ""), allow=self._allow)
+        return (), description, not description
 
     def _link(self, path: str) -> str:
         """Return the target of a link, below the root; empty for a file. Raises Skipped for a target outside."""
