@@ -4,16 +4,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel.errors import UsageError
 from satchel.memory.model import Chosen, Memory
-from satchel.memory.scope import EVERYWHERE, Notebook
-from satchel.memory.trash import chosen_from, chosen_of, linked, purge, supported, take_out, trash_of
+from satchel.memory.scope import (
+    EVERYWHERE,
+    Notebook,
+    lost_note,
+    lost_records,
+    read_homes,
+    workspace_of,
+    write_homes,
+)
+from satchel.memory.trash import (
+    chosen_from,
+    chosen_of,
+    linked,
+    move_discarded,
+    purge,
+    supported,
+    take_out,
+    trash_of,
+)
+from satchel.system.locations import Places, home_of, workspaces_at
 from satchel.system.state_files import locked
 from satchel.types import Failure, Kind, never
-from satchel.vocabulary import DEFAULT_SESSION, checked_names
+from satchel.vocabulary import DEFAULT_SESSION, Axis, checked_names
 
 if TYPE_CHECKING:
     from satchel.memory.journal import Journal
@@ -23,6 +42,8 @@ if TYPE_CHECKING:
     from satchel.memory.values import Values
     from satchel.open_root import OpenRoot
     from satchel.sources.conversations import Exchange
+    from satchel.store.protocol import Store
+    from satchel.store.writer import Writer
 
 
 SESSION_VARIABLES = ("SATCHEL_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
@@ -182,8 +203,6 @@ class MemoryService:
 
     def lost(self) -> list[str]:
         """Return a note for each earlier folder whose memories probably belong to this root, with its path."""
-        from satchel.memory.homes import lost_note, lost_records
-
         root = self._root
         rows = lost_records(root.memory_store, root.places, lambda: root.first_commit)
         return [lost_note(count, path, root.places) for count, path in rows]
@@ -193,11 +212,9 @@ class MemoryService:
 
         Raises UsageError for a folder that still exists, and for one without records.
         """
-        from satchel.memory.homes import move_records
-
         store = self._root.memory_store
         with store.write() as writer:
-            return move_records(store, writer, self._root.places, old)
+            return _move_records(store, writer, self._root.places, old)
 
     def repair(self) -> list[str]:
         """Remove the records of all repositories that cannot be read; returns their names."""
@@ -275,3 +292,37 @@ class MemoryService:
         from satchel.memory.portable import put_exchanges
 
         return put_exchanges(exchanges, self.notebook, origin=origin)
+
+
+def _move_records(store: Store, writer: Writer, places: Places, old: Path) -> int:
+    """Give all records of a folder that is gone to the workspace of a root; returns their number.
+
+    Raises UsageError for a folder that exists, unless it is that of the root, and for one without records.
+    """
+    from satchel.memory.journal import read_active, write_active  # both here, because most calls move nothing
+    from satchel.memory.values import groups_key
+
+    workspace = workspace_of(places)
+    old = Path(os.path.abspath(old.expanduser()))  # noqa: PTH100 - `absolute` keeps `..`, and the folder is gone
+    if old.exists() and old.resolve() != home_of(places):
+        raise UsageError(f"{old} still exists, so its memories stay there: name the folder that was moved")
+    others = workspaces_at(old) - {workspace}
+    active = read_active(store)
+    sessions = {one.session_id for one in active if one.workspace == workspace}
+    for one in active:
+        if one.workspace in others and one.session_id in sessions:
+            raise UsageError(
+                f"session {one.session_id!r} has an active experience here and in {old}: resolve the one here "
+                "(`satchel experience resolve`), then move the others"
+            )
+    moved = writer.move(sorted(others), workspace) + sum(one.workspace in others for one in active)
+    if not moved:
+        raise UsageError(f"no memories belong to {old}: give the path that the folder had before it was moved")
+    write_active(writer, [replace(one, workspace=workspace) if one.workspace in others else one for one in active])
+    move_discarded(store, writer, others, workspace)
+    for axis in Axis:
+        noted = [store.meta(groups_key(other, axis)) for other in sorted(others)]
+        if not store.meta(groups_key(workspace, axis)) and any(noted):
+            writer.set_meta(groups_key(workspace, axis), next(filter(None, noted)))
+    write_homes(writer, {name: entry for name, entry in read_homes(store).items() if name not in others})
+    return moved

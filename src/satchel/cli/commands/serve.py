@@ -101,8 +101,8 @@ def _alone(
     """Serve in this process, which answers hooks and commands of its root too; returns the exit code."""
     from satchel.cli.resident import Resident
     from satchel.web.application import application
+    from satchel.web.routes import ServerState
     from satchel.web.server import END_SECONDS, server
-    from satchel.web.state import ServerState
 
     state = ServerState(satchel)
     running = server(application(state, origins, access), satchel.settings.serve_drain_s)
