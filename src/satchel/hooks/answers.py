@@ -357,9 +357,9 @@ def peculiarity(prompt: str, engine: Satchel) -> float:
 
 def _peculiarity(prompt: str, store: Any) -> float:
     # Characters of a prompt that name its subject: a long issue has words of every project.
-    telling = {word for word in words(prompt[:300]) if len(word) >= 3 and word.lower() not in STOP_WORDS}
+    telling = (word for word in words(prompt[:300]) if len(word) >= 3 and word.lower() not in STOP_WORDS)
     terms = sorted({terms_of(word)[0] for word in telling})
-    lexicons = [store.lexicon(kind) for kind in {*store.kinds()} - {Kind.COMMIT}]
+    lexicons = [*map(store.lexicon, {*store.kinds()} - {Kind.COMMIT})]
     pieces = sum(lexicon.chunk_count for lexicon in lexicons)
     if not pieces:
         return 0.0

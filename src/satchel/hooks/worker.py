@@ -61,10 +61,10 @@ def after_tool(hook: EventContext) -> Answer:
         return nothing("the tool neither edits nor runs a command")
     if not is_check(event.command):
         return nothing("the command tests and builds nothing")
-    has_failed = event.failed or shows_failure(event.output)
-    hook.note_failure(event.command if has_failed else "")
-    if not has_failed:
+    if not (event.failed or shows_failure(event.output)):
+        hook.note_failure("")
         return nothing("the command succeeded")
+    hook.note_failure(event.command)
     if not event.injects:
         return nothing("the host takes no context after this tool")
     if not event.output.strip():

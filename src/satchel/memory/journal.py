@@ -7,8 +7,9 @@ searched; resolving one stores it as a record in the same transaction.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel.errors import UsageError
@@ -352,6 +353,23 @@ def write_active(writer: Writer, experiences: Sequence[model.Experience]) -> Non
     """Set the active experiences of all repositories."""
     data = [model.record_data(experience) for experience in experiences]
     writer.set_meta(ACTIVE_KEY, json.dumps(data, ensure_ascii=False))
+
+
+def move_active(store: Store, writer: Writer, others: Collection[str], workspace: str, old: Path) -> int:
+    """Give the active experiences of some workspaces, those of the folder `old`, to another one; returns their number.
+
+    Raises UsageError for a session that has one in both.
+    """
+    active = read_active(store)
+    theirs = {one.id: replace(one, workspace=workspace) for one in active if one.workspace in others}
+    sessions = {one.session_id for one in theirs.values()}
+    if clash := sessions.intersection(one.session_id for one in active if one.workspace == workspace):
+        raise UsageError(
+            f"session {min(clash)!r} has an active experience here and in {old}: resolve the one here "
+            "(`satchel experience resolve`), then move the others"
+        )
+    write_active(writer, [theirs.get(one.id, one) for one in active])
+    return len(theirs)
 
 
 def add_active(store: Store, writer: Writer, experiences: Sequence[model.Experience]) -> None:

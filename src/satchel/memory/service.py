@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,12 +31,12 @@ from satchel.memory.trash import (
 from satchel.system.locations import Places, home_of, workspaces_at
 from satchel.system.state_files import locked
 from satchel.types import Failure, Kind, never
-from satchel.vocabulary import DEFAULT_SESSION, Axis, checked_names
+from satchel.vocabulary import DEFAULT_SESSION, checked_names
 
 if TYPE_CHECKING:
     from satchel.memory.journal import Journal
     from satchel.memory.memories import Conversations, Memories
-    from satchel.memory.model import ImportReport
+    from satchel.memory.model import ImportReport, Record, Remark
     from satchel.memory.review import Review
     from satchel.memory.values import Values
     from satchel.open_root import OpenRoot
@@ -156,15 +155,18 @@ class MemoryService:
         store = self._root.memory_store
         store.make_room()
         gone = trash_of(store)
+
+        def kept(records: Iterable[Record | Remark]) -> list[str]:
+            return [record.id for record in records if record.id not in gone]
+
         memories = {memory.id: memory for memory in chosen.memories}
-        if present := [identity for identity in memories if identity not in gone]:
+        if present := kept(chosen.memories):
             memories |= {memory.id: memory for memory in self.memories.forget(present)}  # other processes link more
-        if remarks := [remark.id for remark in chosen.conversations if remark.id not in gone]:
+        if remarks := kept(chosen.conversations):
             self.conversations.forget(remarks)
-        for value in chosen.values:
-            if value.id not in gone:
-                self.values.forget(value.id)
-        if experiences := [experience.id for experience in chosen.experiences if experience.id not in gone]:
+        for identity in kept(chosen.values):
+            self.values.forget(identity)
+        if experiences := kept(chosen.experiences):
             self.experiences.forget(experiences)
         if for_good:
             purge(store, chosen.ids)
@@ -299,30 +301,18 @@ def _move_records(store: Store, writer: Writer, places: Places, old: Path) -> in
 
     Raises UsageError for a folder that exists, unless it is that of the root, and for one without records.
     """
-    from satchel.memory.journal import read_active, write_active  # both here, because most calls move nothing
-    from satchel.memory.values import groups_key
+    from satchel.memory.journal import move_active  # both here, because most calls move nothing
+    from satchel.memory.values import move_groups
 
     workspace = workspace_of(places)
     old = Path(os.path.abspath(old.expanduser()))  # noqa: PTH100 - `absolute` keeps `..`, and the folder is gone
     if old.exists() and old.resolve() != home_of(places):
         raise UsageError(f"{old} still exists, so its memories stay there: name the folder that was moved")
     others = workspaces_at(old) - {workspace}
-    active = read_active(store)
-    sessions = {one.session_id for one in active if one.workspace == workspace}
-    for one in active:
-        if one.workspace in others and one.session_id in sessions:
-            raise UsageError(
-                f"session {one.session_id!r} has an active experience here and in {old}: resolve the one here "
-                "(`satchel experience resolve`), then move the others"
-            )
-    moved = writer.move(sorted(others), workspace) + sum(one.workspace in others for one in active)
+    moved = move_active(store, writer, others, workspace, old) + writer.move(sorted(others), workspace)
     if not moved:
         raise UsageError(f"no memories belong to {old}: give the path that the folder had before it was moved")
-    write_active(writer, [replace(one, workspace=workspace) if one.workspace in others else one for one in active])
     move_discarded(store, writer, others, workspace)
-    for axis in Axis:
-        noted = [store.meta(groups_key(other, axis)) for other in sorted(others)]
-        if not store.meta(groups_key(workspace, axis)) and any(noted):
-            writer.set_meta(groups_key(workspace, axis), next(filter(None, noted)))
+    move_groups(store, writer, others, workspace)
     write_homes(writer, {name: entry for name, entry in read_homes(store).items() if name not in others})
     return moved

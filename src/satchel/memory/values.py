@@ -13,6 +13,7 @@ import json
 import string
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
 
 from satchel.embed import Embedder
 from satchel.errors import UsageError
@@ -34,8 +35,12 @@ from satchel.memory.model import Cluster, Grouping, Member, Validation, Value, V
 from satchel.memory.records import Records, document_of
 from satchel.memory.scope import Notebook, near_ids
 from satchel.memory.trash import discard
+from satchel.store.protocol import Store
 from satchel.types import Kind
 from satchel.vocabulary import VALUE_CHARACTERS, Axis, Visibility, parse_choice
+
+if TYPE_CHECKING:
+    from satchel.store.writer import Writer
 
 FEWEST_MEMBERS = 3
 """Members that a value needs: the spread of fewer cannot be measured."""
@@ -49,6 +54,14 @@ ID_PREFIX = "val"
 def groups_key(workspace: str, axis: str) -> str:
     """Return the `meta` key of the memory file for the groups of an axis."""
     return f"clusters:{workspace}:{axis}"
+
+
+def move_groups(store: Store, writer: Writer, others: Iterable[str], workspace: str) -> None:
+    """Give the groups of some workspaces to another one, for each axis on which it has none."""
+    for axis in Axis:
+        noted = (store.meta(groups_key(other, axis)) for other in (workspace, *sorted(others)))
+        if groups := next(filter(None, noted), ""):
+            writer.set_meta(groups_key(workspace, axis), groups)
 
 
 class Values(Records[Value]):
