@@ -32,7 +32,7 @@ MODULES = {
     "git": (["system/git.py"], ["test_git.py", "sources/test_commits.py", "sources/test_blobs.py",
                                 "sources/test_change.py", "e2e/test_siblings.py"]),
     "guard": (["web/middleware.py"], ["web/test_middleware_access.py", "web/test_origins.py", "web/test_users.py",
-                                                       "web/test_guard.py", "web/test_views.py", "web/test_state.py"]),
+                                                       "web/test_guard.py", "web/test_views.py", "web/test_routes_state.py"]),
     "redact": (["safety/secret_rules.py", "safety/sanitize.py"], ["test_redact.py", "test_clean.py", "test_keys.py",
                                                                   "test_outside.py", "properties/test_untrusted.py"]),
     "trust": (["safety/trust.py"], ["test_keys.py", "test_trust.py", "test_config.py", "memory/test_moved.py"]),

@@ -18,13 +18,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
 from hashlib import blake2b
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from satchel import __version__
+from satchel.codec import iso_time
 from satchel.config import load_settings
 from satchel.engine import Satchel
 from satchel.errors import NoIndexError, UsageError
@@ -381,7 +381,7 @@ def named_share(fixes: Sequence[Fix]) -> float:
 def _fix_data(fix: Fix, answer: FixAnswer) -> dict[str, Any]:
     return {
         "commit": fix.sha,
-        "date": day(fix.time),
+        "date": iso_time(fix.time)[:10],
         "subject": fix.subject,
         "files": answer.gold_files,
         "rank": answer.rank or None,
@@ -391,14 +391,3 @@ def _fix_data(fix: Fix, answer: FixAnswer) -> dict[str, Any]:
         "grep_rank": answer.grep_rank or None,
         "needed": answer.needed,
     }
-
-
-def day(seconds: float) -> str:
-    """Return the date of a time in seconds (UTC)."""
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
-
-
-def left_out_text(left_out: Mapping[str, int]) -> str:
-    """Return a text such as `merge 120, no fix 40`, the most frequent first."""
-    rows = sorted(left_out.items(), key=lambda row: (-row[1], row[0]))
-    return ", ".join(f"{reason} {count:,}" for reason, count in rows)

@@ -381,72 +381,48 @@ REMEMBER = Operation(
 )  # fmt: skip
 
 MEMORIES = Operation(
-    "memories",
-    "List memories",
-    "List what is remembered, newest first, or what answers a question, best first.",
-    (_QUESTION, _CATEGORY, _TAGS, _PROVENANCE, _ORIGIN, *_MEMORY_LISTING),
-    _memories,
-    records.MEMORIES.schema,
-)
+    "memories", "List memories", "List what is remembered, newest first, or what answers a question, best first.",
+    (_QUESTION, _CATEGORY, _TAGS, _PROVENANCE, _ORIGIN, *_MEMORY_LISTING), _memories, records.MEMORIES.schema,
+)  # fmt: skip
 
 EXPERIENCE = Operation(
-    "experience",
-    "Keep an experience",
+    "experience", "Keep an experience",
     "Record what you try while debugging or building: start with a hypothesis, resolve with result and lesson.",
     (
-        text("action", "What to do.", tuple(EXPERIENCE_ACTIONS), is_required=True),
-        _DOMAIN,
-        _STRATEGY,
-        text("goal", "start: the result you want."),
-        text("hypothesis", "start, update: what is wrong, and where."),
+        text("action", "What to do.", tuple(EXPERIENCE_ACTIONS), is_required=True), _DOMAIN, _STRATEGY,
+        text("goal", "start: the result you want."), text("hypothesis", "start, update: what is wrong, and where."),
         text("action_taken", "start, update: what you do about it.", flags=("--action",)),
         text("prediction", "start, update: what you will see if you are right."),
         text("note", "note: what you saw on the way."),
-        text("status", "resolve: how it ended.", choices(OutcomeStatus)),
-        text("result", "resolve: what happened."),
+        text("status", "resolve: how it ended.", choices(OutcomeStatus)), text("result", "resolve: what happened."),
         text("surprise", "resolve, needed if falsified: what was not expected."),
         text("root_cause", "resolve, needed if falsified: why it was wrong.", choices(RootCauseCategory)),
         text("root_cause_description", "resolve, needed if falsified: the same in a sentence."),
-        text("lesson", "resolve: what worked."),
-        text("takeaway", "resolve: what to do next time."),
-        text("id", "correct, show: its id; show takes the active one by default."),
-        _VISIBILITY,
-        *_EXPERIENCE_LISTING,
+        text("lesson", "resolve: what worked."), text("takeaway", "resolve: what to do next time."),
+        text("id", "correct, show: its id; show takes the active one by default."), _VISIBILITY, *_EXPERIENCE_LISTING,
         _SESSION,
     ),
-    _experience,
-    json.one_of(records.EXPERIENCE, records.EXPERIENCES),
+    _experience, json.one_of(records.EXPERIENCE, records.EXPERIENCES),
     "start needs all of domain to prediction, resolve status and result (falsified also surprise, root_cause, "
     "root_cause_description). A plain fact goes to `remember`.",
     leading=("action", *_STARTED, "status", "result", "lesson"),
     hints=Hints(is_read_only=False, is_destructive=False, is_idempotent=False),
-)
+)  # fmt: skip
 
 EXPERIENCES = Operation(
-    "experiences",
-    "List experiences",
-    "List what was tried, newest first, active ones too.",
-    (_DOMAIN, _STRATEGY, *_EXPERIENCE_LISTING, _SESSION),
-    _experiences,
-    records.EXPERIENCES.schema,
-)
+    "experiences", "List experiences", "List what was tried, newest first, active ones too.",
+    (_DOMAIN, _STRATEGY, *_EXPERIENCE_LISTING, _SESSION), _experiences, records.EXPERIENCES.schema,
+)  # fmt: skip
 
 _AXIS = text("axis", "Only one axis of experiences.", choices(Axis))
 
 VALUES = Operation(
-    "values",
-    "List values",
-    "List what experiences teach together, newest first.",
-    (_AXIS,),
-    _values,
+    "values", "List values", "List what experiences teach together, newest first.", (_AXIS,), _values,
     records.VALUES.schema,
-)
+)  # fmt: skip
 
 PROPOSALS = Operation(
-    "proposals",
-    "List groups of experiences",
+    "proposals", "List groups of experiences",
     "List the groups that experiences form, each with the lesson that could become a value.",
-    (text("cluster", "Only one group, by its id."), _AXIS),
-    _proposals,
-    records.PROPOSALS.schema,
-)
+    (text("cluster", "Only one group, by its id."), _AXIS), _proposals, records.PROPOSALS.schema,
+)  # fmt: skip
