@@ -8,16 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel.errors import UsageError
+from satchel.memory import scope
 from satchel.memory.model import Chosen, Memory
-from satchel.memory.scope import (
-    EVERYWHERE,
-    Notebook,
-    lost_note,
-    lost_records,
-    read_homes,
-    workspace_of,
-    write_homes,
-)
 from satchel.memory.trash import (
     chosen_from,
     chosen_of,
@@ -56,11 +48,11 @@ class MemoryService:
         self._root = root
 
     @property
-    def notebook(self) -> Notebook:
+    def notebook(self) -> scope.Notebook:
         """The memory file of this root, for writing records of other kinds."""
         root, name = self._root, self._root.settings.memory_author
         session = next(filter(None, (*map(root.environ.get, SESSION_VARIABLES), name)), DEFAULT_SESSION)
-        return Notebook(root.memory_store, root.workspace, root.settings.redact_allow, name=name, session=session)
+        return scope.Notebook(root.memory_store, root.workspace, root.settings.redact_allow, name=name, session=session)
 
     @property
     def memories(self) -> Memories:
@@ -206,8 +198,8 @@ class MemoryService:
     def lost(self) -> list[str]:
         """Return a note for each earlier folder whose memories probably belong to this root, with its path."""
         root = self._root
-        rows = lost_records(root.memory_store, root.places, lambda: root.first_commit)
-        return [lost_note(count, path, root.places) for count, path in rows]
+        rows = scope.lost_records(root.memory_store, root.places, lambda: root.first_commit)
+        return [scope.lost_note(count, path, root.places) for count, path in rows]
 
     def move(self, old: Path) -> int:
         """Give the records of a folder that was moved or renamed to this root; returns their number.
@@ -267,8 +259,8 @@ class MemoryService:
             options = FileOptions("" if everywhere else self._root.places.root.name, columns)
             return import_foreign(lines, notebook, form, options, everywhere=everywhere)
         if form == CLAUDE_CODE:
-            return import_transcript(lines, notebook._replace(workspace=EVERYWHERE) if everywhere else notebook)
-        workspace = EVERYWHERE if everywhere else notebook.workspace if here else None
+            return import_transcript(lines, notebook._replace(workspace=scope.EVERYWHERE) if everywhere else notebook)
+        workspace = scope.EVERYWHERE if everywhere else notebook.workspace if here else None
         return import_lines(lines, notebook, form=form, workspace=workspace, admit=self.values.admit_import)
 
     def import_transcripts(self, paths: Iterable[str | os.PathLike[str]]) -> ImportReport:
@@ -304,7 +296,7 @@ def _move_records(store: Store, writer: Writer, places: Places, old: Path) -> in
     from satchel.memory.journal import move_active  # both here, because most calls move nothing
     from satchel.memory.values import move_groups
 
-    workspace = workspace_of(places)
+    workspace = scope.workspace_of(places)
     old = Path(os.path.abspath(old.expanduser()))  # noqa: PTH100 - `absolute` keeps `..`, and the folder is gone
     if old.exists() and old.resolve() != home_of(places):
         raise UsageError(f"{old} still exists, so its memories stay there: name the folder that was moved")
@@ -314,5 +306,5 @@ def _move_records(store: Store, writer: Writer, places: Places, old: Path) -> in
         raise UsageError(f"no memories belong to {old}: give the path that the folder had before it was moved")
     move_discarded(store, writer, others, workspace)
     move_groups(store, writer, others, workspace)
-    write_homes(writer, {name: entry for name, entry in read_homes(store).items() if name not in others})
+    scope.write_homes(writer, {name: entry for name, entry in scope.read_homes(store).items() if name not in others})
     return moved

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive
 
-from satchel import __version__
+from satchel import __version__, vocabulary
 from satchel.codec import json_text
 from satchel.engine import Satchel
 from satchel.errors import LockedError, SatchelError, UsageError
@@ -31,16 +31,6 @@ from satchel.system import hook_log, telemetry
 from satchel.system.threads import Calls, in_thread
 from satchel.tokens import TOKENIZERS
 from satchel.types import SEARCHED_TYPES, Format, Json, ShouldStop, View
-from satchel.vocabulary import (
-    PURPOSES,
-    Axis,
-    ConfidenceTier,
-    Domain,
-    MemoryCategory,
-    OutcomeStatus,
-    RootCauseCategory,
-    Strategy,
-)
 from satchel.web.middleware import BUILDING, BUSY, GONE, INTERNAL, JSON, PROBES, Refusal, answer, refusal_of, too_late
 
 SHOWN_CHARACTERS = 60
@@ -265,15 +255,15 @@ def offered(engine: Satchel) -> dict[str, Any]:
         "graph_formats": [Format.MARKDOWN, Format.JSON],
         "views": list(View),
         "tokenizers": list(TOKENIZERS),
-        "purposes": [*PURPOSES],
+        "purposes": [*vocabulary.PURPOSES],
         "lenses": list(dict.fromkeys((*lenses, *sorted(engine.opened.loaded.lenses)))),
-        "categories": list(MemoryCategory),
-        "domains": list(Domain),
-        "strategies": list(Strategy),
-        "outcomes": list(OutcomeStatus),
-        "axes": list(Axis),
-        "tiers": list(ConfidenceTier),
-        "root_causes": list(RootCauseCategory),
+        "categories": list(vocabulary.MemoryCategory),
+        "domains": list(vocabulary.Domain),
+        "strategies": list(vocabulary.Strategy),
+        "outcomes": list(vocabulary.OutcomeStatus),
+        "axes": list(vocabulary.Axis),
+        "tiers": list(vocabulary.ConfidenceTier),
+        "root_causes": list(vocabulary.RootCauseCategory),
         "capture": settings.memory_capture,
         "defaults": {
             "max_tokens": settings.budget_max_tokens,
