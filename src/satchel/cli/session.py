@@ -88,17 +88,12 @@ NOTHING_FOUND = 1
 PARTLY_DONE = 3
 
 SPELLING = Spelling(
-    supersede="`satchel memory supersede {old} {new}` links them",
-    min_score="--min-score 0",
-    max_tokens="--max-tokens",
-    limit="--limit",
-    expand="`satchel expand HANDLE`",
-    remember="`satchel remember TEXT`",
-    experience="`satchel experience start`",
+    min_score="--min-score 0", max_tokens="--max-tokens", limit="--limit", expand="`satchel expand HANDLE`",
+    remember="`satchel remember TEXT`", experience="`satchel experience start`",
     resolve="`satchel experience resolve --session {session} ...`",
-    forget="`satchel memory forget {old}` keeps only the new one",
-    restore="`satchel memory restore ID`",
-)
+    forget="`satchel memory forget {old}` keeps only the new one", restore="`satchel memory restore ID`",
+    supersede="`satchel memory supersede {old} {new}` links them",
+)  # fmt: skip
 """The spelling of options and commands on the command line."""
 
 COLLECTED_AFTER = (50_000, 20, 50)

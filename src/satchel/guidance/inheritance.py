@@ -72,17 +72,6 @@ class ResolvedContext(NamedTuple):
         """The type, such as `project`; empty if unknown."""
         return str(context_files.section_of(self.data, "metadata").get("type") or "")
 
-    @property
-    def goal(self) -> str:
-        """The goal, possibly inherited; empty if there is none."""
-        return str(context_files.section_of(self.data, "intent_context").get("business_goal") or "")
-
-    @property
-    def meta(self) -> Json:
-        """The `_meta` of the schema."""
-        adaptations = context_files.section_of(self.data, "intent_context").get("context_adaptations")
-        return {"path": self.path, "inheritance_chain": list(self.chain[:-1]), "adaptations": adaptations}
-
 
 @dataclass(slots=True)
 class _Climb:

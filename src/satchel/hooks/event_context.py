@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -166,13 +167,10 @@ class Answer(NamedTuple):
     contexts: tuple[Context, ...] = ()
     deliver: tuple[Callable[[], object], ...] = ()
 
-    def items(self, allow: Sequence[str] = ()) -> list[Json]:
+    def items(self) -> list[Json]:
         """Return ids and tokens of the injected items. The title of a short memory would be its text."""
-        return [
-            {"id": sanitize.line(item.id, allow=allow), "tokens": item.tokens}
-            for context in self.contexts
-            for item in context.items
-        ]
+        items = chain.from_iterable(context.items for context in self.contexts)
+        return [{"id": sanitize.line(item.id), "tokens": item.tokens} for item in items]
 
 
 def injected(hook: EventContext, reason: str, pairs: Sequence[tuple[Any, Context]], notice: str = "") -> Answer:

@@ -371,20 +371,16 @@ def _unknown(name: str) -> Refusal:
     )
 
 
+_ERROR: Mapping[str, str] = {
+    "type": "What kind of error it is, as in UsageError.",
+    "message": "What is wrong, with the value and the limit.",
+    "hint": "The next step; empty where there is none.",
+}
+_FIELDS: Json = {name: {"type": "string", "description": meaning} for name, meaning in _ERROR.items()}
 ERROR_SCHEMA: Json = {
     "type": "object",
     "required": ["error"],
-    "properties": {
-        "error": {
-            "type": "object",
-            "required": ["type", "message", "hint"],
-            "properties": {
-                "type": {"type": "string", "description": "What kind of error it is, as in UsageError."},
-                "message": {"type": "string", "description": "What is wrong, with the value and the limit."},
-                "hint": {"type": "string", "description": "The next step; empty where there is none."},
-            },
-        }
-    },
+    "properties": {"error": {"type": "object", "required": [*_ERROR], "properties": _FIELDS}},
 }
 
 REFUSALS = ("400", "401", "403", "409", "413", "415", "421", "500", "501", "503")
