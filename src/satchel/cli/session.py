@@ -250,10 +250,12 @@ def show(invocation: Invocation, answered: Answered, *, strict: bool = False) ->
     if not invocation.as_json and not (is_counted and text):
         for row in envelope.get("failures", ()):
             streams.failure(Failure(**row), color=invocation.color)
-    return _strict_code(envelope) if strict else 0
+    return _exit_code(envelope, strict=strict)
 
 
-def _strict_code(envelope: Mapping[str, Any]) -> int:
+def _exit_code(envelope: Mapping[str, Any], *, strict: bool) -> int:
+    if not strict:
+        return 0
     if envelope["failures"]:
         return PARTLY_DONE
     is_something = envelope["items"] or envelope.get("shown_before") or envelope["meta"].get("reached")

@@ -250,17 +250,20 @@ def planned(target: ClientFile, state: Path, *, force: bool) -> FileChange:
         )
     if words <= {"present", "kept"}:
         return FileChange(target, raw, raw, "unchanged")
-    new = _extended(receipt, target, text, states)._replace(is_new=raw is None or receipt.is_new)
+    new = _extended(receipt, target, text, states, is_new=raw is None)
     action = "added" if words <= {"missing", "kept"} else "updated"
     return FileChange(target, raw, edits.encoded(target, _with_entries(target, text, states)), action, new)
 
 
-def _extended(receipt: Receipt, target: ClientFile, text: str, states: Sequence[tuple[Want, str]]) -> Receipt:
+def _extended(
+    receipt: Receipt, target: ClientFile, text: str, states: Sequence[tuple[Want, str]], *, is_new: bool
+) -> Receipt:
     """Return the receipt with the values that are written now; the text has the earlier ones."""
     wrote = [(want.path, want.value) for want, state in states if state != "kept"]
     empty = filter(None, (edits.inside(target, text, want.path) for want, state in states if state == "missing"))
     return receipt._replace(
         wrote=(*wrote, *(row for row in receipt.wrote if row not in wrote)),
+        is_new=is_new or receipt.is_new,
         empty=tuple({**dict(empty), **dict(receipt.empty)}.items()),
     )
 

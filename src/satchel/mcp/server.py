@@ -268,10 +268,8 @@ _UNNAMED = frozenset(
 def input_schema(operation: Operation) -> Result:
     """Return the schema of the leading arguments, wished ones as required, and of `options` for the others."""
     leading = [one for one in operation.parameters if one.name in operation.leading]
-    shown = {one.name: one.schema() for one in leading}
-    for schema in shown.values():  # a model needs no limits and defaults: a wrong value is refused with the right ones
-        for name in ("minimum", "maximum", "default"):
-            schema.pop(name, None)
+    # A model needs no limits and defaults: a wrong value is refused with the right ones.
+    shown = {one.name: one._replace(least=None, most=None, default=None).schema() for one in leading}
     if names := [one.name for one in operation.options if one.name not in _UNNAMED]:
         shown[OPTIONS] = {"type": "object", "description": f"More, {HELP}=true explains: {', '.join(names)}."}
     required = [one.name for one in leading if one.is_required or one.is_wished]

@@ -323,10 +323,8 @@ def trust_command(invocation: Invocation, *, path: Path | None, listed: bool, re
     from satchel.safety import trust
 
     state = config.Folders.from_environment(os.environ).state
-    if listed and (remove or path is not None):
-        raise UsageError("--list shows all folders: give it neither PATH nor --remove")
     if listed:
-        _list_trusted(invocation, trust.trusted_roots(state))
+        _list_trusted(invocation, trust.trusted_roots(state), is_alone=not remove and path is None)
         return
     root = _root(path, invocation.root, must_exist=not remove)
     if remove:
@@ -344,7 +342,9 @@ def trust_command(invocation: Invocation, *, path: Path | None, listed: bool, re
     report(invocation, {"trusted": mark_data(mark), "is_new": is_new}, [f"{escape_name(mark.root)}: {ending}"])
 
 
-def _list_trusted(invocation: Invocation, marks: Sequence[TrustMark]) -> None:
+def _list_trusted(invocation: Invocation, marks: Sequence[TrustMark], *, is_alone: bool) -> None:
+    if not is_alone:
+        raise UsageError("--list shows all folders: give it neither PATH nor --remove")
     lines = [f"{escape_name(mark.root)}  since {day(mark.since)}" for mark in marks]
     nothing = "no folder is trusted: `satchel trust PATH` trusts one"
     report(invocation, {"trusted": list(map(mark_data, marks))}, lines, message="" if marks else nothing)
