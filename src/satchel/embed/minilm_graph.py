@@ -103,16 +103,13 @@ def read_tensors(path: Path) -> dict[str, Array]:
     """Return the 32-bit tensors of a safetensors file: 8 bytes with the size of a JSON table, the table, numbers."""
     raw = path.read_bytes()
     (size,) = struct.unpack_from("<Q", raw)
-    table = json.loads(raw[8 : 8 + size])
+    start = 8 + size
+    table = json.loads(raw[8:start])
     return {
-        name: np.frombuffer(raw, "<f4", _numbers(row), 8 + size + row["data_offsets"][0]).reshape(row["shape"])
+        name: np.frombuffer(raw, "<f4", math.prod(row["shape"]), start + row["data_offsets"][0]).reshape(row["shape"])
         for name, row in table.items()
         if row.get("dtype") == "F32"
     }
-
-
-def _numbers(row: dict[str, Any]) -> int:
-    return math.prod(row["shape"])
 
 
 def build(tensors: dict[str, Array]) -> bytes:

@@ -129,7 +129,8 @@ class GuidanceService:
     ) -> tuple[Context, AssembleRequest, list[HandleTarget]]:
         """Return the answer to a situation, the request with the additions of rules, and the handles of the answer."""
         judging = self._judging(judge)
-        judge_all = partial(self._judged, moment, judging[0])
+        verdicts = VerdictFiles(self._root.places.state, self._root.key)
+        judge_all = partial(judged, situation=moment, judge=judging[0], memory=verdicts, embedder=self._root.embedder)
         gathered = gather(self.guides, context, moment, judge_all, request.now)
         guides = self._guides_of(gathered, moment)
         named = sanitize.value(context, self._allow)
@@ -210,10 +211,6 @@ class GuidanceService:
             except ConfigError as error:
                 return None, [Failure("judge", str(error), "words decide until then")]
         return self._model_judge, []
-
-    def _judged(self, situation: Situation, judge: AnyJudge | None, conditions: Sequence[str]) -> Any:
-        verdicts = VerdictFiles(self._root.places.state, self._root.key)
-        return judged(conditions, situation, judge, verdicts, self._root.embedder)
 
     def _guides_of(self, gathered: Guidance, situation: Situation) -> list[Guide]:
         """Return guides for the situation itself, the active contexts, and the instruction files that apply."""
@@ -374,13 +371,10 @@ def _name_pattern(store: Store, path: str) -> str:
     """Return the pattern of the path, or of the end of it that no other indexed file has, with more of its folders."""
     others = [f"/{key}" for _, key in store.paths_named([path.rpartition("/")[2]], []) if key != path]
     steps = path.split("/")
-    count = next((n for n in range(1, len(steps)) if not _has_end(others, steps[-n:])), len(steps))
+    ends = ("/".join(["", *steps[-count:]]) for count in range(1, len(steps)))
+    count = next((end.count("/") for end in ends if not any(path.endswith(end) for path in others)), len(steps))
     folders = ""
     for step in steps[:-count]:
         folders = f"(?:{folders}{re.escape(step)}/)?"
     own = re.escape("/".join(steps[-count:]))
     return rf"(?:(?<![\w.-]){re.escape(path)}|(?<![\w./-]){folders}{own})(?![\w/-]|\.\w)"
-
-
-def _has_end(paths: Sequence[str], steps: Sequence[str]) -> bool:
-    return any(path.endswith(f"/{'/'.join(steps)}") for path in paths)

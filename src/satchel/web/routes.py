@@ -286,7 +286,8 @@ async def operate(request: Request) -> Response:
     name = request.path_params["operation"]
     operation = OPERATIONS.get(name)
     if operation is None:
-        return answer(_unknown(name))
+        message = f"there is no operation {sanitize.line(name, SHOWN_CHARACTERS)!r}"
+        return answer(Refusal(404, "UnknownOperation", message, f"the operations are {', '.join(OPERATIONS)}"))
     body = await request.body()
     return await performed(request, operation, lambda: parsed(body))
 
@@ -360,15 +361,6 @@ def _without_places(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _without_places(item) for key, item in value.items()}
     return [_without_places(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _unknown(name: str) -> Refusal:
-    return Refusal(
-        404,
-        "UnknownOperation",
-        f"there is no operation {sanitize.line(name, SHOWN_CHARACTERS)!r}",
-        f"the operations are {', '.join(OPERATIONS)}",
-    )
 
 
 _ERROR: Mapping[str, str] = {
