@@ -154,9 +154,13 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         return streams.abandon()
     except OSError as error:
-        parts = str(error.filename or ""), error.strerror or str(error)  # `src/a.py: Permission denied`
-        return _report(": ".join(filter(None, parts)), "OSError", 1, invocation)
+        return _report(_system_message(error), "OSError", 1, invocation)
     return int(code or 0)
+
+
+def _system_message(error: OSError) -> str:
+    """`src/a.py: Permission denied`, or the reason alone."""
+    return ": ".join(filter(None, (str(error.filename or ""), error.strerror or str(error))))
 
 
 def wants_json(arguments: Sequence[str]) -> bool:

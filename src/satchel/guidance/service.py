@@ -15,23 +15,13 @@ from satchel.answer.search import Workbench
 from satchel.answer.service import settings_mark
 from satchel.answer.situation import Guide, MakeEntries, situation_context, situation_request
 from satchel.errors import ConfigError, ContextFileError, UsageError
+from satchel.guidance import texts as guide_texts
 from satchel.guidance.context_files import CONTEXTS, file_of
 from satchel.guidance.inheritance import ContextTree
 from satchel.guidance.injection import ActiveContext, Guidance, Guides, KeyRegistry, Sources, Supplies, gather, supplied
 from satchel.guidance.instructions import Applied, Instructions, folders_below
 from satchel.guidance.judge import AnyJudge, VerdictFiles, judged
 from satchel.guidance.situation import Situation, make_situation
-from satchel.guidance.texts import (
-    LINE_CHARACTERS,
-    NOTHING,
-    Weigh,
-    clean_entries,
-    context_entries,
-    context_lines,
-    markdown_entries,
-    title_of,
-    weigher,
-)
 from satchel.open_root import OpenRoot, attempts, bench_of
 from satchel.receipts.handles import HandleTarget, with_guide_handles
 from satchel.receipts.service import ReceiptService, with_account
@@ -217,31 +207,34 @@ class GuidanceService:
         trusted = is_trusted(self._root.places.root, self._root.places.state)
         trust = trust_of(Kind.CONTEXT, GUIDANCE_ORIGIN, trusted=trusted)
         guides = [_situation_guide(situation, self._allow)] if situation.lines() else []
-        weigh = weigher(situation)
+        weigh = guide_texts.weigher(situation)
         shown: list[ActiveContext] = []
         for active in gathered.contexts:
-            lines = context_lines(active, situation, shown)
+            lines = guide_texts.context_lines(active, situation, shown)
             shown.append(active)
             if lines.text or not active.distance:
-                texts = [lines.text or NOTHING, sanitize.line(lines.goal or title_of(active), LINE_CHARACTERS)]
-                entries = clean_entries(context_entries(lines, weigh), self._allow)
+                texts = [
+                    lines.text or guide_texts.NOTHING,
+                    sanitize.line(lines.goal or guide_texts.title_of(active), guide_texts.LINE_CHARACTERS),
+                ]
+                entries = guide_texts.clean_entries(guide_texts.context_entries(lines, weigh), self._allow)
                 guides.append(_context_guide(active, _shorter(texts, self._allow), entries, trust))
         applying = [row for row in gathered.instructions if row.applies]
         return [*guides, *(self._instructions(row, len(applying), weigh, trust) for row in applying)]
 
-    def _instructions(self, row: Applied, count: int, weigh: Weigh, trust: Trust) -> Guide:
+    def _instructions(self, row: Applied, count: int, weigh: guide_texts.Weigh, trust: Trust) -> Guide:
         """Return the guide of one of `count` instruction files that apply."""
         title = sanitize.line(row.instruction.path, 1_000, self._allow)
         full = row.instruction.text.strip() or "(empty)"
-        shorter = _shorter([full, full.split("\n", 1)[0][:LINE_CHARACTERS]], self._allow)
-        entries = clean_entries(markdown_entries(full, weigh), self._allow)
+        shorter = _shorter([full, full.split("\n", 1)[0][: guide_texts.LINE_CHARACTERS]], self._allow)
+        entries = guide_texts.clean_entries(guide_texts.markdown_entries(full, weigh), self._allow)
         return _instruction_guide(row, title, shorter, entries, count, trust)
 
     def _own_guides(self, supply: Supplies) -> list[Guide]:
         """Return the records of registered keys, each also as its first line."""
         guides = []
         for number, (key, record) in enumerate(supply.own, 1):
-            first = record.text.strip().split("\n", 1)[0][:LINE_CHARACTERS]
+            first = record.text.strip().split("\n", 1)[0][: guide_texts.LINE_CHARACTERS]
             texts, fields = _shorter([record.text, first], self._allow), {"role": "injected"}
             guides.append(Guide(f"context:{key}#{number}", record.title, texts, 1.0, fields=fields))
         return guides
@@ -251,7 +244,7 @@ def _context_guide(active: ActiveContext, texts: tuple[str, ...], entries: MakeE
     context = active.context
     return Guide(
         id=f"context:{context.path or '.'}",
-        title=title_of(active),
+        title=guide_texts.title_of(active),
         texts=texts,
         priority=active.priority,
         signals=tuple(Signal(term.name, term.value, 1.0) for term in active.terms),

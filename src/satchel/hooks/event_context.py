@@ -78,11 +78,11 @@ class SessionState:
 
     def forget(self, prefix: str) -> None:
         """Release the claims with this prefix."""
-
-        def change(state: State) -> None:
-            state["claims"] = {name: at for name, at in state["claims"].items() if not name.startswith(prefix)}
-
-        self._change(change)
+        self._change(
+            lambda state: state.update(
+                claims={name: at for name, at in state["claims"].items() if not name.startswith(prefix)}
+            )
+        )
 
     def restart(self) -> None:
         """Forget prompts, files and the failure; claims remain."""
@@ -90,16 +90,11 @@ class SessionState:
 
     def note_prompt(self, line: str) -> None:
         """Add the first line of a prompt."""
-        self._change(lambda state: _keep(state["prompts"], line, MOST_PROMPTS))
+        self._change(lambda state: _keep(state["prompts"], MOST_PROMPTS, line))
 
     def note_files(self, paths: list[str]) -> None:
         """Add the paths of changed files."""
-
-        def change(state: State) -> None:
-            for path in paths:
-                _keep(state["files"], path, MOST_FILES)
-
-        self._change(change)
+        self._change(lambda state: _keep(state["files"], MOST_FILES, *paths))
 
     def note_failure(self, line: str) -> None:
         """Set the last failed command; empty after a success."""
@@ -140,12 +135,10 @@ def _usable(value: object) -> State:
     }
 
 
-def _keep(rows: list[str], row: str, most: int) -> None:
-    """Put a row at the end, once, and drop the oldest."""
-    if row in rows:
-        rows.remove(row)
-    rows.append(row)
-    del rows[:-most]
+def _keep(lines: list[str], most: int, *new: str) -> None:
+    """Put lines at the end, each once, and drop the oldest."""
+    lines[:] = [*dict.fromkeys(line for line in lines if line not in new), *reversed(dict.fromkeys(reversed(new)))]
+    del lines[:-most]
 
 
 MOST_CHARACTERS = 9_000

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import filterfalse
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -270,7 +271,7 @@ def input_schema(operation: Operation) -> Result:
     leading = [one for one in operation.parameters if one.name in operation.leading]
     # A model needs no limits and defaults: a wrong value is refused with the right ones.
     shown = {one.name: one._replace(least=None, most=None, default=None).schema() for one in leading}
-    if names := [one.name for one in operation.options if one.name not in _UNNAMED]:
+    if names := [*filterfalse(_UNNAMED.__contains__, (one.name for one in operation.options))]:
         shown[OPTIONS] = {"type": "object", "description": f"More, {HELP}=true explains: {', '.join(names)}."}
     required = [one.name for one in leading if one.is_required or one.is_wished]
     return {"type": "object", "properties": shown} | ({"required": required} if required else {})

@@ -320,12 +320,12 @@ def create_context_aware_tools(
     """
     contexts = CallContexts(assembler, situation, max_tokens, deadline_seconds, context)
     if isinstance(tools, Mapping) and not (isinstance(tools.get("name"), str) and _handlers(tools)):
-        return {name: _aware(tool, str(name), contexts) for name, tool in tools.items()}  # type: ignore[return-value]
+        return {name: _aware(tool, contexts, str(name)) for name, tool in tools.items()}  # type: ignore[return-value]
     if callable(tools) or _handlers(tools):
-        return _aware(tools, _name_of(tools), contexts)  # type: ignore[no-any-return]
+        return _aware(tools, contexts)  # type: ignore[no-any-return]
     if not isinstance(tools, Iterable) or isinstance(tools, str | bytes):
         raise UsageError(f"{type(tools).__name__} has no tools: give a mapping of names, a list, or one tool")
-    listed = [_aware(tool, _name_of(tool), contexts) for tool in tools]
+    listed = [*map(functools.partial(_aware, contexts=contexts), tools)]
     return tuple(listed) if isinstance(tools, tuple) else listed  # type: ignore[return-value]
 
 
@@ -340,8 +340,9 @@ def _handlers(tool: object) -> dict[str, Function]:
     return {name: function for name, function in named.items() if callable(function)}
 
 
-def _aware(tool: Any, name: str, contexts: CallContexts) -> Any:
-    """Return a tool of the same shape with its functions wrapped."""
+def _aware(tool: Any, contexts: CallContexts, name: str | None = None) -> Any:
+    """Return a tool of the same shape with its functions wrapped; its own name is the default of `name`."""
+    name = _name_of(tool) if name is None else name
     handlers = {} if isinstance(tool, functools.partial) else _handlers(tool)  # a partial has a `func`, too
     if not handlers and callable(tool):
         return _Tool(name, tool, contexts).wrapped()

@@ -67,12 +67,10 @@ LEAST_TOKENS = 50
 
 
 @command("proxy", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option(
-    "--tools", "globs", metavar="GLOB", multiple=True, help="Tools whose results get context, as in 'edit_*'."
-)
-@click.option(
-    "--max-tokens", type=int, default=MAX_TOKENS, show_default=True, metavar="N", help="The budget of one context."
-)
+@click.option("--tools", "globs", metavar="GLOB", multiple=True,
+              help="Tools whose results get context, as in 'edit_*'.")  # fmt: skip
+@click.option("--max-tokens", type=int, default=MAX_TOKENS, show_default=True, metavar="N",
+              help="The budget of one context.")  # fmt: skip
 @click.option("--session", metavar="ID", help="Do not repeat what this session already received, unless it changed.")
 @click.option("--context", metavar="FOLDER", help="The folder of the current context.yaml (that nearest to the files).")
 @click.argument("server", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...")
@@ -131,9 +129,8 @@ def hook_command(context: click.Context) -> None:
 
 
 @command("log", hook_command, shows="the events, also those without an effect,")
-@click.option(
-    "-n", "--limit", "most", type=click.IntRange(min=1), default=20, metavar="N", help="The newest N events (20)."
-)
+@click.option("-n", "--limit", "most", type=click.IntRange(min=1), default=20, metavar="N",
+              help="The newest N events (20).")  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="Also the events without an effect.")
 def log(invocation: Invocation, *, most: int, everything: bool) -> int:
     """Show what hooks injected, when, and what it cost.
