@@ -221,7 +221,7 @@ def asking(invocation: Invocation) -> Iterator[tuple[Satchel, Terminal]]:
 
 def ask(invocation: Invocation, operation: Operation, arguments: Mapping[str, Any]) -> Answered:
     """Return the answer of an operation for the root of this command. Arguments are checked before opening it."""
-    if invocation.workspace and any(one.name == "workspace" for one in operation.parameters):
+    if invocation.workspace and any(parameter.name == "workspace" for parameter in operation.parameters):
         invocation.asks_several, arguments = True, {**arguments, "workspace": invocation.workspace}
     checked = operation.checked(arguments)
     if not operation.reads_tree:

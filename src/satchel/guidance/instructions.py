@@ -397,7 +397,11 @@ class Applied(NamedTuple):
 
 def to_judge(instructions: Iterable[Instruction], paths: Sequence[str]) -> list[str]:
     """Return the descriptions that a judge has to decide on: those of files without other conditions."""
-    return [one.description for one in instructions if one.description and _is_near(one, paths)]
+    return [
+        instruction.description
+        for instruction in instructions
+        if instruction.description and _is_near(instruction, paths)
+    ]
 
 
 def applied(
@@ -410,42 +414,42 @@ def applied(
     applying: list[Applied] = []
     others: list[Applied] = []
     strongest: dict[str, str] = {}
-    for one in sorted(instructions, key=_strength):
-        applies, reason = _decision(one, paths, opinions)
-        target = one.stands_for or one.path
+    for instruction in sorted(instructions, key=_strength):
+        applies, reason = _decision(instruction, paths, opinions)
+        target = instruction.stands_for or instruction.path
         if applies and target in strongest:
             applies, reason = False, f"says the same as {strongest[target]}, which applies"
         if applies:
-            strongest[target] = one.path
-            applying.append(Applied(one, applies, reason, len(strongest)))
+            strongest[target] = instruction.path
+            applying.append(Applied(instruction, applies, reason, len(strongest)))
         else:
-            others.append(Applied(one, applies, reason))
+            others.append(Applied(instruction, applies, reason))
     return applying + sorted(others, key=lambda row: row.instruction.path)
 
 
-def _strength(one: Instruction) -> tuple[int, int, bool, str]:
-    depth = one.folder.count("/") + 1 if one.folder else 0
-    return -depth, _FORMS.index(one.form), bool(one.stands_for), one.path
+def _strength(instruction: Instruction) -> tuple[int, int, bool, str]:
+    depth = instruction.folder.count("/") + 1 if instruction.folder else 0
+    return -depth, _FORMS.index(instruction.form), bool(instruction.stands_for), instruction.path
 
 
-def _is_near(one: Instruction, paths: Sequence[str]) -> bool:
-    return not one.folder or any(one.relative(path) is not None for path in paths)
+def _is_near(instruction: Instruction, paths: Sequence[str]) -> bool:
+    return not instruction.folder or any(instruction.relative(path) is not None for path in paths)
 
 
-def _decision(one: Instruction, paths: Sequence[str], opinions: Mapping[str, Opinion]) -> tuple[bool, str]:
+def _decision(instruction: Instruction, paths: Sequence[str], opinions: Mapping[str, Opinion]) -> tuple[bool, str]:
     """Return whether a file applies, and the reason."""
-    if one.by_hand:
+    if instruction.by_hand:
         return False, "nothing in it says when it applies (globs, applyTo, a description, alwaysApply)"
-    if one.description:
-        opinion = opinions.get(one.description)
+    if instruction.description:
+        opinion = opinions.get(instruction.description)
         if opinion is None:
-            return False, f"no file of the situation lies below {one.folder}/"
+            return False, f"no file of the situation lies below {instruction.folder}/"
         return opinion.verdict is Verdict.TRUE, f"its description is judged {opinion.verdict} ({opinion.reason})"
-    if not one.globs and not one.folder:
+    if not instruction.globs and not instruction.folder:
         return True, "it is about the whole root"
-    match = one.match(paths)
+    match = instruction.match(paths)
     if match is None:
-        what = f"matches {', '.join(one.globs)}" if one.globs else "lies there"
-        return False, f"no file of the situation below {one.folder or 'the root'} {what}"
+        what = f"matches {', '.join(instruction.globs)}" if instruction.globs else "lies there"
+        return False, f"no file of the situation below {instruction.folder or 'the root'} {what}"
     path, glob = match
-    return True, f"{path} matches {glob}" if glob else f"{path} lies below {one.folder}/"
+    return True, f"{path} matches {glob}" if glob else f"{path} lies below {instruction.folder}/"

@@ -223,12 +223,26 @@ class GuidanceService:
         return [*guides, *(self._instructions(row, len(applying), weigh, trust) for row in applying)]
 
     def _instructions(self, row: Applied, count: int, weigh: guide_texts.Weigh, trust: Trust) -> Guide:
-        """Return the guide of one of `count` instruction files that apply."""
-        title = sanitize.line(row.instruction.path, 1_000, self._allow)
-        full = row.instruction.text.strip() or "(empty)"
-        shorter = _shorter([full, full.split("\n", 1)[0][: guide_texts.LINE_CHARACTERS]], self._allow)
-        entries = guide_texts.clean_entries(guide_texts.markdown_entries(full, weigh), self._allow)
-        return _instruction_guide(row, title, shorter, entries, count, trust)
+        """Return the guide of one of `count` files that apply: the nearest has the priority of a parent context."""
+        instruction, nearness = row.instruction, (count - row.rank + 1) / count
+        full = instruction.text.strip() or "(empty)"
+        return Guide(
+            id=f"context:{instruction.path}",
+            title=sanitize.line(instruction.path, 1_000, self._allow),
+            texts=_shorter([full, full.split("\n", 1)[0][: guide_texts.LINE_CHARACTERS]], self._allow),
+            priority=1.5 + nearness,
+            signals=(Signal("base", 1.0, 1.0), Signal("rules", 0.5, 1.0), Signal("near", round(nearness, 4), 1.0)),
+            trust=trust,
+            fields={
+                "path": instruction.path,
+                "role": "instructions",
+                "reason": row.reason,
+                "rank": row.rank,
+                "file": instruction.stands_for or instruction.path,
+            },
+            origin=GUIDANCE_ORIGIN,
+            entries=guide_texts.clean_entries(guide_texts.markdown_entries(full, weigh), self._allow),
+        )
 
     def _own_guides(self, supply: Supplies) -> list[Guide]:
         """Return the records of registered keys, each also as its first line."""
@@ -258,30 +272,6 @@ def _context_guide(active: ActiveContext, texts: tuple[str, ...], entries: MakeE
             "file": file_of(context.path),
         },
         updated=context.updated,
-        origin=GUIDANCE_ORIGIN,
-        entries=entries,
-    )
-
-
-def _instruction_guide(
-    row: Applied, title: str, texts: tuple[str, ...], entries: MakeEntries, count: int, trust: Trust
-) -> Guide:
-    """Return the guide of one of `count` files. The nearest has the priority of a parent context, the others less."""
-    nearness = (count - row.rank + 1) / count
-    return Guide(
-        id=f"context:{row.instruction.path}",
-        title=title,
-        texts=texts,
-        priority=1.5 + nearness,
-        signals=(Signal("base", 1.0, 1.0), Signal("rules", 0.5, 1.0), Signal("near", round(nearness, 4), 1.0)),
-        trust=trust,
-        fields={
-            "path": row.instruction.path,
-            "role": "instructions",
-            "reason": row.reason,
-            "rank": row.rank,
-            "file": row.instruction.stands_for or row.instruction.path,
-        },
         origin=GUIDANCE_ORIGIN,
         entries=entries,
     )

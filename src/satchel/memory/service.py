@@ -114,15 +114,15 @@ class MemoryService:
         discarded = trash_of(self._root.memory_store) if trash else {}
         journal, values = self.experiences, self.values
         tried, kept, others, gone = list[str](), list[str](), list[str](), list[str]()
-        for one in identities:
-            if one in discarded:
-                gone.append(one)
-            elif one.startswith("ghap_") or journal.is_experience(one):
-                tried.append(one)
-            elif one.startswith("val_") or values.is_value(one):
-                kept.append(one)
+        for identity in identities:
+            if identity in discarded:
+                gone.append(identity)
+            elif identity.startswith("ghap_") or journal.is_experience(identity):
+                tried.append(identity)
+            elif identity.startswith("val_") or values.is_value(identity):
+                kept.append(identity)
             else:
-                others.append(one)
+                others.append(identity)
         memories = self.memories.with_replaced(others)
         found = (*map(journal.get, tried), *map(values.get, kept), *memories, *map(discarded.__getitem__, gone))
         return chosen_of(found)
@@ -181,7 +181,7 @@ class MemoryService:
         with store.write() as writer:
             chosen = chosen_from(store, checked_names("ids", identities))
             back = chosen_of(chosen.values())
-            waiting = [one for one in back.experiences if one.outcome is None]
+            waiting = [experience for experience in back.experiences if experience.outcome is None]
             add_active(store, writer, waiting)
             put_memories(store, writer, linked(store, back.memories))
             others = [one for one in chosen.values() if not isinstance(one, Memory) and one not in waiting]

@@ -320,21 +320,13 @@ def _shortened(
 
 def _left_out(row: Expanded, needed: int) -> types.Omission:
     """Return the omission of an item that does not fit; with `needed` tokens all items would be complete."""
-    location = row.item.location
+    item, target = row.item, row.target
+    path, start, end = item.location[:3] if item.location is not None else ("", 0, 0)
+    rest = row.ranges if target.name else ()
     return types.Omission(
-        id=row.item.id,
-        source=row.item.source,
-        title=row.item.title,
-        relevance=row.item.relevance,
-        reason="budget",
-        budget=needed,
-        path=location.path if location is not None else "",
-        start=location.start_line if location is not None else 0,
-        end=location.end_line if location is not None else 0,
-        handle=row.target.handle,
-        content_hash=row.target.content_hash,
-        rest=row.ranges if row.target.name else (),
-    )
+        item.id, item.source, item.title, item.relevance, "budget", needed, path, start, end, handle=target.handle,
+        content_hash=target.content_hash, rest=rest,
+    )  # fmt: skip
 
 
 def is_place(text: str) -> bool:

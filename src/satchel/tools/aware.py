@@ -29,7 +29,7 @@ from satchel.settings import SETTINGS
 from satchel.system import telemetry
 from satchel.system.threads import Threads, outside_loop
 from satchel.types import Context, ContextItem, Data, Failure, Format, Json, Usage
-from satchel.vocabulary import is_whole
+from satchel.vocabulary import check_count
 
 META, USED = "_meta", "contextUsed"
 
@@ -172,7 +172,7 @@ class CallContexts:
         self._assembler, self._situation = assembler, situation
         self._fixed = {} if context is None else {"context": context}
         self._method = _method_of(assembler)
-        self._options = {} if max_tokens is None else {"max_tokens": _checked_budget(max_tokens)}
+        self._options = {} if max_tokens is None else {"max_tokens": check_count(max_tokens, "max_tokens")}
         self._deadline = _checked_deadline(deadline_seconds)
         self._threads = Threads(4)  # limit of contexts that are assembled at once; others wait until their deadline
 
@@ -268,12 +268,6 @@ def _method_of(assembler: object) -> Callable[..., Any]:
         f"{type(assembler).__name__} assembles no situations: give a Satchel, a ContextAssembler, or an object with "
         f"the method {METHODS[0]}"
     )
-
-
-def _checked_budget(max_tokens: int) -> int:
-    if not is_whole(max_tokens) or max_tokens < 1:
-        raise UsageError(f"max_tokens is {max_tokens!r}: give a whole number of tokens, 1 or more")
-    return max_tokens
 
 
 def _checked_deadline(seconds: float | None) -> float | None:

@@ -245,7 +245,7 @@ async def ready(request: Request) -> Response:
 def offered(engine: Satchel) -> dict[str, Any]:
     """Return all choices of arguments, under plural names, and the defaults of this root."""
     settings = engine.settings
-    lenses = next(one for one in OPERATIONS["graph_context"].parameters if one.name == "lens").choices
+    lenses = next(parameter for parameter in OPERATIONS["graph_context"].parameters if parameter.name == "lens").choices
     return {
         "version": __version__,
         "root": engine.places.root.name,
@@ -432,7 +432,7 @@ def _post(operation: Operation) -> Json:
         "summary": operation.title,
         "description": operation.description,
         "requestBody": {
-            "required": any(one.is_required for one in operation.parameters),
+            "required": any(parameter.is_required for parameter in operation.parameters),
             "content": {"application/json": {"schema": operation.json_schema()}},
         },
         "responses": _responses(operation.output, REFUSALS),
