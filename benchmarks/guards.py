@@ -157,7 +157,7 @@ GUARDS = (
     Guard("D2", STORE, 'connection.execute("BEGIN IMMEDIATE")', "pass"),
     Guard("D6", SQLITE, "connection.set_busy_timeout(timeout_ms)", "connection.set_busy_timeout(0)",
           also="the lock of the index lets one run write at a time"),
-    Guard("D18", "memory/homes.py", "(commit and not os.path.lexists(path))", "False"),
+    Guard("D18", "memory/scope.py", "(commit and not os.path.lexists(path))", "False"),
     Guard("E1", STORE, 'connection.execute("BEGIN IMMEDIATE")', "pass"),
     Guard("E6", APPLICATION, "except BrokenPipeError:", "except ZeroDivisionError:"),
     Guard("E6", APPLICATION, "except OSError as error:\n        return _report",

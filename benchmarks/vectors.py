@@ -29,8 +29,20 @@ from memory import data_folder, load, turns_of
 
 from satchel import Satchel, __version__
 from satchel.embed import normalised
-from satchel.embed.minilm import MAX_TOKENS, VOCABULARY_FILE, WEIGHTS_FILE, MiniLM, WordPiece, built, weights_folder
-from satchel.embed.minilm_graph import HEADS, LAYERS, WIDTH, Array, read_tensors
+from satchel.embed.minilm import (
+    HEADS,
+    LAYERS,
+    MAX_TOKENS,
+    VOCABULARY_FILE,
+    WEIGHTS_FILE,
+    WIDTH,
+    Array,
+    MiniLM,
+    WordPiece,
+    built,
+    read_tensors,
+    weights_folder,
+)
 from satchel.search.dense import VECTOR_FLOOR, Likeness, Meaning, scores, similar_chunks
 from satchel.search.strength import WEAK_FLOOR, relevance_of
 from satchel.store import vectors as stored

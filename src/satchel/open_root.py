@@ -184,7 +184,7 @@ class OpenRoot:
         return shared or workspace_of(self.places)
 
     def _note_home(self, store: DatabaseStore, writer: Writer) -> None:
-        from satchel.memory.homes import note_home
+        from satchel.memory.scope import note_home
 
         note_home(store, writer, self.places, lambda: self.first_commit)
 
@@ -244,7 +244,7 @@ class OpenRoot:
         store = self._memory_store
         if store is None:
             return ()
-        from satchel.memory.homes import lost_records
+        from satchel.memory.scope import lost_records
 
         lost = sum(count for count, _ in lost_records(store, self.places, lambda: self.first_commit))
         message, hint = f"memories of this folder at an earlier path: {lost:,}", "`satchel memory list` tells more"

@@ -13,17 +13,21 @@ import pytest
 from satchel.embed import fingerprint
 from satchel.embed import minilm as minilm_module
 from satchel.embed.minilm import (
+    HEADS,
+    LAYERS,
     MODEL_FILE,
     VOCABULARY_FILE,
     WEIGHTS_FILE,
+    WIDTH,
+    Array,
     MiniLM,
     WordPiece,
     built,
     built_folder,
     missing_parts,
+    read_tensors,
 )
 from satchel.embed.minilm import weights_folder as find_weights
-from satchel.embed.minilm_graph import HEADS, LAYERS, WIDTH, Array, read_tensors
 from satchel.errors import EmbeddingError, MissingExtraError
 
 TEXTS = [

@@ -117,7 +117,7 @@ def test_case_13_a_link_out_of_the_root_is_not_followed(tree: Tree) -> None:
 def test_the_child_wins_field_by_field(tree: Tree) -> None:
     child = tree({"": PARENT, "child": CHILD}).load("child")
     assert child.name == "Child"
-    assert child.goal == "Earn trust"
+    assert child.data["intent_context"]["business_goal"] == "Earn trust"
     assert child.type == "project"
     assert child.data["metadata"] == {"type": "project", "owner": "ann", "tags": ["b"], "name": "Child"}
     assert child.data["status"] == {"current": "active", "progress": 0.7}
@@ -127,7 +127,7 @@ def test_the_child_wins_field_by_field(tree: Tree) -> None:
         ("commit", ("run tests",)),
         ("deploy", ("just do it",)),
     ]
-    assert child.meta == {"path": "child", "inheritance_chain": [""], "adaptations": "Be brief"}
+    assert (child.chain, child.data["intent_context"]["context_adaptations"]) == (("", "child"), "Be brief")
 
 
 def test_override_takes_the_place_of_what_the_parent_has(tree: Tree) -> None:

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from satchel.engine import Satchel
 from satchel.web.application import application
 from satchel.web.middleware import Access, own_origins
-from satchel.web.state import ServerState
+from satchel.web.routes import ServerState
 
 PORT = 8123
 ADDRESS = f"http://127.0.0.1:{PORT}"

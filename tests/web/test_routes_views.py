@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from satchel.engine import Satchel
 from satchel.system import hook_log
-from satchel.web.state import ServerState
+from satchel.web.routes import ServerState
 from tests.web.asking import client_of, environment
 
 

@@ -46,8 +46,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "ask": (
         "context", "search", "graph", "why", "expand", "replay", "premortem", "brief", "situation", "rules", "trust",
     ),
-    "remember": ("remember", "memory", "experience"),
-    "values": ("values",),
+    "remember": ("remember", "memory", "experience", "values"),
     "explore": ("history", "status", "doctor", "eval"),
     "connect": ("setup", "remove", "mcp", "proxy", "hook"),
     "serve": ("serve",),

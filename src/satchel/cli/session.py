@@ -88,17 +88,12 @@ NOTHING_FOUND = 1
 PARTLY_DONE = 3
 
 SPELLING = Spelling(
-    supersede="`satchel memory supersede {old} {new}` links them",
-    min_score="--min-score 0",
-    max_tokens="--max-tokens",
-    limit="--limit",
-    expand="`satchel expand HANDLE`",
-    remember="`satchel remember TEXT`",
-    experience="`satchel experience start`",
+    min_score="--min-score 0", max_tokens="--max-tokens", limit="--limit", expand="`satchel expand HANDLE`",
+    remember="`satchel remember TEXT`", experience="`satchel experience start`",
     resolve="`satchel experience resolve --session {session} ...`",
-    forget="`satchel memory forget {old}` keeps only the new one",
-    restore="`satchel memory restore ID`",
-)
+    forget="`satchel memory forget {old}` keeps only the new one", restore="`satchel memory restore ID`",
+    supersede="`satchel memory supersede {old} {new}` links them",
+)  # fmt: skip
 """The spelling of options and commands on the command line."""
 
 COLLECTED_AFTER = (50_000, 20, 50)
@@ -229,7 +224,7 @@ def asking(invocation: Invocation) -> Iterator[tuple[Satchel, Terminal]]:
 
 def ask(invocation: Invocation, operation: Operation, arguments: Mapping[str, Any]) -> Answered:
     """Return the answer of an operation for the root of this command. Arguments are checked before opening it."""
-    if invocation.workspace and any(one.name == "workspace" for one in operation.parameters):
+    if invocation.workspace and any(parameter.name == "workspace" for parameter in operation.parameters):
         invocation.asks_several, arguments = True, {**arguments, "workspace": invocation.workspace}
     checked = operation.checked(arguments)
     if not operation.reads_tree:
@@ -258,10 +253,12 @@ def show(invocation: Invocation, answered: Answered, *, strict: bool = False) ->
     if not invocation.as_json and not (is_counted and text):
         for row in envelope.get("failures", ()):
             streams.failure(Failure(**row), color=invocation.color)
-    return _strict_code(envelope) if strict else 0
+    return _exit_code(envelope, strict=strict)
 
 
-def _strict_code(envelope: Mapping[str, Any]) -> int:
+def _exit_code(envelope: Mapping[str, Any], *, strict: bool) -> int:
+    if not strict:
+        return 0
     if envelope["failures"]:
         return PARTLY_DONE
     is_something = envelope["items"] or envelope.get("shown_before") or envelope["meta"].get("reached")

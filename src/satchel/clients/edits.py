@@ -115,7 +115,7 @@ def put_json(target: ClientFile, text: str, want: Want) -> str:
 def take_json(text: str, path: Sequence[str | int]) -> str:
     """Remove the value below these keys and positions with its line, and the comma behind it or else before it."""
     children = _children(plain := _plain(text), start := _start(plain, path[:-1]))
-    at = next(at for at, child in enumerate(children) if child.key == path[-1])
+    at = [child.key for child in children].index(path[-1])
     bare, child = _uncommented(text), children[at]
     begin, after = len(text[: child.start].rstrip(_BLANK)), skipped(bare, child.end)
     is_followed = bare[after] == ","

@@ -7,8 +7,7 @@ import json
 import os
 import stat
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,21 +26,26 @@ FOLDER = "clients"
 
 def read(path: Path) -> bytes | None:
     """Return the bytes of the file, None if there is none. Raises ClientFileError for anything but a regular file."""
-    try:
-        target = path.resolve(strict=True)
-    except FileNotFoundError:
-        return None
-    except (OSError, RuntimeError) as error:
-        raise ClientFileError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    try:
+    with _told(path, "read"):
+        try:
+            target = path.resolve(strict=True)
+        except FileNotFoundError:
+            return None
         status = target.stat()
         if not stat.S_ISREG(status.st_mode):
             raise ClientFileError(f"{path} is not a file: move it away and try again")
         if status.st_size > MAX_BYTES:
             raise ClientFileError(f"{path} has {status.st_size:,} bytes, more than the {MAX_BYTES:,} that are read")
         return target.read_bytes()
-    except OSError as error:
-        raise ClientFileError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def _told(path: Path, done: str) -> Iterator[None]:
+    """Raise ClientFileError for a file that cannot be read, written or deleted."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        raise ClientFileError(f"{path} cannot be {done}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def text_of(path: Path, raw: bytes) -> str:
@@ -65,19 +69,15 @@ def write(path: Path, before: bytes | None, after: bytes) -> None:
         if not mode & stat.S_IWUSR:
             raise ClientFileError(f"{path} is read-only: allow writing (chmod u+w) and try again")
     check_unchanged(path, before)
-    try:
+    with _told(path, "written"):
         state_files.replace(target, after, mode=mode, durable=True)
-    except OSError as error:
-        raise ClientFileError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def remove(path: Path, before: bytes) -> None:
     """Delete the file, and an empty folder of settings. Raises ClientFileError if it changed since `before`."""
     check_unchanged(path, before)
-    try:
+    with _told(path, "deleted"):
         _target(path).unlink()
-    except OSError as error:
-        raise ClientFileError(f"{path} cannot be deleted: {error.strerror or error}") from error
     if path.parent.name.startswith("."):
         with contextlib.suppress(OSError):
             path.parent.rmdir()
@@ -99,10 +99,8 @@ def check_unchanged(path: Path, before: bytes | None) -> None:
 
 def _target(path: Path) -> Path:
     """Follow a link, also one that leads to nothing yet."""
-    try:
+    with _told(path, "written"):
         return path.resolve()
-    except (OSError, RuntimeError) as error:
-        raise ClientFileError(f"{path} cannot be written: {error}") from error
 
 
 def check_inside(target: ClientFile) -> None:
@@ -115,8 +113,7 @@ def check_inside(target: ClientFile) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(NamedTuple):
     """The values that set-up wrote into a file, by their path. `is_new` says that there was no file before.
 
     `empty` has the inner text of mappings and lists that had no values before, by their path.
@@ -141,7 +138,7 @@ def save_receipt(target: ClientFile, state: Path, receipt: Receipt) -> None:
     """Keep a receipt, readable for the user alone. Raises OSError."""
     file = _receipt_file(target, state)
     state_files.make_folder(file.parent)
-    data = {"file": str(target.file), "name": target.name, **asdict(receipt)}
+    data = {"file": str(target.file), "name": target.name, **receipt._asdict()}
     state_files.replace(file, json.dumps(data).encode())
 
 
@@ -246,21 +243,29 @@ def planned(target: ClientFile, state: Path, *, force: bool) -> FileChange:
     data = edits.data_of(target, text)
     states = [(want, _state(want, data, receipt)) for want in target.wants]
     words = {state for _, state in states}
-    foreign = next((want for want, state in states if state == "foreign"), None)
-    if foreign is not None and not force:
+    for foreign in (want for want, state in states if state == "foreign" and not force):
         raise ClientFileError(
             f"{target.file} has an entry {'.'.join(foreign.path)} that set-up did not write:\n"
             f"{edits.entry_text(edits.value_at(data, foreign.path))}\nnothing was written; --force replaces it"
         )
     if words <= {"present", "kept"}:
         return FileChange(target, raw, raw, "unchanged")
-    wrote = [(want.path, want.value) for want, state in states if state != "kept"]
-    # The file has the earlier values until it is written.
-    empty = filter(None, (edits.inside(target, text, want.path) for want, state in states if state == "missing"))
-    new = Receipt((*wrote, *(row for row in receipt.wrote if row not in wrote)), raw is None or receipt.is_new,
-                  tuple({**dict(empty), **dict(receipt.empty)}.items()))  # fmt: skip
+    new = _extended(receipt, target, text, states, is_new=raw is None)
     action = "added" if words <= {"missing", "kept"} else "updated"
     return FileChange(target, raw, edits.encoded(target, _with_entries(target, text, states)), action, new)
+
+
+def _extended(
+    receipt: Receipt, target: ClientFile, text: str, states: Sequence[tuple[Want, str]], *, is_new: bool
+) -> Receipt:
+    """Return the receipt with the values that are written now; the text has the earlier ones."""
+    wrote = [(want.path, want.value) for want, state in states if state != "kept"]
+    empty = filter(None, (edits.inside(target, text, want.path) for want, state in states if state == "missing"))
+    return receipt._replace(
+        wrote=(*wrote, *(row for row in receipt.wrote if row not in wrote)),
+        is_new=is_new or receipt.is_new,
+        empty=tuple({**dict(empty), **dict(receipt.empty)}.items()),
+    )
 
 
 def _state(want: Want, data: Any, receipt: Receipt) -> str:
@@ -330,20 +335,13 @@ def _removal(target: ClientFile, raw: bytes | None, state: Path, *, force: bool)
 
 def _is_ours(target: ClientFile, want: Want, data: Any, receipt: Receipt, *, force: bool) -> bool:
     """Return whether a value came from set-up. Raises ClientFileError for a foreign entry of our name."""
-    value = edits.value_at(data, want.path)
-    if value is edits.MISSING:
-        return False
-    if want.is_element:
-        return bool(edits.own_elements(value, want))
-    is_written = (want.path, value) in receipt.wrote
-    if want.is_optional:
-        return is_written
-    if not (is_written or edits.is_own_server(value) or force):
+    state, value = _state(want, data, receipt), edits.value_at(data, want.path)
+    if state == "foreign" and not (edits.is_own_server(value) or force):
         raise ClientFileError(
             f"{target.file} has an entry {'.'.join(want.path)} that does not start satchel:\n{edits.entry_text(value)}"
             "\nnothing was written; --force removes it"
         )
-    return True
+    return state not in {"missing", "kept"}
 
 
 def _without_entries(target: ClientFile, text: str, own: Sequence[Want], empty: Mapping[tuple[str, ...], str]) -> str:

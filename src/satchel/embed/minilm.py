@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
+import math
 import os
+import struct
 import threading
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from satchel import lazy_numpy as np
 from satchel.embed import normalised
 from satchel.errors import EmbeddingError, MissingExtraError
 from satchel.system import telemetry
 from satchel.system.state_files import make_folder
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from satchel.embed import Vectors
 
 LONGEST_WORD = 100
@@ -175,18 +181,12 @@ class MiniLM:
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one vector of length 1 per text, each computed alone, without influence of the others."""
-        import numpy as np
-
         if not texts:
             return np.zeros((0, DIMENSION), dtype=np.float32)
         return np.stack([self.embed_query(text) for text in texts])
 
     def embed_query(self, text: str) -> Vectors:
         """Return the vector of one text. Raises MissingExtraError or EmbeddingError."""
-        import numpy as np
-
-        from satchel.embed.minilm_graph import INPUT
-
         session, pieces = self._loaded()
         ids = np.array(pieces.ids(text, MAX_TOKENS), dtype=np.int64)
         return normalised(session.run(None, {INPUT: ids})[0])
@@ -245,8 +245,6 @@ def built(cache: Path, weights: str = "") -> Path:
     import shutil
     import tempfile
 
-    from satchel.embed.minilm_graph import build, read_tensors
-
     for name, expected in ((WEIGHTS_FILE, WEIGHTS_SHA256), (VOCABULARY_FILE, VOCABULARY_SHA256)):
         _check(source / name, expected)
     model = build(read_tensors(source / WEIGHTS_FILE))  # before any file is written: a stopped run leaves none
@@ -272,3 +270,177 @@ def _check(path: Path, expected: str) -> None:
         raise EmbeddingError(f"{path} cannot be read: {error.strerror}") from error
     if digest != expected:
         raise EmbeddingError(f"{path} is not the published file of {MODEL}: its SHA-256 is {digest[:16]}...")
+
+
+# The ONNX graph of the model, pruned to its used parts
+
+_TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7}
+_FLOAT, _INTEGER, _INTEGERS = 1, 2, 7
+
+
+def _varint(value: int) -> bytes:
+    value &= (1 << 64) - 1  # a negative number is its two's complement of 64 bits
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _number(field: int, value: int) -> bytes:
+    return _varint(field << 3) + _varint(value)
+
+
+def _bytes(field: int, value: bytes | str) -> bytes:
+    raw = value.encode() if isinstance(value, str) else value
+    return _varint(field << 3 | 2) + _varint(len(raw)) + raw
+
+
+class Graph:
+    """Collects nodes and constants. Their methods return the name of the new value."""
+
+    def __init__(self) -> None:
+        self._nodes: list[bytes] = []
+        self._constants: list[bytes] = []
+        self._count = 0
+
+    def constant(self, value: Any) -> str:
+        """Add an array with its type; a list of integers has 64 bits."""
+        array = np.ascontiguousarray(value)
+        name = self._name()
+        dimensions = b"".join(_number(1, size) for size in np.shape(value))
+        self._constants.append(
+            dimensions + _number(2, _TYPES[str(array.dtype)]) + _bytes(8, name) + _bytes(9, array.tobytes())
+        )
+        return name
+
+    def node(self, operator: str, *inputs: str, outputs: int = 1, **attributes: float | Sequence[int]) -> str:
+        """Add one operation; the names of several outputs are separated by blanks."""
+        names = [self._name() for _ in range(outputs)]
+        listed = b"".join(_bytes(1, name) for name in inputs) + b"".join(_bytes(2, name) for name in names)
+        listed += _bytes(4, operator)
+        self._nodes.append(listed + b"".join(_bytes(5, _attribute(*pair)) for pair in attributes.items()))
+        return " ".join(names)
+
+    def _name(self) -> str:
+        self._count += 1
+        return f"v{self._count}"
+
+    def model(
+        self, source: tuple[str, str, Sequence[int | str]], result: tuple[str, str, Sequence[int | str]]
+    ) -> bytes:
+        """Return the whole model with one input and one output, each (name, type, shape); a named size is free."""
+        graph = b"".join(_bytes(1, node) for node in self._nodes) + _bytes(2, "satchel")
+        graph += b"".join(_bytes(5, constant) for constant in self._constants)
+        graph += _bytes(11, _value(*source)) + _bytes(12, _value(*result))
+        head = _number(1, 9) + _bytes(2, "satchel")
+        # The oldest set with all operators in use: Gelu came with 20.
+        return head + _bytes(7, graph) + _bytes(8, _bytes(1, "") + _number(2, 20))
+
+
+def _attribute(name: str, value: float | Sequence[int]) -> bytes:
+    if isinstance(value, float):
+        return _bytes(1, name) + _varint(2 << 3 | 5) + struct.pack("<f", value) + _number(20, _FLOAT)
+    if isinstance(value, int):
+        return _bytes(1, name) + _number(3, value) + _number(20, _INTEGER)
+    return _bytes(1, name) + b"".join(_number(8, number) for number in value) + _number(20, _INTEGERS)
+
+
+def _value(name: str, kind: str, shape: Sequence[int | str]) -> bytes:
+    sizes = b"".join(_bytes(1, _number(1, size) if isinstance(size, int) else _bytes(2, size)) for size in shape)
+    tensor = _number(1, _TYPES[kind]) + _bytes(2, sizes)
+    return _bytes(1, name) + _bytes(2, _bytes(1, tensor))
+
+
+INPUT, OUTPUT = "ids", "vector"
+LAYERS, HEADS, WIDTH = 6, 12, DIMENSION
+
+Array: TypeAlias = "npt.NDArray[np.float32]"
+
+
+def read_tensors(path: Path) -> dict[str, Array]:
+    """Return the 32-bit tensors of a safetensors file: 8 bytes with the size of a JSON table, the table, numbers."""
+    raw = path.read_bytes()
+    (size,) = struct.unpack_from("<Q", raw)
+    start = 8 + size
+    table = json.loads(raw[8:start])
+    return {
+        name: np.frombuffer(raw, "<f4", math.prod(row["shape"]), start + row["data_offsets"][0]).reshape(row["shape"])
+        for name, row in table.items()
+        if row.get("dtype") == "F32"
+    }
+
+
+def build(tensors: dict[str, Array]) -> bytes:
+    """Return the model file."""
+    graph = Graph()
+    state = _embeddings(graph, tensors)
+    for layer in range(LAYERS):
+        prefix = f"encoder.layer.{layer}."
+        attended = _linear(graph, _attention(graph, state, tensors, prefix), tensors, f"{prefix}attention.output.dense")
+        state = _normed(graph, graph.node("Add", attended, state), tensors, f"{prefix}attention.output.LayerNorm")
+        wide = graph.node("Gelu", _linear(graph, state, tensors, f"{prefix}intermediate.dense"))
+        narrow = _linear(graph, wide, tensors, f"{prefix}output.dense")
+        state = _normed(graph, graph.node("Add", narrow, state), tensors, f"{prefix}output.LayerNorm")
+    mean = graph.node("ReduceMean", state, graph.constant(np.array([0])), keepdims=0)
+    length = graph.node("ReduceL2", mean, keepdims=1)
+    vector = graph.node("Div", mean, length)
+    return graph.model((INPUT, "int64", ["tokens"]), (vector, "float32", [WIDTH]))
+
+
+def _embeddings(graph: Graph, tensors: dict[str, Array]) -> str:
+    """Return the sum of word, position and segment, normalised: one row a token."""
+    words, scales = _eight_bits(tensors["embeddings.word_embeddings.weight"], axis=1)
+    rows = graph.node("Cast", graph.node("Gather", graph.constant(words), INPUT), to=1)
+    rows = graph.node("Mul", rows, graph.node("Gather", graph.constant(scales), INPUT))
+    places = tensors["embeddings.position_embeddings.weight"] + tensors["embeddings.token_type_embeddings.weight"][0]
+    zero = graph.constant(np.array([0]))
+    positions = graph.node("Slice", graph.constant(places), zero, graph.node("Shape", INPUT), zero)
+    return _normed(graph, graph.node("Add", rows, positions), tensors, "embeddings.LayerNorm")
+
+
+def _attention(graph: Graph, state: str, tensors: dict[str, Array], prefix: str) -> str:
+    """Return the attention of each token to the others. Query, key and value are one matrix, faster than three."""
+    parts = [f"{prefix}attention.self.{name}" for name in ("query", "key", "value")]
+    weight = np.concatenate([tensors[f"{part}.weight"] for part in parts])
+    bias = np.concatenate([tensors[f"{part}.bias"] for part in parts])
+    size = WIDTH // HEADS
+    shaped = graph.node("Reshape", _product(graph, state, weight, bias), graph.constant(np.array([0, 3, HEADS, size])))
+    query, key, value = (
+        graph.node("Gather", graph.node("Transpose", shaped, perm=[1, 2, 0, 3]), graph.constant(np.int64(number)))
+        for number in range(3)
+    )
+    likeness = graph.node("MatMul", query, graph.node("Transpose", key, perm=[0, 2, 1]))
+    scaled = graph.node("Mul", likeness, graph.constant(np.float32(1 / math.sqrt(size))))
+    taken = graph.node("MatMul", graph.node("Softmax", scaled, axis=-1), value)
+    joined = graph.node("Transpose", taken, perm=[1, 0, 2])
+    return graph.node("Reshape", joined, graph.constant(np.array([0, WIDTH])))
+
+
+def _linear(graph: Graph, state: str, tensors: dict[str, Array], name: str) -> str:
+    return _product(graph, state, tensors[f"{name}.weight"], tensors[f"{name}.bias"])
+
+
+def _product(graph: Graph, state: str, weight: Array, bias: Array) -> str:
+    """Return state times weight plus bias, both sides in 8 bits, with a scale for each column of the weight."""
+    eight, scales = _eight_bits(np.ascontiguousarray(weight.T), axis=0)
+    quantised, scale, zero = graph.node("DynamicQuantizeLinear", state, outputs=3).split()
+    whole = graph.node("MatMulInteger", quantised, graph.constant(eight), zero)
+    factor = graph.node("Mul", scale, graph.constant(scales.reshape(-1)))
+    product = graph.node("Mul", graph.node("Cast", whole, to=1), factor)
+    return graph.node("Add", product, graph.constant(bias))
+
+
+def _normed(graph: Graph, state: str, tensors: dict[str, Array], name: str) -> str:
+    weight, bias = graph.constant(tensors[f"{name}.weight"]), graph.constant(tensors[f"{name}.bias"])
+    # Epsilon of the layer normalisation, as in training
+    return graph.node("LayerNormalization", state, weight, bias, axis=-1, epsilon=1e-12)
+
+
+def _eight_bits(matrix: Array, *, axis: int) -> tuple[npt.NDArray[np.int8], Array]:
+    """Return the matrix as integers, and the scales of its lines across `axis`."""
+    # Weights use 7 of 8 bits: with all 8, processors without VNNI overflow and give other vectors
+    scales = (np.abs(matrix).max(axis=axis, keepdims=True) / 63).astype(np.float32)
+    scales[scales == 0] = 1.0
+    return np.rint(matrix / scales).astype(np.int8), scales

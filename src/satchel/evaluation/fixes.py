@@ -218,7 +218,7 @@ def changed_lines(patch: bytes) -> tuple[dict[str, tuple[tuple[int, int], ...]],
             name = line[4:].removesuffix(b"\t")
             path = name[2:].decode("utf-8", "replace") if name.startswith(b"a/") else ""
         elif hunk := _HUNK.match(line):
-            start, removed, added = int(hunk[1]), int(hunk[2] or 1), int(hunk[3] or 1)
+            start, removed, added = map(int, hunk.groups(b"1"))
             if path:
                 ranges.setdefault(path, []).append((max(start, 1), max(start + removed - 1, start, 1)))
                 changed += removed + added if is_source(path) else 0

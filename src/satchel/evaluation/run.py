@@ -18,13 +18,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
 from hashlib import blake2b
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from satchel import __version__
+from satchel.codec import iso_time
 from satchel.config import load_settings
 from satchel.engine import Satchel
 from satchel.errors import NoIndexError, UsageError
@@ -88,6 +88,8 @@ def _rank(paths: Collection[str], score: Callable[[str], float], gold: Collectio
 
 NOT_INDEXED = "not in the index"
 
+_QUIET = Quiet()
+
 _HARMLESS = frozenset({"ui_color", "index_workers", "index_lock_wait_s", "store_url", "store_name"})
 """Settings that change no answer."""
 
@@ -137,13 +139,14 @@ def measured(fix: Fix, gold: Mapping[str, Sequence[tuple[int, int]]], context: C
 class Kept:
     """Answers of earlier runs on the same root with the same version, settings and budget; new ones are added."""
 
-    def __init__(self, folder: Path, settings: Settings, max_tokens: int) -> None:
+    def __init__(self, folder: Path, settings: Settings, max_tokens: int, *, is_fresh: bool = False) -> None:
+        """With `is_fresh` the earlier answers are not used."""
         values = {name: value for name, value in asdict(settings).items() if name not in _HARMLESS}
         # Version of the fields of an answer; answers of other versions are not used.
         key = json.dumps([5, __version__, max_tokens, sorted(values.items())], default=str)
         name = blake2b(key.encode(), digest_size=16).hexdigest()
         self._file = folder / f"{name}.jsonl"
-        self.answers = {answer.sha: answer for answer in self._read()}
+        self.answers = {} if is_fresh else {answer.sha: answer for answer in self._read()}
 
     def add(self, answer: FixAnswer) -> None:
         """Add an answer. Raises OSError."""
@@ -180,8 +183,8 @@ def evaluate(
     since: float = 0.0,
     fresh: bool = False,
     questions: Sequence[Fix] = (),
-    changed: Mapping[str, str] | None = None,
-    progress: Progress | None = None,
+    changed: Mapping[str, str] = {},
+    progress: Progress = _QUIET,
     should_stop: ShouldStop = never,
 ) -> EvaluationResult:
     """Measure the root of this engine on its own history, with its settings. Its index and files are not touched.
@@ -198,10 +201,9 @@ def evaluate(
     else:
         mined = mine(_repository(satchel), limit=limit, since=since, should_stop=should_stop)
     outcome = EvaluationResult(mined, budget)
-    settings = _changed(satchel.settings, changed or {})
-    kept = Kept(folder, settings, budget)
-    watch = progress or Quiet()
-    watch.phase("asking about fixes", len(mined.fixes))
+    settings = _changed(satchel.settings, changed)
+    kept = Kept(folder, settings, budget, is_fresh=fresh)
+    progress.phase("asking about fixes", len(mined.fixes))
     with (
         tempfile.TemporaryDirectory(prefix="satchel-eval-") as place,
         closing(_Past(satchel.places.root, settings, Path(place), satchel.opened.environ)) as past,
@@ -209,7 +211,7 @@ def evaluate(
         for fix in reversed(mined.fixes):
             if should_stop():
                 break
-            answer = None if fresh else kept.answers.get(fix.sha)
+            answer = kept.answers.get(fix.sha)
             if answer is None:
                 answer = past.ask(fix, budget, should_stop)
                 if should_stop():
@@ -222,7 +224,7 @@ def evaluate(
             else:
                 outcome.fixes.append(fix)
                 outcome.answers.append(answer)
-            watch.advance(1)
+            progress.advance(1)
     outcome.is_stopped = should_stop()
     return outcome
 
@@ -246,17 +248,13 @@ class _Past:
 
     def ask(self, fix: Fix, budget: int, should_stop: ShouldStop) -> FixAnswer | None:
         """Return the answer at the state before the fix, None if none of its files is indexed, or after a stop."""
-        root, snapshot = (self._root, self._snapshot) if fix.parent else (self._now, None)
-        if snapshot is not None:
-            snapshot.move_to(fix.parent, should_stop)
-        prefix = f"{self._inside.as_posix()}/" if fix.parent and self._inside != Path() else ""
-        gold = {path.removeprefix(prefix): ranges for path, ranges in fix.gold.items() if path.startswith(prefix)}
+        root, gold = self._before(fix, should_stop)
         if not gold or should_stop() or not root.is_dir():
             return None
-        if self._engine is None:
-            # Separate folders: nothing that was remembered after the fix may be in an answer.
-            self._engine = Satchel.open(root, root=root, settings=self._settings, environ=self._environment)
-        engine = self._engine
+        # Separate folders: nothing that was remembered after the fix may be in an answer.
+        engine = self._engine = self._engine or Satchel.open(
+            root, root=root, settings=self._settings, environ=self._environment
+        )
         engine.index(should_stop=should_stop)
         gold = {path: ranges for path, ranges in gold.items() if engine.store.document(Kind.CODE, path) is not None}
         if not gold or should_stop():
@@ -266,6 +264,16 @@ class _Past:
         by_bm25, by_grep = self._baselines.ranks(fix.question, engine.store, gold)
         needed = "" if answer.file_share else _needed(engine, fix.question, gold, options)
         return replace(answer, bm25_rank=by_bm25, grep_rank=by_grep, needed=needed)
+
+    def _before(self, fix: Fix, should_stop: ShouldStop) -> tuple[Path, dict[str, tuple[tuple[int, int], ...]]]:
+        """Return the root at the state before a fix, and the places of the fix in it."""
+        if not fix.parent:
+            return self._now, {**fix.gold}
+        if self._snapshot is not None:
+            self._snapshot.move_to(fix.parent, should_stop)
+        prefix = f"{self._inside.as_posix()}/" if self._inside != Path() else ""
+        gold = {path.removeprefix(prefix): ranges for path, ranges in fix.gold.items() if path.startswith(prefix)}
+        return self._root, gold
 
     def close(self) -> None:
         """Release the index."""
@@ -373,7 +381,7 @@ def named_share(fixes: Sequence[Fix]) -> float:
 def _fix_data(fix: Fix, answer: FixAnswer) -> dict[str, Any]:
     return {
         "commit": fix.sha,
-        "date": day(fix.time),
+        "date": iso_time(fix.time)[:10],
         "subject": fix.subject,
         "files": answer.gold_files,
         "rank": answer.rank or None,
@@ -383,14 +391,3 @@ def _fix_data(fix: Fix, answer: FixAnswer) -> dict[str, Any]:
         "grep_rank": answer.grep_rank or None,
         "needed": answer.needed,
     }
-
-
-def day(seconds: float) -> str:
-    """Return the date of a time in seconds (UTC)."""
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
-
-
-def left_out_text(left_out: Mapping[str, int]) -> str:
-    """Return a text such as `merge 120, no fix 40`, the most frequent first."""
-    rows = sorted(left_out.items(), key=lambda row: (-row[1], row[0]))
-    return ", ".join(f"{reason} {count:,}" for reason, count in rows)

@@ -134,20 +134,18 @@ def field_lines(fields: Mapping[str, FieldValue]) -> list[str]:
     ]
 
 
-def without_fields(text: str, fields: Mapping[str, FieldValue], *, is_first: bool) -> str:
-    """Return the text of a chunk of a vault's file without front matter and lines that are only a field of `fields`."""
+def without_fields(text: str, fields: Mapping[str, FieldValue]) -> str:
+    """Return the first chunk of a vault's file without front matter and lines that are only a field of `fields`."""
     from satchel.sources.vault import front_matter, is_only_field, look_through
 
     lines = text.split("\n")
-    begin = front_matter(lines).lines if is_first else 0
-    if begin == 0 and "::" not in text:
-        return text
-    shown = {(name, one) for name, value in fields.items() for one in ([value] if isinstance(value, str) else value)}
-    found = look_through(lines, begin).fields if is_first and "::" in text else ()
+    begin = front_matter(lines).lines
+    written = look_through(lines, begin).fields if "::" in text else ()
+    shown = {name: [value] if isinstance(value, str) else value for name, value in fields.items()}
     # Of many fields and values, and of a long one, only some are shown beside the text: the others stay in it.
-    kept = {one.row for one in found if not all((one.name, value) in shown for value in one.values)}
-    gone = {one.row for one in found if is_only_field(lines[one.row])} - kept
-    return "\n".join(line for row, line in enumerate(lines) if row >= begin and row not in gone).strip("\n")
+    kept = {field.row for field in written if not {*field.values} <= {*shown.get(field.name, ())}}
+    gone = {field.row for field in written if is_only_field(lines[field.row])} - kept
+    return "\n".join(line for row, line in enumerate(lines[begin:], begin) if row not in gone).strip("\n")
 
 
 class Rated(NamedTuple):
@@ -267,7 +265,7 @@ class Nodes:
             first = rated.walk.path(row)[0].source
             info["start"] = {"id": self.identity(first), "name": self.name(first)}
         if self._request.include_fields and row == document.first_chunk:
-            fields = shown_fields(document.fields, self._request.lens.include_fields, self._allow)
+            fields = self._fields(document)
             info |= {"fields": fields} if fields else {}
         lines = ((part.start, part.end),) if chunk.location is not None else ()
         own: Json = {_NODE: info, REVISION: (document.content_hash, lines)}
@@ -343,14 +341,15 @@ class Nodes:
         marks = (Freshness.STALE,) * len(text) if self._is_stale(document) else ()
         return Lines(f"{self.prefix}{document.key}", text, document.content_hash, marks), (part.start, part.end)
 
+    def _fields(self, document: Document) -> dict[str, FieldValue]:
+        return shown_fields(document.fields, self._request.lens.include_fields, self._allow)
+
     def _body(self, part: StoredChunk, document: Document, *, has_file: bool) -> str:
         text = self._texts[document.id]
         if has_file:
             text = "\n".join(text.split("\n")[part.start - 1 : part.end])
-        if document.kind is Kind.NOTE and has_file:
-            is_first = part.row == document.first_chunk
-            fields = shown_fields(document.fields, self._request.lens.include_fields, self._allow) if is_first else {}
-            text = without_fields(text, fields, is_first=is_first)
+        if document.kind is Kind.NOTE and has_file and part.row == document.first_chunk:
+            text = without_fields(text, self._fields(document))
         return sanitize.text(text, self._allow).strip("\n")
 
     def _is_stale(self, document: Document) -> bool:

@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from satchel import lazy_numpy as np
@@ -162,27 +162,31 @@ def sharing(store: Store, rows: Sequence[int]) -> Iterator[tuple[int, int, float
     lexicon = store.lexicon(Kind.NOTE)
     if lexicon.chunk_count < 2:
         return
-    scale = math.log(lexicon.chunk_count)
     parts = store.chunks(rows)
     documents = store.documents({part.document for part in parts.values()})
     texts = store.texts(documents)
     for row, part in sorted(parts.items()):
         body = "\n".join(texts[part.document].split("\n")[part.start - 1 : part.end])
-        named = [_terms(name) for name in names_in(part.name or documents[part.document].title, body)]
-        terms = sorted({term for name in named for term in name})
-        found = bm25.holders(lexicon, [QueryTerm(term, 1.0, 0.0) for term in terms])
-        holders = {term: units for term, (_, units) in zip(terms, found, strict=True)}
-        best: dict[int, float] = {}
-        for name in filter(None, named):
-            shared = reduce(np.intersect1d, [holders[term] for term in name])
-            share = math.log(lexicon.chunk_count / max(len(shared), 1)) / scale
-            # A name in more notes than this is a topic of the whole workspace and joins nothing.
-            # Least share of a name: in a small workspace a name in more than the root of the number of notes joins
-            # nothing.
-            if 1 < len(shared) <= 30 and share >= 0.5:
-                for other in lexicon.columns.chunk_row[shared].tolist():
-                    best[other] = max(best.get(other, 0.0), share)
+        named = map(_terms, names_in(part.name or documents[part.document].title, body))
+        best = _sharers(lexicon, [*filter(None, named)])
         yield from ((row, other, share) for other, share in best.items() if other != row)
+
+
+def _sharers(lexicon: Lexicon, names: Sequence[Sequence[str]]) -> dict[int, float]:
+    """Return the notes that have one of these names (each as its terms), with the share of the rarest one."""
+    terms = sorted({*chain.from_iterable(names)})
+    found = bm25.holders(lexicon, [QueryTerm(term, 1.0, 0.0) for term in terms])
+    holders = {term: units for term, (_, units) in zip(terms, found, strict=True)}
+    best: dict[int, float] = {}
+    for name in names:
+        shared = reduce(np.intersect1d, [holders[term] for term in name])
+        share = math.log(lexicon.chunk_count / max(len(shared), 1)) / math.log(lexicon.chunk_count)
+        # A name in more notes than this is a topic of the whole workspace and joins nothing; in a small workspace
+        # one in more than the root of the number of notes.
+        if 1 < len(shared) <= 30 and share >= 0.5:
+            for other in lexicon.columns.chunk_row[shared].tolist():
+                best[other] = max(best.get(other, 0.0), share)
+    return best
 
 
 def _terms(name: str) -> list[str]:

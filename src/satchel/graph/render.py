@@ -7,7 +7,6 @@ of nodes that did not fit; the unused part is given to nodes. Numbers that depen
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from satchel.answer.candidates import CHARACTERS_PER_TOKEN, Step
@@ -19,6 +18,7 @@ from satchel.answer.render.labels import quote
 from satchel.answer.render.markdown import fenced
 from satchel.answer.sections import Section
 from satchel.answer.write import LINES_SHARE, Fitted, within_room
+from satchel.codec import iso_time
 from satchel.graph.nodes import Overflow, field_lines, node_of
 from satchel.graph.request import GraphRequest
 from satchel.safety.sanitize import clean_field
@@ -63,11 +63,6 @@ class GraphPage(NamedTuple):
     embeddings: bool
     warnings: Sequence[str]
     shown_before: tuple[str, ...]
-
-    @property
-    def assembled_at(self) -> str:
-        """The time of the request: `2026-02-22T18:30:00Z`."""
-        return f"{datetime.fromtimestamp(self.request.now, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
     def overflow(self, items: Sequence[ContextItem], most: int) -> list[Overflow]:
         """Return the best nodes that are not among these items."""
@@ -117,7 +112,7 @@ def _markdown_head(page: GraphPage, numbers: Numbers) -> str:
         (
             f"*workspace {quote(request.workspace)}, lens {quote(request.lens.name)}, depth {request.depth}; "
             f"{numbers.included} nodes, {numbers.summarised} summarised; "
-            f"{numbers.used} of {request.max_tokens} tokens; {page.assembled_at}*"
+            f"{numbers.used} of {request.max_tokens} tokens; {iso_time(request.now)[:19]}Z*"
         ),
         *(f"*note: {quote(warning)}*" for warning in page.warnings),
     ]
@@ -186,7 +181,7 @@ def _json_head(page: GraphPage, numbers: Numbers) -> str:
             "nodesIncluded": numbers.included,
             "nodesSummarized": numbers.summarised,
         },
-        "assembledAt": page.assembled_at,
+        "assembledAt": f"{iso_time(request.now)[:19]}Z",
         "backend": "sqlite",  # the specification requires the name of the store
         "embeddings": page.embeddings,
     }

@@ -14,23 +14,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict, TypeGuard
 
+from satchel import vocabulary
 from satchel.answer.request import check_budget, check_now, check_session
 from satchel.errors import ConfigError, UsageError
 from satchel.safety import sanitize
 from satchel.settings import Settings
 from satchel.tokens import counter
 from satchel.types import Data, EdgeType, Format
-from satchel.vocabulary import (
-    DEFAULT_DEPTH,
-    DEFAULT_LENS,
-    LEAST_DEPTH,
-    MOST_DEPTH,
-    Moment,
-    checked_text,
-    workspace_names,
-)
 
 
 class Direction(StrEnum):
@@ -144,6 +136,25 @@ def parse_lens(name: str, table: Any, origin: str) -> Lens:
     and what is allowed.
     """
     place = f"{origin}: lens {name!r}"
+    _check_table(table, place)
+    base = LENSES.get(name)
+    if base is None and not table.get("edges"):
+        raise ConfigError(f"{place} has no edges: list at least one of {', '.join(_edge_names())}")
+    usual = base or Lens(name, ())
+    edges = _texts(table, "edges", usual.edges, place)
+    for edge in edges:
+        _check_edge(edge, place)
+    depth = table.get("max_depth", usual.max_depth)
+    if not _is_depth(depth):
+        raise ConfigError(
+            f"{place}: max_depth is {depth!r}, but must be {vocabulary.LEAST_DEPTH} to {vocabulary.MOST_DEPTH}"
+        )
+    tags = tuple(tag.lower().lstrip("#") for tag in _texts(table, "boost_tags", usual.boost_tags, place))
+    fields = tuple(map(str.lower, _texts(table, "include_fields", usual.include_fields, place)))
+    return Lens(name, edges, tags, fields, depth)
+
+
+def _check_table(table: Any, place: str) -> None:
     if not isinstance(table, Mapping):
         raise ConfigError(f"{place} is {table!r}, but must be a table with {', '.join(_KEYS)}")
     for key in table:
@@ -153,19 +164,10 @@ def parse_lens(name: str, table: Any, origin: str) -> Lens:
             near = get_close_matches(str(key), _KEYS, n=1)
             hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(_KEYS)}"
             raise ConfigError(f"{place} has an unknown key {key!r}: {hint}")
-    base = LENSES.get(name)
-    if base is None and not table.get("edges"):
-        raise ConfigError(f"{place} has no edges: list at least one of {', '.join(_edge_names())}")
-    usual = base or Lens(name, ())
-    edges = _texts(table, "edges", usual.edges, place)
-    for edge in edges:
-        _check_edge(edge, place)
-    depth = table.get("max_depth", usual.max_depth)
-    if isinstance(depth, bool) or not isinstance(depth, int) or not LEAST_DEPTH <= depth <= MOST_DEPTH:
-        raise ConfigError(f"{place}: max_depth is {depth!r}, but must be {LEAST_DEPTH} to {MOST_DEPTH}")
-    tags = tuple(tag.lower().lstrip("#") for tag in _texts(table, "boost_tags", usual.boost_tags, place))
-    fields = tuple(one.lower() for one in _texts(table, "include_fields", usual.include_fields, place))
-    return Lens(name, edges, tags, fields, depth)
+
+
+def _is_depth(depth: object) -> TypeGuard[int]:
+    return vocabulary.is_whole(depth) and vocabulary.LEAST_DEPTH <= depth <= vocabulary.MOST_DEPTH
 
 
 def _edge_names() -> list[str]:
@@ -235,7 +237,7 @@ class GraphOptions(TypedDict, total=False):
     workspace: str | Sequence[str]
     tokenizer: str
     session: str
-    now: Moment
+    now: vocabulary.Moment
 
 
 def make_graph_request(
@@ -250,8 +252,8 @@ def make_graph_request(
 ) -> GraphRequest:
     """Return a checked request; defaults come from the settings. Raises UsageError with the possible values."""
     remaining = {name: value for name, value in options.items() if value is not None}
-    workspaces = workspace_names(remaining.pop("workspace", ()))
-    lens = find_lens(remaining.pop("lens", DEFAULT_LENS), lenses, origin)
+    workspaces = vocabulary.workspace_names(remaining.pop("workspace", ()))
+    lens = find_lens(remaining.pop("lens", vocabulary.DEFAULT_LENS), lenses, origin)
     request = GraphRequest(
         queries=_queries([query, *blended], settings),
         lens=lens,
@@ -272,7 +274,7 @@ def make_graph_request(
 
 
 def _queries(queries: Sequence[str], settings: Settings) -> tuple[str, ...]:
-    stripped = [checked_text("the query", one).strip() for one in queries]
+    stripped = [vocabulary.checked_text("the query", one).strip() for one in queries]
     if not stripped[0]:
         raise UsageError("the query is empty: give a topic, or the id of a node")
     distinct = tuple(dict.fromkeys(filter(None, stripped)))
@@ -283,9 +285,9 @@ def _queries(queries: Sequence[str], settings: Settings) -> tuple[str, ...]:
 
 def _depth(depth: Any, lens: Lens) -> int:
     if depth is None:
-        return min(DEFAULT_DEPTH, lens.max_depth)
-    if isinstance(depth, bool) or not isinstance(depth, int) or not LEAST_DEPTH <= depth <= MOST_DEPTH:
-        raise UsageError(f"depth is {depth!r}: give {LEAST_DEPTH} to {MOST_DEPTH} steps", "depth")
+        return min(vocabulary.DEFAULT_DEPTH, lens.max_depth)
+    if not _is_depth(depth):
+        raise UsageError(f"depth is {depth!r}: give {vocabulary.LEAST_DEPTH} to {vocabulary.MOST_DEPTH} steps", "depth")
     return depth
 
 

@@ -15,10 +15,12 @@ from typing import NamedTuple, Unpack
 from satchel import config
 from satchel.answer.candidates import Candidate
 from satchel.answer.omissions import omissions
+from satchel.answer.packing import Inputs, Packing
 from satchel.answer.search import Workbench
 from satchel.answer.sections import Section
 from satchel.answer.source_lines import Unreadable
-from satchel.graph.nodes import Nodes, Rated, blended, rate
+from satchel.answer.write import Fitted
+from satchel.graph.nodes import Nodes, Overflow, Rated, blended, rate
 from satchel.graph.relevance import Relevance, Vectors
 from satchel.graph.render import NODE_FRAME, SUMMARY_BUDGET, GraphPage, fitted_page, references
 from satchel.graph.request import GraphOptions, GraphRequest, make_graph_request
@@ -37,7 +39,7 @@ from satchel.search.strength import SHARE_EXPONENT
 from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.tokens import counter
-from satchel.types import Context, Failure, Hit, Kind, ShownBefore, Usage
+from satchel.types import Context, Failure, Hit, Json, Kind, ShownBefore, Usage
 
 MOST_SOURCES = 5
 """Matches of a topic from which a walk starts, as the specification has it."""
@@ -145,16 +147,25 @@ def _ranked(request: GraphRequest, bench: Workbench, found: Sequence[Sequence[Ex
     of a workspace is looked for there alone.
     """
     placed: list[Placed] = []
-    best = [max(one.strength for one in own) or 1.0 for own in zip(*found, strict=True)]
-    for one, explored in zip(bench.every, found, strict=True):
-        walks = [own.rated for own in explored]
-        for place, query in enumerate(request.queries if bench.others else ()):
-            homes = [other for other in bench.every if _without_workspace(query, other.prefix) != query]
-            share = explored[place].strength / best[place]
-            walks[place] = () if homes and one not in homes else tuple(_faded(row, share) for row in walks[place])
-        nodes = Nodes(one.store, one.lines, request, one.allow, one.prefix)
-        placed += [(row, nodes) for row in (walks[0] if len(walks) == 1 else blended(walks))]
+    for workspace, explored in zip(bench.every, found, strict=True):
+        walks = [done.rated for done in explored]
+        if bench.others:
+            everywhere = zip(request.queries, explored, zip(*found, strict=True), strict=True)
+            walks = [_beside_others(*row, workspace, bench.every) for row in everywhere]
+        nodes = Nodes(workspace.store, workspace.lines, request, workspace.allow, workspace.prefix)
+        placed += [(rated, nodes) for rated in (walks[0] if len(walks) == 1 else blended(walks))]
     return sorted(placed, key=lambda row: -row[0].rating.total) if bench.others else placed
+
+
+def _beside_others(
+    query: str, done: Explored, every: Sequence[Explored], workspace: Workbench, workspaces: Sequence[Workbench]
+) -> tuple[Rated, ...]:
+    """Return the nodes of a query in one of several workspaces; `every` are its results in all of them."""
+    homes = [other for other in workspaces if _without_workspace(query, other.prefix) != query]
+    if homes and workspace not in homes:
+        return ()
+    share = done.strength / (max(other.strength for other in every) or 1.0)
+    return tuple(rated._replace(rating=rated.rating._replace(total=rated.rating.total * share)) for rated in done.rated)
 
 
 def _without_workspace(query: str, prefix: str) -> str:
@@ -164,24 +175,20 @@ def _without_workspace(query: str, prefix: str) -> str:
     return f"{kind}:{rest.removeprefix(prefix)}" if is_id else query.removeprefix(prefix)
 
 
-def _faded(rated: Rated, share: float) -> Rated:
-    return rated._replace(rating=rated.rating._replace(total=rated.rating.total * share))
-
-
 def assemble_graph(request: GraphRequest, bench: Workbench, clock: Callable[[], float] = time.monotonic) -> Context:
     """Return the context around a topic or node in all workspaces of the bench."""
     started = time.monotonic()
     found = [[explore(query, request, one, clock) for query in request.queries] for one in bench.every]
     walked = time.monotonic()
-    explored = [one for own in found for one in own]
+    explored = list(chain.from_iterable(found))
     rated = _ranked(request, bench, found)
     # One candidate for each of so many tokens of the budget: few nodes cost less with their heading, path and marks.
     best = rated[: max(request.max_tokens // 40, 40) + 40]
     every = list(dict.fromkeys(nodes for _, nodes in best))
     section, rest, shown_before = _sifted(_section(best, every, request), best, found, request, bench)
-    seen = [*(one for done in explored for one in done.failures), *(note for nodes in every for note in nodes.notes)]
-    failures = sanitize.failures(list(dict.fromkeys([*bench.notes, *seen])), bench.allow)
-    warnings = [sanitize.line(one, allow=bench.allow) for one in _warnings(request, found, failures, bool(rated))]
+    seen = chain(bench.notes, *(done.failures for done in explored), *(nodes.notes for nodes in every))
+    failures = sanitize.failures(list(dict.fromkeys(seen)), bench.allow)
+    warnings = _warnings(request, found, failures, bool(rated), bench.allow)
     token_counter = counter(request.tokenizer)
     page = GraphPage(
         request,
@@ -193,36 +200,47 @@ def assemble_graph(request: GraphRequest, bench: Workbench, clock: Callable[[], 
         warnings=warnings,
         shown_before=references(shown_before, token_counter, request.max_tokens, is_all=not rest),
     )
-    fitted, named = fitted_page(page, section, partial(_uncap, every)) if rated else (None, [])
-    used, items = (fitted.used, fitted.items) if fitted is not None else (0, ())
+    nothing = Fitted(Packing(Inputs([], token_counter, NODE_FRAME), 0))
+    fitted, named = fitted_page(page, section, partial(_uncap, every)) if rated else (nothing, [])
+    meta = _meta(request, bench, explored, every, warnings, len(rated), named)
+    now = time.monotonic()
+    timings = {"walk_ms": round((walked - started) * 1000, 2), "assemble_ms": round((now - walked) * 1000, 2)}
     return Context(
         query=request.query,
-        text=fitted.text if fitted is not None else "",
+        text=fitted.text,
         format=request.format,
-        items=items,
-        usage=Usage(request.max_tokens, used, token_counter.name, token_counter.exact),
-        overflow=omissions(fitted.packing, used) if fitted is not None else (),
-        sources_used=dict(Counter(Kind(item.source).plural for item in items)),
+        items=fitted.items,
+        usage=Usage(request.max_tokens, fitted.used, token_counter.name, token_counter.exact),
+        overflow=omissions(fitted.packing, fitted.used),
+        sources_used=dict(Counter(Kind(item.source).plural for item in fitted.items)),
         failures=failures,
         shown_before=shown_before,
-        meta={
-            "lens": request.lens.name,
-            "depth": request.depth,
-            "workspace": request.workspace,
-            "warnings": warnings,
-            "sources": [one.sources for one in explored],
-            "embeddings": [f"{one.vectors.embedded}/{one.vectors.chunks}" for one in explored],
-            "timed_out": any(one.walk.timed_out for one in explored),
-            "reached": len(rated),
-            "named": [one.id for one in named],
-            "revision": bench.revision,
-            "files": {path: shown for nodes in every for path, shown in nodes.shown_files.items()},
-            "timings": {
-                "walk_ms": round((walked - started) * 1000, 2),
-                "assemble_ms": round((time.monotonic() - walked) * 1000, 2),
-            },
-        },
+        meta={**meta, "timings": timings},
     )
+
+
+def _meta(
+    request: GraphRequest,
+    bench: Workbench,
+    explored: Sequence[Explored],
+    every: Sequence[Nodes],
+    warnings: Sequence[str],
+    reached: int,
+    named: Sequence[Overflow],
+) -> Json:
+    return {
+        "lens": request.lens.name,
+        "depth": request.depth,
+        "workspace": request.workspace,
+        "warnings": warnings,
+        "sources": [done.sources for done in explored],
+        "embeddings": [f"{done.vectors.embedded}/{done.vectors.chunks}" for done in explored],
+        "timed_out": any(done.walk.timed_out for done in explored),
+        "reached": reached,
+        "named": [node.id for node in named],
+        "revision": bench.revision,
+        "files": {path: shown for nodes in every for path, shown in nodes.shown_files.items()},
+    }
 
 
 def _section(best: Sequence[Placed], every: Sequence[Nodes], request: GraphRequest) -> Section:
@@ -251,34 +269,32 @@ def _sifted(
     account = bench.account
     if account is None or request.max_tokens < SUMMARY_BUDGET:
         return section, best, ()
-    named_rows = {
-        (one.prefix, row)
-        for one, explored in zip(bench.every, found, strict=True)
-        for named in explored
-        if named.is_named
-        for row, reached in named.walk.reached.items()
-        if not reached.distance
-    }
+    named_rows = {*_named_rows(bench, found)}
     kept: list[tuple[Placed, Candidate]] = []
     spent = 0.0
-    for (one, nodes), candidate in zip(best, section.candidates, strict=True):
+    for (rated, nodes), candidate in zip(best, section.candidates, strict=True):
         spent += candidate.size + NODE_FRAME.item
-        is_named = (nodes.prefix, one.row) in named_rows
+        is_named = (nodes.prefix, rated.row) in named_rows
         is_referred = spent <= request.max_tokens and not is_named
-        rest = account.sift_node(candidate, nodes.lines(one.row), is_referred=is_referred)
+        rest = account.sift_node(candidate, nodes.lines(rated.row), is_referred=is_referred)
         if rest is not None or is_named:
-            kept.append(((one, nodes), rest or candidate))
+            kept.append(((rated, nodes), rest or candidate))
     new = replace(section, candidates=tuple(candidate for _, candidate in kept))
-    return new, [one for one, _ in kept], account.references()
+    return new, [placed for placed, _ in kept], account.references()
+
+
+def _named_rows(bench: Workbench, found: Sequence[Sequence[Explored]]) -> Iterator[tuple[str, int]]:
+    """Yield the nodes that queries name by id, each with the prefix of its workspace."""
+    for workspace, explored in zip(bench.every, found, strict=True):
+        walks = (done.walk for done in explored if done.is_named)
+        yield from ((workspace.prefix, row) for walk in walks for row, at in walk.reached.items() if not at.distance)
 
 
 def explore(
     query: str, request: GraphRequest, bench: Workbench, clock: Callable[[], float] = time.monotonic
 ) -> Explored:
     """Resolve one query, walk from it, and rate what was reached."""
-    store, lens = bench.store, request.lens
-    searched = (Kind.CODE,) if lens.is_about_code else (Kind.NOTE, Kind.CODE, Kind.DOC)
-    kinds = tuple(kind for kind in searched if bench.kinds().get(kind))
+    store, lens, kinds = bench.store, request.lens, _searched_kinds(request, bench)
     analysed = analyse(query)
     meaning = Meaning(bench.embedder, query) if bench.embedder is not None else None
     sources, is_named, strength = _sources(analysed, bench, kinds, meaning, request.now)
@@ -287,25 +303,27 @@ def explore(
     done = walk(store, sources, lens, relevance, bounds, by_names=not is_named)
     rows = sorted(done.reached)
     has_words = relevance.has_words and not is_named
-    values = relevance.together(rows, done.pairs).tolist() if has_words else [0.0] * len(rows)
-    ratings = {
-        row: rate(done.reached[row], value, lens, request.now, has_words=has_words)
-        for row, value in zip(rows, values, strict=True)
-    }
-    order = sorted(
-        rows, key=lambda row: (-ratings[row].total, done.reached[row].distance, done.reached[row].place.key, row)
-    )
-    failures = (meaning.failure,) if meaning is not None and meaning.failure is not None else ()
+    rated = [
+        Rated(row, rate(done.reached[row], value, lens, request.now, has_words=has_words), done)
+        for row, value in zip(rows, relevance.together(rows, done.pairs).tolist(), strict=True)
+    ]
+    reached = done.reached
+    rated.sort(key=lambda one: (-one.rating.total, reached[one.row].distance, reached[one.row].place.key, one.row))
     return Explored(
-        tuple(Rated(row, ratings[row], done) for row in order),
+        tuple(rated),
         done,
         relevance.vectors,
         is_named,
         sum(source.walked for source in sources),
         len(sources) if is_named else 0,
-        failures,
+        (meaning.failure,) if meaning is not None and meaning.failure is not None else (),
         strength,
     )
+
+
+def _searched_kinds(request: GraphRequest, bench: Workbench) -> tuple[Kind, ...]:
+    searched = (Kind.CODE,) if request.lens.is_about_code else (Kind.NOTE, Kind.CODE, Kind.DOC)
+    return tuple(kind for kind in searched if bench.kinds().get(kind))
 
 
 def _sources(
@@ -327,25 +345,29 @@ def _sources(
 
 
 def _warnings(
-    request: GraphRequest, found: Sequence[Sequence[Explored]], failures: Sequence[Failure], has_nodes: bool
+    request: GraphRequest,
+    found: Sequence[Sequence[Explored]],
+    failures: Sequence[Failure],
+    has_nodes: bool,
+    allow: Sequence[str],
 ) -> list[str]:
     warnings = []
     if request.max_tokens < SUMMARY_BUDGET:
         warnings.append(
             f"{request.max_tokens} tokens are too few for nodes: below {SUMMARY_BUDGET} they are only named"
         )
-    for query, *own in zip(request.queries, *found, strict=True):
-        one = max(own, key=lambda one: one.namesakes)
-        if has_nodes and not any(other.sources for other in own):
+    for query, *explored in zip(request.queries, *found, strict=True):
+        namesakes, sources = map(max, zip(*((done.namesakes, done.sources) for done in explored), strict=True))
+        if has_nodes and not sources:
             warnings.append(f"nothing here is about {query!r}")
-        if one.namesakes > MOST_SOURCES:
+        if namesakes > MOST_SOURCES:
             warnings.append(
-                f"{query!r} is the name of {one.namesakes} places: the first {MOST_SOURCES} are followed; "
+                f"{query!r} is the name of {namesakes} places: the first {MOST_SOURCES} are followed; "
                 "name one with its path"
             )
-    warnings += [warning for one in chain.from_iterable(found) for warning in one.walk.warnings]
-    warnings += [f"{one.source}: {one.message}" for one in failures]
-    return list(dict.fromkeys(warnings))
+    warnings += chain.from_iterable(done.walk.warnings for done in chain.from_iterable(found))
+    warnings += [f"{failure.source}: {failure.message}" for failure in failures]
+    return [sanitize.line(warning, allow=allow) for warning in dict.fromkeys(warnings)]
 
 
 MOST_CONTEXTS = 128

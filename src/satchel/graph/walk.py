@@ -13,7 +13,8 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from satchel import lazy_numpy as np
@@ -28,8 +29,6 @@ from satchel.types import EdgeType, Kind
 
 HUB_NODES = 100
 """Neighbours of one node that are followed, the most relevant of them: thousands would be all that is seen."""
-
-_NAMED = (EdgeType.CALLS, EdgeType.INHERITS)
 
 
 class WalkEdge(NamedTuple):
@@ -51,7 +50,7 @@ def related(relations: Relations, places: Mapping[int, Place], moves: Sequence[M
     store = relations.code.store
     edges = [
         WalkEdge(source, by_type[type_, side], target)
-        for group in (_notes, _members, _imports, _touches)
+        for group in (_notes, _members, _imports, _touched, _touching)
         for source, type_, side, target in group(store, places, by_type.keys())
         if source != target
     ]
@@ -68,25 +67,29 @@ _Moves = Collection[tuple[EdgeType, Direction]]
 _Step = tuple[int, EdgeType, Direction, int]
 
 
+def _of(places: Mapping[int, Place], *kinds: Kind) -> list[Place]:
+    return [place for place in places.values() if place.kind in kinds]
+
+
 def _types(moves: _Moves, among: Collection[EdgeType], side: Direction) -> list[EdgeType]:
     return sorted(type_ for type_, direction in moves if direction is side and type_ in among)
 
 
 def _notes(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:
     """Yield relations between notes. The target is the key of a note; an unknown key is skipped."""
-    notes = [place for place in places.values() if place.kind is Kind.NOTE]
-    outgoing = _types(moves, NOTE_EDGES, Direction.OUT)
-    if notes and outgoing:
+    notes = _of(places, Kind.NOTE)
+    if not notes:
+        return
+    if outgoing := _types(moves, NOTE_EDGES, Direction.OUT):
         edges = store.edges_from([note.row for note in notes], outgoing)
         rows = _note_rows(store, {target for _, _, target in edges})
         for source, type_, target in edges:
             if target in rows:
                 yield source, type_, Direction.OUT, rows[target]
-    incoming = _types(moves, NOTE_EDGES, Direction.IN)
-    if notes and incoming:
-        own = {note.natural_key: note.row for note in notes}
-        for source, type_, target in store.edges_to(sorted(own), incoming):
-            yield own[target], type_, Direction.IN, source
+    if incoming := _types(moves, NOTE_EDGES, Direction.IN):
+        rows = {note.natural_key: note.row for note in notes}
+        for source, type_, target in store.edges_to(sorted(rows), incoming):
+            yield rows[target], type_, Direction.IN, source
 
 
 def _note_rows(store: Store, keys: Collection[str]) -> dict[str, int]:
@@ -95,7 +98,7 @@ def _note_rows(store: Store, keys: Collection[str]) -> dict[str, int]:
     sections = {key: key.partition("::")[0] for key in keys if "::" in key and key not in rows}
     if sections:
         documents = store.documents(store.document_ids(Kind.NOTE, set(sections.values())).values())
-        inside = store.places(row for one in documents.values() for row in one.rows)
+        inside = store.places(chain.from_iterable(document.rows for document in documents.values()))
         sections_by_key = {place.natural_key: row for row, place in inside.items()}
         rows |= {key: sections_by_key[key] for key in sections if key in sections_by_key}
     return rows
@@ -103,20 +106,23 @@ def _note_rows(store: Store, keys: Collection[str]) -> dict[str, int]:
 
 def _members(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:
     """Yield containment inside files, by qualified names; the first chunk represents the file."""
-    sides = [side for side in Direction if (EdgeType.CONTAINS, side) in moves]
-    files = [place for place in places.values() if place.kind in (Kind.CODE, Kind.DOC)]
-    if not sides or not files:
+    files = _of(places, Kind.CODE, Kind.DOC)
+    if not files or EdgeType.CONTAINS not in dict(moves):
         return
     documents = store.documents({place.document for place in files})
-    parts = store.chunks(row for one in documents.values() for row in one.rows)
+    parts = store.chunks(chain.from_iterable(document.rows for document in documents.values()))
     for place in files:
         inside = [parts[row] for row in documents[place.document].rows if row in parts]
-        if Direction.OUT in sides:
-            for part in inside:
-                if _owner(part, inside) == place.row:
-                    yield place.row, EdgeType.CONTAINS, Direction.OUT, part.row
-        if Direction.IN in sides and (owner := _owner(parts[place.row], inside)):
-            yield place.row, EdgeType.CONTAINS, Direction.IN, owner
+        yield from (step for step in _containment(parts[place.row], inside) if step[1:3] in moves)
+
+
+def _containment(part: StoredChunk, inside: Sequence[StoredChunk]) -> Iterator[_Step]:
+    """Yield the steps from a chunk to what it contains, and to what contains it."""
+    for other in inside:
+        if _owner(other, inside) == part.row:
+            yield part.row, EdgeType.CONTAINS, Direction.OUT, other.row
+    if owner := _owner(part, inside):
+        yield part.row, EdgeType.CONTAINS, Direction.IN, owner
 
 
 def _owner(part: StoredChunk, inside: Sequence[StoredChunk]) -> int:
@@ -130,8 +136,8 @@ def _names(
     relations: Relations, places: Mapping[int, Place], moves: _Moves
 ) -> Iterator[tuple[int, EdgeType, Direction, int, int]]:
     """Yield calls and inheritance, each with the line of the call (0 for inheritance)."""
-    code = sorted(place.row for place in places.values() if place.kind is Kind.CODE)
-    if not code or not any(type_ in _NAMED for type_, _ in moves):
+    code = sorted(place.row for place in _of(places, Kind.CODE))
+    if not code or dict(moves).keys().isdisjoint((EdgeType.CALLS, EdgeType.INHERITS)):
         return
     # For up to so many chunks in a step all callers are searched.
     # Files parsed for the callers of more chunks together, so that a step needs half a second at most.
@@ -139,30 +145,38 @@ def _names(
     relations.code.load(code)
     relations.code.load_files(relations.code.document_of(row).key for row in code)
     for row in code:
-        own = relations.definition(row)
-        if (EdgeType.CALLS, Direction.OUT) in moves:
-            for call in relations.callees(row):
-                yield row, EdgeType.CALLS, Direction.OUT, call.definition.row, call.line
-        if (EdgeType.CALLS, Direction.IN) in moves and own is not None:
-            for site in relations.callers(own, most).sites:
-                yield row, EdgeType.CALLS, Direction.IN, site.row, site.line
-        for side, classes in ((Direction.OUT, relations.bases), (Direction.IN, relations.heirs)):
-            if (EdgeType.INHERITS, side) in moves and own is not None:
-                yield from ((row, EdgeType.INHERITS, side, other.row, 0) for other in classes(own))
+        yield from ((row, *step) for step in _names_of(relations, row, moves, most))
+
+
+def _names_of(
+    relations: Relations, row: int, moves: _Moves, most: int
+) -> Iterator[tuple[EdgeType, Direction, int, int]]:
+    if (EdgeType.CALLS, Direction.OUT) in moves:
+        for call in relations.callees(row):
+            yield EdgeType.CALLS, Direction.OUT, call.definition.row, call.line
+    definition = relations.definition(row)
+    if definition is None:
+        return
+    if (EdgeType.CALLS, Direction.IN) in moves:
+        for site in relations.callers(definition, most).sites:
+            yield EdgeType.CALLS, Direction.IN, site.row, site.line
+    for side, classes in ((Direction.OUT, relations.bases), (Direction.IN, relations.heirs)):
+        if (EdgeType.INHERITS, side) in moves:
+            yield from ((EdgeType.INHERITS, side, other.row, 0) for other in classes(definition))
 
 
 def _imports(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:
     """Yield imports between files, each by its first chunk: importers concern a file, not each of its functions."""
-    code = [place for place in places.values() if place.kind is Kind.CODE]
+    code = _of(places, Kind.CODE)
     files = [place for place in code if place.is_first]
     for direction, pairs, sources in ((Direction.OUT, import_targets, code), (Direction.IN, importers, files)):
         if sources and (EdgeType.IMPORTS, direction) in moves:
             yield from ((source, EdgeType.IMPORTS, direction, target) for source, target in pairs(store, sources))
 
 
-def _touches(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:
-    """Yield commits and the files that they changed."""
-    commits = [place.row for place in places.values() if place.kind is Kind.COMMIT]
+def _touched(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:
+    """Yield the files that commits changed."""
+    commits = [place.row for place in _of(places, Kind.COMMIT)]
     if commits and (EdgeType.TOUCHES, Direction.OUT) in moves:
         edges = store.edges_from(commits, [EdgeType.TOUCHES])
         paths = {path for _, _, path in edges}
@@ -170,10 +184,13 @@ def _touches(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterat
         for source, _, path in edges:
             if path in rows:
                 yield source, EdgeType.TOUCHES, Direction.OUT, rows[path]
+
+
+def _touching(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:
+    """Yield the commits that changed files."""
     files: dict[str, list[int]] = defaultdict(list)
-    for place in places.values():
-        if place.kind in (Kind.CODE, Kind.DOC):
-            files[place.key].append(place.row)
+    for place in _of(places, Kind.CODE, Kind.DOC):
+        files[place.key].append(place.row)
     if files and (EdgeType.TOUCHES, Direction.IN) in moves:
         for commit, _, path in store.edges_to(sorted(files), [EdgeType.TOUCHES]):
             for row in files[path]:
@@ -253,79 +270,95 @@ def walk(
 ) -> GraphWalk:
     """Walk from the sources as far as the lens and the bounds allow; `by_names` also over names that they share."""
     started = bounds.clock()
-    places = store.places(source.row for source in sources)
-    matched = {
-        source.row: Reached(places[source.row], 0, source.factor, 1.0) for source in sources if source.row in places
-    }
-    reached = {source.row: matched[source.row] for source in sources if source.walked and source.row in matched}
-    pairs: list[tuple[int, int]] = []
-    warnings: list[str] = []
-    frontier = list(reached)
-    relations = Relations(store)
-    hubs: dict[int, tuple[int, int]] = {}
-    timed_out = False
+    progress = _Progress(store, sources, lens, relevance, bounds.max_nodes)
+    frontier, timed_out = list(progress.reached), False
     for distance in range(1, bounds.depth + 1):
-        if not frontier:
+        timed_out = bool(frontier) and bounds.clock() - started > bounds.deadline_seconds
+        if timed_out:
+            progress.warnings.append(f"stopped after {bounds.deadline_seconds:g} s at distance {distance - 1}")
+        if timed_out or not frontier:
             break
-        if bounds.clock() - started > bounds.deadline_seconds:
-            timed_out = True
-            warnings.append(f"stopped after {bounds.deadline_seconds:g} s at distance {distance - 1}")
-            break
-        steps = related(relations, {row: reached[row].place for row in frontier}, lens.moves)
-        if by_names and distance == 1:
-            notes = [row for row in frontier if reached[row].place.kind is Kind.NOTE]
-            steps = _with_mentions(store, steps, notes, lens, relevance)
-        pairs += [(step.source, step.target) for step in steps if step.target in reached or step.target in matched]
-        steps = _sampled(store, [step for step in steps if step.target not in reached], relevance, HUB_NODES, hubs)
+        frontier = progress.step(frontier, distance, by_names=by_names and distance == 1)
+    progress.warnings += _unresolved(progress.relations, progress.starts, lens)
+    every = {**progress.matched, **progress.reached}
+    together = tuple(dict.fromkeys(pair for pair in progress.pairs if every.keys() >= {*pair}))
+    notes = _hub_notes(progress.hubs, progress.relations.code)
+    return GraphWalk(every, together, (*notes, *progress.warnings), timed_out)
+
+
+class _Progress:
+    """A walk under way: the matches, the nodes that are reached, the relations seen, and notes on what is left out."""
+
+    def __init__(
+        self, store: Store, sources: Sequence[StartNode], lens: Lens, relevance: Relevance, max_nodes: int
+    ) -> None:
+        self._store, self._lens, self._relevance, self._max_nodes = store, lens, relevance, max_nodes
+        places = store.places(source.row for source in sources)
+        present = [source for source in sources if source.row in places]
+        self.matched = {source.row: Reached(places[source.row], 0, source.factor, 1.0) for source in present}
+        self.starts = {source.row: self.matched[source.row] for source in present if source.walked}
+        self.reached = dict(self.starts)
+        self.relations = Relations(store)
+        self.pairs: list[tuple[int, int]] = []
+        self.hubs: dict[int, tuple[int, int]] = {}
+        self.warnings: list[str] = []
+
+    def step(self, frontier: Sequence[int], distance: int, *, by_names: bool) -> list[int]:
+        """Reach nodes at this distance from those of the frontier; returns them."""
+        reached = self.reached
+        places = {row: reached[row].place for row in frontier}
+        steps = related(self.relations, places, self._lens.moves)
+        if by_names and (notes := _of(places, Kind.NOTE)):
+            steps = _with_mentions(self._store, steps, notes, self._lens, self._relevance)
+        self._see(steps, {**self.matched, **reached})
+        steps = [step for step in steps if step.target not in reached]
+        steps = _sampled(self._store, steps, self._relevance, HUB_NODES, self.hubs)
         best = _best(steps, reached)
-        room = bounds.max_nodes - len(reached)
-        kept = _most_relevant(list(best), relevance, room)
+        kept = _most_relevant(list(best), self._relevance, self._max_nodes - len(reached))
         if len(kept) < len(best):
-            warnings.append(
-                f"{len(best) - len(kept):,} nodes at distance {distance} left out: {bounds.max_nodes:,} is the most"
-            )
-        kept_places = store.places(kept)
-        frontier = [row for row in kept if row in kept_places]
+            left = f"{len(best) - len(kept):,} nodes at distance {distance} left out"
+            self.warnings.append(f"{left}: {self._max_nodes:,} is the most")
+        places = self._store.places(kept)
+        frontier = [row for row in kept if row in places]
         for row in frontier:
             before = reached[best[row].source]
             edge_factor = before.edge_factor * _factor(best[row])
-            reached[row] = Reached(kept_places[row], distance, before.source_factor, edge_factor, best[row])
-        pairs += [(step.source, step.target) for step in steps if step.target in kept_places]
-    if any((move.type, move.direction) == (EdgeType.CALLS, Direction.IN) for move in lens.moves):
-        warnings += _unresolved(relations, [source.row for source in sources if source.walked], places)
-    every = {**matched, **reached}
-    together = tuple(dict.fromkeys(pair for pair in pairs if pair[0] in every and pair[1] in every))
-    return GraphWalk(every, together, (*_hub_notes(hubs, relations.code), *warnings), timed_out)
+            reached[row] = Reached(places[row], distance, before.source_factor, edge_factor, best[row])
+        self._see(steps, places)
+        return frontier
+
+    def _see(self, steps: Sequence[WalkEdge], known: Mapping[int, object]) -> None:
+        self.pairs += [(step.source, step.target) for step in steps if step.target in known]
 
 
-def _unresolved(relations: Relations, rows: Sequence[int], places: Mapping[int, Place]) -> Iterator[str]:
+def _unresolved(relations: Relations, walked: Mapping[int, Reached], lens: Lens) -> Iterator[str]:
     """Yield a note for each of the first definitions that are called by text in more lines than the walk follows."""
-    for row in [row for row in rows if row in places and places[row].kind is Kind.CODE][:3]:
+    if (EdgeType.CALLS, Direction.IN) not in [move[:2] for move in lens.moves]:
+        return
+    for row in [row for row, start in walked.items() if start.place.kind is Kind.CODE][:3]:
         target = relations.definition(row)
-        lines = relations.unresolved(target, relations.callers(target).sites) if target is not None else {}
-        count = sum(map(len, lines.values()))
-        if target is not None and count:
+        if target is None:
+            continue
+        lines = relations.unresolved(target, relations.callers(target).sites)
+        if count := sum(map(len, lines.values())):
             shown = "; ".join(f"{path}:{numbers[0]}" for path, numbers in [*lines.items()][:5])
             calls = f"{count} more call{'s' if count > 1 else ''} of `{target.name}`"
             yield f"{target.qualified}: {calls} by text could not be resolved: {shown}"
 
 
 def _with_mentions(
-    store: Store, steps: list[WalkEdge], notes: Sequence[int], lens: Lens, relevance: Relevance
+    store: Store, steps: list[WalkEdge], notes: Sequence[Place], lens: Lens, relevance: Relevance
 ) -> list[WalkEdge]:
     """Return the steps with, by source, those to the few notes that share the rarest names and are most relevant."""
-    move = next((one for one in lens.moves if one.type is EdgeType.MENTION), None)
-    if move is None or not notes:
+    move = {move.type: move for move in lens.moves}.get(EdgeType.MENTION)
+    if move is None:
         return steps
     linked = {(step.source, step.target) for step in steps}
-    mentions: dict[int, list[WalkEdge]] = defaultdict(list)
-    for source, target, share in sharing(store, notes):
-        if (source, target) not in linked:
-            mentions[source].append(WalkEdge(source, move, target, share=share))
-    for found in mentions.values():
+    for source, shared in groupby(sharing(store, [note.row for note in notes]), key=itemgetter(0)):
+        found = [WalkEdge(source, move, row, share=share) for _, row, share in shared if (source, row) not in linked]
         # Added to the relevance of a note that shares a name, so that of several without words of the query the
         # rarest name decides.
-        worth = relevance.of([step.target for step in found]) + 0.1
+        worth = relevance.of([*map(attrgetter("target"), found)]) + 0.1
         best = np.argsort(-worth * [step.share for step in found], kind="stable")
         # With ten of them the multi-hop passages measure no better, and an answer costs a third more.
         steps = [*steps, *(found[place] for place in best[:5])]
@@ -338,18 +371,22 @@ def _sampled(
     """Return the steps to each node's best `most` neighbours, tests last; nodes with more get both counts in `hubs`."""
     kept: list[WalkEdge] = []
     for source, group in groupby(steps, key=lambda step: step.source):
-        own = list(group)
-        targets = list(dict.fromkeys(step.target for step in own))
+        from_source = list(group)
+        targets = list(dict.fromkeys(step.target for step in from_source))
         if len(targets) > most:
             hubs[source] = (most, len(targets))
-            places = store.places(targets)
-            production = [row for row in targets if row not in places or not places[row].secondary]
-            chosen = set(_most_relevant(production, relevance, most))
-            rest = [row for row in targets if row not in chosen]
-            chosen |= set(_most_relevant(rest, relevance, most - len(chosen)))
-            own = [step for step in own if step.target in chosen]
-        kept += own
+            chosen = _best_neighbours(store, targets, relevance, most)
+            from_source = [step for step in from_source if step.target in chosen]
+        kept += from_source
     return kept
+
+
+def _best_neighbours(store: Store, rows: Sequence[int], relevance: Relevance, most: int) -> set[int]:
+    places = store.places(rows)
+    production = [row for row in rows if row not in places or not places[row].secondary]
+    chosen = set(_most_relevant(production, relevance, most))
+    rest = [row for row in rows if row not in chosen]
+    return chosen | set(_most_relevant(rest, relevance, most - len(chosen)))
 
 
 def _most_relevant(rows: Sequence[int], relevance: Relevance, most: int) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field, clean_text
 from satchel.search.filters import parse_filters
 from satchel.types import Data, Failure, Json
+from satchel.vocabulary import is_number, is_whole
 
 Place = tuple[str | int, ...]
 """The path of a value, keys and positions, as in `("injection_rules", 0, "inject")`."""
@@ -364,25 +364,34 @@ class _RuleReader:
                 yield InjectionRule(*common, label, usable)
 
     def _target(self, written: object, place: Place) -> InjectionTarget | None:
-        entry = {"context": written} if isinstance(written, str) else written
-        reference = (entry.get("context") or entry.get("key")) if isinstance(entry, Mapping) else None
-        if not isinstance(entry, Mapping) or not isinstance(reference, str) or not reference.strip():
+        entry: Data = written if isinstance(written, Mapping) else {"context": written}
+        reference = entry.get("context") or entry.get("key")
+        if not isinstance(reference, str) or not reference.strip():
             self.note(place, "inject names nothing: give a context's path, a key, or key: with query, filter and limit")
             return None
+        options = self._options(entry, place)
+        return InjectionTarget(reference.strip(), *options) if options is not None else None
+
+    def _options(self, entry: Data, place: Place) -> tuple[str, Data, int | None] | None:
+        """Return query, filters and limit of a target; None if one of them is wrong, which is noted."""
         query, filters, limit = entry.get("query") or "", entry.get("filter") or {}, entry.get("limit")
         if not isinstance(query, str) or not isinstance(filters, Mapping):
             self.note(place, "query is a text, and filter has names with values")
             return None
-        is_number = isinstance(limit, int) and not isinstance(limit, bool)
-        if limit is not None and not (is_number and 1 <= limit <= MOST_LIMIT):
+        if limit is not None and not (is_whole(limit) and 1 <= limit <= MOST_LIMIT):
             self.note((*place, "limit"), f"limit is {clean_field(repr(limit), 40)}: give 1 to {MOST_LIMIT}")
             return None
         try:
-            parse_filters({name: value for name, value in filters.items() if name not in RELATIVE_FILTERS})
+            parse_filters(absolute(filters))
         except (UsageError, TypeError) as error:
             self.note((*place, "filter"), f"filter: {error}")
             return None
-        return InjectionTarget(reference.strip(), query.strip(), dict(filters), limit)
+        return query.strip(), dict(filters), limit
+
+
+def absolute(filters: Data) -> Json:
+    """Return the filters that are not relative to the time of the question."""
+    return {name: value for name, value in filters.items() if name not in RELATIVE_FILTERS}
 
 
 STATUSES = ("active", "inactive", "archived", "planning")
@@ -395,15 +404,10 @@ def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
 
 
-def _is_share(value: Any) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return is_number and 0 <= value <= 1
-
-
 _MAPPING: _Check = (lambda value: isinstance(value, Mapping), "give names with values")
 _TEXT: _Check = (lambda value: isinstance(value, str), "give a text")
 _TEXTS: _Check = (_is_texts, "give a list of texts")
-_SHARE: _Check = (_is_share, "give a number from 0 to 1")
+_SHARE: _Check = (lambda value: is_number(value) and 0 <= value <= 1, "give a number from 0 to 1")
 
 _CHECKED: Sequence[tuple[_Check, str]] = (
     (_MAPPING, "metadata intent_context relationships status"),

@@ -20,21 +20,12 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from satchel.errors import ContextFileError, UnsafePathError
-from satchel.guidance.context_files import (
-    CONTEXTS,
-    FILE_NAME,
-    BehaviorRule,
-    ContextFile,
-    InjectionRule,
-    file_of,
-    read_context,
-    section_of,
-    split_suffix,
-)
+from satchel.guidance import context_files
 from satchel.guidance.situation import resolved
 from satchel.safety import sanitize
 from satchel.system import files
@@ -64,8 +55,8 @@ class ResolvedContext(NamedTuple):
     path: str
     data: Data
     own: Data
-    behavior: tuple[BehaviorRule, ...]
-    injection: tuple[InjectionRule, ...]
+    behavior: tuple[context_files.BehaviorRule, ...]
+    injection: tuple[context_files.InjectionRule, ...]
     chain: tuple[str, ...]
     distances: Mapping[str, int]
     updated: float
@@ -74,30 +65,19 @@ class ResolvedContext(NamedTuple):
     @property
     def name(self) -> str:
         """The name in the file, else the folder."""
-        return str(section_of(self.data, "metadata").get("name") or self.path or "root")
+        return str(context_files.section_of(self.data, "metadata").get("name") or self.path or "root")
 
     @property
     def type(self) -> str:
         """The type, such as `project`; empty if unknown."""
-        return str(section_of(self.data, "metadata").get("type") or "")
-
-    @property
-    def goal(self) -> str:
-        """The goal, possibly inherited; empty if there is none."""
-        return str(section_of(self.data, "intent_context").get("business_goal") or "")
-
-    @property
-    def meta(self) -> Json:
-        """The `_meta` of the schema."""
-        adaptations = section_of(self.data, "intent_context").get("context_adaptations")
-        return {"path": self.path, "inheritance_chain": list(self.chain[:-1]), "adaptations": adaptations}
+        return str(context_files.section_of(self.data, "metadata").get("type") or "")
 
 
 @dataclass(slots=True)
 class _Climb:
     """The state of one load: the files from the root down, the distance of each, and problems."""
 
-    chain: dict[str, ContextFile]
+    chain: dict[str, context_files.ContextFile]
     distances: dict[str, int]
     notes: list[Failure]
 
@@ -108,19 +88,22 @@ class ContextTree:
     def __init__(self, root: Path, allow: Sequence[str] = ()) -> None:
         self._root, self._allow = root, tuple(allow)
         self._guard = threading.Lock()
-        self._cache: dict[str, tuple[tuple[int, int, int], ContextFile]] = {}
+        self._cache: dict[str, tuple[tuple[int, int, int], context_files.ContextFile]] = {}
 
     def exists(self, path: str) -> bool:
         """Return whether there is a context in this folder."""
-        return files.stamp(self._root, file_of(path)) is not None
+        return files.stamp(self._root, context_files.file_of(path)) is not None
 
     def find(self, reference: str, folder: str = "") -> str:
         """Return the folder of the context that a reference names. Raises UnsafePathError for one outside the root."""
-        return resolved(reference.removesuffix(f"/{FILE_NAME}") if reference != FILE_NAME else ".", folder)
+        return resolved(
+            reference.removesuffix(f"/{context_files.FILE_NAME}") if reference != context_files.FILE_NAME else ".",
+            folder,
+        )
 
-    def read(self, path: str) -> ContextFile:
+    def read(self, path: str) -> context_files.ContextFile:
         """Return one file as written. Raises MissingContextError, and ContextFileError for an unusable file."""
-        name = file_of(path)
+        name = context_files.file_of(path)
         stamp = files.stamp(self._root, name)
         if stamp is None:
             raise MissingContextError(f"{sanitize.line(name, allow=self._allow)}: there is no such context")
@@ -135,7 +118,7 @@ class ContextTree:
             raise ContextFileError(f"{sanitize.line(name)}: cannot be read: {skipped}") from None
         if decoded is None:
             raise ContextFileError(f"{sanitize.line(name)}: is not a text")
-        context = read_context(decoded[0], path, self._allow)
+        context = context_files.read_context(decoded[0], path, self._allow)
         with self._guard:
             if len(self._cache) >= 5_000:  # limit of the cached files
                 self._cache.clear()
@@ -169,7 +152,7 @@ class ContextTree:
         if path in climb.chain:
             return
         if len(below) > MOST_ANCESTORS:
-            raise ContextFileError(f"{file_of(path)}: has more than {MOST_ANCESTORS} ancestors")
+            raise ContextFileError(f"{context_files.file_of(path)}: has more than {MOST_ANCESTORS} ancestors")
         context = self.read(path)
         for index, reference in enumerate(context.extends):
             try:
@@ -179,7 +162,7 @@ class ContextTree:
                 if len(context.extends) == 1 and place == context.file:
                     place = context.line("intent_context", "extends")
                 problem = f"{place}: extends {sanitize.line(reference)}: {error}"
-                climb.notes.append(Failure(CONTEXTS, problem, "nothing is inherited from there"))
+                climb.notes.append(Failure(context_files.CONTEXTS, problem, "nothing is inherited from there"))
             else:
                 self._climb(parent, (*below, path), climb)
         climb.chain[path] = context
@@ -189,7 +172,7 @@ class ContextTree:
         """Return the folder of a usable parent. Raises ContextFileError, also for one that closes a cycle."""
         parent = self.find(reference, path)
         if not self.exists(parent):
-            raise MissingContextError(f"there is no {file_of(parent)}")
+            raise MissingContextError(f"there is no {context_files.file_of(parent)}")
         descendants = (*below, path)
         if parent in descendants:
             circle = " -> ".join(step or "." for step in (*descendants[descendants.index(parent) :], parent))
@@ -200,7 +183,7 @@ class ContextTree:
 
 def _updated(data: Data) -> float:
     """Return the time of the update (else creation) of a context in seconds; 0 if it is missing or not a date."""
-    metadata = section_of(data, "metadata")
+    metadata = context_files.section_of(data, "metadata")
     try:
         moment = datetime.fromisoformat(str(metadata.get("updated") or metadata.get("created")))
     except ValueError:
@@ -208,7 +191,7 @@ def _updated(data: Data) -> float:
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def merged_data(chain: Sequence[ContextFile]) -> Json:
+def merged_data(chain: Sequence[context_files.ContextFile]) -> Json:
     """Return the values of the last context of a chain, merged with those before it; the root is first."""
     merged: Json = {}
     for context in chain:
@@ -221,21 +204,25 @@ def merged_data(chain: Sequence[ContextFile]) -> Json:
 
 def _merged(parent: Data, child: Data, *, is_joined: bool = False, is_top: bool = False) -> Json:
     merged = dict(parent)
-    rows = [(*split_suffix(key), value) for key, value in child.items()]
-    plain = [row for row in rows if not row[1]]
-    for key, suffix, value in (*plain, *sorted((row for row in rows if row[1]), key=lambda row: row[1])):
+    rows = [(*context_files.split_suffix(key), value) for key, value in child.items()]
+    for key, suffix, value in sorted(rows, key=itemgetter(1)):  # those without a suffix first
         inherited = merged.get(key)
         if suffix == "override" or inherited is None:
             merged[key] = _settled(value)
         elif suffix == "extend":
             merged[key] = _extended(inherited, value)
-        elif isinstance(inherited, Mapping) and isinstance(value, Mapping):
-            merged[key] = _merged(inherited, value, is_joined=is_joined or (is_top and key == "relationships"))
-        elif is_joined and isinstance(inherited, list) and isinstance(value, list):
-            merged[key] = _joined(inherited, value)
-        elif value is not None:
-            merged[key] = _settled(value)
+        else:
+            merged[key] = _adapted(inherited, value, is_joined=is_joined or (is_top and key == "relationships"))
     return merged
+
+
+def _adapted(inherited: Any, value: Any, *, is_joined: bool) -> Any:
+    """Return what a child makes of an inherited value; lists are only joined below `relationships`."""
+    if isinstance(inherited, Mapping) and isinstance(value, Mapping):
+        return _merged(inherited, value, is_joined=is_joined)
+    if is_joined and isinstance(inherited, list) and isinstance(value, list):
+        return _joined(inherited, value)
+    return inherited if value is None else _settled(value)
 
 
 def _settled(value: Any) -> Any:
@@ -255,9 +242,9 @@ def _joined(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
     return [*first, *(entry for entry in second if entry not in first)]
 
 
-def merged_behavior(chain: Sequence[ContextFile]) -> tuple[BehaviorRule, ...]:
+def merged_behavior(chain: Sequence[context_files.ContextFile]) -> tuple[context_files.BehaviorRule, ...]:
     """Return the behaviour rules of a chain: a later one replaces one with the same trigger and condition."""
-    rules: dict[tuple[str, str, str], BehaviorRule] = {}
+    rules: dict[tuple[str, str, str], context_files.BehaviorRule] = {}
     for context in chain:
         if context.modes.get("behavior_rules") == "override":
             rules.clear()
@@ -265,9 +252,9 @@ def merged_behavior(chain: Sequence[ContextFile]) -> tuple[BehaviorRule, ...]:
     return tuple(rules.values())
 
 
-def merged_injection(chain: Sequence[ContextFile]) -> tuple[InjectionRule, ...]:
+def merged_injection(chain: Sequence[context_files.ContextFile]) -> tuple[context_files.InjectionRule, ...]:
     """Return the injection rules of a chain, each once, the oldest ancestor's first."""
-    rules: dict[tuple[str, str], InjectionRule] = {}
+    rules: dict[tuple[str, str], context_files.InjectionRule] = {}
     for context in chain:
         if context.modes.get("injection_rules") == "override":
             rules.clear()

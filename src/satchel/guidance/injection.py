@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from satchel.errors import ContextFileError, SatchelError, UnsafePathError, UsageError
-from satchel.guidance.context_files import CONTEXTS, RELATIVE_FILTERS, InjectionRule, InjectionTarget, file_of
+from satchel.guidance.context_files import CONTEXTS, RELATIVE_FILTERS, InjectionRule, InjectionTarget, absolute, file_of
 from satchel.guidance.inheritance import ContextTree, MissingContextError, ResolvedContext
-from satchel.guidance.instructions import Applied, Form, Instructions, applied, to_judge
+from satchel.guidance.instructions import Applied, Form, Instruction, Instructions, applied, to_judge
 from satchel.guidance.judge import Opinion, Verdict
 from satchel.guidance.situation import Globs, Situation, folders_above, problem_of
 from satchel.safety import sanitize
@@ -24,7 +24,7 @@ from satchel.search.searcher import CANDIDATE_SPANS, search_kind
 from satchel.store.protocol import Store
 from satchel.system import telemetry
 from satchel.types import Failure, Hit, Kind, Signal
-from satchel.vocabulary import DAY_SECONDS, MemoryCategory, choices
+from satchel.vocabulary import DAY_SECONDS, MemoryCategory, choices, is_number
 
 FRESH_DAYS = 30.0
 """Days after which a context is no longer fresh. The first specification gives one day, counted from loading."""
@@ -91,26 +91,28 @@ def gather(guides: Guides, current: str | None, situation: Situation, judge_all:
     opinions, failures = judge_all(conditions)
     notes += failures
     evaluated = tuple(_evaluated(rule, situation, opinions) for rule in rules)
-    undecided = [f"{row.rule.condition!r} ({row.rule.label})" for row in evaluated if row.verdict is Verdict.UNDECIDED]
-    undecided += [
-        f"{one.description!r} ({one.path})"
-        for one in instructions
-        if one.form is not Form.CLAUDE_SKILL
-        and one.description in opinions
-        and opinions[one.description].verdict is Verdict.UNDECIDED
-    ]
-    if undecided:
-        shown = ", ".join(sanitize.line(text) for text in undecided[:3])
-        more = f" and {len(undecided) - 3} more" if len(undecided) > 3 else ""
-        notes.append(Failure("judge", f"undecided: {shown}{more}", "what has this condition is left out"))
+    notes += _undecided(evaluated, instructions, opinions)
     active = [] if base is None else [_active(base, 0, "current", now), *_ancestors(guides.tree, base, now, notes)]
     keys: list[tuple[InjectionTarget, str]] = []
-    for row in evaluated:
-        if row.verdict is Verdict.TRUE:
-            _inject(guides, row.rule, active, keys, notes, now)
+    for row in filter(lambda row: row.verdict is Verdict.TRUE, evaluated):
+        _inject(guides, row.rule, active, keys, notes, now)
     active.sort(key=lambda one: (-one.priority, one.distance is None, one.distance or 0, one.context.path))
     rows = applied(instructions, situation.files, opinions)
     return Guidance(tuple(active), tuple(rows), evaluated, tuple(keys), tuple(folded(dict.fromkeys(notes))))
+
+
+def _undecided(
+    evaluated: Sequence[Evaluated], instructions: Sequence[Instruction], opinions: Mapping[str, Opinion]
+) -> Iterator[Failure]:
+    """Yield a note on the conditions that nothing decided; a skill is not missed."""
+    texts = [f"{row.rule.condition!r} ({row.rule.label})" for row in evaluated if row.verdict is Verdict.UNDECIDED]
+    judged = [one for one in instructions if one.form is not Form.CLAUDE_SKILL and one.description in opinions]
+    is_open = Verdict.UNDECIDED
+    texts += [f"{one.description!r} ({one.path})" for one in judged if opinions[one.description].verdict is is_open]
+    if texts:
+        shown = ", ".join(map(sanitize.line, texts[:3]))
+        more = f" and {len(texts) - 3} more" if len(texts) > 3 else ""
+        yield Failure("judge", f"undecided: {shown}{more}", "what has this condition is left out")
 
 
 def folded(notes: Iterable[Failure]) -> Iterator[Failure]:
@@ -194,7 +196,7 @@ def _inject(
         inject = f"{rule.place}: inject {sanitize.line(target.reference)}"
         try:
             path = guides.tree.find(target.reference, rule.origin if target.is_relative else "")
-            if any(one.context.path == path for one in active):
+            if path in [one.context.path for one in active]:
                 continue
             context = guides.tree.load(path)
         except MissingContextError:
@@ -433,10 +435,10 @@ def _newest(store: Store, kind: Kind, filters: Filters, limit: int, sources: Sou
 
 def _filters(written: Mapping[str, Any], now: float) -> Filters:
     """Parse filters, the relative ones as times. Raises UsageError."""
-    plain = {name: value for name, value in written.items() if name not in RELATIVE_FILTERS}
+    plain = absolute(written)
     for name in RELATIVE_FILTERS & written.keys():
         amount = written[name]
-        if isinstance(amount, bool) or not isinstance(amount, int | float) or amount <= 0:
+        if not is_number(amount) or amount <= 0:
             raise UsageError(f"{name} is {amount!r}: give a number above 0")
         plain["since"] = max(plain.get("since") or 0.0, now - amount * _SECONDS[name])
     return parse_filters(plain)

@@ -215,20 +215,24 @@ class Instructions:
         imported = _Import({}, notes)
         if form in _IMPORTING:
             body = self._with_imports(body, target or path, imported, MOST_HOPS)
-        description, by_hand = "", False
-        if form in _DESCRIBED:
-            always = next(iter(fields.get("alwaysApply", ())), "").casefold() == "true"
-            always = always or (form is Form.COPILOT_RULE and not _ALL_FILES.isdisjoint(globs))
-            globs = () if always else globs
-            # Copilot only shows the description of its files; it does not choose by it.
-            first = "" if form is Form.COPILOT_RULE else next(iter(fields.get("description", ())), "")
-            written = sanitize.line(first, allow=self._allow)
-            description = "" if always or globs else written
-            by_hand = not (always or globs or written)
-        return Instruction(
-            path, folder, form, body.strip("\n"), globs, description, by_hand, target, tuple(imported.paths)[1:], line,
-            tuple(notes),
-        )  # fmt: skip
+        chosen_by = self._chosen_by(form, fields, globs) if form in _DESCRIBED else (globs, "", False)
+        imports = tuple(imported.paths)[1:]
+        return Instruction(path, folder, form, body.strip("\n"), *chosen_by, target, imports, line, tuple(notes))
+
+    def _chosen_by(
+        self, form: Form, fields: Mapping[str, Sequence[str]], globs: tuple[str, ...]
+    ) -> tuple[tuple[str, ...], str, bool]:
+        """Return the globs, else the description, that a file is chosen by, and whether only a person chooses it."""
+        first = {name: entries[0] for name, entries in fields.items() if entries}
+        is_copilot = form is Form.COPILOT_RULE
+        is_always = first.get("alwaysApply", "").casefold() == "true"
+        if is_always or (is_copilot and not _ALL_FILES.isdisjoint(globs)):
+            return (), "", False
+        if globs:
+            return globs, "", False
+        # Copilot only shows the description of its files; it does not choose by it.
+        description = "" if is_copilot else sanitize.line(first.get("description", ""), allow=self._allow)
+        return (), description, not description
 
     def _link(self, path: str) -> str:
         """Return the target of a link, below the root; empty for a file. Raises Skipped for a target outside."""
@@ -393,7 +397,11 @@ class Applied(NamedTuple):
 
 def to_judge(instructions: Iterable[Instruction], paths: Sequence[str]) -> list[str]:
     """Return the descriptions that a judge has to decide on: those of files without other conditions."""
-    return [one.description for one in instructions if one.description and _is_near(one, paths)]
+    return [
+        instruction.description
+        for instruction in instructions
+        if instruction.description and _is_near(instruction, paths)
+    ]
 
 
 def applied(
@@ -406,42 +414,42 @@ def applied(
     applying: list[Applied] = []
     others: list[Applied] = []
     strongest: dict[str, str] = {}
-    for one in sorted(instructions, key=_strength):
-        applies, reason = _decision(one, paths, opinions)
-        target = one.stands_for or one.path
+    for instruction in sorted(instructions, key=_strength):
+        applies, reason = _decision(instruction, paths, opinions)
+        target = instruction.stands_for or instruction.path
         if applies and target in strongest:
             applies, reason = False, f"says the same as {strongest[target]}, which applies"
         if applies:
-            strongest[target] = one.path
-            applying.append(Applied(one, applies, reason, len(strongest)))
+            strongest[target] = instruction.path
+            applying.append(Applied(instruction, applies, reason, len(strongest)))
         else:
-            others.append(Applied(one, applies, reason))
+            others.append(Applied(instruction, applies, reason))
     return applying + sorted(others, key=lambda row: row.instruction.path)
 
 
-def _strength(one: Instruction) -> tuple[int, int, bool, str]:
-    depth = one.folder.count("/") + 1 if one.folder else 0
-    return -depth, _FORMS.index(one.form), bool(one.stands_for), one.path
+def _strength(instruction: Instruction) -> tuple[int, int, bool, str]:
+    depth = instruction.folder.count("/") + 1 if instruction.folder else 0
+    return -depth, _FORMS.index(instruction.form), bool(instruction.stands_for), instruction.path
 
 
-def _is_near(one: Instruction, paths: Sequence[str]) -> bool:
-    return not one.folder or any(one.relative(path) is not None for path in paths)
+def _is_near(instruction: Instruction, paths: Sequence[str]) -> bool:
+    return not instruction.folder or any(instruction.relative(path) is not None for path in paths)
 
 
-def _decision(one: Instruction, paths: Sequence[str], opinions: Mapping[str, Opinion]) -> tuple[bool, str]:
+def _decision(instruction: Instruction, paths: Sequence[str], opinions: Mapping[str, Opinion]) -> tuple[bool, str]:
     """Return whether a file applies, and the reason."""
-    if one.by_hand:
+    if instruction.by_hand:
         return False, "nothing in it says when it applies (globs, applyTo, a description, alwaysApply)"
-    if one.description:
-        opinion = opinions.get(one.description)
+    if instruction.description:
+        opinion = opinions.get(instruction.description)
         if opinion is None:
-            return False, f"no file of the situation lies below {one.folder}/"
+            return False, f"no file of the situation lies below {instruction.folder}/"
         return opinion.verdict is Verdict.TRUE, f"its description is judged {opinion.verdict} ({opinion.reason})"
-    if not one.globs and not one.folder:
+    if not instruction.globs and not instruction.folder:
         return True, "it is about the whole root"
-    match = one.match(paths)
+    match = instruction.match(paths)
     if match is None:
-        what = f"matches {', '.join(one.globs)}" if one.globs else "lies there"
-        return False, f"no file of the situation below {one.folder or 'the root'} {what}"
+        what = f"matches {', '.join(instruction.globs)}" if instruction.globs else "lies there"
+        return False, f"no file of the situation below {instruction.folder or 'the root'} {what}"
     path, glob = match
-    return True, f"{path} matches {glob}" if glob else f"{path} lies below {one.folder}/"
+    return True, f"{path} matches {glob}" if glob else f"{path} lies below {instruction.folder}/"

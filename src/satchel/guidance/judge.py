@@ -37,6 +37,7 @@ from satchel.system import state_files, telemetry
 from satchel.system.threads import outside_loop
 from satchel.text import EXACT_MARK, STOP_WORDS, count_terms, word_lists, words
 from satchel.types import Failure
+from satchel.vocabulary import is_whole
 
 if TYPE_CHECKING:
     from satchel.embed import Embedder
@@ -82,6 +83,9 @@ class Verdict(StrEnum):
     TRUE = "true"
     FALSE = "false"
     UNDECIDED = "undecided"
+
+
+_VERDICTS = {True: Verdict.TRUE, False: Verdict.FALSE, None: Verdict.UNDECIDED}
 
 
 class Opinion(NamedTuple):
@@ -241,12 +245,9 @@ class ModelJudge:
         answers = parse_answers(self._ask(conditions, situation))
         if not any(number in answers for number in range(1, len(conditions) + 1)):
             raise JudgeError(f"{self._options.model} answered neither true nor false to any condition")
-        opinions = {
-            None: Opinion(Verdict.UNDECIDED, "the model gave no clear answer", self.id),
-            True: Opinion(Verdict.TRUE, "the model says so", self.id),
-            False: Opinion(Verdict.FALSE, "the model says so", self.id),
-        }
-        return [opinions[answers.get(number)] for number in range(1, len(conditions) + 1)]
+        given = [answers.get(number) for number in range(1, len(conditions) + 1)]
+        reasons = {None: "the model gave no clear answer", True: "the model says so", False: "the model says so"}
+        return [Opinion(_VERDICTS[one], reasons[one], self.id) for one in given]
 
     def _ask(self, conditions: Sequence[str], situation: Situation) -> str:
         listed = [f"{number}. {' '.join(c.split())[:LONGEST_CONDITION]}" for number, c in enumerate(conditions, 1)]
@@ -293,11 +294,10 @@ def _json_answers(data: object) -> Iterator[tuple[int, bool]]:
     rows = data.items() if isinstance(data, Mapping) else enumerate(data, 1) if isinstance(data, list) else ()
     for name, value in rows:
         if isinstance(value, Mapping):
-            numbers = [one for one in value.values() if isinstance(one, int) and not isinstance(one, bool)]
-            name = numbers[0] if numbers else name
+            name = next(filter(is_whole, value.values()), name)
             value = next((one for one in value.values() if isinstance(one, bool)), None)
         with suppress(JudgeError, ValueError):
-            yield int(name), value if isinstance(value, bool) else parse_answer(str(value))
+            yield int(name), parse_answer(str(value))
 
 
 def model_judge(settings: Settings, environ: Mapping[str, str]) -> ModelJudge | None:
@@ -319,6 +319,8 @@ class VerdictFiles:
 
     def keep(self, judge: str, situation: Situation, verdicts: Mapping[str, bool]) -> None:
         """Add verdicts to the stored ones. Errors of the disk are ignored: the judge is asked again next time."""
+        if not verdicts:
+            return
         name = self._name(judge, situation)
         merged = self._read(name) | {self._hash(condition): verdict for condition, verdict in verdicts.items()}
         try:
@@ -356,28 +358,8 @@ def judged(
     is asked once, for all conditions without a stored verdict in this situation.
     """
     unique = list(dict.fromkeys(conditions))
-    opinions: dict[str, Opinion] = {}
     notes: list[Failure] = []
-    if judge is not None and unique:
-        name = getattr(judge, "id", "")
-        cache = memory if name else None  # verdicts of a judge without a name cannot be told from those of another
-        remembered = cache.recall(name, situation, unique) if cache is not None else {}
-        for condition, verdict in remembered.items():
-            opinions[condition] = Opinion(Verdict.TRUE if verdict else Verdict.FALSE, "said before", name)
-        try:
-            decided = _decided(
-                [condition for condition in unique if condition not in opinions], situation, judge, notes
-            )
-        except (JudgeError, MissingExtraError) as error:
-            notes.append(Failure("judge", str(error), _BY_WORDS))
-        except Exception as error:  # noqa: BLE001 - a judge is code of the user: its errors must not break the answer
-            telemetry.warning("judge failed", judge=_name_of(judge), error=repr(error))
-            problem = f"{_name_of(judge)}: {type(error).__name__}: {sanitize.line(str(error))}"
-            notes.append(Failure("judge", problem, _BY_WORDS))
-        else:
-            opinions |= decided
-            if cache is not None and decided:
-                cache.keep(name, situation, {c: o.verdict is Verdict.TRUE for c, o in decided.items()})
+    opinions = _by_judge(unique, situation, judge, memory, notes) if judge is not None and unique else {}
     rest = [condition for condition in unique if condition not in opinions]
     try:
         by_words = WordJudge(embedder).judge(rest, situation)
@@ -388,6 +370,33 @@ def judged(
 
 
 _BY_WORDS = "words decided instead"
+
+
+def _by_judge(
+    conditions: Sequence[str],
+    situation: Situation,
+    judge: AnyJudge,
+    memory: VerdictFiles | None,
+    notes: list[Failure],
+) -> dict[str, Opinion]:
+    """Return the stored verdicts of a judge and its new ones, which are stored; note its errors."""
+    name = getattr(judge, "id", "")
+    cache = memory if name else None  # verdicts of a judge without a name cannot be told from those of another
+    verdicts = cache.recall(name, situation, conditions) if cache is not None else {}
+    known = {one: Opinion(_VERDICTS[verdict], "said before", name) for one, verdict in verdicts.items()}
+    try:
+        decided = _decided([one for one in conditions if one not in known], situation, judge, notes)
+    except (JudgeError, MissingExtraError) as error:
+        notes.append(Failure("judge", str(error), _BY_WORDS))
+        return known
+    except Exception as error:  # noqa: BLE001 - a judge is code of the user: its errors must not break the answer
+        telemetry.warning("judge failed", judge=_name_of(judge), error=repr(error))
+        problem = f"{_name_of(judge)}: {type(error).__name__}: {sanitize.line(str(error))}"
+        notes.append(Failure("judge", problem, _BY_WORDS))
+        return known
+    if cache is not None:
+        cache.keep(name, situation, {c: o.verdict is Verdict.TRUE for c, o in decided.items()})
+    return known | decided
 
 
 def _name_of(judge: object) -> str:
@@ -417,7 +426,6 @@ def _opinion(answer: object, judge: str) -> Opinion:
     """Return the answer of a judge as an opinion. Raises JudgeError for something else."""
     if isinstance(answer, Opinion):
         return answer
-    verdicts = {True: Verdict.TRUE, False: Verdict.FALSE, None: Verdict.UNDECIDED}
     if not isinstance(answer, Verdict | bool | None):
         raise JudgeError(f"{judge} answered {answer!r:.60}: give an opinion, a verdict, true, false or None")
-    return Opinion(answer if isinstance(answer, Verdict) else verdicts[answer], "the judge says so", judge)
+    return Opinion(answer if isinstance(answer, Verdict) else _VERDICTS[answer], "the judge says so", judge)

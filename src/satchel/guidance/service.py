@@ -15,23 +15,13 @@ from satchel.answer.search import Workbench
 from satchel.answer.service import settings_mark
 from satchel.answer.situation import Guide, MakeEntries, situation_context, situation_request
 from satchel.errors import ConfigError, ContextFileError, UsageError
+from satchel.guidance import texts as guide_texts
 from satchel.guidance.context_files import CONTEXTS, file_of
 from satchel.guidance.inheritance import ContextTree
 from satchel.guidance.injection import ActiveContext, Guidance, Guides, KeyRegistry, Sources, Supplies, gather, supplied
 from satchel.guidance.instructions import Applied, Instructions, folders_below
 from satchel.guidance.judge import AnyJudge, VerdictFiles, judged
 from satchel.guidance.situation import Situation, make_situation
-from satchel.guidance.texts import (
-    LINE_CHARACTERS,
-    NOTHING,
-    Weigh,
-    clean_entries,
-    context_entries,
-    context_lines,
-    markdown_entries,
-    title_of,
-    weigher,
-)
 from satchel.open_root import OpenRoot, attempts, bench_of
 from satchel.receipts.handles import HandleTarget, with_guide_handles
 from satchel.receipts.service import ReceiptService, with_account
@@ -129,7 +119,8 @@ class GuidanceService:
     ) -> tuple[Context, AssembleRequest, list[HandleTarget]]:
         """Return the answer to a situation, the request with the additions of rules, and the handles of the answer."""
         judging = self._judging(judge)
-        judge_all = partial(self._judged, moment, judging[0])
+        verdicts = VerdictFiles(self._root.places.state, self._root.key)
+        judge_all = partial(judged, situation=moment, judge=judging[0], memory=verdicts, embedder=self._root.embedder)
         gathered = gather(self.guides, context, moment, judge_all, request.now)
         guides = self._guides_of(gathered, moment)
         named = sanitize.value(context, self._allow)
@@ -211,40 +202,53 @@ class GuidanceService:
                 return None, [Failure("judge", str(error), "words decide until then")]
         return self._model_judge, []
 
-    def _judged(self, situation: Situation, judge: AnyJudge | None, conditions: Sequence[str]) -> Any:
-        verdicts = VerdictFiles(self._root.places.state, self._root.key)
-        return judged(conditions, situation, judge, verdicts, self._root.embedder)
-
     def _guides_of(self, gathered: Guidance, situation: Situation) -> list[Guide]:
         """Return guides for the situation itself, the active contexts, and the instruction files that apply."""
         trusted = is_trusted(self._root.places.root, self._root.places.state)
         trust = trust_of(Kind.CONTEXT, GUIDANCE_ORIGIN, trusted=trusted)
         guides = [_situation_guide(situation, self._allow)] if situation.lines() else []
-        weigh = weigher(situation)
+        weigh = guide_texts.weigher(situation)
         shown: list[ActiveContext] = []
         for active in gathered.contexts:
-            lines = context_lines(active, situation, shown)
+            lines = guide_texts.context_lines(active, situation, shown)
             shown.append(active)
             if lines.text or not active.distance:
-                texts = [lines.text or NOTHING, sanitize.line(lines.goal or title_of(active), LINE_CHARACTERS)]
-                entries = clean_entries(context_entries(lines, weigh), self._allow)
+                texts = [
+                    lines.text or guide_texts.NOTHING,
+                    sanitize.line(lines.goal or guide_texts.title_of(active), guide_texts.LINE_CHARACTERS),
+                ]
+                entries = guide_texts.clean_entries(guide_texts.context_entries(lines, weigh), self._allow)
                 guides.append(_context_guide(active, _shorter(texts, self._allow), entries, trust))
         applying = [row for row in gathered.instructions if row.applies]
         return [*guides, *(self._instructions(row, len(applying), weigh, trust) for row in applying)]
 
-    def _instructions(self, row: Applied, count: int, weigh: Weigh, trust: Trust) -> Guide:
-        """Return the guide of one of `count` instruction files that apply."""
-        title = sanitize.line(row.instruction.path, 1_000, self._allow)
-        full = row.instruction.text.strip() or "(empty)"
-        shorter = _shorter([full, full.split("\n", 1)[0][:LINE_CHARACTERS]], self._allow)
-        entries = clean_entries(markdown_entries(full, weigh), self._allow)
-        return _instruction_guide(row, title, shorter, entries, count, trust)
+    def _instructions(self, row: Applied, count: int, weigh: guide_texts.Weigh, trust: Trust) -> Guide:
+        """Return the guide of one of `count` files that apply: the nearest has the priority of a parent context."""
+        instruction, nearness = row.instruction, (count - row.rank + 1) / count
+        full = instruction.text.strip() or "(empty)"
+        return Guide(
+            id=f"context:{instruction.path}",
+            title=sanitize.line(instruction.path, 1_000, self._allow),
+            texts=_shorter([full, full.split("\n", 1)[0][: guide_texts.LINE_CHARACTERS]], self._allow),
+            priority=1.5 + nearness,
+            signals=(Signal("base", 1.0, 1.0), Signal("rules", 0.5, 1.0), Signal("near", round(nearness, 4), 1.0)),
+            trust=trust,
+            fields={
+                "path": instruction.path,
+                "role": "instructions",
+                "reason": row.reason,
+                "rank": row.rank,
+                "file": instruction.stands_for or instruction.path,
+            },
+            origin=GUIDANCE_ORIGIN,
+            entries=guide_texts.clean_entries(guide_texts.markdown_entries(full, weigh), self._allow),
+        )
 
     def _own_guides(self, supply: Supplies) -> list[Guide]:
         """Return the records of registered keys, each also as its first line."""
         guides = []
         for number, (key, record) in enumerate(supply.own, 1):
-            first = record.text.strip().split("\n", 1)[0][:LINE_CHARACTERS]
+            first = record.text.strip().split("\n", 1)[0][: guide_texts.LINE_CHARACTERS]
             texts, fields = _shorter([record.text, first], self._allow), {"role": "injected"}
             guides.append(Guide(f"context:{key}#{number}", record.title, texts, 1.0, fields=fields))
         return guides
@@ -254,7 +258,7 @@ def _context_guide(active: ActiveContext, texts: tuple[str, ...], entries: MakeE
     context = active.context
     return Guide(
         id=f"context:{context.path or '.'}",
-        title=title_of(active),
+        title=guide_texts.title_of(active),
         texts=texts,
         priority=active.priority,
         signals=tuple(Signal(term.name, term.value, 1.0) for term in active.terms),
@@ -268,30 +272,6 @@ def _context_guide(active: ActiveContext, texts: tuple[str, ...], entries: MakeE
             "file": file_of(context.path),
         },
         updated=context.updated,
-        origin=GUIDANCE_ORIGIN,
-        entries=entries,
-    )
-
-
-def _instruction_guide(
-    row: Applied, title: str, texts: tuple[str, ...], entries: MakeEntries, count: int, trust: Trust
-) -> Guide:
-    """Return the guide of one of `count` files. The nearest has the priority of a parent context, the others less."""
-    nearness = (count - row.rank + 1) / count
-    return Guide(
-        id=f"context:{row.instruction.path}",
-        title=title,
-        texts=texts,
-        priority=1.5 + nearness,
-        signals=(Signal("base", 1.0, 1.0), Signal("rules", 0.5, 1.0), Signal("near", round(nearness, 4), 1.0)),
-        trust=trust,
-        fields={
-            "path": row.instruction.path,
-            "role": "instructions",
-            "reason": row.reason,
-            "rank": row.rank,
-            "file": row.instruction.stands_for or row.instruction.path,
-        },
         origin=GUIDANCE_ORIGIN,
         entries=entries,
     )
@@ -374,13 +354,10 @@ def _name_pattern(store: Store, path: str) -> str:
     """Return the pattern of the path, or of the end of it that no other indexed file has, with more of its folders."""
     others = [f"/{key}" for _, key in store.paths_named([path.rpartition("/")[2]], []) if key != path]
     steps = path.split("/")
-    count = next((n for n in range(1, len(steps)) if not _has_end(others, steps[-n:])), len(steps))
+    ends = ("/".join(["", *steps[-count:]]) for count in range(1, len(steps)))
+    count = next((end.count("/") for end in ends if not any(path.endswith(end) for path in others)), len(steps))
     folders = ""
     for step in steps[:-count]:
         folders = f"(?:{folders}{re.escape(step)}/)?"
     own = re.escape("/".join(steps[-count:]))
     return rf"(?:(?<![\w.-]){re.escape(path)}|(?<![\w./-]){folders}{own})(?![\w/-]|\.\w)"
-
-
-def _has_end(paths: Sequence[str], steps: Sequence[str]) -> bool:
-    return any(path.endswith(f"/{'/'.join(steps)}") for path in paths)

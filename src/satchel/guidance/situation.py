@@ -12,14 +12,13 @@ and has neither look-around nor back-references.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -29,7 +28,8 @@ from satchel.safety.sanitize import clean_field
 from satchel.sources.code.languages import language_of
 from satchel.system.files import translate
 from satchel.text import linear_pattern
-from satchel.vocabulary import parse_moment
+from satchel.types import Json
+from satchel.vocabulary import is_number, parse_moment
 
 LONGEST_GLOB = 400
 """Length limit of a path pattern."""
@@ -208,31 +208,34 @@ def make_situation(situation: Mapping[str, Any] | Situation | None = None, allow
     """
     if isinstance(situation, Situation):
         return situation
-    if not isinstance(situation, Mapping | None):
-        raise UsageError(f"the situation is {situation!r:.60}: give a mapping, as in {{'task': 'sign cookies'}}")
-    values = {name: value for name, value in (situation or {}).items() if value is not None}
-    if "timestamp" in values:
-        values.setdefault("time", values.pop("timestamp"))
-    names = [row.name for row in fields(Situation)]
-    for name in values:
-        if name not in names:
-            public = (one for one in (*names, "context") if one != "is_call")
-            raise UsageError(f"a situation has no {name!r}: choose from {', '.join(public)}")
+    values = _given(situation)
     params = _parameters(values.get("params", {}), allow)
-    files = [str(params[name]) for name in _FILE_PARAMETERS if isinstance(params.get(name), str)]
+    files = [path for path in map(params.get, _FILE_PARAMETERS) if isinstance(path, str)]
     texts = {name: _text(name, values.get(name, ""), allow) for name in ("task", "intent", "error")}
-    words = {
-        name: sanitize.line(_text(name, values.get(name, "")), allow=allow) for name in ("tool", "language", "agent")
-    }
+    line = partial(sanitize.line, allow=allow)
+    words = {name: line(_text(name, values.get(name, ""))) for name in ("tool", "language", "agent")}
     return Situation(
         params=params,
         files=_files([*_texts("files", values.get("files", ())), *files], allow),
         time=_seconds(values.get("time")),
         is_call=values.get("is_call") is True,
-        tags=tuple(sanitize.line(tag, allow=allow) for tag in _texts("tags", values.get("tags", ()))[:MOST_TAGS]),
+        tags=tuple(map(line, _texts("tags", values.get("tags", ()))[:MOST_TAGS])),
         **texts,
         **words,
     )
+
+
+def _given(situation: object) -> Json:
+    """Return the fields that are given. Raises UsageError for an unknown one."""
+    if not isinstance(situation, Mapping | None):
+        raise UsageError(f"the situation is {situation!r:.60}: give a mapping, as in {{'task': 'sign cookies'}}")
+    values = {name: value for name, value in (situation or {}).items() if value is not None}
+    values = {"time": values.pop("timestamp"), **values} if "timestamp" in values else values
+    names = [row.name for row in fields(Situation)]
+    if unknown := [name for name in values if name not in names]:
+        names[-1] = "context"  # in place of the last one, `is_call`, which is not for callers
+        raise UsageError(f"a situation has no {unknown[0]!r}: choose from {', '.join(names)}")
+    return values
 
 
 def _text(name: str, value: object, allow: Sequence[str] = ()) -> str:
@@ -280,7 +283,7 @@ def _seconds(value: object) -> float | None:
         return parse_moment(value, "time of the situation")
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+    if not is_number(value) or value < 0:
         raise UsageError(f"time of the situation is {value!r:.60}: give seconds since 1970 (UTC)")
     return float(value) / 1000 if value > 1e11 else float(value)  # such large times are milliseconds
 
@@ -353,15 +356,18 @@ def _parse_part(name: str, value: object, place: tuple[str | int, ...]) -> Condi
     if name not in _FIELDS:
         names = ", ".join([*_FIELDS, *_JOINS])
         raise ConditionError(f"there is no condition {clean_field(name, 40)!r}: choose from {names}", place)
-    listed = value if isinstance(value, list) else [value]
+    return Condition(name, _entries(name, value if isinstance(value, list) else [value], place))
+
+
+def _entries(name: str, listed: Sequence[object], place: tuple[str | int, ...]) -> tuple[str, ...]:
+    """Return the values of a field. Raises ConditionError."""
     entries = tuple(entry.strip() for entry in listed if isinstance(entry, str) and entry.strip())
-    if not entries or len(entries) != len(listed) or len(entries) > MOST_ENTRIES:
+    if len(entries) != len(listed) or not 0 < len(entries) <= MOST_ENTRIES:
         raise ConditionError(f"{name} needs a text, or a list of 1 to {MOST_ENTRIES} texts", place)
     for entry in entries:
-        problem = _FIELDS[name].problem(entry)
-        if problem:
+        if problem := _FIELDS[name].problem(entry):
             raise ConditionError(f"{name} {clean_field(entry, 60)!r} {problem}", place)
-    return Condition(name, entries)
+    return entries
 
 
 @lru_cache(maxsize=500)

@@ -73,7 +73,7 @@ def markdown_entries(text: str, weigh: Weigh) -> Callable[[], Sequence[GuideEntr
 
 
 def _markdown_entries(text: str, weigh: Weigh) -> list[GuideEntry]:
-    entries = [*_split(text)]
+    entries = _split(text)
     values = weigh([(one.text, "\n".join(entries[head].text for head in one.heads)) for one in entries])
     first = next((place for place, one in enumerate(entries) if one.value is not None), -1)
     if first >= 0 and _BULLET.match(entries[first].text) is None:
@@ -84,42 +84,42 @@ def _markdown_entries(text: str, weigh: Weigh) -> list[GuideEntry]:
     ]
 
 
-def _split(text: str) -> Iterator[GuideEntry]:
-    """Yield the headings and the entries of a Markdown text."""
-    heads: list[tuple[int, int]] = []
-    place = 0
+def _split(text: str) -> list[GuideEntry]:
+    """Return the headings and the entries of a Markdown text."""
+    entries: list[GuideEntry] = []
+    heads: dict[float, int] = {}  # level -> place in the entries
     for block in _blocks(text):
         heading = _HEADING.match(block)
-        is_bullet = _BULLET.match(block) is not None
         # Level of a line that introduces the bullets below it; those of headings are 1 to 6
-        level = len(heading[1]) if heading is not None else 0 if is_bullet else 7
-        heads = [row for row in heads if not level or row[0] < level]
-        above = tuple(number for _, number in heads)
-        if heading is not None or (block.endswith(":") and not is_bullet):
-            heads.append((level, place))
-            yield GuideEntry(block, None, above)
-            place += 1
-            continue
-        # Characters of an entry above which it is split into lines, and these into sentences.
-        parts = [block] if len(block) <= 1_500 else [part for part in _SENTENCE.split(block) if part.strip()]
-        for part in parts:
-            yield GuideEntry(part, 0.0, above)
-            place += 1
+        level = len(heading[1]) if heading is not None else math.inf if _BULLET.match(block) else 7
+        heads = {above: place for above, place in heads.items() if above < level}
+        above = tuple(heads.values())
+        if heading is not None or (level == 7 and block.endswith(":")):
+            heads[level] = len(entries)
+            entries.append(GuideEntry(block, None, above))
+        else:
+            entries += [GuideEntry(part, 0.0, above) for part in _parts(block)]
+    return entries
+
+
+def _parts(block: str) -> list[str]:
+    # Characters of an entry above which it is split into lines, and these into sentences.
+    return [block] if len(block) <= 1_500 else [part for part in _SENTENCE.split(block) if part.strip()]
 
 
 def _blocks(text: str) -> Iterator[str]:
     """Yield headings, bullets with what is nested in them, and paragraphs. A fenced block belongs to what is above."""
     block: list[str] = []
-    depth = -1  # the indentation of the bullet
+    depth = LINE_CHARACTERS  # the indentation of the bullet; more than any where there is none
     for _, line, is_code in unfenced(text, 1):
-        bullet = _BULLET.match(line)
-        is_new = bullet is not None and (depth < 0 or len(bullet[1]) <= depth)
-        is_heading = _HEADING.match(line) is not None
-        if not is_code and block and (is_new or is_heading or not line.strip() or _HEADING.match(block[0])):
+        bullet = None if is_code else _BULLET.match(line)
+        indentation = LINE_CHARACTERS + 1 if bullet is None else len(bullet[1])
+        is_begin = indentation <= depth, not line.strip(), _HEADING.match(line)
+        if block and not is_code and any((*is_begin, _HEADING.match(block[0]))):
             yield "\n".join(block)
-            block, depth = [], -1
+            block, depth = [], LINE_CHARACTERS
         if line.strip() or is_code:
-            depth = len(bullet[1]) if is_new and bullet is not None and not is_code else depth
+            depth = min(indentation, depth)
             block.append(line)
     if block:
         yield "\n".join(block)
@@ -170,22 +170,29 @@ def context_lines(active: ActiveContext, situation: Situation, above: Sequence[A
     before += _pairs({**_without(metadata, _METADATA), **_without(intent, _INTENT)})
     if status:
         before.append(f"Status: {', '.join(f'{key} {_compact(value)}' for key, value in status.items())}")
-    shown = frozenset(rule for one in above if one.distance == 0 for rule in one.context.behavior)
-    rules = [rule for rule in active.context.behavior if not active.distance and rule not in shown]
-    after = [
-        f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else _compact(value)}"
-        for key, value in relationships.items()
-        if value
-    ]
-    after += _pairs(_without(data, _SECTIONS))
-    if len(active.context.chain) > 1 and not active.distance:
-        after.append(f"Inherits from: {' > '.join(path or '.' for path in active.context.chain[:-1])}")
+    after = [f"{key}: {_listed(value)}" for key, value in relationships.items() if value]
+    after += [*_pairs(_without(data, _SECTIONS)), *_ancestry(active)]
     return ContextLines(
         goal=f"Goal: {' '.join(str(intent['business_goal']).split())}" if intent.get("business_goal") else "",
         before=before,
-        rules=[f"- {rule.line}" for rule in rules if rule.when is None or rule.when.check(situation).holds],
+        rules=_rules(active, situation, above),
         after=after,
     )
+
+
+def _ancestry(active: ActiveContext) -> Iterator[str]:
+    chain = active.context.chain[:-1]
+    if chain and not active.distance:
+        yield f"Inherits from: {' > '.join(path or '.' for path in chain)}"
+
+
+def _rules(active: ActiveContext, situation: Situation, above: Sequence[ActiveContext]) -> list[str]:
+    """Return the lines of the rules that apply and are not above; those of an ancestor are in the current context."""
+    if active.distance:
+        return []
+    shown = {rule for one in above if one.distance == 0 for rule in one.context.behavior}
+    rules = [rule for rule in active.context.behavior if rule not in shown]
+    return [f"- {rule.line}" for rule in rules if rule.when is None or rule.when.check(situation).holds]
 
 
 def _data_of(active: ActiveContext) -> Data:
@@ -229,6 +236,10 @@ def _without(data: Data, keys: Set[str]) -> Json:
 
 def _pairs(data: Data) -> Iterator[str]:
     return (f"{key}: {_compact(value)}" for key, value in data.items())
+
+
+def _listed(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else _compact(value)
 
 
 def _compact(value: Any) -> str:

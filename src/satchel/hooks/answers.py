@@ -83,7 +83,8 @@ def at_prompt(hook: EventContext) -> Answer:
         return nothing("the host takes no context with a prompt")
     if not asks_something(prompt):
         return nothing("the prompt names nothing to look for")
-    if not hook.claim(f"prompt:{_digest(prompt)}", DUPLICATE_SECONDS):
+    digest = blake2b(prompt.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    if not hook.claim(f"prompt:{digest}", DUPLICATE_SECONDS):
         return nothing("the same prompt was answered a moment ago")
     if not hook.has_index:
         return _without_index(hook)
@@ -140,10 +141,6 @@ def _prompt_context(hook: EventContext, prompt: str, tokens: int) -> Answer:
         has_it = bool(context.shown_before)
         return nothing("the session has what is relevant" if has_it else f"nothing is relevant enough ({least:.2f})")
     return injected(hook, "relevant to the prompt", [(request, context)])
-
-
-def _digest(text: str) -> str:
-    return blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def mentioned(prompt: str) -> list[str]:
@@ -357,9 +354,9 @@ def peculiarity(prompt: str, engine: Satchel) -> float:
 
 def _peculiarity(prompt: str, store: Any) -> float:
     # Characters of a prompt that name its subject: a long issue has words of every project.
-    telling = {word for word in words(prompt[:300]) if len(word) >= 3 and word.lower() not in STOP_WORDS}
+    telling = (word for word in words(prompt[:300]) if len(word) >= 3 and word.lower() not in STOP_WORDS)
     terms = sorted({terms_of(word)[0] for word in telling})
-    lexicons = [store.lexicon(kind) for kind in {*store.kinds()} - {Kind.COMMIT}]
+    lexicons = [*map(store.lexicon, {*store.kinds()} - {Kind.COMMIT})]
     pieces = sum(lexicon.chunk_count for lexicon in lexicons)
     if not pieces:
         return 0.0

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -77,11 +78,11 @@ class SessionState:
 
     def forget(self, prefix: str) -> None:
         """Release the claims with this prefix."""
-
-        def change(state: State) -> None:
-            state["claims"] = {name: at for name, at in state["claims"].items() if not name.startswith(prefix)}
-
-        self._change(change)
+        self._change(
+            lambda state: state.update(
+                claims={name: at for name, at in state["claims"].items() if not name.startswith(prefix)}
+            )
+        )
 
     def restart(self) -> None:
         """Forget prompts, files and the failure; claims remain."""
@@ -89,16 +90,11 @@ class SessionState:
 
     def note_prompt(self, line: str) -> None:
         """Add the first line of a prompt."""
-        self._change(lambda state: _keep(state["prompts"], line, MOST_PROMPTS))
+        self._change(lambda state: _keep(state["prompts"], MOST_PROMPTS, line))
 
     def note_files(self, paths: list[str]) -> None:
         """Add the paths of changed files."""
-
-        def change(state: State) -> None:
-            for path in paths:
-                _keep(state["files"], path, MOST_FILES)
-
-        self._change(change)
+        self._change(lambda state: _keep(state["files"], MOST_FILES, *paths))
 
     def note_failure(self, line: str) -> None:
         """Set the last failed command; empty after a success."""
@@ -139,12 +135,10 @@ def _usable(value: object) -> State:
     }
 
 
-def _keep(rows: list[str], row: str, most: int) -> None:
-    """Put a row at the end, once, and drop the oldest."""
-    if row in rows:
-        rows.remove(row)
-    rows.append(row)
-    del rows[:-most]
+def _keep(lines: list[str], most: int, *new: str) -> None:
+    """Put lines at the end, each once, and drop the oldest."""
+    lines[:] = [*dict.fromkeys(line for line in lines if line not in new), *reversed(dict.fromkeys(reversed(new)))]
+    del lines[:-most]
 
 
 MOST_CHARACTERS = 9_000
@@ -166,13 +160,10 @@ class Answer(NamedTuple):
     contexts: tuple[Context, ...] = ()
     deliver: tuple[Callable[[], object], ...] = ()
 
-    def items(self, allow: Sequence[str] = ()) -> list[Json]:
+    def items(self) -> list[Json]:
         """Return ids and tokens of the injected items. The title of a short memory would be its text."""
-        return [
-            {"id": sanitize.line(item.id, allow=allow), "tokens": item.tokens}
-            for context in self.contexts
-            for item in context.items
-        ]
+        items = chain.from_iterable(context.items for context in self.contexts)
+        return [{"id": sanitize.line(item.id), "tokens": item.tokens} for item in items]
 
 
 def injected(hook: EventContext, reason: str, pairs: Sequence[tuple[Any, Context]], notice: str = "") -> Answer:

@@ -18,9 +18,11 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 from hashlib import blake2b
+from itertools import islice
 from typing import NamedTuple
 
 from satchel.types import Data, Json
+from satchel.vocabulary import is_whole
 
 TEXT_CHARACTERS = 60_000
 """Length limit of one text that a host sends; the end of a longer one is kept."""
@@ -90,16 +92,12 @@ class Host(NamedTuple):
 CLAUDE_CODE = Host(
     "claude-code",
     {
-        "SessionStart": Event.SESSION_START,
-        "SubagentStart": Event.SUBAGENT_START,
-        "UserPromptSubmit": Event.PROMPT,
-        "PostToolUse": Event.AFTER_TOOL,
-        "PostToolUseFailure": Event.AFTER_TOOL,
-        "PreCompact": Event.BEFORE_COMPACTION,
-        "SessionEnd": Event.SESSION_END,
+        "SessionStart": Event.SESSION_START, "SubagentStart": Event.SUBAGENT_START, "UserPromptSubmit": Event.PROMPT,
+        "PostToolUse": Event.AFTER_TOOL, "PostToolUseFailure": Event.AFTER_TOOL,
+        "PreCompact": Event.BEFORE_COMPACTION, "SessionEnd": Event.SESSION_END,
     },
     frozenset({"SessionStart", "SubagentStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"}),
-)
+)  # fmt: skip
 CODEX = Host(
     "codex",
     {name: event for name, event in CLAUDE_CODE.events.items() if not name.endswith("Failure")},
@@ -108,18 +106,13 @@ CODEX = Host(
 CURSOR = Host(
     "cursor",
     {
-        "sessionStart": Event.SESSION_START,
-        "beforeSubmitPrompt": Event.PROMPT,
-        "postToolUse": Event.AFTER_TOOL,
-        "postToolUseFailure": Event.AFTER_TOOL,
-        "afterShellExecution": Event.AFTER_TOOL,
-        "afterFileEdit": Event.AFTER_TOOL,
-        "preCompact": Event.BEFORE_COMPACTION,
-        "sessionEnd": Event.SESSION_END,
+        "sessionStart": Event.SESSION_START, "beforeSubmitPrompt": Event.PROMPT, "postToolUse": Event.AFTER_TOOL,
+        "postToolUseFailure": Event.AFTER_TOOL, "afterShellExecution": Event.AFTER_TOOL,
+        "afterFileEdit": Event.AFTER_TOOL, "preCompact": Event.BEFORE_COMPACTION, "sessionEnd": Event.SESSION_END,
     },
     frozenset({"sessionStart", "postToolUse"}),
     ("conversation_id", "session_id"),
-)
+)  # fmt: skip
 HOSTS = (CURSOR, CODEX, CLAUDE_CODE)
 
 _TOOLS = {"afterShellExecution": "Shell", "afterFileEdit": "Edit"}
@@ -232,20 +225,14 @@ def _session_of(session: str) -> str:
 
 def _first_text(payload: Data, *fields: str) -> str:
     """Return the first of these fields that is a text and not blank, at most its last `TEXT_CHARACTERS`."""
-    for field in fields:
-        value = payload.get(field)
-        if isinstance(value, str) and value.strip():
-            return _encodable(value[-TEXT_CHARACTERS:])
-    return ""
+    values = (value for value in map(payload.get, fields) if isinstance(value, str) and value.strip())
+    return _encodable(next(values, "")[-TEXT_CHARACTERS:])
 
 
 def _first_path(payload: Data, *fields: str) -> tuple[str, ...]:
     """Return the first of these fields that is a path, as the only one."""
-    for field in fields:
-        value = payload.get(field)
-        if isinstance(value, str) and value and "\0" not in value:
-            return (_encodable(value),)
-    return ()
+    values = (value for value in map(payload.get, fields) if isinstance(value, str) and value and "\0" not in value)
+    return tuple(map(_encodable, islice(values, 1)))
 
 
 def texts(payload: Data, field: str) -> list[str]:
@@ -270,14 +257,12 @@ def output_of(response: object) -> str:
 def has_failed(response: object) -> bool | None:
     """Return whether a tool failed by its response, None if unknown."""
     payload = _mapping(response)
-    for field in ("exit_code", "return_code", "returncode", "code", "status_code"):
-        if isinstance(payload.get(field), int) and not isinstance(payload[field], bool):
-            return bool(payload[field] != 0)
-    for field in ("is_error", "failed"):
+    codes = map(payload.get, ("exit_code", "return_code", "returncode", "code", "status_code"))
+    if (code := next(filter(is_whole, codes), None)) is not None:
+        return code != 0
+    for field in ("is_error", "failed", "success"):
         if isinstance(payload.get(field), bool):
-            return bool(payload[field])
-    if isinstance(payload.get("success"), bool):
-        return not payload["success"]
+            return bool(payload[field] is (field != "success"))
     if isinstance(response, str):
         exit_code = _EXIT_CODE.search(response[:200])
         return exit_code[1] != "0" if exit_code else None

@@ -209,10 +209,6 @@ def _pass_on(received: bytes, arguments: Sequence[str], began: float) -> None:
         return
     is_late = time.monotonic() - began >= WORKER_SECONDS
     reason = f"no answer within {WORKER_SECONDS:g} s" if is_late else "the worker died"
-    _fail(arguments, reason, began)
-
-
-def _fail(arguments: Sequence[str], reason: str, began: float) -> None:
     _say(reason)
     _log(arguments, reason, (time.monotonic() - began) * 1000)
 

@@ -14,17 +14,7 @@ from pathlib import Path
 
 from satchel.config import Folders, load_settings
 from satchel.errors import NoIndexError, SatchelError
-from satchel.hooks import answers, hosts
-from satchel.hooks.event_context import (
-    Answer,
-    AnsweringProcess,
-    EventContext,
-    counted,
-    injected,
-    nothing,
-    session_mark,
-    written,
-)
+from satchel.hooks import answers, event_context, hosts
 from satchel.hooks.event_input import parse, receive
 from satchel.hooks.hosts import Event, HookEvent
 from satchel.safety import sanitize
@@ -52,40 +42,40 @@ _VARYING = pattern(r"0x[0-9a-f]+|\b\d+(?:\.\d+)?\s?(?:ms|s|sec|seconds)\b|(?:/[\
 _FAILED_COUNT = wording("failures counted")
 
 
-def after_tool(hook: EventContext) -> Answer:
+def after_tool(hook: event_context.EventContext) -> event_context.Answer:
     """Return similar failures if a check has failed, and nothing after other tools."""
     event = hook.event
     if event.files and event.tool.lower() in EDITING:
         return _edited(hook)
     if not event.command:
-        return nothing("the tool neither edits nor runs a command")
+        return event_context.nothing("the tool neither edits nor runs a command")
     if not is_check(event.command):
-        return nothing("the command tests and builds nothing")
-    has_failed = event.failed or shows_failure(event.output)
-    hook.note_failure(event.command if has_failed else "")
-    if not has_failed:
-        return nothing("the command succeeded")
+        return event_context.nothing("the command tests and builds nothing")
+    if not (event.failed or shows_failure(event.output)):
+        hook.note_failure("")
+        return event_context.nothing("the command succeeded")
+    hook.note_failure(event.command)
     if not event.injects:
-        return nothing("the host takes no context after this tool")
+        return event_context.nothing("the host takes no context after this tool")
     if not event.output.strip():
-        return nothing("the command said nothing")
+        return event_context.nothing("the command said nothing")
     if not hook.claim(f"failure:{signature(event.output)}"):
-        return nothing("the session knows this failure")
+        return event_context.nothing("the session knows this failure")
     is_first = hook.claim("premortem")
     # Tokens of context after a command that failed, as many as a premortem has: it comes once for each failure.
     return hook.packed(lambda tokens: _packed(hook, tokens, is_first=is_first), 1_500)
 
 
-def _edited(hook: EventContext) -> Answer:
+def _edited(hook: event_context.EventContext) -> event_context.Answer:
     if hook.session is not None:
         hook.session.note_files([hook.relative(path) for path in hook.event.files])
     if not hook.is_project:
-        return nothing("this folder is not a project: nothing is indexed unasked")
+        return event_context.nothing("this folder is not a project: nothing is indexed unasked")
     hook.refresh()
-    return Answer(hook_log.SAVED, "the index is brought up to date")
+    return event_context.Answer(hook_log.SAVED, "the index is brought up to date")
 
 
-def _packed(hook: EventContext, tokens: int, *, is_first: bool) -> Answer:
+def _packed(hook: event_context.EventContext, tokens: int, *, is_first: bool) -> event_context.Answer:
     """Pack similar failures; for the first failure of a session also a premortem."""
     engine, output = hook.engine, hook.event.output
     answers = []
@@ -103,9 +93,9 @@ def _packed(hook: EventContext, tokens: int, *, is_first: bool) -> Answer:
     shown = [(request, context) for request, context in answers if context.items]
     if not shown:
         has_it = any(context.shown_before for _, context in answers)
-        return nothing("the session has what is known about it" if has_it else "nothing like it is known")
-    notice = f"satchel: {counted(sum(len(context.items) for _, context in shown))} about this failure"
-    return injected(hook, "after a failure", shown, notice)
+        return event_context.nothing("the session has what is known about it" if has_it else "nothing like it is known")
+    notice = f"satchel: {event_context.counted(sum(len(context.items) for _, context in shown))} about this failure"
+    return event_context.injected(hook, "after a failure", shown, notice)
 
 
 def is_check(command: str) -> bool:
@@ -126,7 +116,7 @@ def signature(output: str) -> str:
     return blake2b("\n".join(chosen).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
-HANDLERS: Mapping[Event, Callable[[EventContext], Answer]] = {
+HANDLERS: Mapping[Event, Callable[[event_context.EventContext], event_context.Answer]] = {
     Event.SESSION_START: answers.at_start,
     Event.SUBAGENT_START: answers.at_subagent_start,
     Event.PROMPT: answers.at_prompt,
@@ -150,12 +140,12 @@ def work(arguments: Sequence[str], deadline: float, raw: bytes | None = None) ->
         answer, text = answered(event, root, os.environ)
     except Exception as error:  # noqa: BLE001 - an error must not block the prompt; it is logged
         reason = sanitize.line(_description(error), hook_log.REASON_CHARACTERS)
-        _log(event, Answer(hook_log.FAILED, reason), 0, began)
+        _log(event, event_context.Answer(hook_log.FAILED, reason), 0, began)
         return reason, b""
     return _log(event, answer, len(text), began), text.encode("utf-8")
 
 
-def resident_work(arguments: Sequence[str], raw: bytes, process: AnsweringProcess) -> list[bytes]:
+def resident_work(arguments: Sequence[str], raw: bytes, process: event_context.AnsweringProcess) -> list[bytes]:
     """Answer an event in a resident process, as `work` does. Errors are raised: the client then works itself."""
     began = time.monotonic()
     word, root = _words(arguments)
@@ -172,24 +162,27 @@ def resident_work(arguments: Sequence[str], raw: bytes, process: AnsweringProces
 
 
 def answered(
-    event: HookEvent, root: str | None, environ: Mapping[str, str], process: AnsweringProcess | None = None
-) -> tuple[Answer, str]:
+    event: HookEvent,
+    root: str | None,
+    environ: Mapping[str, str],
+    process: event_context.AnsweringProcess | None = None,
+) -> tuple[event_context.Answer, str]:
     """Return the answer to an event, and the text for the host."""
-    process = process or AnsweringProcess()
+    process = process or event_context.AnsweringProcess()
     folders = Folders.from_environment(environ)
     folder = process.folder / event.folder
     try:
         places = locate(folder, root, folders)
     except NoIndexError as error:
-        return nothing(str(error)), ""
+        return event_context.nothing(str(error)), ""
     # Answers compare words alone: a model would take longer to load than a prompt may wait.
     loaded = load_settings(places.root, environ, {"embed.provider": "off"}, folders)
     if not loaded.settings.hooks_enabled:
-        return nothing("hooks are switched off (satchel config set hooks.enabled true)"), ""
-    hook = EventContext(event, folders, loaded, places, environ, process)
+        return event_context.nothing("hooks are switched off (satchel config set hooks.enabled true)"), ""
+    hook = event_context.EventContext(event, folders, loaded, places, environ, process)
     try:
         answer = HANDLERS[event.kind](hook)
-        return answer, written(event, answer)
+        return answer, event_context.written(event, answer)
     finally:
         hook.close()
 
@@ -218,14 +211,14 @@ def _description(error: Exception) -> str:
     return f"{type(error).__name__}: {error}{place}"
 
 
-def _log(event: HookEvent, answer: Answer, characters: int, began: float) -> str:
+def _log(event: HookEvent, answer: event_context.Answer, characters: int, began: float) -> str:
     return hook_log.record_event(
         str(event.kind),
         answer.outcome,
         answer.reason,
         (time.monotonic() - began) * 1000,
         host=event.host,
-        session=session_mark(event.session)[:8] if event.session else "",
+        session=event_context.session_mark(event.session)[:8] if event.session else "",
         folder=event.folder,
         tokens=answer.tokens,
         characters=characters,

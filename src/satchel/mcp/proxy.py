@@ -65,25 +65,27 @@ def parsed(line: bytes) -> Any:
 
 def request_of(message: object) -> Request | None:
     """Return a call of a tool or a request for the list of tools, None for everything else."""
-    if not isinstance(message, dict) or message.get("method") not in {LIST, CALL} or "id" not in message:
+    sent = _object(message)
+    params, method = _object(sent.get("params")), sent.get("method")
+    if "id" not in sent:
         return None
-    params = message.get("params")
-    named = params if isinstance(params, dict) else {}
-    if message["method"] == LIST:
-        # A page after the first does not show all tools.
-        return None if named.get("cursor") else Request(_key(message["id"]), LIST)
-    arguments, name = named.get("arguments"), named.get("name")
-    if not isinstance(name, str):
-        return None
-    return Request(_key(message["id"]), CALL, name, arguments if isinstance(arguments, dict) else {})
+    # A page after the first does not show all tools.
+    if method == LIST and not params.get("cursor"):
+        return Request(_key(sent["id"]), LIST)
+    if method == CALL and isinstance(params.get("name"), str):
+        return Request(_key(sent["id"]), CALL, params["name"], _object(params.get("arguments")))
+    return None
+
+
+def _object(value: object) -> Json:
+    return value if isinstance(value, dict) else {}
 
 
 def cancelled_key(message: object) -> str | None:
     """Return the key of the request that a message cancels."""
-    if not isinstance(message, dict) or message.get("method") != CANCELLED:
-        return None
-    params = message.get("params")
-    return _key(params["requestId"]) if isinstance(params, dict) and "requestId" in params else None
+    sent = _object(message)
+    params = _object(sent.get("params"))
+    return _key(params["requestId"]) if sent.get("method") == CANCELLED and "requestId" in params else None
 
 
 def answered_keys(message: object) -> list[str]:
@@ -94,17 +96,17 @@ def answered_keys(message: object) -> list[str]:
 
 def takes_context(message: object) -> bool:
     """Return whether a message is the successful, final result of a call, with a list of content."""
-    result = message.get("result") if isinstance(message, dict) else None
-    if not isinstance(result, dict) or not isinstance(result.get("content"), list):
+    result = _object(_object(message).get("result"))
+    if not isinstance(result.get("content"), list):
         return False
     return result.get("isError") in (None, False) and result.get("resultType", COMPLETE) == COMPLETE
 
 
 def tool_names(message: object) -> list[str] | None:
     """Return the names in a complete list of tools, None for other messages and for a list with another page."""
-    result = message.get("result") if isinstance(message, dict) else None
-    tools = result.get("tools") if isinstance(result, dict) else None
-    if not isinstance(result, dict) or not isinstance(tools, list) or result.get("nextCursor"):
+    result = _object(_object(message).get("result"))
+    tools = result.get("tools")
+    if not isinstance(tools, list) or result.get("nextCursor"):
         return None
     return [str(tool["name"]) for tool in tools if isinstance(tool, dict) and "name" in tool]
 

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import filterfalse
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -31,31 +32,18 @@ MIME_TYPE = "text/markdown"
 
 Result = Json
 
+_TEMPLATES = (
+    ("document", "A document", "document/{+id}",
+     "All of a file, definition, commit, memory, experience or note, by the id that `search` gives."),
+    ("handle", "What a handle stands for", "handle/{handle}",
+     "All of what an answer showed in part or left out, by its 8-character handle."),
+    ("context", "Context for a question", "context/{question}",
+     "The code, docs, commits and memories that matter for a question or task."),
+)  # fmt: skip
 TEMPLATES: Result = {
     "resourceTemplates": [
-        {
-            "description": (
-                "All of a file, definition, commit, memory, experience or note, by the id that `search` gives."
-            ),
-            "mimeType": MIME_TYPE,
-            "name": "document",
-            "title": "A document",
-            "uriTemplate": "satchel://document/{+id}",
-        },
-        {
-            "description": "All of what an answer showed in part or left out, by its 8-character handle.",
-            "mimeType": MIME_TYPE,
-            "name": "handle",
-            "title": "What a handle stands for",
-            "uriTemplate": "satchel://handle/{handle}",
-        },
-        {
-            "description": "The code, docs, commits and memories that matter for a question or task.",
-            "mimeType": MIME_TYPE,
-            "name": "context",
-            "title": "Context for a question",
-            "uriTemplate": "satchel://context/{question}",
-        },
+        {"description": text, "mimeType": MIME_TYPE, "name": name, "title": title, "uriTemplate": f"satchel://{uri}"}
+        for name, title, uri, text in _TEMPLATES
     ]
 }
 
@@ -104,55 +92,42 @@ PROMPTS: Mapping[str, Prompt] = {
     one.name: one
     for one in (
         Prompt(
-            "context",
-            "Context for a task",
+            "context", "Context for a task",
             "Put the code, docs, commits and memories that matter for a task into the conversation.",
-            ask.CONTEXT_QUERY,
-            {},
-            (("question", "The task or question."),),
+            ask.CONTEXT_QUERY, {}, (("question", "The task or question."),),
             "Work on this with the context below: {question}",
         ),
         Prompt(
-            "premortem",
-            "What went wrong before",
+            "premortem", "What went wrong before",
             "Recall what went wrong before in this kind of work, before it begins.",
-            ask.PREMORTEM_OPERATION,
-            {"mode": ask.PREMORTEM},
-            (
-                ("domain", f"One of {', '.join(choices(Domain))}."),
-                ("strategy", f"One of {', '.join(choices(Strategy))}."),
-            ),
+            ask.PREMORTEM_OPERATION, {"mode": ask.PREMORTEM},
+            (("domain", f"One of {', '.join(choices(Domain))}."),
+             ("strategy", f"One of {', '.join(choices(Strategy))}.")),
             "Keep in mind what went wrong before in {domain}, and say how you avoid it this time.",
         ),
         Prompt(
-            "after_failure",
-            "After a failure",
+            "after_failure", "After a failure",
             "Recall what failed like this before, and where in the code it happened.",
-            ask.PREMORTEM_OPERATION,
-            {"mode": ask.AFTER_FAILURE},
+            ask.PREMORTEM_OPERATION, {"mode": ask.AFTER_FAILURE},
             (("failure", "The output of the command that failed."),),
             "A command failed. Use what is known of failures like this one to find the cause.",
         ),
     )
-}
+}  # fmt: skip
 
 
 def listed_prompts() -> Result:
     """Return all prompts."""
-    return {
-        "prompts": [
-            {
-                "arguments": [
-                    {"description": meaning, "name": name, "required": number == 0}
-                    for number, (name, meaning) in enumerate(one.arguments)
-                ],
-                "description": one.description,
-                "name": one.name,
-                "title": one.title,
-            }
-            for one in PROMPTS.values()
-        ]
-    }
+    return {"prompts": [_listed(prompt) for prompt in PROMPTS.values()]}
+
+
+def _listed(prompt: Prompt) -> Result:
+    arguments = [
+        {"description": meaning, "name": name, "required": number == 0}
+        for number, (name, meaning) in enumerate(prompt.arguments)
+    ]
+    shown = {"description": prompt.description, "name": prompt.name, "title": prompt.title}
+    return {"arguments": arguments, **shown}
 
 
 def arguments_of(prompt: Prompt, values: Mapping[str, str]) -> Json:
@@ -294,11 +269,9 @@ _UNNAMED = frozenset(
 def input_schema(operation: Operation) -> Result:
     """Return the schema of the leading arguments, wished ones as required, and of `options` for the others."""
     leading = [one for one in operation.parameters if one.name in operation.leading]
-    shown = {one.name: one.schema() for one in leading}
-    for schema in shown.values():  # a model needs no limits and defaults: a wrong value is refused with the right ones
-        for name in ("minimum", "maximum", "default"):
-            schema.pop(name, None)
-    if names := [one.name for one in operation.options if one.name not in _UNNAMED]:
+    # A model needs no limits and defaults: a wrong value is refused with the right ones.
+    shown = {one.name: one._replace(least=None, most=None, default=None).schema() for one in leading}
+    if names := [*filterfalse(_UNNAMED.__contains__, (one.name for one in operation.options))]:
         shown[OPTIONS] = {"type": "object", "description": f"More, {HELP}=true explains: {', '.join(names)}."}
     required = [one.name for one in leading if one.is_required or one.is_wished]
     return {"type": "object", "properties": shown} | ({"required": required} if required else {})

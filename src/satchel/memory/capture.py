@@ -79,8 +79,6 @@ def run_captured(command: Sequence[str], out: IO[bytes], err: IO[bytes]) -> Capt
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"cannot run {command[0]!r}: {reason}") from error
-    assert process.stdout is not None
-    assert process.stderr is not None
     tails = [bytearray(), bytearray()]
     threads = [
         threading.Thread(target=_pass_on, args=(source, target, tail), daemon=True)
@@ -101,8 +99,9 @@ def run_captured(command: Sequence[str], out: IO[bytes], err: IO[bytes]) -> Capt
     return Captured(shlex.join(command), exit_code, read_counts("\n".join(texts)))
 
 
-def _pass_on(source: IO[bytes], target: IO[bytes], tail: bytearray) -> None:
+def _pass_on(source: IO[bytes] | None, target: IO[bytes], tail: bytearray) -> None:
     """Copy a stream and keep its end. A target that was closed does not stop the command."""
+    assert source is not None  # it is a pipe
     is_read = True
     while chunk := source.read1(65_536):  # type: ignore[attr-defined]
         tail += chunk

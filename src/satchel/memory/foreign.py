@@ -14,25 +14,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from satchel import vocabulary
 from satchel.codec import iso_time
 from satchel.errors import UsageError
 from satchel.sources.conversations import Exchange
 from satchel.types import Data, Json
-from satchel.vocabulary import (
-    COLUMNS,
-    MEMORY_CHARACTERS,
-    MOST_TAGS,
-    TAG_CHARACTERS,
-    ImportFormat,
-    MemoryCategory,
-    choices,
-)
 
 FILE_BYTES = 512_000_000
 """Size limit of a file of another program."""
 
 _CATEGORIES: Mapping[str, str] = {
-    **{f"{name}s": name for name in choices(MemoryCategory)}, **{name: name for name in choices(MemoryCategory)},
+    **{f"{name}{ending}": name for ending in ("s", "") for name in vocabulary.choices(vocabulary.MemoryCategory)},
     "bugfix": "error", "bug": "error", "discovery": "fact", "feature": "event", "change": "event", "refactor": "event",
     "human": "preference", "persona": "context", "episode": "event",
 }  # fmt: skip
@@ -61,7 +53,7 @@ def read_foreign(form: str, raw: bytes, options: FileOptions) -> Foreign:
     """Read a file of another program. Raises UsageError if it has another format."""
     if len(raw) > FILE_BYTES:
         raise UsageError(f"the file has {len(raw):,} bytes: at most {FILE_BYTES:,} are read")
-    return _READERS[ImportFormat(form)](raw, options)
+    return _READERS[vocabulary.ImportFormat(form)](raw, options)
 
 
 def _memory(form: str, content: object, identity: object = "", **fields: Any) -> Iterator[Data]:
@@ -78,7 +70,7 @@ def _memory(form: str, content: object, identity: object = "", **fields: Any) ->
             "type": "memory",
             "id": f"mem_{form}_{digest}" + (f"-{number + 1}" if number else ""),
             "content": part,
-            "category": _CATEGORIES.get(category, MemoryCategory.FACT.value),
+            "category": _CATEGORIES.get(category, vocabulary.MemoryCategory.FACT.value),
             "tags": _tags(tags),
             "origin": form,
         }
@@ -86,16 +78,16 @@ def _memory(form: str, content: object, identity: object = "", **fields: Any) ->
 
 def _tags(named: Iterable[str]) -> list[str]:
     """Return tags, each once, as many and as long as are kept."""
-    stripped = (tag.strip()[:TAG_CHARACTERS] for tag in named)
-    return list(dict.fromkeys(filter(None, stripped)))[:MOST_TAGS]
+    stripped = (tag.strip()[: vocabulary.TAG_CHARACTERS] for tag in named)
+    return list(dict.fromkeys(filter(None, stripped)))[: vocabulary.MOST_TAGS]
 
 
 def _parts(text: str) -> list[str]:
     """Return a text in parts of the largest length of a memory, cut at paragraphs or lines; an empty one as it is."""
     parts = []
-    while len(text) > MEMORY_CHARACTERS:
-        cuts = (text.rfind(mark, 1, MEMORY_CHARACTERS) for mark in ("\n\n", "\n", " "))
-        cut = next((place for place in cuts if place > 0), MEMORY_CHARACTERS)
+    while len(text) > vocabulary.MEMORY_CHARACTERS:
+        cuts = (text.rfind(mark, 1, vocabulary.MEMORY_CHARACTERS) for mark in ("\n\n", "\n", " "))
+        cut = next((place for place in cuts if place > 0), vocabulary.MEMORY_CHARACTERS)
         parts.append(text[:cut].strip())
         text = text[cut:].strip()
     return [*parts, text] if text or not parts else parts
@@ -341,7 +333,7 @@ def _csv(raw: bytes, options: FileOptions) -> Foreign:
 def _columns(present: Iterable[str], mapped: Mapping[str, str]) -> dict[str, str]:
     """Return the column of each field that has one. Raises UsageError without one for the text or a mapped field."""
     names = {name.strip().lower(): name for name in present if name}
-    wanted = {field: mapped.get(field, field).strip() for field in COLUMNS}
+    wanted = {field: mapped.get(field, field).strip() for field in vocabulary.COLUMNS}
     columns = {field: names[name.lower()] for field, name in wanted.items() if name.lower() in names}
     missing = [f"{field}={wanted[field]}" for field in ("content", *mapped) if field not in columns]
     if missing:
@@ -359,10 +351,12 @@ def _numbers(given: Data) -> Json:
     return {**given, "importance": float(importance.replace(",", ".")) if is_number else importance}
 
 
-_READERS: Mapping[ImportFormat, Callable[[bytes, FileOptions], Foreign]] = {
-    ImportFormat.MEM0: _mem0, ImportFormat.GRAPHITI: _graphiti, ImportFormat.LETTA: _letta,
-    ImportFormat.CLAUDE_MEM: _claude_mem, ImportFormat.CHATGPT: _chatgpt, ImportFormat.CURSOR: _cursor,
-    ImportFormat.CSV: _csv,
+_READERS: Mapping[vocabulary.ImportFormat, Callable[[bytes, FileOptions], Foreign]] = {
+    vocabulary.ImportFormat(name): read
+    for name, read in (
+        ("mem0", _mem0), ("graphiti", _graphiti), ("letta", _letta), ("claude-mem", _claude_mem),
+        ("chatgpt", _chatgpt), ("cursor", _cursor), ("csv", _csv),
+    )
 }  # fmt: skip
 FOREIGN = frozenset(_READERS)
 
@@ -370,9 +364,9 @@ FOREIGN = frozenset(_READERS)
 def write_foreign(form: str, memories: Iterable[Data]) -> str:
     """Return memories (lines of our export) as a file of another program: mem0 or CSV."""
     rows = list(memories)
-    if form == ImportFormat.CSV:
+    if form == vocabulary.ImportFormat.CSV:
         table = io.StringIO()
-        writer = csv.DictWriter(table, COLUMNS, extrasaction="ignore", lineterminator="\n")
+        writer = csv.DictWriter(table, vocabulary.COLUMNS, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
         writer.writerows({**row, "tags": ", ".join(row["tags"])} for row in rows)
         return table.getvalue()

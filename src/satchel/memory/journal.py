@@ -7,10 +7,12 @@ searched; resolving one stores it as a record in the same transaction.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from satchel import vocabulary
 from satchel.errors import UsageError
 from satchel.memory import model
 from satchel.memory.records import Records, document_of, records_in, without_evidence
@@ -18,17 +20,6 @@ from satchel.memory.scope import without_none
 from satchel.memory.trash import discard
 from satchel.store.protocol import Store
 from satchel.types import Kind, never
-from satchel.vocabulary import (
-    ACTIVE,
-    DEFAULT_SESSION,
-    REPORT_CHARACTERS,
-    Moment,
-    OutcomeStatus,
-    RootCauseCategory,
-    Visibility,
-    checked_names,
-    choices,
-)
 
 if TYPE_CHECKING:
     from satchel.store.writer import Writer
@@ -70,8 +61,8 @@ class Journal(Records[model.Experience]):
         hypothesis: str,
         action: str,
         prediction: str,
-        session: str = DEFAULT_SESSION,
-        visibility: str = Visibility.PRIVATE,
+        session: str = vocabulary.DEFAULT_SESSION,
+        visibility: str = vocabulary.Visibility.PRIVATE,
     ) -> model.Started:
         """Begin an experience. Raises UsageError, with its id, while the session has an active one."""
         notebook = self._notebook
@@ -100,11 +91,11 @@ class Journal(Records[model.Experience]):
             write_active(writer, [*active, begun])
         return model.Started(begun, tuple(self._orphans(active, begun.session_id)))
 
-    def active(self, session: str = DEFAULT_SESSION) -> model.Experience | None:
+    def active(self, session: str = vocabulary.DEFAULT_SESSION) -> model.Experience | None:
         """Return the active experience of a session, None if it has none."""
         return self._in_session(read_active(self._store), self._session(session))
 
-    def orphans(self, session: str = DEFAULT_SESSION) -> list[model.Experience]:
+    def orphans(self, session: str = vocabulary.DEFAULT_SESSION) -> list[model.Experience]:
         """Return the active experiences of other sessions of this workspace, oldest first."""
         return self._orphans(read_active(self._store), self._session(session))
 
@@ -115,7 +106,7 @@ class Journal(Records[model.Experience]):
         action: str | None = None,
         prediction: str | None = None,
         strategy: str | None = None,
-        session: str = DEFAULT_SESSION,
+        session: str = vocabulary.DEFAULT_SESSION,
     ) -> model.Experience:
         """Change hypothesis, action or prediction; the earlier attempt is added to the history and counted.
 
@@ -140,9 +131,9 @@ class Journal(Records[model.Experience]):
 
         return self._change(session, changed)
 
-    def note(self, text: str, *, session: str = DEFAULT_SESSION) -> model.Experience:
+    def note(self, text: str, *, session: str = vocabulary.DEFAULT_SESSION) -> model.Experience:
         """Add a note to the active experience."""
-        note = self._notebook.text_of("the note", text, REPORT_CHARACTERS)
+        note = self._notebook.text_of("the note", text, vocabulary.REPORT_CHARACTERS)
         moment = self._notebook.now()
         return self._change(session, lambda present: replace(present, notes=(*present.notes, note), updated=moment))
 
@@ -156,7 +147,7 @@ class Journal(Records[model.Experience]):
         root_cause_description: str | None = None,
         lesson: str | None = None,
         takeaway: str | None = None,
-        session: str = DEFAULT_SESSION,
+        session: str = vocabulary.DEFAULT_SESSION,
         auto_captured: bool = False,
     ) -> model.Experience:
         """End the active experience and store it as a searchable record.
@@ -214,7 +205,7 @@ class Journal(Records[model.Experience]):
         if not changes.keys().isdisjoint(_OF_LESSON):
             said["lesson"] = self._lesson(*_completed(old.lesson, _OF_LESSON, changes))
         if "note" in changes:
-            said["notes"] = (*old.notes, notebook.text_of("the note", changes["note"], REPORT_CHARACTERS))
+            said["notes"] = (*old.notes, notebook.text_of("the note", changes["note"], vocabulary.REPORT_CHARACTERS))
         return _ranked(replace(old, outcome=ended, **said), ended, is_new="status" in changes)
 
     def forget(self, identities: Sequence[str]) -> list[model.Experience]:
@@ -224,7 +215,7 @@ class Journal(Records[model.Experience]):
         """
         store = self._store
         with store.write() as writer:
-            gone = {one.id: one for one in map(self.get, checked_names("ids", identities))}
+            gone = {one.id: one for one in map(self.get, vocabulary.checked_names("ids", identities))}
             resting = [one for one in records_in(store, model.Value) if not gone.keys().isdisjoint(one.member_ids)]
             writer.put([document_of(without_evidence(value, gone)) for value in resting])
             writer.remove(Kind.EXPERIENCE, gone)
@@ -239,12 +230,13 @@ class Journal(Records[model.Experience]):
         strategy: str | None = None,
         outcome: str | None = None,
         tier: str | None = None,
-        since: Moment | None = None,
+        since: vocabulary.Moment | None = None,
         limit: int | None = None,
     ) -> list[model.Experience]:
         """Return the visible experiences, newest first, including active ones; `outcome` may be `active`."""
-        if outcome not in {None, ACTIVE, *OutcomeStatus}:
-            raise UsageError(f"unknown outcome {outcome!r}: choose from {', '.join((ACTIVE, *choices(OutcomeStatus)))}")
+        if outcome not in {None, vocabulary.ACTIVE, *vocabulary.OutcomeStatus}:
+            outcomes = (vocabulary.ACTIVE, *vocabulary.choices(vocabulary.OutcomeStatus))
+            raise UsageError(f"unknown outcome {outcome!r}: choose from {', '.join(outcomes)}")
         active = (entry for entry in read_active(self._store) if self._is_here(entry))
         experiences = (entry for entry in (*self._visible(), *active) if outcome in (None, entry.status))
         return self._listed(experiences, since, limit, domain=domain, strategy=strategy, confidence_tier=tier)
@@ -260,7 +252,7 @@ class Journal(Records[model.Experience]):
         """Return whether this is the id of an experience, active or ended."""
         return self._holds(identity) or any(one.id == identity for one in read_active(self._store))
 
-    def require_active(self, session: str = DEFAULT_SESSION) -> model.Experience:
+    def require_active(self, session: str = vocabulary.DEFAULT_SESSION) -> model.Experience:
         """Return the active experience of a session. Raises UsageError, with the next step, if it has none."""
         return self._present(read_active(self._store), self._session(session))
 
@@ -271,7 +263,7 @@ class Journal(Records[model.Experience]):
         named = self._notebook.safe_field(session, 100)  # session characters
         if not named:
             raise _LastWordError("the session is empty: leave session out, or give it a name", "session")
-        return self._notebook.session if named == DEFAULT_SESSION else named
+        return self._notebook.session if named == vocabulary.DEFAULT_SESSION else named
 
     def _in_session(self, active: Sequence[model.Experience], session: str) -> model.Experience | None:
         return next((entry for entry in active if self._is_here(entry) and entry.session_id == session), None)
@@ -302,10 +294,8 @@ class Journal(Records[model.Experience]):
         if category is None and description is None:
             return None
         if category is None:
-            raise UsageError(
-                f"the root cause has no category: choose root_cause from {', '.join(choices(RootCauseCategory))}",
-                "root_cause",
-            )
+            categories = ", ".join(vocabulary.choices(vocabulary.RootCauseCategory))
+            raise UsageError(f"the root cause has no category: choose root_cause from {categories}", "root_cause")
         said = without_none(description=description or None, category=category)
         return model.RootCause(**self._notebook.checked(model.RootCause, **said))
 
@@ -325,7 +315,7 @@ def _completed(part: object, names: Mapping[str, str], changes: Mapping[str, str
 
 def _ranked(ended: model.Experience, outcome: model.Outcome, *, is_new: bool) -> model.Experience:
     """Return an ended experience with its tier. Raises UsageError if a new status lacks what is learned from it."""
-    if is_new and outcome.status is OutcomeStatus.FALSIFIED and not outcome.auto_captured:
+    if is_new and outcome.status is vocabulary.OutcomeStatus.FALSIFIED and not outcome.auto_captured:
         _check_falsified(ended.surprise, ended.root_cause)
     tier = model.tier_of(outcome.status, ended.hypothesis, ended.goal, auto_captured=outcome.auto_captured)
     return replace(ended, confidence_tier=tier)
@@ -335,7 +325,9 @@ def _check_falsified(surprise: str, cause: model.RootCause | None) -> None:
     """Raise UsageError with the arguments that a falsified hypothesis lacks."""
     missing = {} if surprise else {"surprise": "what was surprising (surprise)"}
     if cause is None:
-        missing["root_cause"] = f"the root cause (root_cause, one of {', '.join(choices(RootCauseCategory))})"
+        missing["root_cause"] = (
+            f"the root cause (root_cause, one of {', '.join(vocabulary.choices(vocabulary.RootCauseCategory))})"
+        )
     if cause is None or not cause.description:
         missing["root_cause_description"] = "its description (root_cause_description)"
     if missing:
@@ -352,6 +344,23 @@ def write_active(writer: Writer, experiences: Sequence[model.Experience]) -> Non
     """Set the active experiences of all repositories."""
     data = [model.record_data(experience) for experience in experiences]
     writer.set_meta(ACTIVE_KEY, json.dumps(data, ensure_ascii=False))
+
+
+def move_active(store: Store, writer: Writer, others: Collection[str], workspace: str, old: Path) -> int:
+    """Give the active experiences of some workspaces, those of the folder `old`, to another one; returns their number.
+
+    Raises UsageError for a session that has one in both.
+    """
+    active = read_active(store)
+    theirs = {one.id: replace(one, workspace=workspace) for one in active if one.workspace in others}
+    sessions = {one.session_id for one in theirs.values()}
+    if clash := sessions.intersection(one.session_id for one in active if one.workspace == workspace):
+        raise UsageError(
+            f"session {min(clash)!r} has an active experience here and in {old}: resolve the one here "
+            "(`satchel experience resolve`), then move the others"
+        )
+    write_active(writer, [theirs.get(one.id, one) for one in active])
+    return len(theirs)
 
 
 def add_active(store: Store, writer: Writer, experiences: Sequence[model.Experience]) -> None:

@@ -51,11 +51,13 @@ _EXPORTED = (Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION)
 def export_lines(store: Store) -> Iterator[str]:
     """Yield all records of the memory file, of all repositories, including replaced and active ones."""
     yield json_line({"format": FORMAT, "version": FORMAT_VERSION})
+    yield from (json_line(model.exported(record)) for record in _records(store))
+
+
+def _records(store: Store) -> Iterator[model.Record]:
     for kind in _EXPORTED:
-        for record in _in_order(store, kind):
-            yield json_line(model.exported(record))
-    for experience in sorted(read_active(store), key=lambda entry: (entry.created, entry.id)):
-        yield json_line(model.exported(experience))
+        yield from _in_order(store, kind)
+    yield from sorted(read_active(store), key=lambda entry: (entry.created, entry.id))
 
 
 def _in_order(store: Store, kind: Kind) -> Iterator[model.Record]:
@@ -208,7 +210,7 @@ def copy_records(source: Store, target: Store, workspaces: Mapping[str, str]) ->
     the target now, by kind. Raises UsageError if one is missing there.
     """
     work = _Import()
-    for record in (*(record for kind in _EXPORTED for record in _in_order(source, kind)), *read_active(source)):
+    for record in _records(source):
         here = replace(record, workspace=workspaces.get(record.workspace, record.workspace))
         work.add(
             0, here if isinstance(here, model.ExchangeRecord) else replace(here, author=here.author or target.user)
@@ -218,17 +220,15 @@ def copy_records(source: Store, target: Store, workspaces: Mapping[str, str]) ->
     with target.write() as writer:
         writer.put([document_of(value) for _, value in work.of(model.Value) if value.id not in known])
         writer.merge(never)
-    counts = {}
-    for kind in _EXPORTED:
-        before, after = (store.keys(kind) for store in (source, target))
-        if kind is Kind.EXPERIENCE:
-            before, after = (
-                keys | {one.id for one in read_active(store)} for keys, store in ((before, source), (after, target))
-            )
-        counts[kind] = len(before), len(before & after)
+    counts = {kind: (len(ids := _ids(source, kind)), len(ids & _ids(target, kind))) for kind in _EXPORTED}
     if any(count != kept for count, kept in counts.values()):
         raise UsageError(f"not all records were copied: {'; '.join(problem.message for problem in work.problems)}")
     return counts
+
+
+def _ids(store: Store, kind: Kind) -> set[str]:
+    active = read_active(store) if kind is Kind.EXPERIENCE else ()
+    return {*store.keys(kind), *(one.id for one in active)}
 
 
 def _admit_values(work: _Import, admit: Admit | None) -> None:

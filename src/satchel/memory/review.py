@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from satchel import vocabulary
 from satchel.codec import iso_time
 from satchel.embed.providers import ChatModel, model_options
 from satchel.errors import ConfigError, JudgeError, MissingExtraError, UsageError
@@ -32,18 +33,6 @@ from satchel.settings import Settings
 from satchel.sources.conversations import Action, Exchange, shortened
 from satchel.text import SAME_PROSE, pattern, shingles, similarity, wording
 from satchel.types import Data, Failure, Json, never
-from satchel.vocabulary import (
-    MEMORY_CHARACTERS,
-    Domain,
-    MemoryCategory,
-    OutcomeStatus,
-    Provenance,
-    RootCauseCategory,
-    Strategy,
-    checked_names,
-    choices,
-    parse_choice,
-)
 
 if TYPE_CHECKING:
     from satchel.store.writer import Writer
@@ -134,11 +123,11 @@ def _is_decided(bare: str) -> bool:
     return is_named or _DECIDED.search(bare) is not None
 
 
-_RULES: tuple[tuple[MemoryCategory, Callable[[str], object]], ...] = (
-    (MemoryCategory.FACT, lambda bare: _TOLD.match(bare) and _is_stated(bare)),
-    (MemoryCategory.DECISION, _is_decided),
-    (MemoryCategory.PREFERENCE, lambda bare: _WISHED.search(bare)),
-    (MemoryCategory.FACT, _is_stated),
+_RULES: tuple[tuple[vocabulary.MemoryCategory, Callable[[str], object]], ...] = (
+    (vocabulary.MemoryCategory.FACT, lambda bare: _TOLD.match(bare) and _is_stated(bare)),
+    (vocabulary.MemoryCategory.DECISION, _is_decided),
+    (vocabulary.MemoryCategory.PREFERENCE, lambda bare: _WISHED.search(bare)),
+    (vocabulary.MemoryCategory.FACT, _is_stated),
 )
 """Category and rule, in the order in which they are tried; the first and the last only count in a short prompt."""
 
@@ -206,11 +195,11 @@ def _experience(begun: _Failed, exchange: Exchange, command: str, counts: object
     learned = shortened(reply, 400)
     # What failed is what the next failure is compared with: so the belief that the check passes is what was falsified.
     fields = {
-        "domain": str(Domain.DEBUGGING), "strategy": str(Strategy.READ_THE_ERROR), "goal": goal,
+        "domain": str(vocabulary.Domain.DEBUGGING), "strategy": str(vocabulary.Strategy.READ_THE_ERROR), "goal": goal,
         "hypothesis": f"`{command}` passes", "prediction": f"`{command}` passes",
         "action": "; ".join(dict.fromkeys(changes))[:500],
-        "outcome": {"status": str(OutcomeStatus.FALSIFIED), "result": seen},
-        "root_cause": {"category": str(RootCauseCategory.OVERSIGHT), "description": learned},
+        "outcome": {"status": str(vocabulary.OutcomeStatus.FALSIFIED), "result": seen},
+        "root_cause": {"category": str(vocabulary.RootCauseCategory.OVERSIGHT), "description": learned},
         "lesson": {"what_worked": learned}, "notes": [f"`{command}` passed; {counts or 'ok'}"],
     }  # fmt: skip
     yield Suggestion(EXPERIENCE, f"`{command}` failed ({seen}) and passed: {learned}", seen, exchange.key, fields)
@@ -222,7 +211,9 @@ INSTRUCTIONS = (
     "the project, its people and services, and errors with their cause or fix. Leave out what is only for this task, "
     "questions, guesses, and everything that the code itself says. Write each as one sentence that is understood by "
     'itself. Answer with JSON alone: {"candidates": [{"kind": "KIND", "text": "...", "exchange": NUMBER, "quote": '
-    '"words copied from that exchange without a change"}]}, KIND one of ' + ", ".join(choices(MemoryCategory)) + ". "
+    '"words copied from that exchange without a change"}]}, KIND one of '
+    + ", ".join(vocabulary.choices(vocabulary.MemoryCategory))
+    + ". "
     'Nothing worth remembering is {"candidates": []}.'
 )
 
@@ -281,7 +272,7 @@ def _quoted(row: Any, exchanges: Sequence[Exchange]) -> Suggestion | None:
         said = _folded(" ".join((exchange.said, *exchange.replies)))
     except (TypeError, LookupError, AttributeError):
         return None
-    is_usable = kind in choices(MemoryCategory) and text and number > 0 and " " in quote
+    is_usable = kind in vocabulary.choices(vocabulary.MemoryCategory) and text and number > 0 and " " in quote
     return Suggestion(kind, text, row["quote"], exchange.key) if is_usable and quote in said else None
 
 
@@ -318,7 +309,7 @@ class Review:
         moment, entries, news = self._notebook.now(), self._entries(), dict[str, Json]()
         known = [*(one.text for one in self.waiting()), *map(_lesson_of, records_in(self._store, Experience))]
         for candidate in candidates:
-            text = self._notebook.safe(candidate.text)[:MEMORY_CHARACTERS]
+            text = self._notebook.safe(candidate.text)[: vocabulary.MEMORY_CHARACTERS]
             identity = self._identity(candidate.kind, text)
             remembered = [one.memory.content for one in self._memories.similar_to(text)]
             if identity not in entries and not _is_said(text, [*known, *remembered]):
@@ -353,9 +344,11 @@ class Review:
             if one.kind == EXPERIENCE:
                 records.append(self._experience(one, origin))
             else:
-                kind = parse_choice(MemoryCategory, category or one.kind, "category")
+                kind = vocabulary.parse_choice(vocabulary.MemoryCategory, category or one.kind, "category")
                 records.append(
-                    self._memories.prepared(text or one.text, category=kind, provenance=Provenance.AGENT, origin=origin)
+                    self._memories.prepared(
+                        text or one.text, category=kind, provenance=vocabulary.Provenance.AGENT, origin=origin
+                    )
                 )
         with self._store.write() as writer:
             writer.put([document_of(record) for record in records])
@@ -383,7 +376,7 @@ class Review:
 
     def _chosen(self, identities: Sequence[str]) -> list[Waiting]:
         rows = {one.id: one for one in self.waiting()}
-        names = list(dict.fromkeys(checked_names("ids", identities)))
+        names = list(dict.fromkeys(vocabulary.checked_names("ids", identities)))
         if not names:
             raise UsageError("give the ids of candidates", "ids")
         for name in names:

@@ -1,24 +1,33 @@
 """The workspace of a root, and what is needed to write its records.
 
 All roots share one memory file. A record belongs to a workspace, or to all of them. The identity of a workspace is that
-of its repository (shared by all its work trees) or, without git, of its folder.
+of its repository (shared by all its work trees) or, without git, of its folder: a path. The memory file notes the path
+and the first commit of every workspace that has written to it. Records of a folder that is gone are offered to a folder
+without records that has the same first commit.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.codec import MILLISECONDS, Field, fields_of
 from satchel.errors import UsageError
 from satchel.safety import sanitize
+from satchel.safety.sanitize import clean_field
 from satchel.store.protocol import Store
 from satchel.store.records import Document
-from satchel.system.locations import Places
+from satchel.system.locations import Places, home_of
 from satchel.vocabulary import DEFAULT_SESSION, checked_text, parse_choice
+
+if TYPE_CHECKING:
+    from satchel.store.writer import Writer
 
 AUTHOR_CHARACTERS = 100
 
@@ -147,3 +156,58 @@ def near_ids(missing: str, present: set[str]) -> str:
     starts = sorted(identity for identity in present if len(missing) >= 4 and missing in identity)
     near = starts or difflib.get_close_matches(missing, sorted(present), n=MOST_NEAR_IDS)
     return f"did you mean {', '.join(near[:MOST_NEAR_IDS])}?" if near else "the list shows all that there are"
+
+
+HOMES_KEY = "homes"
+"""The `meta` key of the memory file: workspace -> its folder and its first commit, as JSON."""
+
+FirstCommit = Callable[[], str]
+"""Returns the first commit of a root, empty if there is none; called only where it decides."""
+
+
+def note_home(store: Store, writer: Writer, places: Places, first_commit: FirstCommit) -> None:
+    """Note the folder of a workspace that writes, once its first commit is known."""
+    homes, workspace, home = read_homes(store), workspace_of(places), str(home_of(places))
+    if all(homes.get(workspace, ("", ""))):
+        return
+    entry = [home, first_commit()]
+    if homes.get(workspace) != entry:
+        write_homes(writer, {**homes, workspace: entry})
+
+
+def lost_records(store: Store, places: Places, first_commit: FirstCommit) -> Iterator[tuple[int, str]]:
+    """Yield number and old folder of records that probably belong to this root, which has none of its own.
+
+    The old folder is this one where git was added or removed, else it is gone.
+    """
+    workspace, home = workspace_of(places), str(home_of(places))
+    for other, (path, commit) in sorted(read_homes(store).items()):
+        is_here = path == home
+        if other == workspace or not (is_here or (commit and not os.path.lexists(path))):
+            continue
+        if store.records_of(workspace):
+            return
+        if (is_here or commit == first_commit()) and (count := store.records_of(other)):
+            yield count, path
+
+
+def lost_note(count: int, path: str, places: Places) -> str:
+    """Return the note about records of another folder, with the command that moves them."""
+    memories = "1 memory belongs" if count == 1 else f"{count:,} memories belong"
+    it = "it" if count == 1 else "them"
+    shown = clean_field(path, 300)  # shown path
+    where = f"{shown}, which is gone"
+    if path == str(home_of(places)):
+        where = "this folder as it was before git was added or removed"
+    return f"{memories} to {where}: `satchel memory move {shlex.quote(shown)}` brings {it} here"
+
+
+def read_homes(store: Store) -> Mapping[str, list[str]]:
+    """Return folder and first commit of each workspace that has written to a memory file."""
+    homes: Mapping[str, list[str]] = json.loads(store.meta(HOMES_KEY) or "{}")
+    return homes
+
+
+def write_homes(writer: Writer, homes: Mapping[str, list[str]]) -> None:
+    """Note them."""
+    writer.set_meta(HOMES_KEY, json.dumps(homes))

@@ -8,9 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel.errors import UsageError
+from satchel.memory import scope
 from satchel.memory.model import Chosen, Memory
-from satchel.memory.scope import EVERYWHERE, Notebook
-from satchel.memory.trash import chosen_from, chosen_of, linked, purge, supported, take_out, trash_of
+from satchel.memory.trash import (
+    chosen_from,
+    chosen_of,
+    linked,
+    move_discarded,
+    purge,
+    supported,
+    take_out,
+    trash_of,
+)
+from satchel.system.locations import Places, home_of, workspaces_at
 from satchel.system.state_files import locked
 from satchel.types import Failure, Kind, never
 from satchel.vocabulary import DEFAULT_SESSION, checked_names
@@ -18,11 +28,13 @@ from satchel.vocabulary import DEFAULT_SESSION, checked_names
 if TYPE_CHECKING:
     from satchel.memory.journal import Journal
     from satchel.memory.memories import Conversations, Memories
-    from satchel.memory.model import ImportReport
+    from satchel.memory.model import ImportReport, Record, Remark
     from satchel.memory.review import Review
     from satchel.memory.values import Values
     from satchel.open_root import OpenRoot
     from satchel.sources.conversations import Exchange
+    from satchel.store.protocol import Store
+    from satchel.store.writer import Writer
 
 
 SESSION_VARIABLES = ("SATCHEL_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
@@ -36,11 +48,11 @@ class MemoryService:
         self._root = root
 
     @property
-    def notebook(self) -> Notebook:
+    def notebook(self) -> scope.Notebook:
         """The memory file of this root, for writing records of other kinds."""
         root, name = self._root, self._root.settings.memory_author
         session = next(filter(None, (*map(root.environ.get, SESSION_VARIABLES), name)), DEFAULT_SESSION)
-        return Notebook(root.memory_store, root.workspace, root.settings.redact_allow, name=name, session=session)
+        return scope.Notebook(root.memory_store, root.workspace, root.settings.redact_allow, name=name, session=session)
 
     @property
     def memories(self) -> Memories:
@@ -102,15 +114,15 @@ class MemoryService:
         discarded = trash_of(self._root.memory_store) if trash else {}
         journal, values = self.experiences, self.values
         tried, kept, others, gone = list[str](), list[str](), list[str](), list[str]()
-        for one in identities:
-            if one in discarded:
-                gone.append(one)
-            elif one.startswith("ghap_") or journal.is_experience(one):
-                tried.append(one)
-            elif one.startswith("val_") or values.is_value(one):
-                kept.append(one)
+        for identity in identities:
+            if identity in discarded:
+                gone.append(identity)
+            elif identity.startswith("ghap_") or journal.is_experience(identity):
+                tried.append(identity)
+            elif identity.startswith("val_") or values.is_value(identity):
+                kept.append(identity)
             else:
-                others.append(one)
+                others.append(identity)
         memories = self.memories.with_replaced(others)
         found = (*map(journal.get, tried), *map(values.get, kept), *memories, *map(discarded.__getitem__, gone))
         return chosen_of(found)
@@ -135,15 +147,18 @@ class MemoryService:
         store = self._root.memory_store
         store.make_room()
         gone = trash_of(store)
+
+        def kept(records: Iterable[Record | Remark]) -> list[str]:
+            return [record.id for record in records if record.id not in gone]
+
         memories = {memory.id: memory for memory in chosen.memories}
-        if present := [identity for identity in memories if identity not in gone]:
+        if present := kept(chosen.memories):
             memories |= {memory.id: memory for memory in self.memories.forget(present)}  # other processes link more
-        if remarks := [remark.id for remark in chosen.conversations if remark.id not in gone]:
+        if remarks := kept(chosen.conversations):
             self.conversations.forget(remarks)
-        for value in chosen.values:
-            if value.id not in gone:
-                self.values.forget(value.id)
-        if experiences := [experience.id for experience in chosen.experiences if experience.id not in gone]:
+        for identity in kept(chosen.values):
+            self.values.forget(identity)
+        if experiences := kept(chosen.experiences):
             self.experiences.forget(experiences)
         if for_good:
             purge(store, chosen.ids)
@@ -166,7 +181,7 @@ class MemoryService:
         with store.write() as writer:
             chosen = chosen_from(store, checked_names("ids", identities))
             back = chosen_of(chosen.values())
-            waiting = [one for one in back.experiences if one.outcome is None]
+            waiting = [experience for experience in back.experiences if experience.outcome is None]
             add_active(store, writer, waiting)
             put_memories(store, writer, linked(store, back.memories))
             others = [one for one in chosen.values() if not isinstance(one, Memory) and one not in waiting]
@@ -182,22 +197,18 @@ class MemoryService:
 
     def lost(self) -> list[str]:
         """Return a note for each earlier folder whose memories probably belong to this root, with its path."""
-        from satchel.memory.homes import lost_note, lost_records
-
         root = self._root
-        rows = lost_records(root.memory_store, root.places, lambda: root.first_commit)
-        return [lost_note(count, path, root.places) for count, path in rows]
+        rows = scope.lost_records(root.memory_store, root.places, lambda: root.first_commit)
+        return [scope.lost_note(count, path, root.places) for count, path in rows]
 
     def move(self, old: Path) -> int:
         """Give the records of a folder that was moved or renamed to this root; returns their number.
 
         Raises UsageError for a folder that still exists, and for one without records.
         """
-        from satchel.memory.homes import move_records
-
         store = self._root.memory_store
         with store.write() as writer:
-            return move_records(store, writer, self._root.places, old)
+            return _move_records(store, writer, self._root.places, old)
 
     def repair(self) -> list[str]:
         """Remove the records of all repositories that cannot be read; returns their names."""
@@ -248,8 +259,8 @@ class MemoryService:
             options = FileOptions("" if everywhere else self._root.places.root.name, columns)
             return import_foreign(lines, notebook, form, options, everywhere=everywhere)
         if form == CLAUDE_CODE:
-            return import_transcript(lines, notebook._replace(workspace=EVERYWHERE) if everywhere else notebook)
-        workspace = EVERYWHERE if everywhere else notebook.workspace if here else None
+            return import_transcript(lines, notebook._replace(workspace=scope.EVERYWHERE) if everywhere else notebook)
+        workspace = scope.EVERYWHERE if everywhere else notebook.workspace if here else None
         return import_lines(lines, notebook, form=form, workspace=workspace, admit=self.values.admit_import)
 
     def import_transcripts(self, paths: Iterable[str | os.PathLike[str]]) -> ImportReport:
@@ -275,3 +286,25 @@ class MemoryService:
         from satchel.memory.portable import put_exchanges
 
         return put_exchanges(exchanges, self.notebook, origin=origin)
+
+
+def _move_records(store: Store, writer: Writer, places: Places, old: Path) -> int:
+    """Give all records of a folder that is gone to the workspace of a root; returns their number.
+
+    Raises UsageError for a folder that exists, unless it is that of the root, and for one without records.
+    """
+    from satchel.memory.journal import move_active  # both here, because most calls move nothing
+    from satchel.memory.values import move_groups
+
+    workspace = scope.workspace_of(places)
+    old = Path(os.path.abspath(old.expanduser()))  # noqa: PTH100 - `absolute` keeps `..`, and the folder is gone
+    if old.exists() and old.resolve() != home_of(places):
+        raise UsageError(f"{old} still exists, so its memories stay there: name the folder that was moved")
+    others = workspaces_at(old) - {workspace}
+    moved = move_active(store, writer, others, workspace, old) + writer.move(sorted(others), workspace)
+    if not moved:
+        raise UsageError(f"no memories belong to {old}: give the path that the folder had before it was moved")
+    move_discarded(store, writer, others, workspace)
+    move_groups(store, writer, others, workspace)
+    scope.write_homes(writer, {name: entry for name, entry in scope.read_homes(store).items() if name not in others})
+    return moved

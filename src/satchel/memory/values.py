@@ -13,29 +13,21 @@ import json
 import string
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
 
 from satchel.embed import Embedder
 from satchel.errors import UsageError
-from satchel.memory.cluster import (
-    LEAST_ENTRIES,
-    TEXT_TOKENS,
-    WORDS_LABEL,
-    AxisEntry,
-    Space,
-    centre,
-    counted,
-    entries_of,
-    group,
-    make_space,
-    named,
-    validate,
-)
+from satchel.memory import cluster as clustering
 from satchel.memory.model import Cluster, Grouping, Member, Validation, Value, ValueProposal
 from satchel.memory.records import Records, document_of
 from satchel.memory.scope import Notebook, near_ids
 from satchel.memory.trash import discard
+from satchel.store.protocol import Store
 from satchel.types import Kind
 from satchel.vocabulary import VALUE_CHARACTERS, Axis, Visibility, parse_choice
+
+if TYPE_CHECKING:
+    from satchel.store.writer import Writer
 
 FEWEST_MEMBERS = 3
 """Members that a value needs: the spread of fewer cannot be measured."""
@@ -51,6 +43,14 @@ def groups_key(workspace: str, axis: str) -> str:
     return f"clusters:{workspace}:{axis}"
 
 
+def move_groups(store: Store, writer: Writer, others: Iterable[str], workspace: str) -> None:
+    """Give the groups of some workspaces to another one, for each axis on which it has none."""
+    for axis in Axis:
+        noted = (store.meta(groups_key(other, axis)) for other in (workspace, *sorted(others)))
+        if groups := next(filter(None, noted), ""):
+            writer.set_meta(groups_key(workspace, axis), groups)
+
+
 class Values(Records[Value]):
     """The values and groups of one workspace. Without an `embedder` words decide what is similar."""
 
@@ -59,7 +59,7 @@ class Values(Records[Value]):
     def __init__(self, notebook: Notebook, embedder: Embedder | None = None) -> None:
         super().__init__(notebook)
         self._embedder = embedder
-        self._spaces: dict[str, tuple[str, Space]] = {}
+        self._spaces: dict[str, tuple[str, clustering.Space]] = {}
 
     def cluster(self, axis: str | None = None) -> list[Grouping]:
         """Group the experiences of an axis (or of each) and store the groups; groups that still exist keep their ids.
@@ -92,7 +92,7 @@ class Values(Records[Value]):
         vectors, entries = self._space(cluster.axis).select(cluster.members)
         if not entries:
             return []
-        middle = centre(vectors, [entry.weight for entry in entries])
+        middle = clustering.centre(vectors, [entry.weight for entry in entries])
         members = [
             Member(entry.id, entry.text, float(vector @ middle), str(entry.fields.get("confidence_tier") or ""))
             for entry, vector in zip(entries, vectors, strict=True)
@@ -144,25 +144,29 @@ class Values(Records[Value]):
             discard(self._store, writer, [value], self._notebook.now())
         return value
 
-    def _space(self, axis: str) -> Space:
+    def _space(self, axis: str) -> clustering.Space:
         """Return the space of an axis, cached until the store changes."""
         revision = self._store.revision
         kept = self._spaces.get(axis)
         if kept is None or kept[0] != revision:
-            kept = self._spaces[axis] = (revision, make_space(self._store, axis, self._embedder))
+            kept = self._spaces[axis] = (revision, clustering.make_space(self._store, axis, self._embedder))
         return kept[1]
 
     def _grouped(self, axis: str) -> Grouping:
-        label = self._embedder.id if self._embedder is not None else WORDS_LABEL
-        count = len(entries_of(self._store, axis, TEXT_TOKENS))
-        if count < LEAST_ENTRIES:
-            reason = f"not enough structure: {count} experiences on the axis {axis}, {LEAST_ENTRIES} are needed"
+        label = self._embedder.id if self._embedder is not None else clustering.WORDS_LABEL
+        count = len(clustering.entries_of(self._store, axis, clustering.TEXT_TOKENS))
+        if count < clustering.LEAST_ENTRIES:
+            reason = (
+                f"not enough structure: {count} experiences on the axis {axis}, {clustering.LEAST_ENTRIES} are needed"
+            )
             return Grouping(axis, label, count, (), reason)
         space = self._space(axis)
-        groups = [_by_centrality(space, positions) for positions in group(space.vectors, is_dense=space.is_dense)]
+        groups = [
+            _by_centrality(space, positions) for positions in clustering.group(space.vectors, is_dense=space.is_dense)
+        ]
         before = self._remembered(axis)
         earlier = before.clusters if before is not None else ()
-        clusters = named(axis, groups, earlier)
+        clusters = clustering.named(axis, groups, earlier)
         named_by_values = {value.cluster_id for value in self.listed(axis)} - {cluster.id for cluster in clusters}
         clusters += [cluster for cluster in earlier if cluster.id in named_by_values]
         reason = "" if clusters else f"not enough structure: no group among {count} experiences on the axis {axis}"
@@ -194,7 +198,7 @@ class Values(Records[Value]):
 
     def _measured(
         self, texts: Sequence[str], axis: str, ids: Sequence[str]
-    ) -> tuple[list[Validation], list[AxisEntry], str]:
+    ) -> tuple[list[Validation], list[clustering.AxisEntry], str]:
         """Measure texts against the existing members; returns also these members and the label of the space.
 
         Raises UsageError for too few members.
@@ -208,7 +212,7 @@ class Values(Records[Value]):
         near = entries[:MOST_MEASURED]
         weights = [entry.weight for entry in near]
         statements = space.embed([entry.statement for entry in near])
-        validations = [validate(vector, statements, weights) for vector in space.embed(texts)]
+        validations = [clustering.validate(vector, statements, weights) for vector in space.embed(texts)]
         return validations, entries, space.label
 
     def _admit(self, value: Value) -> Value:
@@ -235,8 +239,8 @@ class Values(Records[Value]):
             cluster_size=len(entries),
             similarity_to_centroid=round(measured.similarity, 4),
             member_ids=tuple(entry.id for entry in entries),
-            domains=counted([str(entry.fields.get("domain", "")) for entry in entries]),
-            strategies=counted([str(entry.fields.get("strategy", "")) for entry in entries]),
+            domains=clustering.counted([str(entry.fields.get("domain", "")) for entry in entries]),
+            strategies=clustering.counted([str(entry.fields.get("strategy", "")) for entry in entries]),
             label=label,
             visibility=_visibility(entries),
             author=self._notebook.author,
@@ -245,7 +249,7 @@ class Values(Records[Value]):
             writer.put([document_of(admitted)])
         return admitted
 
-    def _evidence(self, text: str, axis: str, entries: Sequence[AxisEntry]) -> list[AxisEntry]:
+    def _evidence(self, text: str, axis: str, entries: Sequence[clustering.AxisEntry]) -> list[clustering.AxisEntry]:
         """Return the members that a sentence fits better than it fits the other experiences of the axis."""
         space, members = self._space(axis), {entry.id for entry in entries}
         others = [entry for entry in space.entries if entry.id not in members][:MOST_MEASURED]
@@ -272,7 +276,7 @@ class Values(Records[Value]):
         return ValueProposal(cluster, "", "", None)
 
 
-def _visibility(entries: Sequence[AxisEntry]) -> Visibility:
+def _visibility(entries: Sequence[clustering.AxisEntry]) -> Visibility:
     """Return who may see what rests on these experiences: the team, if it sees all of them."""
     is_shared = all(entry.fields.get("visibility") == Visibility.TEAM for entry in entries)
     return Visibility.TEAM if is_shared else Visibility.PRIVATE
@@ -286,9 +290,9 @@ def _axes(axis: str | None) -> Iterable[str]:
     return (parse_choice(Axis, axis, "axis"),) if axis else tuple(Axis)
 
 
-def _by_centrality(space: Space, positions: Sequence[int]) -> list[str]:
+def _by_centrality(space: clustering.Space, positions: Sequence[int]) -> list[str]:
     entries = [space.entries[place] for place in positions]
     vectors = space.vectors[list(positions)]
-    nearness = vectors @ centre(vectors, [entry.weight for entry in entries])
+    nearness = vectors @ clustering.centre(vectors, [entry.weight for entry in entries])
     order = sorted(range(len(entries)), key=lambda place: (-float(nearness[place]), entries[place].id))
     return [entries[place].id for place in order]

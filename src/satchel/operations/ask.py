@@ -48,22 +48,16 @@ NAMES = Parameter("names", Shape.TEXTS, "Your guess: 4 to 10 identifiers or word
                   is_wished=True, flags=("--names",))  # fmt: skip
 
 PURPOSE = text(
-    "purpose",
-    "find: sure lines and places; edit: whole functions; read: one packed context.",
-    vocabulary.PURPOSES,
-    default=vocabulary.FIND,
-    flags=("--for",),
-)
+    "purpose", "find: sure lines and places; edit: whole functions; read: one packed context.", vocabulary.PURPOSES,
+    default=vocabulary.FIND, flags=("--for",),
+)  # fmt: skip
 
 WORKSPACE = text("workspace", "A registered workspace, or several as web,api; this root by default.")
 
 FILTERS = (
     text("category", "Category of memories.", vocabulary.choices(vocabulary.MemoryCategory)),
-    text(
-        "scope",
-        "Memories that the team shares, agents wrote, or belong to the user.",
-        vocabulary.choices(vocabulary.Scope),
-    ),
+    text("scope", "Memories that the team shares, agents wrote, or belong to the user.",
+         vocabulary.choices(vocabulary.Scope)),
     text("provenance", "Who said a memory.", vocabulary.choices(vocabulary.Provenance)),
     text("origin", "Source of memories and conversations."),
     Parameter("min_importance", Shape.NUMBER, "Lowest importance of memories.", least=0, most=1),
@@ -75,7 +69,7 @@ FILTERS = (
     Parameter("since", Shape.MOMENT, "Records from this time on: a date, or seconds since the epoch."),
     Parameter("until", Shape.MOMENT, "Records before this time."),
     Parameter("tags", Shape.TEXTS, "Records with all of these tags.", flags=("--tag",)),
-)
+)  # fmt: skip
 """One for each filter of a search."""
 
 _CHANGE = (
@@ -239,49 +233,31 @@ def _replay(call: OperationCall) -> Answered:
 
 
 CONTEXT_QUERY = Operation(
-    "context_query",
-    "Pack context for a question",
+    "context_query", "Pack context for a question",
     "Find the code, docs, commits, memories and experiences that matter for a question, task, bug or stack trace, "
     "within a token budget.",
-    (QUESTION, *_REQUEST, *_CHANGE, REFRESH),
-    _context_query,
-    json.CONTEXT.schema,
+    (QUESTION, *_REQUEST, *_CHANGE, REFRESH), _context_query, json.CONTEXT.schema,
     "Ask this before reading files to understand or change something; diff shows what your changes affect. "
     "Not for a file whose path you know.",
     leading=("question", "names", "max_tokens", "types", "diff"),
-)
+)  # fmt: skip
 
 SEARCH = Operation(
-    "search",
-    "Search code, docs and history",
+    "search", "Search code, docs and history",
     "List the best places in code, docs, commits and memories: path, lines, score, no text.",
     (
-        text("question", "What to search for.", aliases=("query",)),
-        text("pattern", "RE2: all matching lines."),
-        text("where", "Tasks in notes: due < today and priority >= high."),
-        NAMES._replace(is_wished=False),
-        MAX_TOKENS,
-        PATHS,
-        EXCLUDE,
-        TYPES,
-        LIMIT_EACH,
-        MIN_SCORE,
-        *FILTERS,
-        SEARCHES,
-        NOW,
-        WORKSPACE,
-        REFRESH,
+        text("question", "What to search for.", aliases=("query",)), text("pattern", "RE2: all matching lines."),
+        text("where", "Tasks in notes: due < today and priority >= high."), NAMES._replace(is_wished=False),
+        MAX_TOKENS, PATHS, EXCLUDE, TYPES, LIMIT_EACH, MIN_SCORE, *FILTERS, SEARCHES, NOW, WORKSPACE, REFRESH,
     ),
-    _search,
-    json.HITS.schema,
+    _search, json.HITS.schema,
     "When places are enough: names, words, patterns, records by author or tag. To understand code, ask "
     "`context_query`.",
     leading=("question", "pattern", "types", "limit"),
-)
+)  # fmt: skip
 
 GRAPH_CONTEXT = Operation(
-    "graph_context",
-    "Walk the graph around a topic",
+    "graph_context", "Walk the graph around a topic",
     "Follow relations from a topic or node: calls, imports, containment, links and fields of notes.",
     (
         text("query", "A topic, or the id of a note, file or definition.", is_required=True,
@@ -294,75 +270,49 @@ GRAPH_CONTEXT = Operation(
              default=vocabulary.DEFAULT_LENS, is_open=True),
         Parameter("include_fields", Shape.SWITCH, "Show the fields of nodes.", default=True,
                   aliases=("includeFields",)),
-        text("format", "Output format.", (Format.MARKDOWN, Format.JSON), default=str(Format.MARKDOWN)),
-        WORKSPACE,
-        SESSION,
-        TOKENIZER,
-        NOW,
-        REFRESH,
+        text("format", "Output format.", (Format.MARKDOWN, Format.JSON), default=str(Format.MARKDOWN)), WORKSPACE,
+        SESSION, TOKENIZER, NOW, REFRESH,
     ),
-    _graph_context,
-    json.CONTEXT.schema,
+    _graph_context, json.CONTEXT.schema,
     "Use it for what is connected: which functions call this one and what depends on it (lens impact), what a note "
     "refers to. To explain code, use `context_query`.",
     leading=("query", "lens", "max_tokens"),
 )  # fmt: skip
 
 EXPAND = Operation(
-    "expand",
-    "Expand handles",
-    "Show what an earlier answer cut or left out.",
+    "expand", "Expand handles", "Show what an earlier answer cut or left out.",
     (
-        Parameter("handles", Shape.TEXTS, "Handles, or places: a.py:1-9, a.py:f, a.py.", is_required=True),
-        MAX_TOKENS,
-        FORMAT,
-        SESSION,
-        TOKENIZER,
+        Parameter("handles", Shape.TEXTS, "Handles, or places: a.py:1-9, a.py:f, a.py.", is_required=True), MAX_TOKENS,
+        FORMAT, SESSION, TOKENIZER,
     ),
-    _expand,
-    json.EXPANDED.schema,
-    "",
-    leading=("handles", "max_tokens"),
-)
+    _expand, json.EXPANDED.schema, "", leading=("handles", "max_tokens"),
+)  # fmt: skip
 
 DOCUMENT = Operation(
-    "document",
-    "Show a document",
+    "document", "Show a document",
     "Show all of a document by its id: a file, a definition, a commit, a memory, an experience, a note.",
-    (text("id", "As `search` gives it.", is_required=True), MAX_TOKENS, FORMAT, TOKENIZER, REFRESH),
-    _document,
+    (text("id", "As `search` gives it.", is_required=True), MAX_TOKENS, FORMAT, TOKENIZER, REFRESH), _document,
     json.EXPANDED.schema,
-)
+)  # fmt: skip
 
 WHY = Operation(
-    "why",
-    "Why something is in or out",
+    "why", "Why something is in or out",
     "Explain how a file, symbol or record ranks for a question, and why it is in or out.",
     (
         text("target", "A path or its end, a qualified name, a commit, or an id.", is_required=True),
-        text("question", "The question.", is_required=True, aliases=("query",)),
-        TYPES,
-        MAX_TOKENS,
-        PATHS,
-        EXCLUDE,
-        MIN_SCORE,
-        PURPOSE,
-        NOW,
-        REFRESH,
+        text("question", "The question.", is_required=True, aliases=("query",)), TYPES, MAX_TOKENS, PATHS, EXCLUDE,
+        MIN_SCORE, PURPOSE, NOW, REFRESH,
     ),
-    _why,
-    json.STANDINGS.schema,
-)
+    _why, json.STANDINGS.schema,
+)  # fmt: skip
 
 REPLAY = Operation(
-    "replay",
-    "Ask a saved question again",
+    "replay", "Ask a saved question again",
     "Ask the question of a saved answer again; the text is the same unless the folder, the settings or the version "
     "differ.",
-    (Parameter("saved", Shape.OBJECT, "The envelope of a context.", is_required=True), REFRESH),
-    _replay,
+    (Parameter("saved", Shape.OBJECT, "The envelope of a context.", is_required=True), REFRESH), _replay,
     json.CONTEXT.schema,
-)
+)  # fmt: skip
 
 
 PREMORTEM, BRIEF, AFTER_FAILURE = MODES = ("premortem", "brief", "after_failure")
@@ -377,14 +327,12 @@ _PACKING = (MAX_TOKENS, LIMIT_EACH, FORMAT, SESSION, SHOW_HANDLES, TOKENIZER, NO
 _SITUATION = (
     text("task", "What you are about to do."),
     Parameter("files", Shape.TEXTS, "Files involved, relative to the root."),
-    text("tool", "Tool about to run, such as edit_file."),
-    Parameter("params", Shape.OBJECT, "Its parameters."),
-    text("intent", "The purpose."),
-    text("error", "The error that occurred."),
+    text("tool", "Tool about to run, such as edit_file."), Parameter("params", Shape.OBJECT, "Its parameters."),
+    text("intent", "The purpose."), text("error", "The error that occurred."),
     text("language", "The programming language; by default that of the files."),
     text("agent", "The name of the agent."),
     Parameter("tags", Shape.TEXTS, "Words that rules may require.", flags=("--tag",)),
-)
+)  # fmt: skip
 _GUIDED_PACKING = (MAX_TOKENS, LIMIT_EACH, FORMAT, SESSION, TOKENIZER, NOW)
 
 
@@ -438,38 +386,27 @@ def _situation_context(call: OperationCall) -> Answered:
 
 
 PREMORTEM_OPERATION = Operation(
-    "premortem",
-    "What went wrong before",
+    "premortem", "What went wrong before",
     "Recall what went wrong before: failures before risky work (mode premortem), failures "
     "like this one after a failed test or command (after_failure), a brief at the start of a session (brief).",
     (
         text("mode", "premortem needs domain, after_failure needs failure.", MODES, default=PREMORTEM),
         text("domain", "The kind of work.", vocabulary.choices(vocabulary.Domain)),
         text("strategy", "The approach.", vocabulary.choices(vocabulary.Strategy)),
-        text("failure", "The output of the command that failed.", flags=("--after-failure",)),
-        *_PACKING,
-        REFRESH,
+        text("failure", "The output of the command that failed.", flags=("--after-failure",)), *_PACKING, REFRESH,
     ),
-    _premortem,
-    json.CONTEXT.schema,
-    "To find code, use `context_query`.",
-    leading=("mode", "domain", "failure"),
-)
+    _premortem, json.CONTEXT.schema, "To find code, use `context_query`.", leading=("mode", "domain", "failure"),
+)  # fmt: skip
 
 SITUATION_CONTEXT = Operation(
-    "situation_context",
-    "Rules and history for a situation",
+    "situation_context", "Rules and history for a situation",
     "Show the project's rules and instructions, and the history, that apply to what you are about to do: a task, "
     "files to edit, a tool call.",
     (
-        *_SITUATION,
-        text("context", "The folder of the current context.yaml (that nearest to the files)."),
-        Parameter("time", Shape.MOMENT, "The moment, for rules about the time of day (now)."),
-        *_GUIDED_PACKING,
+        *_SITUATION, text("context", "The folder of the current context.yaml (that nearest to the files)."),
+        Parameter("time", Shape.MOMENT, "The moment, for rules about the time of day (now)."), *_GUIDED_PACKING,
         REFRESH,
     ),
-    _situation_context,
-    json.CONTEXT.schema,
-    "Ask before you edit files you do not know.",
+    _situation_context, json.CONTEXT.schema, "Ask before you edit files you do not know.",
     leading=("task", "files", "tool"),
-)
+)  # fmt: skip

@@ -183,7 +183,7 @@ def pattern_envelope(found: Matches, failures: Sequence[Failure], revision: str)
     """Return the matches of a pattern, best first: all of them, though the text may show fewer."""
     meta = {"version": __version__, "revision": revision}
     counts = {"total": len(found.matches), "files": found.files, "shown": found.shown, "used_tokens": found.used}
-    rows = [{**one._asdict(), "text": one.text[:1_000]} for one in found.matches]
+    rows = [{**match._asdict(), "text": match.text[:1_000]} for match in found.matches]
     notes = FAILURES.data([*failures, *found.failures])
     return {**counts, "hits": [], "matches": rows, "failures": notes, "meta": meta}
 

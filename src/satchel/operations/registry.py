@@ -83,39 +83,26 @@ def _doctor(call: OperationCall) -> Answered:
 
 
 HISTORY = Operation(
-    "history",
-    "History of files",
+    "history", "History of files",
     "Show the commits that touched a file or folder, which files change most, or who changed them.",
     (
         text("path", "A file or folder relative to the root, even a deleted one; all by default."),
-        Parameter("churn", Shape.COUNT, "The files that changed most often in the last N days.", least=1,
-                  bare=90),
+        Parameter("churn", Shape.COUNT, "The files that changed most often in the last N days.", least=1, bare=90),
         Parameter("authors", Shape.SWITCH, "Who made the changes, most commits first.", default=False),
-        Parameter("limit", Shape.COUNT, "At most this many rows.", least=1, flags=("-n", "--limit")),
-        NOW,
-        REFRESH,
+        Parameter("limit", Shape.COUNT, "At most this many rows.", least=1, flags=("-n", "--limit")), NOW, REFRESH,
     ),
-    _history,
-    record(failures=json.FAILURES).schema,
+    _history, record(failures=json.FAILURES).schema,
 )  # fmt: skip
 
 STATUS = Operation(
-    "status",
-    "State of the index",
-    "Show what is indexed, how fresh it is and what was left out.",
-    (),
-    _status,
+    "status", "State of the index", "Show what is indexed, how fresh it is and what was left out.", (), _status,
     json.STATUS.schema,
-)
+)  # fmt: skip
 
 DOCTOR = Operation(
-    "doctor",
-    "Check the installation",
-    "Check that everything satchel needs works, and say how to fix it.",
-    (),
-    _doctor,
-    json.CHECKS.schema,
-)
+    "doctor", "Check the installation", "Check that everything satchel needs works, and say how to fix it.", (),
+    _doctor, json.CHECKS.schema,
+)  # fmt: skip
 
 TOOLS = (CONTEXT_QUERY, GRAPH_CONTEXT, PREMORTEM_OPERATION, SITUATION_CONTEXT, SEARCH, EXPAND, REMEMBER, EXPERIENCE)
 """The tools of agents, never more than eight: a model reads every one in every session."""

@@ -6,27 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from satchel import vocabulary
 from satchel.codec import many
 from satchel.errors import UsageError
 from satchel.operations import json, records
 from satchel.operations.operation import Answered, Hints, Operation, OperationCall, Parameter, Shape, Spelling, text
 from satchel.types import Data, Kind
-from satchel.vocabulary import (
-    ACTIVE,
-    DEFAULT_SESSION,
-    TRASH_DAYS,
-    Axis,
-    ConfidenceTier,
-    Domain,
-    MemoryCategory,
-    OutcomeStatus,
-    Provenance,
-    RootCauseCategory,
-    Scope,
-    Strategy,
-    Visibility,
-    choices,
-)
 
 if TYPE_CHECKING:
     from satchel.memory.model import Chosen, Experience, Memory
@@ -108,7 +93,7 @@ def _stored(call: OperationCall) -> Answered:
             raise UsageError(f"{unwanted[0]} stays as it was in what supersedes {old!r}: leave it out", unwanted[0])
         stored = memories.supersede(arguments["supersedes"], arguments["text"], importance=arguments.get("importance"))
     else:
-        options = call.chosen(_OF_NEW) | {"provenance": arguments.get("provenance", str(Provenance.AGENT))}
+        options = call.chosen(_OF_NEW) | {"provenance": arguments.get("provenance", str(vocabulary.Provenance.AGENT))}
         stored = memories.add(arguments["text"], **options)
     alike = [
         f"{match.memory.id} says nearly the same ({match.score:.2f}): {json.line(match.memory.content)}; "
@@ -156,7 +141,7 @@ def _forgotten(call: OperationCall) -> Answered:
         chosen = memory.forget(chosen, for_good=for_good)
     notes = _forgetting_notes(chosen, arguments.get("question"))
     if chosen.is_forgotten and chosen.ids and not for_good:
-        notes += (f"{call.caller.spelling.restore} brings one back within {TRASH_DAYS} days",)
+        notes += (f"{call.caller.spelling.restore} brings one back within {vocabulary.TRASH_DAYS} days",)
     return Answered(records.chosen_text(chosen), records.FORGOTTEN.data(chosen), notes, chosen.ids)
 
 
@@ -281,7 +266,9 @@ def _experience(call: OperationCall) -> Answered:
 
 def _session_of(call: OperationCall, action: str) -> dict[str, str]:
     """Return the session of the connection, if neither the host nor the settings name one."""
-    is_unnamed = "session" in EXPERIENCE_ACTIONS[action] and call.engine.memory.notebook.session == DEFAULT_SESSION
+    is_unnamed = (
+        "session" in EXPERIENCE_ACTIONS[action] and call.engine.memory.notebook.session == vocabulary.DEFAULT_SESSION
+    )
     return {"session": call.caller.session} if call.caller.session and is_unnamed else {}
 
 
@@ -323,13 +310,17 @@ def _proposals(call: OperationCall) -> Answered:
 
 
 _QUESTION = text("question", "Only matches, best first.", aliases=("query",))
-_CATEGORY = text("category", "What it is about.", choices(MemoryCategory))
+_CATEGORY = text("category", "What it is about.", vocabulary.choices(vocabulary.MemoryCategory))
 _TAGS = Parameter("tags", Shape.TEXTS, "Words to find it by.", flags=("--tag",))
-_PROVENANCE = text("provenance", "Who says it (agent).", choices(Provenance))
+_PROVENANCE = text("provenance", "Who says it (agent).", vocabulary.choices(vocabulary.Provenance))
 _ORIGIN = text("origin", "Source of the memories, to list or forget them together.")
 _MEMORY_LISTING = (
     text("author", "list: part of the name of who wrote them."),
-    text("scope", "list: what the team shares, agents wrote, or belongs to the user.", choices(Scope)),
+    text(
+        "scope",
+        "list: what the team shares, agents wrote, or belongs to the user.",
+        vocabulary.choices(vocabulary.Scope),
+    ),
     Parameter("min_importance", Shape.NUMBER, "Lowest importance.", least=0, most=1),
     Parameter("since", Shape.MOMENT, "Only newer ones; store: true from then on."),
     Parameter("until", Shape.MOMENT, "Only older ones; store: true until then."),
@@ -337,13 +328,15 @@ _MEMORY_LISTING = (
     Parameter("superseded", Shape.SWITCH, "Include replaced ones.", default=False),
     Parameter("limit", Shape.COUNT, "Most rows.", least=1, flags=("-n", "--limit")),
 )
-_DOMAIN = text("domain", "start, list: the kind of work.", choices(Domain))
-_STRATEGY = text("strategy", "start, update, list: the approach.", choices(Strategy))
-_VISIBILITY = text("visibility", "Who finds it where a team shares the store (private).", choices(Visibility))
+_DOMAIN = text("domain", "start, list: the kind of work.", vocabulary.choices(vocabulary.Domain))
+_STRATEGY = text("strategy", "start, update, list: the approach.", vocabulary.choices(vocabulary.Strategy))
+_VISIBILITY = text(
+    "visibility", "Who finds it where a team shares the store (private).", vocabulary.choices(vocabulary.Visibility)
+)
 _SESSION = text("session", "Your session id: each has one active experience.")
 _EXPERIENCE_LISTING = (
-    text("outcome", "list: only these.", (ACTIVE, *choices(OutcomeStatus))),
-    text("tier", "list: only of this confidence.", choices(ConfidenceTier)),
+    text("outcome", "list: only these.", (vocabulary.ACTIVE, *vocabulary.choices(vocabulary.OutcomeStatus))),
+    text("tier", "list: only of this confidence.", vocabulary.choices(vocabulary.ConfidenceTier)),
     Parameter("since", Shape.MOMENT, "list: only newer ones."),
     Parameter("limit", Shape.COUNT, "list: most rows.", least=1, flags=("-n", "--limit")),
 )
@@ -381,72 +374,50 @@ REMEMBER = Operation(
 )  # fmt: skip
 
 MEMORIES = Operation(
-    "memories",
-    "List memories",
-    "List what is remembered, newest first, or what answers a question, best first.",
-    (_QUESTION, _CATEGORY, _TAGS, _PROVENANCE, _ORIGIN, *_MEMORY_LISTING),
-    _memories,
-    records.MEMORIES.schema,
-)
+    "memories", "List memories", "List what is remembered, newest first, or what answers a question, best first.",
+    (_QUESTION, _CATEGORY, _TAGS, _PROVENANCE, _ORIGIN, *_MEMORY_LISTING), _memories, records.MEMORIES.schema,
+)  # fmt: skip
 
 EXPERIENCE = Operation(
-    "experience",
-    "Keep an experience",
+    "experience", "Keep an experience",
     "Record what you try while debugging or building: start with a hypothesis, resolve with result and lesson.",
     (
-        text("action", "What to do.", tuple(EXPERIENCE_ACTIONS), is_required=True),
-        _DOMAIN,
-        _STRATEGY,
-        text("goal", "start: the result you want."),
-        text("hypothesis", "start, update: what is wrong, and where."),
+        text("action", "What to do.", tuple(EXPERIENCE_ACTIONS), is_required=True), _DOMAIN, _STRATEGY,
+        text("goal", "start: the result you want."), text("hypothesis", "start, update: what is wrong, and where."),
         text("action_taken", "start, update: what you do about it.", flags=("--action",)),
         text("prediction", "start, update: what you will see if you are right."),
         text("note", "note: what you saw on the way."),
-        text("status", "resolve: how it ended.", choices(OutcomeStatus)),
+        text("status", "resolve: how it ended.", vocabulary.choices(vocabulary.OutcomeStatus)),
         text("result", "resolve: what happened."),
         text("surprise", "resolve, needed if falsified: what was not expected."),
-        text("root_cause", "resolve, needed if falsified: why it was wrong.", choices(RootCauseCategory)),
+        text("root_cause", "resolve, needed if falsified: why it was wrong.",
+             vocabulary.choices(vocabulary.RootCauseCategory)),
         text("root_cause_description", "resolve, needed if falsified: the same in a sentence."),
-        text("lesson", "resolve: what worked."),
-        text("takeaway", "resolve: what to do next time."),
-        text("id", "correct, show: its id; show takes the active one by default."),
-        _VISIBILITY,
-        *_EXPERIENCE_LISTING,
+        text("lesson", "resolve: what worked."), text("takeaway", "resolve: what to do next time."),
+        text("id", "correct, show: its id; show takes the active one by default."), _VISIBILITY, *_EXPERIENCE_LISTING,
         _SESSION,
     ),
-    _experience,
-    json.one_of(records.EXPERIENCE, records.EXPERIENCES),
+    _experience, json.one_of(records.EXPERIENCE, records.EXPERIENCES),
     "start needs all of domain to prediction, resolve status and result (falsified also surprise, root_cause, "
     "root_cause_description). A plain fact goes to `remember`.",
     leading=("action", *_STARTED, "status", "result", "lesson"),
     hints=Hints(is_read_only=False, is_destructive=False, is_idempotent=False),
-)
+)  # fmt: skip
 
 EXPERIENCES = Operation(
-    "experiences",
-    "List experiences",
-    "List what was tried, newest first, active ones too.",
-    (_DOMAIN, _STRATEGY, *_EXPERIENCE_LISTING, _SESSION),
-    _experiences,
-    records.EXPERIENCES.schema,
-)
+    "experiences", "List experiences", "List what was tried, newest first, active ones too.",
+    (_DOMAIN, _STRATEGY, *_EXPERIENCE_LISTING, _SESSION), _experiences, records.EXPERIENCES.schema,
+)  # fmt: skip
 
-_AXIS = text("axis", "Only one axis of experiences.", choices(Axis))
+_AXIS = text("axis", "Only one axis of experiences.", vocabulary.choices(vocabulary.Axis))
 
 VALUES = Operation(
-    "values",
-    "List values",
-    "List what experiences teach together, newest first.",
-    (_AXIS,),
-    _values,
+    "values", "List values", "List what experiences teach together, newest first.", (_AXIS,), _values,
     records.VALUES.schema,
-)
+)  # fmt: skip
 
 PROPOSALS = Operation(
-    "proposals",
-    "List groups of experiences",
+    "proposals", "List groups of experiences",
     "List the groups that experiences form, each with the lesson that could become a value.",
-    (text("cluster", "Only one group, by its id."), _AXIS),
-    _proposals,
-    records.PROPOSALS.schema,
-)
+    (text("cluster", "Only one group, by its id."), _AXIS), _proposals, records.PROPOSALS.schema,
+)  # fmt: skip

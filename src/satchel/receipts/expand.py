@@ -320,21 +320,13 @@ def _shortened(
 
 def _left_out(row: Expanded, needed: int) -> types.Omission:
     """Return the omission of an item that does not fit; with `needed` tokens all items would be complete."""
-    location = row.item.location
+    item, target = row.item, row.target
+    path, start, end = item.location[:3] if item.location is not None else ("", 0, 0)
+    rest = row.ranges if target.name else ()
     return types.Omission(
-        id=row.item.id,
-        source=row.item.source,
-        title=row.item.title,
-        relevance=row.item.relevance,
-        reason="budget",
-        budget=needed,
-        path=location.path if location is not None else "",
-        start=location.start_line if location is not None else 0,
-        end=location.end_line if location is not None else 0,
-        handle=row.target.handle,
-        content_hash=row.target.content_hash,
-        rest=row.ranges if row.target.name else (),
-    )
+        item.id, item.source, item.title, item.relevance, "budget", needed, path, start, end, handle=target.handle,
+        content_hash=target.content_hash, rest=rest,
+    )  # fmt: skip
 
 
 def is_place(text: str) -> bool:
@@ -350,10 +342,8 @@ def place_handle(text: str, root: OpenRoot) -> HandleTarget:
     named = _NAMED.fullmatch(text)
     pin = parse_pin(named[1] if named else text)
     read = root.lines.read(pin.path)
-    kind = next(
-        (kind for kind in (types.Kind.CODE, types.Kind.DOC, types.Kind.NOTE) if root.store.document(kind, pin.path)),
-        None,
-    )
+    kinds = types.Kind.CODE, types.Kind.DOC, types.Kind.NOTE
+    kind = next(filter(lambda kind: root.store.document(kind, pin.path), kinds), None)
     if kind is None or isinstance(read, Unreadable):
         raise UsageError(f"there is no indexed file {clean_field(pin.path)!r} here to show lines of")
     if pin.start > len(read.lines):

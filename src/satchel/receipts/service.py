@@ -105,22 +105,13 @@ class ReceiptService:
         and of which no copy is left, becomes a failure. Raises UsageError for a handle that is too old or of another
         root.
         """
-        from satchel.receipts.expand import check_handles, expand, is_place, place_handle
+        from satchel.receipts.expand import expand
         from satchel.tokens import counter
 
-        settings = self._root.settings
-        names = check_handles(handles)
-        rows = dict(self.handles.find([name for name in names if not is_place(name)]))
-        rows |= {name: place_handle(name, self._root) for name in names if is_place(name)}
-        unknown = [handle for handle in names if handle not in rows]
-        if unknown:
-            raise UsageError(
-                f"unknown handle {', '.join(unknown)}: ask the question again here ({self._root.places.root}), "
-                "and use the handles of that answer"
-            )
+        settings, rows = self._root.settings, self._targets(handles)
         workspaces = [row.workspace for row in rows.values() if row.workspace]
         context = expand(
-            [rows[handle] for handle in names],
+            [*rows.values()],
             {"": self._root, **self._root.siblings(workspaces)},
             counter=counter(tokenizer or settings.budget_tokenizer),
             max_tokens=check_budget(settings.budget_max_tokens if max_tokens is None else max_tokens),
@@ -131,6 +122,20 @@ class ReceiptService:
         account = self.account(check_session(session))
         failures = account.failures if account is not None else ()
         return with_account(context, account, [*failures, *self._note_shown(session, account, context.items)])
+
+    def _targets(self, handles: Sequence[str]) -> dict[str, HandleTarget]:
+        """Return the targets of handles and places, in their order. Raises UsageError."""
+        from satchel.receipts.expand import check_handles, is_place, place_handle
+
+        names = check_handles(handles)
+        rows = dict(self.handles.find([name for name in names if not is_place(name)]))
+        rows |= {name: place_handle(name, self._root) for name in names if is_place(name)}
+        if unknown := [name for name in names if name not in rows]:
+            raise UsageError(
+                f"unknown handle {', '.join(unknown)}: ask the question again here ({self._root.places.root}), "
+                "and use the handles of that answer"
+            )
+        return {name: rows[name] for name in names}
 
     def document(self, identity: str, **options: Any) -> Context:
         """Return the full text of a chunk by its id; options as in `expand`. Raises UsageError for an unknown id."""

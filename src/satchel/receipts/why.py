@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import NamedTuple
+from itertools import filterfalse
+from typing import Any, NamedTuple
 
 from satchel import __version__
 from satchel.answer.inputs import is_wanted
@@ -198,17 +199,20 @@ def _is_of(hit: Hit, target: WhyTarget) -> bool:
 
 def _shown(target: WhyTarget, best: Hit | None, items: Sequence[ContextItem]) -> tuple[tuple[int, int], ...] | None:
     """Return the shown lines of a target, () for a record, None if it is not shown."""
+    if not target.path:
+        ids = {identity for item in items for identity in (item.id, *item.origins)}
+        return () if best is not None and best.chunk.id in ids else None
     for item in items:
-        if not target.path and best is not None and best.chunk.id in (item.id, *item.origins):
-            return ()
-        if item.location is None or item.location.path != target.path or item.source != target.kind:
-            continue
-        if target.chunk is None or target.chunk.location is None:
-            return item.spans
-        first, last = target.chunk.location.start_line, target.chunk.location.end_line
-        spans = tuple((max(a, first), min(b, last)) for a, b in item.spans if a <= last and first <= b)
-        return spans or None
+        if item.location is not None and item.location.path == target.path and item.source == target.kind:
+            return _spans_of(target, item)
     return None
+
+
+def _spans_of(target: WhyTarget, item: ContextItem) -> tuple[tuple[int, int], ...] | None:
+    if target.chunk is None or target.chunk.location is None:
+        return item.spans
+    first, last = target.chunk.location.start_line, target.chunk.location.end_line
+    return tuple((max(a, first), min(b, last)) for a, b in item.spans if a <= last and first <= b) or None
 
 
 def _reason(
@@ -228,13 +232,7 @@ def _reason(
         return "floor", f"nothing of {kind.plural} is relevant enough: the best has {best:.2f}", 0
     if own[0].relevance < floor:
         return "floor", f"its relevance is {own[0].relevance:.2f}, and {floor:.2f} is needed beside the best", 0
-    twin = next((item for item in context.items if own[0].chunk.id in item.origins), None)
-    if twin is not None:
-        return "duplicate", f"the same text is shown as {clean_field(twin.id)}", 0
-    failure = next((one for one in context.failures if target.path and one.message.startswith(f"{target.path}:")), None)
-    if failure is not None:
-        return "unreadable", failure.message, 0
-    return _packing_reason(own[0], context)
+    return _packing_reason(own[0], target, context)
 
 
 def _no_match(rank: int, target: WhyTarget) -> str:
@@ -245,8 +243,14 @@ def _no_match(rank: int, target: WhyTarget) -> str:
     return "other files have so many better lines that none of its own is looked at"
 
 
-def _packing_reason(hit: Hit, context: Context) -> tuple[str, str, int]:
-    listed = next((row for row in context.overflow if row.id == hit.chunk.id), None)
+def _packing_reason(hit: Hit, target: WhyTarget, context: Context) -> tuple[str, str, int]:
+    for item in context.items:
+        if hit.chunk.id in item.origins:
+            return "duplicate", f"the same text is shown as {clean_field(item.id)}", 0
+    for failure in context.failures:
+        if target.path and failure.message.startswith(f"{target.path}:"):
+            return "unreadable", failure.message, 0
+    listed = next(filter(lambda row: row.id == hit.chunk.id, context.overflow), None)
     if listed is None:
         return "rank", "too much ranks before it", 0
     if listed.reason == LIMIT:
@@ -314,19 +318,13 @@ def _settings(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
 
 
 def _items(saved: Sequence[Data], context: Context) -> list[str]:
-    before = {str(item.get("id")): item for item in saved}
-    now = {item.id: item for item in context.items}
-    gone = [f"not shown any more: {clean_field(identity)}" for identity in before if identity not in now]
-    fresh = [f"shown now: {clean_field(identity)}" for identity in now if identity not in before]
-    both = [identity for identity in before if identity in now]
-    changed = [
-        f"changed: {clean_field(identity)}"
-        for identity in both
-        if (before[identity].get("content"), before[identity].get("handle"))
-        != (now[identity].content, now[identity].handle)
-    ]
-    order = [] if gone or fresh or list(before) == list(now) else ["the same items are in another order"]
-    lines = [*changed, *gone, *fresh, *order]
+    before = {str(item.get("id")): (item.get("content"), item.get("handle")) for item in saved}
+    now: Mapping[str, tuple[Any, Any]] = {item.id: (item.content, item.handle) for item in context.items}
+    lines = [f"changed: {clean_field(one)}" for one in before if before[one] != now.get(one, before[one])]
+    lines += [f"not shown any more: {clean_field(one)}" for one in filterfalse(now.__contains__, before)]
+    lines += [f"shown now: {clean_field(one)}" for one in filterfalse(before.__contains__, now)]
+    if before.keys() == now.keys() and [*before] != [*now]:
+        lines.append("the same items are in another order")
     more = len(lines) - CHANGES_NAMED
     return [*lines[:CHANGES_NAMED], f"and {more} more items"] if more > 0 else lines
 

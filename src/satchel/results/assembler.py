@@ -25,7 +25,7 @@ from satchel.answer.search import Workbench
 from satchel.answer.sections import Section, subtract
 from satchel.answer.shapes import with_related
 from satchel.answer.source_lines import FileLines, without_blank_ends
-from satchel.answer.write import Filling, context_of, fit
+from satchel.answer.write import Filling, Relate, context_of, fit
 from satchel.engine import Satchel, handle_recorder
 from satchel.errors import SatchelError, UsageError
 from satchel.results.candidates import EntityCandidates, searched_context, supply
@@ -169,9 +169,12 @@ class ContextAssembler:
         folder = root.resolve()
         supplied = supply(entities, request, root, self._files_of(folder))
         with self._index_of(root, is_used=request.related) as store:
-            if request.related and store is None:
+            relate = None
+            if store is not None:
+                relate = partial(with_related, bench=Workbench(store, self._files_of(folder), self.key))
+            elif request.related:
                 notes.append(Failure(SOURCE, f"nothing related is named: {root} is not the folder of the searcher"))
-            context = self._packed(supplied, request, _bounded([*notes, *supplied.notes]), store)
+            context = self._packed(supplied, request, _bounded([*notes, *supplied.notes]), relate)
         if folder not in self._recorders:
             self._recorders[folder] = handle_recorder(folder, self._environ)
         self._recorders[folder](context)
@@ -252,31 +255,22 @@ class ContextAssembler:
         supplied: EntityCandidates,
         request: AssembleRequest,
         problems: Sequence[Failure],
-        store: Store | None = None,
+        relate: Relate | None,
     ) -> Context:
         """Fit and render. A file that also has parts among the results is shown only if none of its parts is."""
         kept: list[Candidate] = []
         while True:
             section = supplied.section(kept, imports=request.imports)
             sections = [section] if section.candidates else []
-            lines = self._files_of(Path(self.options.project_root).resolve())
-            bench = Workbench(store, lines, self.key) if store is not None else None
-            relate = partial(with_related, bench=bench) if bench is not None else None
-            policy = FillPolicy(is_strict=False)
-            filling = Filling(request, self, sections, problems, policy=policy, relate=relate)
+            filling = Filling(request, self, sections, problems, policy=FillPolicy(is_strict=False), relate=relate)
             fitted = fit(filling)
             context = context_of(filling, fitted, {"view": request.view})
             shown = {item.location.path for item in context.items if item.location is not None}
-            waiting = [one for one in supplied.whole_files if one.group not in shown and one not in kept]
+            dropped = [file for file in supplied.whole_files if file not in kept]
+            waiting = [file for file in dropped if file.group not in shown]
             if not waiting:
-                break
+                return _with_covered(context, section, fitted.packing, dropped)
             kept += waiting
-        dropped = [one for one in supplied.whole_files if one not in kept]
-        covered = {one.chunk.id: one for one in section.candidates if _is_covered(one, section, fitted.packing)}
-        overflow = [omission for omission in context.overflow if omission.id not in covered]
-        overflow += map(_parts_shown, dropped)
-        items = tuple(_with_rows(item, covered.values()) for item in context.items)
-        return replace(context, items=items, overflow=tuple(overflow))
 
     def _request(self, query: str, limit: int, max_tokens: int, **more: Any) -> AssembleRequest:
         budget = check_budget(max_tokens)
@@ -356,6 +350,14 @@ def _is_covered(candidate: Candidate, section: Section, packing: Packing) -> boo
         return False
     whole = without_blank_ends(section.lines[candidate.group].lines, location.start_line, location.end_line)
     return not subtract([whole], group.ranges)
+
+
+def _with_covered(context: Context, section: Section, packing: Packing, dropped: Iterable[Candidate]) -> Context:
+    """Return the context with the entities inside shown ones, and the files of which only parts are shown."""
+    covered = {one.chunk.id: one for one in section.candidates if _is_covered(one, section, packing)}
+    overflow = [omission for omission in context.overflow if omission.id not in covered]
+    items = tuple(_with_rows(item, covered.values()) for item in context.items)
+    return replace(context, items=items, overflow=(*overflow, *map(_parts_shown, dropped)))
 
 
 def _with_rows(item: ContextItem, covered: Iterable[Candidate]) -> ContextItem:

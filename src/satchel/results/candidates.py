@@ -356,9 +356,8 @@ def _adjusted(kind: Kind, entity: Entity, now: float) -> Entity:
     """Return a result with the signals beside its score, as in our search."""
     fields = entity.fields
     importance = fields.get("importance")
-    is_number = isinstance(importance, int | float) and math.isfinite(importance)
-    moment = seconds(fields.get("timestamp"))
-    signals = beside_words(kind, fields.get("confidence_tier"), importance if is_number else None, moment, now)
+    weight = importance if isinstance(importance, int | float) and math.isfinite(importance) else None
+    signals = beside_words(kind, fields.get("confidence_tier"), weight, seconds(fields.get("timestamp")), now)
     return replace(entity, signals=signals)
 
 
@@ -392,27 +391,35 @@ def _date_notes(named: Iterable[tuple[str, object]]) -> Iterator[Failure]:
 
 def _identity(kind: Kind, result: object, number: int) -> str:
     """Return the id of a result in our form: `commit:1a2b3c`; its number if it has none."""
-    identity = next((value for name in _IDS.get(kind, ("id",)) if (value := value_of(result, name))), number)
+    identity = _first(result, *_IDS.get(kind, ("id",))) or number
     written = str(identity).partition("::")[0] if kind is Kind.EXPERIENCE else str(identity)
     return written if written.startswith(f"{kind}:") else f"{kind}:{written}"
 
 
+def _first(result: object, *names: str) -> Any:
+    """Return the first value of these names that is not empty."""
+    return next(filter(None, (value_of(result, name) for name in names)), None)
+
+
+def _content(kind: Kind, result: object) -> str:
+    if kind is Kind.EXPERIENCE and value_of(result, "goal"):
+        return shown_text({name: _plain(value_of(result, name)) for name in _FIELDS[kind]})
+    return next((value for name in _CONTENT if isinstance(value := value_of(result, name), str) and value), "")
+
+
 def _renamed(kind: Kind, identity: str, result: object) -> Data:
     """Return a result with the names of `read_results`."""
-    content = next((value for name in _CONTENT if isinstance(value := value_of(result, name), str) and value), "")
-    if kind is Kind.EXPERIENCE and value_of(result, "goal"):
-        content = shown_text({name: _plain(value_of(result, name)) for name in _FIELDS[kind]})
-    type_ = str(value_of(result, "type") or value_of(result, "unit_type") or "").lower()
+    content, type_ = _content(kind, result), str(_first(result, "type", "unit_type") or "").lower()
     is_code = kind is Kind.CODE and group_of(type_) == "code"
     entity = {
         "id": identity,
         "type": type_ if is_code else kind.value,
         "name": value_of(result, "name", "title", "goal") or content.split("\n", 1)[0],
-        "qualified_name": value_of(result, "qualified_name") or "",
+        "qualified_name": value_of(result, "qualified_name"),
         "content": content,
         "file_path": value_of(result, "file_path"),
-        "start_line": value_of(result, "start_line") or value_of(result, "line_start"),
-        "end_line": value_of(result, "end_line") or value_of(result, "line_end"),
+        "start_line": _first(result, "start_line", "line_start"),
+        "end_line": _first(result, "end_line", "line_end"),
     }
     return {"entity": entity, "score": value_of(result, "score", "relevance")}
 

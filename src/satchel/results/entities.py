@@ -11,7 +11,6 @@ entity that is not in the file is shown by its given content, marked stale.
 
 from __future__ import annotations
 
-import math
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +21,7 @@ from typing import Any, NamedTuple
 from satchel.answer.source_lines import without_blank_ends
 from satchel.safety.sanitize import clean_field, clean_text, redact
 from satchel.types import Failure, Freshness, Outline, Part, Role, Signal
+from satchel.vocabulary import is_number
 
 SOURCE = "given results"
 """The source of notes about results."""
@@ -137,25 +137,31 @@ class _Reader:
             return None
         if self._is_hit and not path and not content:
             content = name  # a hit on a record has its title only
-        start, end = self._number_of("start"), self._number_of("end")
-        if end and end < start:
-            self._note(f"it ends on line {end}, before line {start} where it starts; the end is ignored")
-            end = 0
-        source = _get(self._result, "source")
+        own = qualified.rpartition("::")[2]
         return Entity(
             self._line("id", 400),
-            name or qualified.rpartition("::")[2].rpartition(".")[2] or path.rpartition("/")[2],
-            qualified.rpartition("::")[2],
+            name or own.rpartition(".")[2] or path.rpartition("/")[2],
+            own,
             self._type(),
             content,
             summary,
             path,
-            start,
-            end,
+            *self._lines(),
             self._score(),
             qualified,
-            (clean_field(source),) if isinstance(source, str) and source else (),
+            self._sources(),
         )
+
+    def _sources(self) -> tuple[str, ...]:
+        source = _get(self._result, "source")
+        return (clean_field(source),) if isinstance(source, str) and source else ()
+
+    def _lines(self) -> tuple[int, int]:
+        start, end = self._number_of("start"), self._number_of("end")
+        if end and end < start:
+            self._note(f"it ends on line {end}, before line {start} where it starts; the end is ignored")
+            return start, 0
+        return start, end
 
     def _type(self) -> str:
         name = self._line("type").lower()
@@ -181,7 +187,7 @@ class _Reader:
         if value is None:
             return 0
         number = int(value) if isinstance(value, str) and value.strip().isdecimal() else value
-        if not _is_finite(number) or number != int(number) or number < 1:
+        if not is_number(number) or number != int(number) or number < 1:
             self._note(f"its {field} line is {clean_field(repr(value), 40)}, lines count from 1; it is ignored")
             return 0
         return int(number)
@@ -190,17 +196,13 @@ class _Reader:
         # The score of a hit of ours ranks within its kind only; its relevance is absolute.
         names = ("relevance", "score") if self._is_hit else ("score", "relevance")
         value = next((score for score in (_get(self._result, name) for name in names) if score is not None), None)
-        if value is not None and not _is_finite(value):
+        if value is not None and not is_number(value):
             self._note(f"its score is {clean_field(repr(value), 40)}, not a finite number; it ranks as 0")
             return 0.0
         return 0.0 if value is None else float(value)
 
     def _note(self, message: str, hint: str = "") -> None:
         self._notes.append(Failure(SOURCE, f"result {self._number}: {message}", hint))
-
-
-def _is_finite(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _get(thing: object, name: str) -> Any:
@@ -239,34 +241,41 @@ def relative_path(path: str, root: Path) -> str:
 
 def locate(entity: Entity, lines: Sequence[str], outline: Outline) -> EntityPlace | str:
     """Return the place of the entity in the file, or the reason why it is unknown."""
-    last = len(lines) - 1 if lines and not lines[-1] else len(lines)
-    if entity.type in WHOLE_FILES and not entity.start:
-        return EntityPlace(1, max(last, 1))
+    last = len(lines) - (tuple(lines[-1:]) == ("",))
     named = _named(entity, outline.parts)
     starts = _content_starts(entity, lines)
-    reach = without_blank_ends(lines, named.start, _last_line(named, outline.parts)) if named is not None else (0, 0)
-    moved = _moved(entity, starts, named, reach)
+    moved = _moved(entity, starts, named, lines, outline.parts)
     if not entity.start:
-        return "has no such definition, and no lines were given" if moved is None else moved._replace(freshness=None)
+        return _place_without_lines(entity, moved, last)
     if entity.start > last:
         return moved or f"has only {last} lines, not the line {entity.start} of {entity.label}"
-    end = min(entity.end or _end(entity.start, outline.parts), last)
+    end = min(_end(entity, outline.parts), last)
     as_given = EntityPlace(entity.start, end, None, _at(entity.start, outline.parts))
     if entity.start in starts:
         return as_given
-    has_code = "\n" in entity.content.strip()
-    if not starts and not has_code:
-        # Only the name can be checked: a content of one line may be a description.
-        simple = entity.name.rpartition(".")[2]
-        if named is not None and named.role in _DEFINED and moved is not None and _crosses(moved, entity.start, end):
-            return moved
-        if named is not None and named.start <= end and entity.start <= named.end:
-            return as_given._replace(part=named)
-        if any(simple in line for line in lines[entity.start - 1 : end]):
-            return as_given
-    if moved is not None:
+    if starts or "\n" in entity.content.strip():
+        return moved or f"no longer has {entity.label}"
+    if named is None or moved is None:
+        return as_given
+    return _place_by_name(entity, as_given, named, moved, lines)
+
+
+def _place_without_lines(entity: Entity, moved: EntityPlace | None, last: int) -> EntityPlace | str:
+    if entity.type in WHOLE_FILES:
+        return EntityPlace(1, max(last, 1))
+    return "has no such definition, and no lines were given" if moved is None else moved._replace(freshness=None)
+
+
+def _place_by_name(
+    entity: Entity, as_given: EntityPlace, named: Part, moved: EntityPlace, lines: Sequence[str]
+) -> EntityPlace:
+    """Return the place where only the name can be checked: a content of one line may be a description."""
+    if named.role in _DEFINED and _crosses(moved, as_given.start, as_given.end):
         return moved
-    return f"no longer has {entity.label}" if has_code else as_given
+    if named.start <= as_given.end and as_given.start <= named.end:
+        return as_given._replace(part=named)
+    simple = entity.name.rpartition(".")[2]
+    return as_given if any(simple in line for line in lines[as_given.start - 1 : as_given.end]) else moved
 
 
 def _crosses(place: EntityPlace, start: int, end: int) -> bool:
@@ -282,12 +291,16 @@ def _last_line(named: Part, parts: Sequence[Part]) -> int:
     return max((part.end for part in behind if part.name and named.role is Role.CLASS), default=named.end)
 
 
-def _moved(entity: Entity, starts: Sequence[int], named: Part | None, reach: tuple[int, int]) -> EntityPlace | None:
+def _moved(
+    entity: Entity, starts: Sequence[int], named: Part | None, lines: Sequence[str], parts: Sequence[Part]
+) -> EntityPlace | None:
     """Return the place of the content, or of the definition of that name."""
     if starts:
         return EntityPlace(starts[0], starts[0] + entity.content.strip("\n").count("\n"), Freshness.MOVED, named)
+    if named is None:
+        return None
     freshness = Freshness.CHANGED if "\n" in entity.content.strip() else Freshness.MOVED
-    return EntityPlace(*reach, freshness, named) if named is not None else None
+    return EntityPlace(*without_blank_ends(lines, named.start, _last_line(named, parts)), freshness, named)
 
 
 def _content_starts(entity: Entity, lines: Sequence[str]) -> list[int]:
@@ -313,9 +326,11 @@ def _named(entity: Entity, parts: Sequence[Part]) -> Part | None:
     return min(alike, key=lambda part: abs(part.start - entity.start), default=None)
 
 
-def _end(start: int, parts: Sequence[Part]) -> int:
+def _end(entity: Entity, parts: Sequence[Part]) -> int:
+    start = entity.start
+    ends = (part.end for part in parts if part.start <= start <= part.end and part.name)
     # Lines of an entity without an end that is not a definition, from the specification.
-    return next((part.end for part in parts if part.start <= start <= part.end and part.name), start + 50)
+    return entity.end or next(ends, start + 50)
 
 
 def _at(start: int, parts: Sequence[Part]) -> Part | None:

@@ -22,7 +22,7 @@ from satchel.system import telemetry
 from satchel.system.threads import in_thread
 from satchel.tokens import DEFAULT_TOKENIZER, counter
 from satchel.types import CONTEXT_TYPES, Format, Hit, Kind, Role, Signal, View
-from satchel.vocabulary import Axis, Moment, check_count, checked_text, parse_choice
+from satchel.vocabulary import Axis, Moment, check_count, checked_text, is_whole, parse_choice
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -73,7 +73,7 @@ class AssemblyOptions:
         check_strategy(self.strategy)
         counter(self.tokenizer)
         lines = self.context_lines
-        if isinstance(lines, bool) or not isinstance(lines, int) or not 0 <= lines <= LARGEST_CONTEXT_LINES:
+        if not is_whole(lines) or not 0 <= lines <= LARGEST_CONTEXT_LINES:
             raise UsageError(f"context_lines is {lines!r}: give 0 to {LARGEST_CONTEXT_LINES:,}")
         for option in fields(self):
             if isinstance(option.default, bool) and not isinstance(getattr(self, option.name), bool):

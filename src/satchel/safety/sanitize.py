@@ -443,8 +443,4 @@ def unfit_path(path: str) -> files.SkipReason | None:
     return unfit_paths([path]).get(path)
 
 
-def _without_secrets(message: str) -> str:
-    return redact(str(message))[0]
-
-
-SatchelError.without_secrets = staticmethod(_without_secrets)
+SatchelError.without_secrets = staticmethod(lambda message: redact(str(message))[0])

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from contextvars import copy_context
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote
@@ -28,8 +29,12 @@ from satchel.settings import SETTINGS
 from satchel.system import telemetry
 from satchel.system.threads import Threads, outside_loop
 from satchel.types import Context, ContextItem, Data, Failure, Format, Json, Usage
+from satchel.vocabulary import check_count
 
 META, USED = "_meta", "contextUsed"
+
+CONTEXT = "_context"
+"""The parameter that receives the context."""
 
 SITUATION_ITEM = "context:situation"
 """The id of the item that shows the situation itself, which the caller knows."""
@@ -59,14 +64,15 @@ def call_situation(tool: str, params: Data, root: Path | None = None) -> Json:
     Values without a JSON form are replaced by their type. Paths below `root` become relative to it; others are only
     among the params.
     """
-    room = [MOST_VALUES]
-    plain = {str(name): _plain(value, room) for name, value in params.items() if name != "_context"}
+    room, given = [MOST_VALUES], dict(params)
+    given.pop(CONTEXT, None)
+    plain = {str(name): _plain(value, room) for name, value in given.items()}
     texts = {name: value for name, value in plain.items() if isinstance(value, str)}
-    files = dict.fromkeys(_relative(path, root) for name in FILE_PARAMETERS for path in _texts(plain.get(name)))
+    paths = chain.from_iterable(map(_texts, map(plain.get, FILE_PARAMETERS)))
     fields: Json = {
-        "task": next((texts[name] for name in TASK_PARAMETERS if texts.get(name, "").strip()), ""),
+        "task": next(filter(str.strip, (texts.get(name, "") for name in TASK_PARAMETERS)), ""),
         **{name: texts.get(name, "") for name in WORD_PARAMETERS},
-        "files": [path for path in files if path],
+        "files": [*filter(None, dict.fromkeys(_relative(path, root) for path in paths))],
         "tags": _texts(plain["tags"]) if isinstance(plain.get("tags"), list) else [],
     }
     return {"tool": tool, "params": plain} | {name: value for name, value in fields.items() if value}
@@ -80,7 +86,7 @@ def _plain(value: object, room: list[int]) -> Any:
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if isinstance(value, str):
-        return value if len(value) <= LONGEST_VALUE else f"{value[:LONGEST_VALUE]}…"
+        return value[:LONGEST_VALUE] + "…" * (len(value) > LONGEST_VALUE)
     if isinstance(value, Mapping):
         return {str(name): _plain(inner, room) for name, inner in value.items() if room[0] > 0}
     if isinstance(value, list | tuple | set | frozenset):
@@ -166,7 +172,7 @@ class CallContexts:
         self._assembler, self._situation = assembler, situation
         self._fixed = {} if context is None else {"context": context}
         self._method = _method_of(assembler)
-        self._options = {} if max_tokens is None else {"max_tokens": _checked_budget(max_tokens)}
+        self._options = {} if max_tokens is None else {"max_tokens": check_count(max_tokens, "max_tokens")}
         self._deadline = _checked_deadline(deadline_seconds)
         self._threads = Threads(4)  # limit of contexts that are assembled at once; others wait until their deadline
 
@@ -264,12 +270,6 @@ def _method_of(assembler: object) -> Callable[..., Any]:
     )
 
 
-def _checked_budget(max_tokens: int) -> int:
-    if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
-        raise UsageError(f"max_tokens is {max_tokens!r}: give a whole number of tokens, 1 or more")
-    return max_tokens
-
-
 def _checked_deadline(seconds: float | None) -> float | None:
     row = SETTINGS["tools.deadline_s"]
     try:
@@ -283,9 +283,6 @@ def _give_up(task: Any) -> None:
     task.cancel()
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
-
-CONTEXT = "_context"
-"""The parameter that receives the context."""
 
 HANDLERS = ("handler", "fn", "func", "coroutine")
 """Names of the function in a tool object; one may have several, such as a sync and an async one."""
@@ -317,12 +314,12 @@ def create_context_aware_tools(
     """
     contexts = CallContexts(assembler, situation, max_tokens, deadline_seconds, context)
     if isinstance(tools, Mapping) and not (isinstance(tools.get("name"), str) and _handlers(tools)):
-        return {name: _aware(tool, str(name), contexts) for name, tool in tools.items()}  # type: ignore[return-value]
+        return {name: _aware(tool, contexts, str(name)) for name, tool in tools.items()}  # type: ignore[return-value]
     if callable(tools) or _handlers(tools):
-        return _aware(tools, _name_of(tools), contexts)  # type: ignore[no-any-return]
+        return _aware(tools, contexts)  # type: ignore[no-any-return]
     if not isinstance(tools, Iterable) or isinstance(tools, str | bytes):
         raise UsageError(f"{type(tools).__name__} has no tools: give a mapping of names, a list, or one tool")
-    listed = [_aware(tool, _name_of(tool), contexts) for tool in tools]
+    listed = [*map(functools.partial(_aware, contexts=contexts), tools)]
     return tuple(listed) if isinstance(tools, tuple) else listed  # type: ignore[return-value]
 
 
@@ -337,8 +334,9 @@ def _handlers(tool: object) -> dict[str, Function]:
     return {name: function for name, function in named.items() if callable(function)}
 
 
-def _aware(tool: Any, name: str, contexts: CallContexts) -> Any:
-    """Return a tool of the same shape with its functions wrapped."""
+def _aware(tool: Any, contexts: CallContexts, name: str | None = None) -> Any:
+    """Return a tool of the same shape with its functions wrapped; its own name is the default of `name`."""
+    name = _name_of(tool) if name is None else name
     handlers = {} if isinstance(tool, functools.partial) else _handlers(tool)  # a partial has a `func`, too
     if not handlers and callable(tool):
         return _Tool(name, tool, contexts).wrapped()

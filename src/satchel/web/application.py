@@ -35,8 +35,7 @@ from satchel.system.threads import in_thread
 from satchel.vocabulary import CLIENT_SESSION
 from satchel.web import routes as api
 from satchel.web.middleware import BODY_BYTES, INTERNAL, UNKNOWN_PAGE, Access, Middleware, Origins, answer, wrong_method
-from satchel.web.routes import openapi
-from satchel.web.state import ServerState
+from satchel.web.routes import ServerState, openapi
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,17 +32,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from satchel import errors
 from satchel.codec import json_text
-from satchel.errors import (
-    ConfigError,
-    LockedError,
-    MissingExtraError,
-    NoIndexError,
-    SatchelError,
-    UnreachableStoreError,
-    UnsafePathError,
-    UsageError,
-)
 from satchel.operations.operation import fault_text
 from satchel.safety.sanitize import redact
 from satchel.safety.trust import load_key
@@ -71,7 +62,7 @@ def load_token(state: Path, environ: Mapping[str, str]) -> str:
     if not token:
         return base64.urlsafe_b64encode(load_key(state / TOKEN_FOLDER, {})).rstrip(b"=").decode("ascii")
     if len(token) < SHORTEST_TOKEN or not (token.isascii() and token.isprintable()) or " " in token:
-        raise ConfigError(
+        raise errors.ConfigError(
             f"{TOKEN_VARIABLE} has {len(token)} characters: give at least {SHORTEST_TOKEN} letters, digits or signs "
             "without spaces, or unset it to use the token that `satchel serve --show-token` prints"
         )
@@ -137,7 +128,7 @@ def own_origins(host: str, port: int, others: Collection[str] = ()) -> Origins:
     """
     for other in others:
         if not _HOST.fullmatch(other):
-            raise UsageError(
+            raise errors.UsageError(
                 f"--allow-host {other!r} is not a host: write it as in context.example.org or 192.168.1.5:8123"
             )
     names = {*LOOPBACK_NAMES, bracketed(host).lower()}
@@ -239,26 +230,26 @@ def wrong_method(methods: Iterable[str]) -> Refusal:
 DOCTOR = "`satchel doctor` says more"
 
 FAULTS: Sequence[tuple[type[Exception], int, str]] = (
-    (UsageError, 400, "GET /openapi.json describes the arguments of every operation"),
-    (UnsafePathError, 400, "name files from the root on, as the answers do"),
-    (LockedError, 409, "ask again when the other process is done"),
-    (NoIndexError, 409, DOCTOR),
+    (errors.UsageError, 400, "GET /openapi.json describes the arguments of every operation"),
+    (errors.UnsafePathError, 400, "name files from the root on, as the answers do"),
+    (errors.LockedError, 409, "ask again when the other process is done"),
+    (errors.NoIndexError, 409, DOCTOR),
     (
-        UnreachableStoreError,
+        errors.UnreachableStoreError,
         503,
         "ask again in a minute; `satchel doctor` says whether the server of the store answers",
     ),
-    (MissingExtraError, 501, "install the extra and start `satchel serve` again"),
+    (errors.MissingExtraError, 501, "install the extra and start `satchel serve` again"),
     (Exception, 500, DOCTOR),
 )
 """Error class -> status code and hint, first match."""
 
 
-def refusal_of(error: SatchelError | OSError) -> Refusal:
+def refusal_of(error: errors.SatchelError | OSError) -> Refusal:
     """Return the refusal for an error."""
     status, hint = next((code, hint) for kind, code, hint in FAULTS if isinstance(error, kind))
-    headers = {"Retry-After": "1"} if isinstance(error, LockedError) else {}
-    name = type(error).__name__ if isinstance(error, SatchelError) else "OSError"
+    headers = {"Retry-After": "1"} if isinstance(error, errors.LockedError) else {}
+    name = type(error).__name__ if isinstance(error, errors.SatchelError) else "OSError"
     return Refusal(status, name, fault_text(error), hint, headers)
 
 

@@ -1,40 +1,37 @@
-"""Routes of the HTTP API: operations by POST, what the page looks at by GET, and GET /openapi.json."""
+"""Routes of the HTTP API: operations by POST, what the page looks at by GET, GET /openapi.json; and their shared state.
+
+The engine is synchronous: its work runs in threads, never on the event loop, which continues to answer other requests.
+When a client disconnects, its waiting request is dropped, and its running one is asked to stop.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import re
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from http import HTTPStatus
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.types import Receive
 
-from satchel import __version__
+from satchel import __version__, vocabulary
 from satchel.codec import json_text
 from satchel.engine import Satchel
-from satchel.errors import SatchelError, UsageError
+from satchel.errors import LockedError, SatchelError, UsageError
 from satchel.operations.operation import Caller, Operation, StoppedError, without_home
 from satchel.operations.registry import OPERATIONS
 from satchel.safety import sanitize
 from satchel.system import hook_log, telemetry
-from satchel.system.threads import in_thread
+from satchel.system.threads import Calls, in_thread
 from satchel.tokens import TOKENIZERS
-from satchel.types import SEARCHED_TYPES, Format, ShouldStop, View
-from satchel.vocabulary import (
-    PURPOSES,
-    Axis,
-    ConfidenceTier,
-    Domain,
-    MemoryCategory,
-    OutcomeStatus,
-    RootCauseCategory,
-    Strategy,
-)
-from satchel.web.middleware import BUSY, GONE, INTERNAL, JSON, PROBES, Refusal, answer, refusal_of
-from satchel.web.state import ClientGoneError, RefusedError, ServerState
+from satchel.types import SEARCHED_TYPES, Format, Json, ShouldStop, View
+from satchel.web.middleware import BUILDING, BUSY, GONE, INTERNAL, JSON, PROBES, Refusal, answer, refusal_of, too_late
 
 SHOWN_CHARACTERS = 60
 """Characters of a wrong value in a message."""
@@ -43,6 +40,142 @@ THIS_MACHINE = frozenset({"127.0.0.1", "::1"})
 """Addresses of clients on the machine of the server."""
 
 _COUNT = re.compile(r"[1-9][0-9]{0,8}")
+
+
+Answer = TypeVar("Answer")
+
+END_SECONDS = 0.5
+"""Seconds for work to end after the connections did: indexing checks many times in that."""
+
+
+class RefusedError(Exception):
+    """The request is not answered."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+class ClientGoneError(Exception):
+    """The client disconnected."""
+
+
+class Indexing:
+    """A `Progress` that can be read while another thread reports to it."""
+
+    def __init__(self) -> None:
+        self.is_first = True
+        self.failure = ""
+        self._phase, self._done, self._total = "", 0, 0
+
+    def phase(self, name: str, total: int) -> None:
+        """Start a phase of `total` steps."""
+        self._phase, self._done, self._total = name, 0, total
+
+    def advance(self, count: int) -> None:
+        """Count more finished steps."""
+        self._done += count
+
+    def state(self) -> Json:
+        """Return the progress of the current run, or the end of the last one, as plain JSON values.
+
+        `running`: the run at the start, for which questions wait, is not finished; `phase` with `done` of `total` steps
+        (0 if unknown) is the last report of any run.
+        """
+        steps = {"phase": self._phase, "done": self._done, "total": self._total}
+        return {"running": self.is_first, **steps, "failure": self.failure}
+
+
+class ServerState:
+    """The shared state of a server with the limits of the engine's settings; `close` it before the engine."""
+
+    def __init__(self, engine: Satchel) -> None:
+        self.engine = engine
+        self.indexing = Indexing()
+        # Threads for operations without an index, so that they run while all others wait for one.
+        self._asking, self._looking = Calls(engine.settings.serve_threads), Calls(2)
+        self._index_run = Calls(1)
+        self._calls = (self._asking, self._looking, self._index_run)
+        self._first: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Start to bring the index up to date; questions wait for it. It is called in an event loop."""
+        self._first = asyncio.ensure_future(self._index_run.run(self._index))
+
+    def _index(self, should_stop: ShouldStop) -> None:
+        """Bring the index up to date, also if another process builds it, then start its vectors."""
+        try:
+            while not should_stop():
+                with contextlib.suppress(LockedError):  # after `index.lock_wait_s`, as another process builds it
+                    self.engine.refresh(progress=self.indexing, should_stop=should_stop)
+                    self.engine.start_embedding()
+                    break
+        except (SatchelError, OSError) as error:
+            self.indexing.failure = str(error)
+            telemetry.warning("the index is not up to date", reason=str(error))
+        finally:
+            self.indexing.is_first = False
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a question would be answered now: the first run is over, and a published index can be read."""
+        if self.indexing.is_first:
+            return False
+        try:
+            with self.engine.store.snapshot() as state:
+                return state.revision != "0"
+        except (SatchelError, OSError):
+            return False
+
+    async def answer(
+        self, work: Callable[[ShouldStop], Answer], receive: Receive, *, needs_index: bool = True
+    ) -> Answer:
+        """Return the result of `work`, which waits for the first run of the index if it `needs_index`.
+
+        Raises ClientGoneError if the client disconnects, RefusedError at the deadline.
+        """
+        gone = asyncio.ensure_future(_disconnected(receive))
+        job = asyncio.ensure_future(self._in_time(work, needs_index=needs_index))
+        try:
+            await asyncio.wait({job, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not job.done():
+                raise ClientGoneError
+            return job.result()
+        finally:
+            gone.cancel()
+            job.cancel()
+
+    async def _in_time(self, work: Callable[[ShouldStop], Answer], *, needs_index: bool) -> Answer:
+        seconds, calls = self.engine.settings.serve_deadline_s, self._asking if needs_index else self._looking
+        timer = asyncio.timeout(seconds)
+        try:
+            async with timer:
+                if needs_index and self._first is not None:
+                    await asyncio.wait({self._first})
+                return await calls.run(work)
+        except TimeoutError:
+            if not timer.expired():
+                raise
+            is_waiting = needs_index and self.indexing.is_first
+            raise RefusedError(too_late(seconds, BUILDING) if is_waiting else too_late(seconds)) from None
+
+    def stop(self) -> None:
+        """Ask all work to stop."""
+        for calls in self._calls:
+            calls.stop()
+
+    def close(self) -> bool:
+        """Stop and wait for all work; returns whether it ended in time."""
+        deadline = time.monotonic() + END_SECONDS
+        self.stop()
+        ended = [calls.close(max(0.0, deadline - time.monotonic())) for calls in self._calls]
+        return all(ended)
+
+
+async def _disconnected(receive: Receive) -> None:
+    """Return when the client goes away."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 async def status(request: Request) -> Response:
@@ -112,7 +245,7 @@ async def ready(request: Request) -> Response:
 def offered(engine: Satchel) -> dict[str, Any]:
     """Return all choices of arguments, under plural names, and the defaults of this root."""
     settings = engine.settings
-    lenses = next(one for one in OPERATIONS["graph_context"].parameters if one.name == "lens").choices
+    lenses = next(parameter for parameter in OPERATIONS["graph_context"].parameters if parameter.name == "lens").choices
     return {
         "version": __version__,
         "root": engine.places.root.name,
@@ -122,15 +255,15 @@ def offered(engine: Satchel) -> dict[str, Any]:
         "graph_formats": [Format.MARKDOWN, Format.JSON],
         "views": list(View),
         "tokenizers": list(TOKENIZERS),
-        "purposes": [*PURPOSES],
+        "purposes": [*vocabulary.PURPOSES],
         "lenses": list(dict.fromkeys((*lenses, *sorted(engine.opened.loaded.lenses)))),
-        "categories": list(MemoryCategory),
-        "domains": list(Domain),
-        "strategies": list(Strategy),
-        "outcomes": list(OutcomeStatus),
-        "axes": list(Axis),
-        "tiers": list(ConfidenceTier),
-        "root_causes": list(RootCauseCategory),
+        "categories": list(vocabulary.MemoryCategory),
+        "domains": list(vocabulary.Domain),
+        "strategies": list(vocabulary.Strategy),
+        "outcomes": list(vocabulary.OutcomeStatus),
+        "axes": list(vocabulary.Axis),
+        "tiers": list(vocabulary.ConfidenceTier),
+        "root_causes": list(vocabulary.RootCauseCategory),
         "capture": settings.memory_capture,
         "defaults": {
             "max_tokens": settings.budget_max_tokens,
@@ -153,7 +286,8 @@ async def operate(request: Request) -> Response:
     name = request.path_params["operation"]
     operation = OPERATIONS.get(name)
     if operation is None:
-        return answer(_unknown(name))
+        message = f"there is no operation {sanitize.line(name, SHOWN_CHARACTERS)!r}"
+        return answer(Refusal(404, "UnknownOperation", message, f"the operations are {', '.join(OPERATIONS)}"))
     body = await request.body()
     return await performed(request, operation, lambda: parsed(body))
 
@@ -229,31 +363,16 @@ def _without_places(value: Any) -> Any:
     return [_without_places(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _unknown(name: str) -> Refusal:
-    return Refusal(
-        404,
-        "UnknownOperation",
-        f"there is no operation {sanitize.line(name, SHOWN_CHARACTERS)!r}",
-        f"the operations are {', '.join(OPERATIONS)}",
-    )
-
-
-Json = dict[str, Any]
-
+_ERROR: Mapping[str, str] = {
+    "type": "What kind of error it is, as in UsageError.",
+    "message": "What is wrong, with the value and the limit.",
+    "hint": "The next step; empty where there is none.",
+}
+_FIELDS: Json = {name: {"type": "string", "description": meaning} for name, meaning in _ERROR.items()}
 ERROR_SCHEMA: Json = {
     "type": "object",
     "required": ["error"],
-    "properties": {
-        "error": {
-            "type": "object",
-            "required": ["type", "message", "hint"],
-            "properties": {
-                "type": {"type": "string", "description": "What kind of error it is, as in UsageError."},
-                "message": {"type": "string", "description": "What is wrong, with the value and the limit."},
-                "hint": {"type": "string", "description": "The next step; empty where there is none."},
-            },
-        }
-    },
+    "properties": {"error": {"type": "object", "required": [*_ERROR], "properties": _FIELDS}},
 }
 
 REFUSALS = ("400", "401", "403", "409", "413", "415", "421", "500", "501", "503")
@@ -313,7 +432,7 @@ def _post(operation: Operation) -> Json:
         "summary": operation.title,
         "description": operation.description,
         "requestBody": {
-            "required": any(one.is_required for one in operation.parameters),
+            "required": any(parameter.is_required for parameter in operation.parameters),
             "content": {"application/json": {"schema": operation.json_schema()}},
         },
         "responses": _responses(operation.output, REFUSALS),

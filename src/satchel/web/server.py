@@ -104,7 +104,7 @@ class Worker:
         """Open the engine and return the application, which closes it. Exits if the engine cannot be opened."""
         from satchel.engine import Satchel  # here, because a process that is still loading this counts as hung
         from satchel.web.application import application
-        from satchel.web.state import ServerState
+        from satchel.web.routes import ServerState
 
         try:
             engine = Satchel.open(root=self._root)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from satchel.cli import streams
 from satchel.cli.options import Invocation, command, group, operation_command, strict_option
 from satchel.cli.session import NOTHING_FOUND, ask, opened, report, show
 from satchel.cli.streams import day
-from satchel.codec import Field, many, record
+from satchel.codec import Field, iso_time, many, record
 from satchel.errors import UsageError
 from satchel.operations.ask import (
     AFTER_FAILURE,
@@ -44,12 +44,9 @@ if TYPE_CHECKING:
 
 
 @operation_command(
-    CONTEXT_QUERY,
-    "context",
-    shows="the context with its items, signals, overflow and usage",
-    positional={"question": "[QUESTION|-]"},
-    without=("workspace",),
-)
+    CONTEXT_QUERY, "context", shows="the context with its items, signals, overflow and usage",
+    positional={"question": "[QUESTION|-]"}, without=("workspace",),
+)  # fmt: skip
 @click.option("--explain", "explained", is_flag=True, help="Say on standard error why each item is in or out.")
 @strict_option
 def context_command(invocation: Invocation, arguments: Json, *, explained: bool, strict: bool) -> int:
@@ -73,12 +70,9 @@ def context_command(invocation: Invocation, arguments: Json, *, explained: bool,
 
 
 @operation_command(
-    SEARCH,
-    "search",
-    shows="the matches with their signals",
-    positional={"question": "[QUESTION|-]"},
+    SEARCH, "search", shows="the matches with their signals", positional={"question": "[QUESTION|-]"},
     without=("workspace",),
-)
+)  # fmt: skip
 def search_command(invocation: Invocation, arguments: Json) -> None:
     """List the best matches for a question.
 
@@ -92,12 +86,9 @@ def search_command(invocation: Invocation, arguments: Json) -> None:
 
 
 @operation_command(
-    GRAPH_CONTEXT,
-    "graph",
-    shows="the context with its nodes, signals, overflow and usage",
-    positional={"query": "QUERY|ID|-"},
-    without=("workspace",),
-)
+    GRAPH_CONTEXT, "graph", shows="the context with its nodes, signals, overflow and usage",
+    positional={"query": "QUERY|ID|-"}, without=("workspace",),
+)  # fmt: skip
 @strict_option
 def graph_command(invocation: Invocation, arguments: Json, *, strict: bool) -> int:
     """Show what a topic, file or symbol is connected to.
@@ -195,12 +186,9 @@ def read_saved(file: Path) -> tuple[Json, int | None]:
 
 
 @operation_command(
-    PREMORTEM_OPERATION,
-    "premortem",
-    shows="the premortem with its items, signals, overflow and usage",
-    without=("mode", "failure", "refresh"),
-    needed=("domain",),
-)
+    PREMORTEM_OPERATION, "premortem", shows="the premortem with its items, signals, overflow and usage",
+    without=("mode", "failure", "refresh"), needed=("domain",),
+)  # fmt: skip
 @strict_option
 def premortem_command(invocation: Invocation, arguments: Json, *, strict: bool) -> int:
     """Show what went wrong before in this kind of work.
@@ -212,11 +200,9 @@ def premortem_command(invocation: Invocation, arguments: Json, *, strict: bool) 
 
 
 @operation_command(
-    PREMORTEM_OPERATION,
-    "brief",
-    shows="the brief with its items, signals, overflow and usage",
+    PREMORTEM_OPERATION, "brief", shows="the brief with its items, signals, overflow and usage",
     without=("mode", "domain", "strategy", "failure"),
-)
+)  # fmt: skip
 @click.option("--after-failure", "failed", metavar="FILE|-", help="The output of the command that failed.")
 @strict_option
 def brief_command(invocation: Invocation, arguments: Json, *, failed: str | None, strict: bool) -> int:
@@ -338,12 +324,7 @@ def trust_command(invocation: Invocation, *, path: Path | None, listed: bool, re
 
     state = config.Folders.from_environment(os.environ).state
     if listed:
-        if remove or path is not None:
-            raise UsageError("--list shows all folders: give it neither PATH nor --remove")
-        marks = trust.trusted_roots(state)
-        lines = [f"{escape_name(mark.root)}  since {day(mark.since)}" for mark in marks]
-        nothing = "no folder is trusted: `satchel trust PATH` trusts one"
-        report(invocation, {"trusted": list(map(mark_data, marks))}, lines, message="" if marks else nothing)
+        _list_trusted(invocation, trust.trusted_roots(state), is_alone=not remove and path is None)
         return
     root = _root(path, invocation.root, must_exist=not remove)
     if remove:
@@ -361,6 +342,14 @@ def trust_command(invocation: Invocation, *, path: Path | None, listed: bool, re
     report(invocation, {"trusted": mark_data(mark), "is_new": is_new}, [f"{escape_name(mark.root)}: {ending}"])
 
 
+def _list_trusted(invocation: Invocation, marks: Sequence[TrustMark], *, is_alone: bool) -> None:
+    if not is_alone:
+        raise UsageError("--list shows all folders: give it neither PATH nor --remove")
+    lines = [f"{escape_name(mark.root)}  since {day(mark.since)}" for mark in marks]
+    nothing = "no folder is trusted: `satchel trust PATH` trusts one"
+    report(invocation, {"trusted": list(map(mark_data, marks))}, lines, message="" if marks else nothing)
+
+
 def _root(path: Path | None, explicit: Path | None, *, must_exist: bool) -> Path:
     """Return the root around PATH or the current folder, or PATH itself if it no longer exists."""
     from satchel.system.locations import find_root
@@ -376,5 +365,4 @@ def _root(path: Path | None, explicit: Path | None, *, must_exist: bool) -> Path
 
 def mark_data(mark: TrustMark) -> Json:
     """Return a mark as plain JSON values; `repository` is None without git."""
-    since = f"{datetime.fromtimestamp(mark.since, UTC):%Y-%m-%dT%H:%M:%SZ}"
-    return {"root": mark.root, "repository": mark.repository or None, "since": since}
+    return {"root": mark.root, "repository": mark.repository or None, "since": f"{iso_time(mark.since)[:19]}Z"}

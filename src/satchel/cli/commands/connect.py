@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,12 +68,10 @@ LEAST_TOKENS = 50
 
 
 @command("proxy", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option(
-    "--tools", "globs", metavar="GLOB", multiple=True, help="Tools whose results get context, as in 'edit_*'."
-)
-@click.option(
-    "--max-tokens", type=int, default=MAX_TOKENS, show_default=True, metavar="N", help="The budget of one context."
-)
+@click.option("--tools", "globs", metavar="GLOB", multiple=True,
+              help="Tools whose results get context, as in 'edit_*'.")  # fmt: skip
+@click.option("--max-tokens", type=int, default=MAX_TOKENS, show_default=True, metavar="N",
+              help="The budget of one context.")  # fmt: skip
 @click.option("--session", metavar="ID", help="Do not repeat what this session already received, unless it changed.")
 @click.option("--context", metavar="FOLDER", help="The folder of the current context.yaml (that nearest to the files).")
 @click.argument("server", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...")
@@ -131,9 +130,8 @@ def hook_command(context: click.Context) -> None:
 
 
 @command("log", hook_command, shows="the events, also those without an effect,")
-@click.option(
-    "-n", "--limit", "most", type=click.IntRange(min=1), default=20, metavar="N", help="The newest N events (20)."
-)
+@click.option("-n", "--limit", "most", type=click.IntRange(min=1), default=20, metavar="N",
+              help="The newest N events (20).")  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="Also the events without an effect.")
 def log(invocation: Invocation, *, most: int, everything: bool) -> int:
     """Show what hooks injected, when, and what it cost.
@@ -210,13 +208,13 @@ def change_data(changes: Sequence[FileChange], *, is_dry: bool) -> dict[str, Any
     return {"written": not is_dry and any(change.is_change for change in changes), "changes": rows}
 
 
-def show_diffs(changes: Sequence[FileChange], *, color: str) -> None:
-    """Write the diff of each file to standard output."""
+def show_diffs(invocation: Invocation, changes: Sequence[FileChange]) -> None:
+    """Write the diff of each file to standard output, unless the answer is JSON."""
     from satchel.clients.edits import diff, display
 
-    for change in changes:
+    for change in () if invocation.as_json else changes:
         if shown := diff(display(change.target.file), change.before, change.after):
-            streams.write_line(_colored(shown, color))
+            streams.write_line(_colored(shown, invocation.color))
 
 
 def say_done(changes: Sequence[FileChange], *, is_dry: bool, color: str) -> None:
@@ -302,8 +300,7 @@ def _set_up(
     wanted_targets = targets.targets(client, chosen, places, started, with_hooks=with_hooks)
     changes = [setup.planned(target, state, force=force) for target in wanted_targets]
     tools, fault = 0, ""
-    if not invocation.as_json:
-        show_diffs(changes, color=invocation.color)
+    show_diffs(invocation, changes)
     question = f"Add satchel to {client} {_WHOSE[chosen]}?"
     if is_asked and not is_dry and not click.confirm(question, default=True, err=True):
         return 0
@@ -339,16 +336,15 @@ def _offered(invocation: Invocation) -> list[str]:
     rows = {client: setup.is_set_up(client, places) for client in targets.installed(places)}
     if not rows:
         raise UsageError(f"no client was found on this machine: name the one to set up, one of {', '.join(CLIENTS)}")
-    commands = {client: f"satchel setup {client}" for client in rows}
     if invocation.as_json or not all(map(streams.is_terminal, (sys.stdin, sys.stderr))):
-        data = [{"client": one, "is_set_up": done, "command": commands[one]} for one, done in rows.items()]
+        data = [{"client": name, "is_set_up": done, "command": f"satchel setup {name}"} for name, done in rows.items()]
         width = max(map(len, rows))
-        lines = [f"{one:<{width}}  {'is set up' if done else commands[one]}" for one, done in rows.items()]
+        lines = (f"{row['client']:<{width}}  {'is set up' if row['is_set_up'] else row['command']}" for row in data)
         report(invocation, {"clients": data}, lines)
         return []
     for client in filter(rows.get, rows):
         streams.say(f"{client} is set up already", color=invocation.color)
-    return [client for client in rows if not rows[client]]
+    return [*filterfalse(rows.get, rows)]
 
 
 @command("remove", shows="the files and their diffs")
@@ -368,8 +364,7 @@ def remove_command(invocation: Invocation, /, *, client: str, scope: str | None,
     state = Folders.from_environment(os.environ).state
     wanted_targets = [target for chosen in scopes for target in targets.all_targets(client, chosen, places)]
     changes = setup.removals(wanted_targets, state, force=force)
-    if not invocation.as_json:
-        show_diffs(changes, color=invocation.color)
+    show_diffs(invocation, changes)
     if not dry_run:
         setup.apply(changes, state)
     if scope is None:

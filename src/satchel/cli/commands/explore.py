@@ -288,7 +288,7 @@ def eval_command(
 
 def report_lines(outcome: EvaluationResult) -> list[str]:
     """Return the report as text: what was asked, and the table."""
-    from satchel.evaluation.run import day, left_out_text, measures, named_share
+    from satchel.evaluation.run import measures, named_share
 
     answers, fixes = outcome.answers, outcome.fixes
     rows = [
@@ -308,7 +308,7 @@ def report_lines(outcome: EvaluationResult) -> list[str]:
     missed = f"not shown, {len(failed)} of {len(answers)}{newest}, and what the best right file would need:"
     return [
         asked + (" (stopped)" if outcome.is_stopped else ""),
-        f"left out: {left_out_text(outcome.mined.left_out) or 'none'}",
+        f"left out: {_counts(outcome.mined.left_out) or 'none'}",
         *[named] * mined,
         "",
         *plain_lines(columns, rows),
@@ -347,11 +347,9 @@ def _assigned(text: str) -> tuple[str, str]:
 
 def why_empty(outcome: EvaluationResult) -> str:
     """Return why nothing could be measured."""
-    from satchel.evaluation.run import left_out_text
-
     if outcome.is_stopped:
         return "stopped before the first fix was asked about"
     if outcome.mined.fixes and not outcome.mined.commits:
         return "none of your questions names a file that is in the index"
-    reasons = left_out_text(outcome.mined.left_out)
+    reasons = _counts(outcome.mined.left_out)
     return f"none of {outcome.mined.commits:,} commits is a usable fix" + (f" ({reasons})" if reasons else "")

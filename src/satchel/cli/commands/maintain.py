@@ -329,9 +329,6 @@ def path(invocation: Invocation) -> None:
 
 def _load(invocation: Invocation) -> tuple[LoadedSettings, Folders]:
     """Return the settings for the root, or without a repository's where there is no root."""
-    import os
-    from pathlib import Path
-
     from satchel.config import Folders, load_settings
     from satchel.errors import NoIndexError
     from satchel.system.locations import find_root

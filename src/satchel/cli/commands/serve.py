@@ -27,31 +27,14 @@ if TYPE_CHECKING:
 
 @command("serve")
 @click.option("--host", default="127.0.0.1", metavar="HOST", show_default=True, help="The address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),  # highest port
-    default=0,
-    metavar="N",
-    show_default=True,
-    help="The port; 0 chooses a free one.",
-)
+@click.option("--port", type=click.IntRange(0, 65_535), default=0, metavar="N", show_default=True,
+              help="The port; 0 chooses a free one.")  # fmt: skip
 @click.option("--show-token", is_flag=True, help="Print the token for scripts and MCP clients, and exit.")
 @click.option("--allow-remote", is_flag=True, help="Listen on an address that other machines can reach.")
-@click.option(
-    "--allow-host",
-    "others",
-    multiple=True,
-    metavar="NAME[:PORT]",
-    help="Also accept this host name, as a proxy or another machine sends it.",
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(1, 64),  # most workers
-    default=1,
-    metavar="N",
-    show_default=True,
-    help="Number of processes; for a team or many agents, one per processor.",
-)
+@click.option("--allow-host", "others", multiple=True, metavar="NAME[:PORT]",
+              help="Also accept this host name, as a proxy or another machine sends it.")  # fmt: skip
+@click.option("--workers", type=click.IntRange(1, 64), default=1, metavar="N", show_default=True,
+              help="Number of processes; for a team or many agents, one per processor.")  # fmt: skip
 def serve_command(
     invocation: Invocation,
     *,
@@ -101,8 +84,8 @@ def _alone(
     """Serve in this process, which answers hooks and commands of its root too; returns the exit code."""
     from satchel.cli.resident import Resident
     from satchel.web.application import application
+    from satchel.web.routes import ServerState
     from satchel.web.server import END_SECONDS, server
-    from satchel.web.state import ServerState
 
     state = ServerState(satchel)
     running = server(application(state, origins, access), satchel.settings.serve_drain_s)

@@ -19,7 +19,7 @@ from satchel.testing import TinyRepository
 from satchel.types import Failure, ShouldStop
 from satchel.web.application import application
 from satchel.web.middleware import Access, own_origins
-from satchel.web.state import ClientGoneError, RefusedError, ServerState
+from satchel.web.routes import ClientGoneError, RefusedError, ServerState
 from tests.web.asking import PORT, TOKEN, client_of, environment
 
 PATIENCE_SECONDS = 60
@@ -150,7 +150,7 @@ def test_a_client_that_goes_away_stops_what_runs_and_drops_what_waits(
 def test_work_that_does_not_stop_is_told_to_whoever_closes(
     repository: TinyRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("satchel.web.state.END_SECONDS", 0)
+    monkeypatch.setattr("satchel.web.routes.END_SECONDS", 0)
     begun, release = threading.Event(), threading.Event()
 
     def deaf(_: ShouldStop) -> None:
