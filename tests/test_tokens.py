@@ -72,12 +72,12 @@ def test_the_count_of_many_lines_is_that_of_the_whole_text(name: str, parts: lis
 
 
 def test_counts_are_forgotten_before_they_need_too_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "KEPT_CHARACTERS", 1_000)
+    monkeypatch.setattr(tokens, "MOST_LINES", 9)
     lines = tokens._LineTokens(len)
     for number in range(100):
         text = f"line {number}\n" * 20
         assert lines.of(text) == len(text)
-        assert 0 < sum(len(line) + tokens.LINE_OVERHEAD for line in lines) <= 1_000
+        assert 0 < len(lines) <= 9
     assert lines.of("x" * 2_000 + "\n") == 2_001
     assert "x" * 2_000 not in lines
 
@@ -126,3 +126,22 @@ def test_choosing_a_counter_loads_nothing_and_counting_loads_no_heavy_module() -
         "c.count('x'); heavy = {'numpy', 'tiktoken', 'regex', 'rich', 'structlog'} & set(sys.modules); assert not heavy"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_the_constants_of_the_tokenizer_are_given_back_and_read_again() -> None:
+    script = """
+from satchel import tokens
+count = tokens.counter("o200k_base").count
+count("a")
+resident = {}
+for line in open("/proc/self/smaps"):
+    words = line.split()
+    if "-" in words[0] and words[-1].startswith("/"):
+        path = words[-1]
+    elif words[0] == "Rss:" and "rs_bpe" in path:
+        resident[path] = resident.get(path, 0) + int(words[1])
+print(max(resident.values()) < 16_000, count("def f(): return 1"))
+"""
+    shown = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
+    assert shown.split() == ["True", str(o200k("def f(): return 1"))]

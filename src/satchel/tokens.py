@@ -7,9 +7,13 @@ is counted as plain text.
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Protocol
 
 from satchel.errors import UsageError
@@ -58,14 +62,28 @@ def _rank_table(name: str) -> _RankTable:
         "o200k_base": openai.o200k_base,
         "cl100k_base": openai.cl100k_base,
     }
-    return tables[name]()
+    table = tables[name]()
+    _let_go_of(str(Path(sys.modules["rs_bpe.bpe"].__file__ or "").resolve()))
+    return table
 
 
-KEPT_CHARACTERS = 4_000_000
-"""Characters of the lines whose counts are kept, with the overhead of each; above it all are forgotten."""
+def _let_go_of(library: str) -> None:
+    """Give the memory back that a library's constants take, half of what its table does. They are read when needed."""
+    with suppress(OSError, ValueError, ImportError):  # no `/proc`, or another form of it
+        import ctypes  # here, because it takes as long as all of this file
 
-LINE_OVERHEAD = 100
-"""Memory of a kept count besides the characters of its line (bytes)."""
+        maps = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+        bounds = [line.split()[0].split("-") for line in maps if line.endswith(library) and " r--p " in line]
+        size, start = max((int(end, 16) - int(start, 16), int(start, 16)) for start, end in bounds)
+        if size > 1 << 24:  # bytes; what the loader has written to is far smaller
+            ctypes.CDLL(None).madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), 4)  # MADV_DONTNEED
+
+
+MOST_LINES, LONGEST_LINE = 20_000, 1_000
+"""Lines whose counts are kept, above which all are forgotten, and characters of the longest of them."""
+
+_LINE_START = re.compile(r"\n(?!/)(?=[^\S\n]*+\S)")
+"""The line feed before a line that shares no token with the one before it."""
 
 
 class _LineTokens(dict[str, int]):
@@ -78,30 +96,20 @@ class _LineTokens(dict[str, int]):
 
     def __init__(self, count: Callable[[str], int]) -> None:
         self._count = count
-        self._room = KEPT_CHARACTERS
 
     def __missing__(self, line: str) -> int:
-        size = len(line) + LINE_OVERHEAD
-        if self._room < size:
-            self.clear()
-            self._room = KEPT_CHARACTERS
         tokens = self._count(f"{line}\n")
-        if size <= KEPT_CHARACTERS:
+        if len(self) >= MOST_LINES:
+            self.clear()
+        if len(line) <= LONGEST_LINE:
             self[line] = tokens
-            self._room -= size
         return tokens
 
     def of(self, text: str) -> int:
         """Return the tokens of a text. Raises UnicodeEncodeError on a lone surrogate."""
         if "\r" in text:
             return self._count(text)
-        lines: list[str] = []
-        for line in text.split("\n"):
-            if not lines or (line and line[0] != "/" and not line.isspace()):
-                lines.append(line)
-            else:
-                lines[-1] = f"{lines[-1]}\n{line}"
-        last = lines.pop()  # without a line end of its own
+        *lines, last = _LINE_START.split(text)  # the last one is without a line end of its own
         return sum(map(self.__getitem__, lines)) + (self[last[:-1]] if last.endswith("\n") else self._count(last))
 
 
