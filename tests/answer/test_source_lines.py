@@ -24,7 +24,7 @@ from satchel.answer.source_lines import (
     conditions,
     outline_of,
 )
-from satchel.system import files
+from satchel.system import files, kept
 from satchel.types import Freshness, Range
 
 KEY = b"k" * 16
@@ -96,35 +96,45 @@ def test_what_is_no_readable_text_is_said_to_be_so(tmp_path: Path, reader: FileL
     ]  # fmt: skip
 
 
-def test_the_oldest_files_are_forgotten_first(tmp_path: Path) -> None:
-    reader = FileLines(tmp_path, KEY, LIMIT, most_files=2)
-    hashes = {name: write(tmp_path, name, name) for name in "abc"}
+def test_the_oldest_files_are_forgotten_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files_at_once(monkeypatch, 2)
+    reader = FileLines(tmp_path, KEY, LIMIT)
+    hashes = {name: write(tmp_path, name, name * 900) for name in "abc"}
     reader.read("a")
     reader.read("b")
-    reader.read("a")
     reader.read("c")
-    assert [name for name in "abc" if reader.cached(name, hashes[name])] == ["a", "c"]
+    assert [name for name in "abc" if reader.cached(name, hashes[name])] == ["b", "c"]
 
 
-def test_the_bound_in_bytes_holds_and_a_larger_file_is_read_all_the_same(tmp_path: Path) -> None:
-    most = 3 * LINE_OVERHEAD_BYTES
-    reader = FileLines(tmp_path, KEY, LIMIT, most_bytes=most)
-    for name in "abcdef":
-        write(tmp_path, name, name * 30)
-        reader.read(name)
-        assert reader.cache_size[1] <= most
-    assert reader.cache_size[0] == 2
-    write(tmp_path, "large", "line\n" * 20)
+def files_at_once(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """Let what is opened from now on keep so many files of one line of 900 characters."""
+    monkeypatch.setattr(kept, "_every", type(kept._every)())
+    monkeypatch.setattr(kept, "MOST_BYTES", count * (900 + LINE_OVERHEAD_BYTES))
+
+
+def test_a_file_larger_than_what_may_be_kept_is_read_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = FileLines(tmp_path, KEY, LIMIT)
+    monkeypatch.setattr(kept, "MOST_BYTES", 3 * LINE_OVERHEAD_BYTES)
+    known = write(tmp_path, "large", "line\n" * 20)
     found = reader.read("large")
     assert isinstance(found, Lines)
     assert len(found.lines) == 21
-    assert reader.cache_size[0] == 2
+    assert reader.cached("large", known) is None
+
+
+def test_files_are_forgotten_on_demand(tmp_path: Path, reader: FileLines) -> None:
+    known = write(tmp_path, "a", "text")
+    reader.read("a")
+    assert reader.cached("a", known) is not None
     reader.clear()
-    assert reader.cache_size == (0, 0)
+    assert reader.cached("a", known) is None
 
 
-def test_many_threads_read_the_same_files_alike(tmp_path: Path) -> None:
-    reader = FileLines(tmp_path, KEY, LIMIT, most_files=3)
+def test_many_threads_read_the_same_files_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files_at_once(monkeypatch, 1)
+    reader = FileLines(tmp_path, KEY, LIMIT)
     names = [f"{number}.py" for number in range(6)]
     for name in names:
         write(tmp_path, name, f"def f_{name[0]}():\n    pass\n")
@@ -137,7 +147,6 @@ def test_many_threads_read_the_same_files_alike(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(read, names * 50))
     assert results == [(f"def f_{name[0]}():", f"f_{name[0]}") for name in names * 50]
-    assert reader.cache_size[0] == 3
 
 
 def test_threads_that_share_lines_know_the_same_sizes() -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.architecture.tree import PACKAGE, Module, imports_of, modules
 
 LEAF_FILES = (
+    "system.kept",
     "system.resident",
     "types",
     "errors",

@@ -18,6 +18,7 @@ from satchel.store.extract import extract
 from satchel.store.records import NewDocument
 from satchel.store.segments import Lexicon
 from satchel.store.sqlite import SqliteStore
+from satchel.system import kept as kept_module
 from satchel.types import Kind, Outline, Part, Role
 
 vocabulary = st.sampled_from(["alpha", "beta", "gamma", "delta"])
@@ -101,12 +102,11 @@ def test_the_largest_are_those_that_sorting_finds(values: list[int], count: int)
     assert bm25.largest(column, count).tolist() == sorted(range(len(values)), key=lambda at: (-values[at], at))[:count]
 
 
-@pytest.mark.parametrize("kept", [0, 3, 1_000])
+@pytest.mark.parametrize("kept", [0, 3_000, 1_000_000])
 def test_what_is_kept_between_questions_changes_no_score(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
-    monkeypatch.setattr(bm25, "LEAST_KEPT_UNITS", kept)
-    monkeypatch.setattr(bm25, "KEPT_UNITS_PER_SPAN", 0)
+    monkeypatch.setattr(kept_module, "MOST_BYTES", kept)
     files: list[tuple[str, Parts]] = [
         ("alpha", [("beta", ["alpha", "gamma"]), ("f", ["beta"])]),
         ("x", [("alpha", ["delta", "alpha"])]),

@@ -11,7 +11,6 @@ import re
 import threading
 import time
 from array import array
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -22,11 +21,12 @@ from typing import Any, NamedTuple
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_text, redact
 from satchel.system import files
+from satchel.system.kept import Cache
 from satchel.tokens import TokenCounter
 from satchel.types import Freshness, Outline, Range
 
-LINE_OVERHEAD_BYTES = 64
-"""Memory of a line in Python besides its characters, rounded up."""
+LINE_OVERHEAD_BYTES = 96
+"""Memory of a line in Python besides its characters, with what is derived from it."""
 
 FIRST_SENTENCE, LEAST_PROSE, LONGEST_PROSE = 3, 4, 400
 """Most lines of the first sentence of a comment, fewest lines of it that are left out (more than the gap that is closed
@@ -111,27 +111,15 @@ _unfit_path = lru_cache(maxsize=4_096)(sanitize.unfit_path)
 
 
 class FileLines:
-    """Reads files of one root for display, with a cache bounded in files and in bytes. Safe to share between threads.
+    """Reads files of one root for display, and keeps their lines. Safe to share between threads.
 
     `limit` is the largest file in bytes, `allow` are patterns of texts that look like secrets but are not.
     """
 
-    def __init__(
-        self,
-        root: Path,
-        key: bytes,
-        limit: int,
-        allow: Sequence[str] = (),
-        *,
-        most_files: int = 256,  # files cached between questions: those of about ten answers
-        most_bytes: int = 32_000_000,  # most memory of cached lines: a fifth of the limit of a process
-    ) -> None:
+    def __init__(self, root: Path, key: bytes, limit: int, allow: Sequence[str] = ()) -> None:
         self._root, self._key, self._limit, self._allow = root, key, limit, tuple(allow)
-        self._most_files, self._most_bytes = most_files, most_bytes
-        self._cache: OrderedDict[tuple[str, str], Lines] = OrderedDict()
-        self._bytes: dict[tuple[str, str], int] = {}
-        self._outlines: dict[tuple[str, str], Outline] = {}
-        self._rested: OrderedDict[str, tuple[tuple[int, int, int], str]] = OrderedDict()
+        self._kept: Cache[tuple[str, str], Lines] = Cache(_size_of)
+        self._rested: Cache[str, tuple[tuple[int, int, int], str]] = Cache(lambda _: 500)
         """Size, times and hash of files that had not changed for `RESTED_NS` when they were read."""
         self._mismatches: list[str] = []
         self._guard = threading.Lock()
@@ -142,7 +130,7 @@ class FileLines:
         `stored` returns the stored text for the bytes with `content_hash`; called only if the file has them. A cached
         file is read again unless it has the size and times that it had when it had rested.
         """
-        rested = self._rested.get(path)
+        rested = self._rested.values.get(path)
         lines = self.cached(path, rested[1]) if rested is not None else None
         if rested is not None and lines is not None and files.stamp(self._root, path) == rested[0]:
             return lines
@@ -169,37 +157,23 @@ class FileLines:
 
     def keep(self, path: str, content_hash: str, text: str) -> Lines:
         """Return the lines of a cleaned and redacted text, cached under the hash of its original bytes."""
-        lines, key = Lines(path, tuple(text.split("\n")), content_hash), (path, content_hash)
-        size = sum(map(len, lines.lines)) + LINE_OVERHEAD_BYTES * len(lines.lines)
-        with self._guard:
-            self._forget(key)
-            if size <= self._most_bytes:
-                self._cache[key], self._bytes[key] = lines, size
-            while len(self._cache) > self._most_files or sum(self._bytes.values()) > self._most_bytes:
-                self._forget(next(iter(self._cache)))
+        lines = Lines(path, tuple(text.split("\n")), content_hash)
+        self._kept.keep({(path, content_hash): lines})
         return lines
 
     def cached(self, path: str, content_hash: str) -> Lines | None:
         """Return the cached lines for this state of a file."""
-        key = path, content_hash
-        with self._guard:
-            lines = self._cache.get(key)
-            if lines is not None:
-                self._cache.move_to_end(key)
-            return lines
+        return self._kept.values.get((path, content_hash))
 
     def outline(self, lines: Lines, *, is_note: bool = False) -> Outline:
         """Return parts and imports of a file, by the parser of the index; computed once for a cached file.
 
         A file that cannot be parsed has no parts.
         """
-        key = lines.path, lines.content_hash
-        outline = self._outlines.get(key)
+        kept = self.cached(lines.path, lines.content_hash) or lines  # without the marks
+        outline: Outline | None = kept.derived.get(Outline)
         if outline is None:
-            outline = outline_of(lines, is_note=is_note)
-            with self._guard:
-                if key in self._cache:
-                    self._outlines[key] = outline
+            outline = kept.derived[Outline] = outline_of(lines, is_note=is_note)
         return outline
 
     def is_stamped(self, path: str, size: int, mtime_ns: int, changed_ns: int) -> bool:
@@ -220,28 +194,17 @@ class FileLines:
 
     def clear(self) -> None:
         """Forget every file."""
-        with self._guard:
-            for kept in (self._cache, self._rested, self._bytes, self._outlines):
-                kept.clear()
-
-    @property
-    def cache_size(self) -> tuple[int, int]:
-        """Files and bytes in the cache."""
-        with self._guard:
-            return len(self._cache), sum(self._bytes.values())
+        self._kept.drop([*self._kept.values])
 
     def _note_rest(self, path: str, file: files.FileBytes, content_hash: str, now: int) -> None:
-        with self._guard:
-            self._rested.pop(path, None)
-            if now - max(file.mtime_ns, file.changed_ns) > RESTED_NS:
-                self._rested[path] = (len(file.raw), file.mtime_ns, file.changed_ns), content_hash
-            while len(self._rested) > self._most_files:
-                self._rested.popitem(last=False)
+        if now - max(file.mtime_ns, file.changed_ns) > RESTED_NS:
+            self._rested.keep({path: ((len(file.raw), file.mtime_ns, file.changed_ns), content_hash)})
+        else:
+            self._rested.drop([path])
 
-    def _forget(self, key: tuple[str, str]) -> None:
-        self._cache.pop(key, None)
-        self._bytes.pop(key, None)
-        self._outlines.pop(key, None)
+
+def _size_of(lines: Lines) -> int:
+    return sum(map(len, lines.lines)) + LINE_OVERHEAD_BYTES * len(lines.lines)
 
 
 def outline_of(lines: Lines, *, is_note: bool = False) -> Outline:

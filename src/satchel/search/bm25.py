@@ -8,15 +8,16 @@ is flat (any k1 of 0.9 to 2 and b of 0.45 to 0.75 is within 1 to 2 points).
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from satchel import lazy_numpy as np
 from satchel.search.query import QueryTerm
 from satchel.store.segments import IntArray, Lexicon, Run
+from satchel.system.kept import Cache
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -202,10 +203,8 @@ def holders(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> list[tuple[float, n
     return [(share / mass, units) for share, units in rows]
 
 
-LEAST_KEPT_UNITS = 1_000_000
-KEPT_UNITS_PER_SPAN = 8
-"""Weighed units of terms kept between questions, 12 bytes each, and more for a large lexicon: every other question
-contains common terms, which cost most."""
+KEPT_BYTES_PER_SPAN = 96
+"""Memory of weighed terms of a large lexicon: every other question contains common terms, which cost most."""
 
 
 class _Term(NamedTuple):
@@ -216,7 +215,7 @@ class _Term(NamedTuple):
     document: _Weighed | None
     named: IntArray
     size: int
-    """The number of units over all levels."""
+    """The bytes of all levels, by estimate."""
 
     @property
     def document_idf(self) -> float:
@@ -224,7 +223,8 @@ class _Term(NamedTuple):
 
 
 def _size(*levels: _Weighed | None) -> int:
-    return sum(len(level.units) for level in levels if level is not None)
+    # A unit and its frequency take 12 bytes, and each of the arrays a hundred besides.
+    return 12 * sum(len(level.units) for level in levels if level is not None) + 1_000
 
 
 class _TermCache:
@@ -239,30 +239,21 @@ class _TermCache:
             _Level(lexicon.live_chunk, lexicon.chunk_length, K1, B),
             _Level(lexicon.live_document, lexicon.document_length, FILE_K1, FILE_B),
         )
-        self._most_units = max(LEAST_KEPT_UNITS, KEPT_UNITS_PER_SPAN * len(lexicon.live_span))
-        self._terms: dict[tuple[str, bool], _Term] = {}
-        self._kept_units = 0
-        self._guard = threading.Lock()
+        many = max(len(lexicon.live_span) - 100_000, 0)  # spans beyond those for which the common budget is enough
+        self._terms: Cache[tuple[str, bool], _Term] = Cache(attrgetter("size"), KEPT_BYTES_PER_SPAN * many)
 
     def weighed(self, lexicon: Lexicon, terms: Sequence[str], *, files: bool) -> list[_Term]:
         """Return each term, weighed now or taken from the cache."""
-        kept = {term: self._taken((term, files)) for term in terms}
-        missing = [term for term, weighed in kept.items() if weighed is None]
         # Terms are weighed together as long as they cannot have more spans than this, so that memory stays bounded.
         size = max(1_000_000 // max(len(lexicon.live_span), 1), 1)
-        for start in range(0, len(missing), size):
-            batch = missing[start : start + size]
-            kept |= zip(batch, self._weigh(lexicon, batch, files=files), strict=True)
-        weighed_terms = {term: weighed for term, weighed in kept.items() if weighed is not None}
-        self._keep({(term, files): weighed for term, weighed in weighed_terms.items()})
-        return [weighed_terms[term] for term in terms]
 
-    def _taken(self, key: tuple[str, bool]) -> _Term | None:
-        """Remove and return the term under this key, so that it can be put back as the newest."""
-        with self._guard:
-            term = self._terms.pop(key, None)
-            self._kept_units -= term.size if term is not None else 0
-            return term
+        def weigh(missing: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], _Term]:
+            batches = ([term for term, _ in missing[at : at + size]] for at in range(0, len(missing), size))
+            made = (term for batch in batches for term in self._weigh(lexicon, batch, files=files))
+            return dict(zip(missing, made, strict=True))
+
+        found = self._terms.through([*dict.fromkeys((term, files) for term in terms)], weigh)
+        return [found[term, files] for term in terms]
 
     def _weigh(self, lexicon: Lexicon, words: Sequence[str], *, files: bool) -> list[_Term]:
         spread = _spread(lexicon, lexicon.runs(words), files=files)
@@ -276,17 +267,6 @@ class _TermCache:
             _Term(span, chunk, document, documents[start:end].copy(), _size(span, chunk, document))
             for span, chunk, document, (start, end) in zip(*levels, pairwise([0, *ends]), strict=True)
         ]
-
-    def _keep(self, used: Mapping[tuple[str, bool], _Term]) -> None:
-        """Keep these terms as the newest; the least recently used ones make room for them."""
-        with self._guard:
-            for key, term in used.items():
-                if key not in self._terms:
-                    self._kept_units += term.size
-                self._terms[key] = term
-            while self._kept_units > self._most_units:
-                oldest = next(iter(self._terms))
-                self._kept_units -= self._terms.pop(oldest).size
 
 
 def _term_cache(lexicon: Lexicon) -> _TermCache:

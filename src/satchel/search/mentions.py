@@ -187,17 +187,16 @@ def _clear(name: str, qualifier: str, defined: Sequence[_Defined], sources: _Sou
     return defined[0] if len({one.chunk for one in defined}) == 1 else None
 
 
-def _raising(trace: Trace, store: Store, lexicon: Lexicon) -> Iterator[TracedPlace]:
-    """Yield places with the words of the errors, then of the tests whose name is a sentence."""
-    for text in trace.errors[:MOST_LITERALS]:
-        yield from _literal(text.partition(": ")[2] or text, store, lexicon, 0.25, secondary=False)
-    for test in trace.tests[:MOST_LITERALS]:
-        if " " in test.function:
-            yield from _literal(test.function, store, lexicon, 0.75, secondary=True)
+def _raising(trace: Trace, store: Store, lexicon: Lexicon) -> list[TracedPlace]:
+    """Return places with the words of the errors, then of the tests whose name is a sentence."""
+    spoken = [(text.partition(": ")[2] or text, False) for text in trace.errors[:MOST_LITERALS]]
+    spoken += [(test.function, True) for test in trace.tests[:MOST_LITERALS] if " " in test.function]
+    found = lexicon.fetched(_literal, spoken, lambda new: {one: [*_literal(*one, store, lexicon)] for one in new})
+    return [place for places in found.values() for place in places]
 
 
-def _literal(text: str, store: Store, lexicon: Lexicon, least: float, *, secondary: bool) -> Iterator[TracedPlace]:
-    """Yield the span that shares most runs of words with a text, at least the share `least`, among its best matches."""
+def _literal(text: str, is_test: bool, store: Store, lexicon: Lexicon) -> Iterator[TracedPlace]:
+    """Yield the span that shares most runs of words with an error or the name of a test, among its best matches."""
     spoken = [word.lower() for word in words.words(text)]
     runs = set(_runs(spoken))
     terms = sorted({term for word in spoken if words.is_meaningful(word) for term in words.terms_of(word)})
@@ -207,18 +206,19 @@ def _literal(text: str, store: Store, lexicon: Lexicon, least: float, *, seconda
     for postings in lexicon.postings(terms):
         units = postings.body[0]
         scores[units] += idf(lexicon.span_count, len(units))
-    scores[(lexicon.columns.document_secondary[lexicon.span_document] > 0) != secondary] = 0.0
+    scores[(lexicon.columns.document_secondary[lexicon.span_document] > 0) != is_test] = 0.0
     # Spans whose text is compared with the words of an error.
     spans = [span for span in largest(scores, 12).tolist() if scores[span] > 0]
     columns = lexicon.columns
     ids = {span: int(columns.document_id[lexicon.span_document[span]]) for span in spans}
     texts = {document: text.split("\n") for document, text in store.texts(set(ids.values())).items()}
     best: tuple[int, TracedPlace] | None = None
+    least = (0.75 if is_test else 0.25) * len(runs)
     for span in spans:
         start, end = int(columns.span_start[span]), int(columns.span_end[span])
         lines = texts.get(ids[span], [])[start - 1 : end]
         shared = [len(runs.intersection(_runs([word.lower() for word in words.words(line)]))) for line in lines]
-        if sum(shared) >= least * len(runs) and any(shared) and (best is None or sum(shared) > best[0]):
+        if sum(shared) >= least and any(shared) and (best is None or sum(shared) > best[0]):
             best = sum(shared), TracedPlace(int(columns.span_chunk[span]), start + shared.index(max(shared)))
     if best is not None:
         yield best[1]

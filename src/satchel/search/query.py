@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from satchel import text as words
 from satchel.search.trace import NO_TRACE, Trace, read_trace
+from satchel.system.kept import Cache
 from satchel.text import pattern, wording
 
 _WRAPPER_WORDS, _ENDED = (frozenset(words.ENGLISH[heading]) for heading in ("end of a command", "ended"))
@@ -223,8 +224,15 @@ def subject_of(question: str) -> str:
     return match["subject"] if match is not None else ""
 
 
+_analysed: Cache[str, Query] = Cache(lambda query: 20 * len(query.text) + 2_000)  # asked again by other tools
+
+
 def analyse(text: str) -> Query:
     """Split a question into zones, weigh its terms, and collect its mentions. A broad one counts by its subject."""
+    return _analysed.through([text], lambda _: {text: _analyse(text)})[text]
+
+
+def _analyse(text: str) -> Query:
     # A longer question is cut: the important part is at its start, and a pasted log must not cost seconds.
     text = words.composed(text[:60_000])
     subject = subject_of(text)
@@ -308,7 +316,7 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = NAMES_WEIGHT
     for (zone, line), share in zip(zones, _shares(zones), strict=True):
         line = words.without_particles(line)
         meaningful = [word for word in words.words(line) if words.is_meaningful(word) and word.lower() not in stop]
-        for form in {words.stem(form) for word in meaningful for form in words.forms(word, endings)}:
+        for form in {words.stem(form) for word in meaningful for form in words.forms(word, endings)} if endings else ():
             forms[form] = max(forms.get(form, 0), weights[zone] * share)
         for term, count in words.count_terms(meaningful).items():
             mass[term] = mass.get(term, 0.0) + weights[zone] * share * count

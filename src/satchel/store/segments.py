@@ -29,6 +29,7 @@ from zlib import crc32
 
 from satchel import lazy_numpy as np
 from satchel.store.records import SPAN_COLUMNS, Extraction, NewDocument, Postings
+from satchel.system.kept import Cache
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -323,8 +324,8 @@ class Lexicon:
         self._fetch = fetch
         self.cache: dict[Hashable, Any] = {}
         """Values that follow from the words alone; see `derived`."""
-        self._read: dict[Hashable, dict[Any, Any]] = {}
-        self._stored: dict[Hashable, dict[Any, Any]] = {}
+        self._read: dict[Hashable, Cache[Any, Any]] = {}
+        self._stored: dict[Hashable, Cache[Any, Any]] = {}
         self._segments, self._dead = _state(segments)
         self._offsets: dict[int, tuple[int, int, int]] = {}
         self._first_chunks: list[int] = []
@@ -386,7 +387,7 @@ class Lexicon:
         self, name: Hashable, keys: Iterable[Key], fetch: Callable[[list[Key]], Mapping[Key, Value]]
     ) -> dict[Key, Value]:
         """Return values of this revision by key, in their order, each fetched once; missing ones are left out."""
-        return _through(self._read, name, list(keys), fetch)
+        return _table(self._read, name, 300).through(list(keys), fetch)
 
     def stored(
         self, name: Hashable, chunks: Sequence[int], fetch: Callable[[list[int]], Mapping[int, Value]]
@@ -405,7 +406,7 @@ class Lexicon:
         def missing(new: Sequence[tuple[Any, int]]) -> dict[tuple[Any, int], Value]:
             return {key_of[row]: value for row, value in fetch([row for _, row in new]).items()}
 
-        return {row: value for (_, row), value in _through(self._stored, name, keys, missing).items()}
+        return {row: value for (_, row), value in _table(self._stored, name, 1_500).through(keys, missing).items()}
 
     def chunk_positions(self, rows: Iterable[int]) -> IntArray:
         """Return the positions of chunks by row number, dead ones included; -1 for a row of another kind."""
@@ -446,24 +447,9 @@ def _state(segments: Sequence[Segment]) -> tuple[list[tuple[int, bytes]], list[b
     return [(segment.id, segment.seal) for segment in segments], [segment.dead.tobytes() for segment in segments]
 
 
-def _through(
-    tables: dict[Hashable, dict[Any, Any]],
-    name: Hashable,
-    keys: list[Key],
-    fetch: Callable[[list[Key]], Mapping[Key, Value]],
-) -> dict[Key, Value]:
-    """Return values by key from a bounded table; missing ones are fetched. Two threads may fetch the same one."""
-    kept: dict[Key, Value] = tables.setdefault(name, {})
-    try:
-        return dict(zip(keys, map(kept.__getitem__, keys), strict=True))
-    except KeyError:
-        missing = [key for key in keys if key not in kept]
-    # Values of one name that a lexicon keeps, about 1 KB each; one more, and it starts anew.
-    if len(kept) + len(missing) > 4_000:
-        kept, missing = {}, keys  # a new table: other threads may be reading the old one
-        tables[name] = kept
-    kept.update(fetch(missing))
-    return {key: kept[key] for key in keys if key in kept}
+def _table(tables: dict[Hashable, Cache[Any, Any]], name: Hashable, size: int) -> Cache[Any, Any]:
+    """Return the table of this name, whose values take about `size` bytes each."""
+    return tables.get(name) or tables.setdefault(name, Cache(lambda _: size))
 
 
 def _order(values: IntArray) -> IntArray | None:

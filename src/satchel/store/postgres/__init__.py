@@ -18,6 +18,7 @@ from satchel.store.postgres.connection import TABLES, Server, ServerConnection, 
 from satchel.store.protocol import SET_ASIDE, Derived
 from satchel.store.records import Row
 from satchel.store.segments import DamagedWordsError
+from satchel.system.kept import Cache
 
 if TYPE_CHECKING:
     from satchel.store.writer import Writer
@@ -71,7 +72,8 @@ class PostgresStore(DatabaseStore):
         self._owner = "current_user" if root.startswith(PRIVATE_ROOTS) else "''"
         self._server = Server(url)
         self._timeout_ms = timeout_ms
-        self._cache = _RowCache((), "")
+        self._at: tuple[Row, str] = (), ""
+        self._kept: Cache[tuple[str, tuple[Any, ...]], list[Row]] = Cache(_bytes_of)
         self.vector_index = nearest.HnswIndex()
         self._writing = threading.local()
         with self.snapshot():
@@ -160,19 +162,23 @@ class PostgresStore(DatabaseStore):
         )
         with self._server.connection(begin, self._timeout_ms / 1000) as (connection, begun):
             root, (revision,) = (self._server.losses, *begun[0]), begun[1]
-            if (root, revision) != (self._cache.root, self._cache.revision):
-                if root != self._cache.root:  # another one has this name now
+            if (root, revision) != self._at:
+                if root != self._at[0]:  # another one has this name now
                     self._derived = Derived()
-                self._cache = _RowCache(root, revision)
-            cache = self._cache
+                self._at, self._kept = (root, revision), Cache(_bytes_of)
+            kept = self._kept
 
-            def run(sql: str, bindings: Sequence[Any]) -> list[Row]:
+            def rows(asked: list[tuple[str, tuple[Any, ...]]]) -> dict[tuple[str, tuple[Any, ...]], list[Row]]:
                 try:
-                    return cache.rows(connection, sql, tuple(bindings))
+                    return {one: connection.execute(*one).fetchall() for one in asked}
                 except OperationalError:
                     if not connection.raw.closed or self._server.resume(connection, begin) != begun:
                         raise
-                    return cache.rows(connection, sql, tuple(bindings))
+                    return {one: connection.execute(*one).fetchall() for one in asked}
+
+            def run(sql: str, bindings: Sequence[Any]) -> list[Row]:
+                asked = sql, tuple(bindings)
+                return [*kept.through([asked], rows)[asked]]
 
             state = StoreSnapshot(self, run, revision)
             try:
@@ -283,26 +289,8 @@ class PostgresStore(DatabaseStore):
         self._derived = Derived()
 
 
-class _RowCache:
-    """Rows that queries gave at one revision. Queries of several threads may both ask the server, which is harmless."""
-
-    def __init__(self, root: Row, revision: str) -> None:
-        self.root, self.revision = root, revision
-        self._rows: dict[tuple[str, tuple[Any, ...]], list[Row]] = {}
-        self._bytes = 0
-
-    def rows(self, connection: ServerConnection, sql: str, bindings: tuple[Any, ...]) -> list[Row]:
-        """Return the rows of a query, from the server where they are not cached."""
-        cached = self._rows.get((sql, bindings))
-        if cached is None:
-            cached = connection.execute(sql, bindings).fetchall()
-            self._bytes += sum(len(cell) if isinstance(cell, bytes | str) else 8 for row in cached for cell in row)
-            # Rows of one revision that a process keeps: the words of some thousand different questions.
-            if self._bytes > 64_000_000:
-                self._rows, self._bytes = {}, 0
-            else:
-                self._rows[sql, bindings] = cached
-        return list(cached)
+def _bytes_of(rows: list[Row]) -> int:
+    return sum(len(cell) if isinstance(cell, bytes | str) else 8 for row in rows for cell in row)
 
 
 def _with_flags(row: Row, flags: Sequence[int]) -> Sequence[Any]:

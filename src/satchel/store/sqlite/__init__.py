@@ -253,6 +253,8 @@ class SqliteStore(DatabaseStore):
         with self._guard:
             idle = self._idle.pop() if self._idle else None
         connection = idle or self._open()
+        if idle is None:
+            connection.execute("PRAGMA cache_size=-4096")  # it only reads, and the system keeps the pages of the file
         run = partial(self._rows_of, connection)
         state = StoreSnapshot(self, run)
         try:
