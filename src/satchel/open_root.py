@@ -397,6 +397,11 @@ class OpenRoot:
 
         return build_options(self.settings, self.places, self.key, vault=self.is_vault)
 
+    def _changed_files(self, store: Store) -> list[tuple[str, int]]:
+        from satchel.index.run import changed_files
+
+        return changed_files(store, self.places.root, self.build_options().walk)
+
     def status(self, *, should_stop: ShouldStop = never) -> Status:
         """Return contents and size of the index, and changes in the tree since. No file is read or changed."""
         from satchel.index.status import look
@@ -428,7 +433,6 @@ class OpenRoot:
     def bench(self, store: Store, memory: Store | None, account: Account | None, prefix: str) -> Workbench:
         """Return what the pipeline works with; `prefix` is before paths where several workspaces answer."""
         from satchel.answer.search import Workbench
-        from satchel.index.run import changed_files
 
         # Words in local files wait for nothing: threads of one interpreter would only add their own cost.
         waits = self.embedder is not None or bool(self.settings.store_url)
@@ -440,7 +444,7 @@ class OpenRoot:
             self.settings.redact_allow,
             memory,
             self.line_counts.of,
-            lambda: changed_files(store, self.places.root, self.build_options().walk),
+            partial(self._changed_files, store),
             self.embedder,
             account,
             prefix,
