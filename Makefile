@@ -62,10 +62,10 @@ types: $(INSTALLED) ## strict types in src, tests and scripts
 base: $(BASE_INSTALLED) ## the built package with its runtime dependencies only: index and context on a tiny repository
 	$(BASE)/python -P scripts/smoke.py
 
-# The tests of a file stay in one process and share its fixtures. A third process fills the waits of two processors.
-AT_ONCE := --numprocesses 3 --dist loadfile --no-loadscope-reorder
+# The tests of a file stay in one process and share its fixtures.
+AT_ONCE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 BOTH_STORES := tests/contracts tests/properties tests/e2e tests/seeds
-test: $(INSTALLED) ## the tests in three processes, with branch coverage; contracts, properties and e2e on PostgreSQL, too
+test: $(INSTALLED) ## the tests in two processes, with branch coverage; contracts, properties and e2e on PostgreSQL, too
 	$(BIN)/pytest --cov --cov-report=term --durations=25 $(AT_ONCE)
 	$(BIN)/pytest --store=postgres $(AT_ONCE) $(BOTH_STORES)
 
