@@ -1,0 +1,86 @@
+"""How the first answer, the index and warm questions grow over real repositories, from small to large.
+
+    python benchmarks/growth.py TREE... --out benchmarks/results/growth.json
+
+Each tree is cloned and gets a new home. The first answer is a whole `satchel context` without an index; `index` is a
+whole first `satchel index`, in turns with that of the rival where its environment is here. The questions are asked in
+one process that is up to date, twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from localization.rivals import rival_system
+from speed import MAX_TOKENS, RIVAL, SATCHEL, SHORT_QUESTIONS, Homes, cloned
+from stopwatch import Lap, PeakMemory, lap, quantiles, run, summary
+
+from satchel import Satchel
+
+
+def measured(tree: Path, homes: Homes, rounds: int) -> dict[str, Any]:
+    """The row of one tree."""
+    question = [*SATCHEL, "context", SHORT_QUESTIONS[0], "--max-tokens", str(MAX_TOKENS)]
+    first, index, rival = [], [], []
+    try:
+        command = ["sh", "-c", rival_system(RIVAL).index]
+    except RuntimeError as missing:
+        print(f"left out: {missing}", file=sys.stderr)
+        command = []
+    for _ in range(rounds):
+        first.append(lap(partial(run, question, tree, homes.new())))
+        environment = homes.new()
+        index.append(lap(partial(run, [*SATCHEL, "index", "--quiet"], tree, environment)))
+        if command:
+            rival.append(lap(partial(run, command, tree, homes.new())))
+            subprocess.run(["git", "-C", str(tree), "clean", "-q", "-ffdx"], check=True)
+    asked: dict[str, list[Lap]] = {"first": [], "second": []}
+    with Satchel.open(tree, environ=environment) as opened:
+        status = opened.status()
+        opened.assemble("warm up", max_tokens=MAX_TOKENS, types=["code"])
+        for laps in asked.values():
+            laps += [
+                lap(partial(opened.assemble, one, max_tokens=MAX_TOKENS, types=["code"])) for one in SHORT_QUESTIONS
+            ]
+    with (
+        subprocess.Popen([*SATCHEL, "index", "--quiet"], cwd=tree, env=homes.new()) as process,
+        PeakMemory(process.pid) as peak,
+    ):
+        process.wait()
+    tracked = subprocess.run(["git", "-C", str(tree), "ls-files"], capture_output=True, check=True).stdout.count(b"\n")
+    found = {
+        "tree": tree.name, "files": tracked, "chunks": sum(status.statistics.chunks.values()),
+        "first_answer": summary(first), "index": summary(index), "index_peak_mb": round(peak.total / 1e6, 1),
+        "questions": {name: quantiles(laps) for name, laps in asked.items()},
+    }  # fmt: skip
+    if rival:
+        ratio = min(theirs.cpu for theirs in rival) / min(ours.cpu for ours in index)
+        found |= {RIVAL: summary(rival), "rival_by_satchel_cpu": round(ratio, 2)}
+    return found
+
+
+def main() -> None:
+    """Measure each tree, and write the rows after each."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("trees", type=Path, nargs="+", help="git work trees")
+    parser.add_argument("--rounds", type=int, default=2, help="runs of everything that takes long")
+    parser.add_argument("--out", type=Path, required=True, help="where to store the JSON")
+    options = parser.parse_args()
+    rows = []
+    for tree in options.trees:
+        with tempfile.TemporaryDirectory(prefix="satchel-") as folder:
+            copy = cloned(tree.resolve(), Path(folder))
+            rows.append(measured(copy, Homes(Path(folder) / "homes"), options.rounds))
+        options.out.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+        print(json.dumps(rows[-1]))
+
+
+if __name__ == "__main__":
+    main()
