@@ -72,8 +72,8 @@ class PostgresStore(DatabaseStore):
         self._owner = "current_user" if root.startswith(PRIVATE_ROOTS) else "''"
         self._server = Server(url)
         self._timeout_ms = timeout_ms
-        self._at: tuple[Row, str] = (), ""
-        self._kept: Cache[tuple[str, tuple[Any, ...]], list[Row]] = Cache(_bytes_of)
+        cache: Cache[tuple[str, tuple[Any, ...]], list[Row]] = Cache(_bytes_of)
+        self._kept: tuple[Row, str, Cache[tuple[str, tuple[Any, ...]], list[Row]]] = (), "", cache
         self.vector_index = nearest.HnswIndex()
         self._writing = threading.local()
         with self.snapshot():
@@ -162,11 +162,12 @@ class PostgresStore(DatabaseStore):
         )
         with self._server.connection(begin, self._timeout_ms / 1000) as (connection, begun):
             root, (revision,) = (self._server.losses, *begun[0]), begun[1]
-            if (root, revision) != self._at:
-                if root != self._at[0]:  # another one has this name now
+            held = self._kept  # read and replaced as one: other threads may ask at another revision
+            if (root, revision) != held[:2]:
+                if root != held[0]:  # another one has this name now
                     self._derived = Derived()
-                self._at, self._kept = (root, revision), Cache(_bytes_of)
-            kept = self._kept
+                held = self._kept = root, revision, Cache(_bytes_of)
+            kept = held[2]
 
             def rows(asked: list[tuple[str, tuple[Any, ...]]]) -> dict[tuple[str, tuple[Any, ...]], list[Row]]:
                 try:
