@@ -228,6 +228,26 @@ def test_definitions_without_calls_say_so_or_where_they_are_named() -> None:
     )
 
 
+def test_lines_that_are_not_resolved_say_how_many_files_were_not_read() -> None:
+    target = {**listed("send", unread=3), "unresolved": [{"path": "a.py", "lines": [2, 5]}]}
+    assert call_site_lines([target, listed("send_all", unread=1)], counter("o200k_base"), 4000) == (
+        "Calls of send that could not be resolved; 3 files not read:",
+        "- 2 more lines contain send(, not resolved: a.py: 2, 5",
+        "Call sites of send_all: none resolved; 1 file not read",
+    )
+
+
+def test_a_name_in_more_files_than_are_read_is_told_by_answers_and_graphs(tmp_path: Path) -> None:
+    files = {f"cases/case_{number}.js": f"// Case {number}\nsettle(function () {{}});\n" for number in range(260)}
+    repository = TinyRepository(tmp_path / "suite")
+    repository.commit("Add", {"harness.js": "function settle(check) {\n  check();\n}\n", **files})
+    with Satchel.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as opened:
+        context = opened.assemble("who calls settle", max_tokens=2500)
+        graph = opened.graph("settle", lens="impact")
+    assert "Calls of settle that could not be resolved; 11 files not read:\n- 249 more lines contain" in context.text
+    assert [note for note in graph.meta["warnings"] if note.endswith("; 11 more files not read")]
+
+
 def test_definitions_of_one_name_are_told_apart_by_their_files() -> None:
     targets = [{**listed("Reader.next", 1, a=([3], [])), "path": path} for path in ("a/reader.py", "b/reader.py")]
     assert call_site_lines(targets, counter("o200k_base"), 4000) == (

@@ -339,11 +339,12 @@ def _unresolved(relations: Relations, walked: Mapping[int, Reached], lens: Lens)
         target = relations.definition(row)
         if target is None:
             continue
-        lines = relations.unresolved(target, relations.callers(target).sites)
+        lines, unread = relations.unresolved(target, relations.callers(target).sites)
         if count := sum(map(len, lines.values())):
             shown = "; ".join(f"{path}:{numbers[0]}" for path, numbers in [*lines.items()][:5])
             calls = f"{count} more call{'s' if count > 1 else ''} of `{target.name}`"
-            yield f"{target.qualified}: {calls} by text could not be resolved: {shown}"
+            end = f"; {unread} more file{'s' if unread > 1 else ''} not read" if unread else ""
+            yield f"{target.qualified}: {calls} by text could not be resolved: {shown}{end}"
 
 
 def _with_mentions(

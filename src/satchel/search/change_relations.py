@@ -21,7 +21,7 @@ from satchel.types import Hit, Role, ScoredSpan, Signal
 
 if TYPE_CHECKING:
     from satchel.search.query import Query
-    from satchel.search.relations import Callers, CallSite, Relations
+    from satchel.search.relations import Callers, CallSite, Relations, TextualCalls
     from satchel.search.resolve.code import CodeDefinition
     from satchel.search.searcher import SearchResult
     from satchel.store.protocol import Store
@@ -106,7 +106,7 @@ class Impact(NamedTuple):
     callers: tuple[tuple[CodeDefinition, Callers], ...] = ()
     uses: tuple[CallSite, ...] = ()
     is_question: bool = False
-    unresolved: Mapping[CodeDefinition, Mapping[str, list[int]]] = {}
+    unresolved: Mapping[CodeDefinition, TextualCalls] = {}
 
     @property
     def is_sure(self) -> bool:
@@ -126,13 +126,14 @@ class Impact(NamedTuple):
                 "calls": len(callers.sites),
                 "exact": sum(site.exact for site in callers.sites),
                 "files": _listed([*callers.sites, *(self.uses if len(self.callers) == 1 else ())], prefix),
-                "unread_files": callers.unread,
+                "unread_files": max(callers.unread, textual.unread if textual else 0),
                 "unresolved": [
                     {"path": f"{prefix}{path}", "lines": lines}
-                    for path, lines in self.unresolved.get(target, {}).items()
+                    for path, lines in (textual.lines if textual else {}).items()
                 ],
             }
             for target, callers in self.callers
+            for textual in [self.unresolved.get(target)]
         ]
 
 

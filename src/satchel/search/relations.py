@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -128,6 +128,13 @@ class Callers(NamedTuple):
 
     sites: tuple[CallSite, ...]
     unread: int = 0
+
+
+class TextualCalls(NamedTuple):
+    """The lines by file that call a name by text and mean nothing known; `unread` counts files beyond the limit."""
+
+    lines: Mapping[str, list[int]]
+    unread: int
 
 
 class Call(NamedTuple):
@@ -255,33 +262,38 @@ class Relations:
     def uses(self, target: CodeDefinition, most_files: int = MOST_FILES) -> tuple[CallSite, ...]:
         """Return the uses of a definition other than calls: imports, references, and types."""
         sites: dict[CallSite, None] = {}
-        for path, rows in groupby(self._naming(target, most_files), lambda row: self.code.document_of(row).key):
+        for path, rows in groupby(self._naming(target, most_files)[0], lambda row: self.code.document_of(row).key):
             sites |= dict.fromkeys(site for row in rows for site in self._named_in(row, target))
             self.code.let_go(path)
         return tuple(sites)
 
-    def _naming(self, target: CodeDefinition, most_files: int) -> list[int]:
-        """Return the chunks that contain the name of a definition, nearest first; their files are loaded."""
+    def _naming(self, target: CodeDefinition, most_files: int) -> tuple[list[int], int]:
+        """Return the chunks that contain the name of a definition, nearest first, and the number of files left out.
+
+        Their files are loaded.
+        """
         rows = self.code.mentioning(target.name)
         files = {row: self.code.document_of(row) for row in self._of_group(rows, target)}
         distances = {path: far(target.path, path) for path in {document.key for document in files.values()}}
         order = sorted(files, key=lambda row: (files[row].secondary, distances[files[row].key], row))
-        paths = list(dict.fromkeys(files[row].key for row in order))[:most_files]
+        every = list(dict.fromkeys(files[row].key for row in order))
+        paths = every[:most_files]
         self.code.load_files(paths)
-        return [row for row in order if files[row].key in paths]
+        return [row for row in order if files[row].key in paths], len(every) - len(paths)
 
     def unresolved(
         self, target: CodeDefinition, sites: Iterable[CallSite], most_files: int = MOST_FILES
-    ) -> dict[str, list[int]]:
+    ) -> TextualCalls:
         """Return the lines that contain a call of this name by text, and mean neither `sites` nor another definition.
 
-        Of each file, nearest first: with them a list of calls misses none that a search of the text would find.
+        Of each file, nearest first: with them a list of calls misses none that a search of the read files would find.
         """
         owner = self.owner(target) if target.name in BUILDERS else None
         name = owner.name if owner is not None else target.name
         told = {(site.path, site.line) for site in sites} | {(one.path, one.line) for one in self.code.defined(name)}
         lines: dict[str, list[int]] = defaultdict(list)
-        for row in self._naming(target._replace(name=name), most_files):
+        rows, unread = self._naming(target._replace(name=name), most_files)
+        for row in rows:
             part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
             if file is None:
                 continue
@@ -290,7 +302,7 @@ class Relations:
                 if place not in told and not self._is_another(file, offset, target):
                     told.add(place)
                     lines[file.path].append(place[1])
-        return dict(lines)
+        return TextualCalls(lines, unread)
 
     def _is_another(self, file: SourceFile, offset: int, target: CodeDefinition) -> bool:
         """Return whether a name in a text is no call, or one of another definition here."""

@@ -151,8 +151,10 @@ def _counts(target: Listed, name: str) -> str:
     calls, files = int(target["calls"]), target["files"]
     uses = sum(len(file["uses"]) for file in files)
     calling = sum(bool(file["lines"]) for file in files)
+    unread = int(target["unread_files"])
+    end = f"; {counted(unread, 'file')} not read" if unread else ""
     if not files and target.get("unresolved"):
-        return f"Calls of {name} that could not be resolved:"
+        return f"Calls of {name} that could not be resolved{end}:"
     if calls:
         counts = f"Call sites of {name}: {calls} in {counted(calling, 'file')}"
         counts += _exact(target)
@@ -160,9 +162,8 @@ def _counts(target: Listed, name: str) -> str:
     elif uses:
         counts = f"Uses of {name}: {uses} in {counted(len(files), 'file')}"
     else:
-        return f"Call sites of {name}: none resolved"
-    unread = int(target["unread_files"])
-    return f"{counts}; {counted(unread, 'file')} not read" if unread else counts
+        counts = f"Call sites of {name}: none resolved"
+    return counts + end
 
 
 def _exact(target: Listed) -> str:
