@@ -95,13 +95,34 @@ def test_the_command_line_says_that_the_history_is_missing_and_then_answers_as_a
 
 
 @pytest.mark.parametrize(
+    "words", [("search", QUESTION), ("search", "--pattern", "step_[0-9]+"), ("search", "step", "--pattern", "step_7")]
+)
+def test_a_first_search_does_not_wait_for_the_history(
+    words: tuple[str, ...], root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("SATCHEL_EMBED_PROVIDER", "off")
+
+    def answer() -> str:
+        assert run([*words, "--root", str(root), "--json"]) == 0
+        return capsys.readouterr().out
+
+    first, second = answer(), answer()
+    assert (HISTORY_LATER.message in first, HISTORY_LATER.message in second) == (True, False)
+    assert answer() == second
+
+
+@pytest.mark.parametrize(
     "words",
     [
         ("context", "why was step 7 changed"),
         ("context", QUESTION, "--types", "commits"),
         ("context", QUESTION, "--searches", "history"),
         ("context", QUESTION, "--diff", "HEAD~1"),
-        ("search", QUESTION),
+        ("search", "why was step 7 changed"),
+        ("search", QUESTION, "--types", "commits"),
+        ("search", QUESTION, "--searches", "history"),
         ("history",),
         ("index",),
     ],

@@ -183,7 +183,7 @@ def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[
     return tuple(PlannedSection(kind, weight, request.limit) for kind, weight in weights.items() if weight > 0)
 
 
-def needs_history(request: AssembleRequest, since: str | None) -> bool:
+def needs_history(request: AssembleRequest, since: str | None = None) -> bool:
     """Return whether a request is about commits, or a change `since` one: without them there is no answer."""
     is_named = Kind.COMMIT in request.kinds or SearchStrategy.HISTORY in request.searches
     return is_named or bool(since or _ASKS_OF_HISTORY.search(request.query))

@@ -106,8 +106,8 @@ class VectorReport(NamedTuple):
     failure: Failure | None = None
 
 
-OUTLINE_VERSION = "4"
-"""Change it when the same text has another outline: the readers themselves are not imported for an unchanged index."""
+OUTLINE_VERSION = "5"
+"""Change it when the same text has another outline, or the same path another role: no reader is imported here."""
 
 NOTES_VERSION = 3
 """Increase it when the same export or vault has other notes."""

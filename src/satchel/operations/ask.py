@@ -162,13 +162,14 @@ def _search(call: OperationCall) -> Answered:
     if "question" not in arguments:
         raise UsageError("there is nothing to search for: give a question, a pattern or a condition")
     from satchel.answer.items import counted_hits
+    from satchel.answer.plans import needs_history
 
     # Default number of hits of each type, which fits on a screen.
     types, question, limit = arguments.get("types", []), arguments["question"], arguments.get("limit", 10)
     filters = call.chosen([one.name for one in FILTERS])
-    request = engine.request(question, types=types, limit=limit)
+    request = engine.request(question, types=types, limit=limit, **call.chosen(("searches",)))
     check_filters(filters, types)
-    notes = call.refreshed(call.workspaces)
+    notes = call.refreshed(call.workspaces, files_first=not needs_history(request))
     options = call.chosen(("names", "searches", "now", "min_score", "workspace"))
     hits = engine.search(question, types=types, limit=limit, filters=filters, refresh=False, **options)
     hits, uncounted = counted_hits(hits, engine.opened.line_counts.of)
@@ -179,7 +180,7 @@ def _search(call: OperationCall) -> Answered:
 
 def _search_pattern(call: OperationCall) -> Answered:
     options = call.chosen(("max_tokens", "workspace", "paths", "exclude", "tokenizer", "now"))
-    notes = call.refreshed(call.workspaces)
+    notes = call.refreshed(call.workspaces, files_first=True)
     question = call.arguments.get("question", "")
     chosen = {name: call.arguments[name] for name in ("pattern", "where") if name in call.arguments}
     if len(chosen) > 1:
