@@ -53,6 +53,21 @@ def test_all_lines_are_those_of_grep(place: tuple[Satchel, Path]) -> None:
 
 
 @pytest.mark.parametrize(
+    "pattern",
+    [
+        "^def", r"\Adef", r"\breturn .*\)$", r"\)\z", "(?i)MOST", r"\Qtie_rope(first", "first$|^# Ropes", r"\Bope\b",
+        "(?-s:rope.)", r"[^a-z]$", "^$", r"(?m)^\s+return$", "ropes?\n", "(?s)rope.+rope", "z" * 399 + "?",
+    ],
+)  # fmt: skip
+def test_looking_at_whole_texts_first_changes_no_match(
+    pattern: str, place: tuple[Satchel, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = ask(place, pattern)
+    monkeypatch.setattr("satchel.answer.pattern.for_texts", lambda _: None)
+    assert ask(place, pattern) == found
+
+
+@pytest.mark.parametrize(
     ("glob", "files"),
     [
         ("quay/*", 3),

@@ -85,10 +85,23 @@ def expression(text: str) -> Any:
         raise UsageError(f"the pattern {clean_field(text, 60)!r} {error}", "pattern") from None
 
 
+def for_texts(text: str) -> Any:
+    """Return an expression that is found in every text with a line that has a match; None where that is not certain."""
+    if re.search(r"\\[Az]|\(\?\w*-", text):  # ends of the text that are those of a line, and flags that are taken back
+        return None
+    try:
+        return words.linear_pattern(f"(?m){text}", is_case_sensitive=True)
+    except ValueError:  # too long with the flag
+        return None
+
+
 def groups_of(
-    wanted: Callable[[str], bool], found: Any, store: Store, files: FileLines, prefix: str = ""
+    wanted: Callable[[str], bool], found: Any, store: Store, files: FileLines, prefix: str = "", in_texts: Any = None
 ) -> Iterator[_Group | Failure]:
-    """Yield the matches in all indexed files that are `wanted`, by definition, and files that cannot be read."""
+    """Yield the matches in all indexed files that are `wanted`, by definition, and files that cannot be read.
+
+    Lines are searched one by one, and only those of texts where `in_texts` (see `for_texts`) is found.
+    """
     for kind in (Kind.CODE, Kind.DOC, Kind.NOTE):
         for path, stamp in sorted(store.stamps(kind).items()):
             if not wanted(f"{prefix}{path}"):
@@ -97,6 +110,8 @@ def groups_of(
             if isinstance(read, Unreadable):
                 if read.is_error:
                     yield Failure("pattern", f"{plain_name(path)}: {read.reason}", "its lines are not searched")
+                continue
+            if in_texts is not None and in_texts.search("\n".join(read.lines)) is None:
                 continue
             rows = [(number, line, hit) for number, line in enumerate(read.lines, 1) if (hit := found.search(line))]
             if rows:
@@ -150,7 +165,9 @@ def packed(
     groups = [one for one in every if isinstance(one, _Group)]
     failures = tuple(one for one in every if isinstance(one, Failure))
     orders = {id(group): group.order(terms) for group in groups}
-    best = {path: min(orders[id(one)] for one in groups if one.path == path) for path in {one.path for one in groups}}
+    best: dict[str, tuple[Any, ...]] = {}
+    for group in groups:
+        best[group.path] = min(best.get(group.path, orders[id(group)]), orders[id(group)])
     groups.sort(key=lambda group: (best[group.path], orders[id(group)]))
     matches = tuple(match for group in groups for match in group.matches)
     files = Counter(match.path for match in matches)
@@ -189,9 +206,10 @@ def _written(
             rows.append(f"… {len(group.matches) - len(first)} more here")
         shown[group.path] += len(first)
     total = shown.total()
-    rest = [f"{plain_name(path)} {count - shown[path]}" for path, count in files.most_common() if count > shown[path]]
+    rest = [(path, count - shown[path]) for path, count in files.most_common() if count > shown[path]]
     if rest:
-        rows += ["", f"Not shown: {', '.join(rest[:10])}" + (f" and {len(rest) - 10} files more" if rest[10:] else "")]
+        named = ", ".join(f"{plain_name(path)} {count}" for path, count in rest[:10])
+        rows += ["", f"Not shown: {named}" + (f" and {len(rest) - 10} files more" if rest[10:] else "")]
     head = f"{_counted(len(matches), 'line')} in {_counted(len(files), 'file')}"
     return "\n".join([head if total == len(matches) else f"{head}, {total} shown", *rows, ""]), total
 

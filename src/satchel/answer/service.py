@@ -126,12 +126,13 @@ class AnswerService:
     def search_pattern(self, pattern: str, question: str, options: Mapping[str, Any], where: str = "") -> Matches:
         """As `Satchel.search_pattern`; `options` are those of a request."""
         from satchel.answer.inputs import is_path_wanted
-        from satchel.answer.pattern import MOST_LINES, expression, groups_of, packed  # few searches have a pattern
+        from satchel.answer.pattern import MOST_LINES, expression, for_texts, groups_of, packed  # few have a pattern
         from satchel.sources.notes import TaskFilter, is_note
 
         request = make_request(sanitize.text(question, self._root.settings.redact_allow), self._root.settings, options)
         today = datetime.fromtimestamp(request.now or time.time()).astimezone().date()
         found: Any = TaskFilter(where, today) if where else expression(pattern)
+        in_texts = None if where else for_texts(pattern)
         roots = self._root.siblings(request.workspaces) or {"": self._root}
         terms = frozenset(term.term for term in analyse(request.query).terms)
 
@@ -141,7 +142,7 @@ class AnswerService:
             def wanted(path: str) -> bool:
                 return is_path_wanted(request, path) and (not where or is_note(path))
 
-            return root.read(lambda store: list(groups_of(wanted, found, store, root.lines, prefix)))
+            return root.read(lambda store: list(groups_of(wanted, found, store, root.lines, prefix, in_texts)))
 
         every = [one for name, root in roots.items() for one in groups(root, f"{name}/" if name else "")]
         most_lines = 20 if where else MOST_LINES  # a task is worth its line
