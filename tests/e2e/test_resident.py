@@ -240,8 +240,13 @@ def test_a_wrong_command_is_reported_by_its_own_process(served: Place, words: Se
 
 @pytest.mark.parametrize(
     ("command", "variables"),
-    [(OTHER, {}), (PLAIN, {"SATCHEL_HOOKS_MIN_RELEVANCE": "0.5"}), (PLAIN, {"SATCHEL_KEY": "08" * 32})],
-    ids=["version", "setting", "key"],
+    [
+        (OTHER, {}),
+        (PLAIN, {"SATCHEL_HOOKS_MIN_RELEVANCE": "0.5"}),
+        (PLAIN, {"SATCHEL_KEY": "08" * 32}),
+        (PLAIN, {"TZ": "Pacific/Kiritimati"}),
+    ],
+    ids=["version", "setting", "key", "time zone"],
 )
 def test_another_version_or_setting_is_answered_directly(
     served: Place, command: Sequence[str], variables: dict[str, str]

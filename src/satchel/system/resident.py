@@ -36,7 +36,8 @@ LONGEST_ADDRESS = 100
 """Bytes of a socket's path: systems allow 104 or 108."""
 
 _MATTERING = frozenset({
-    b"HOME", b"XDG_CONFIG_HOME", b"XDG_DATA_HOME", b"XDG_STATE_HOME", b"XDG_CACHE_HOME", b"NO_COLOR", b"FORCE_COLOR",
+    b"HOME", b"TZ", b"XDG_CONFIG_HOME", b"XDG_DATA_HOME", b"XDG_STATE_HOME", b"XDG_CACHE_HOME", b"NO_COLOR",
+    b"FORCE_COLOR",
 })  # fmt: skip
 """Variables, beside `SATCHEL_*`, that decide about an answer: both processes must have the same values."""
 
