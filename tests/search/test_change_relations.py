@@ -107,6 +107,30 @@ def test_a_plain_word_is_a_name_where_the_wording_says_so(satchel: Satchel) -> N
     assert not speaks_of_impact("retry with backoff")
 
 
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("where does the command line decide how many worker threads to use by default", []),
+        ("which options does the loader use to open a file", []),
+        ("what do I have to touch when the number of threads changes", []),
+        ("which value is used for the timeout of a run", []),
+        ("what breaks if I add an argument to open", ["open"]),
+        ("who calls use", ["use"]),
+        ("where are the callers of the function run", ["run"]),
+        ("is open called anywhere, who uses it", ["open"]),
+    ],
+)
+def test_verbs_and_nouns_of_a_sentence_are_not_the_functions_of_these_names(
+    tmp_path: Path, question: str, names: list[str]
+) -> None:
+    repository = TinyRepository(tmp_path / "plain")
+    words = ("use", "open", "touch", "threads", "timeout", "run", "by", "value", "default")
+    repository.commit("Add", {"words.py": "".join(f"def {word}():\n    pass\n\n\n" for word in words)})
+    with Satchel.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as satchel:
+        satchel.index()
+        assert subjects(satchel, question) == names
+
+
 def test_a_name_that_many_define_is_not_guessed(tmp_path: Path) -> None:
     repository = TinyRepository(tmp_path / "many")
     repository.commit("Add", {f"m{number}.py": "class A:\n    def run(self):\n        pass\n" for number in range(5)})

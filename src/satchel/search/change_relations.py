@@ -16,7 +16,7 @@ from satchel.search.chunks import chunks_of
 from satchel.search.strength import relevance_of
 from satchel.sources.roles import is_secondary
 from satchel.store.records import StoredChunk
-from satchel.text import is_compound, pattern
+from satchel.text import STOP_WORDS, is_compound, pattern
 from satchel.types import Hit, Role, ScoredSpan, Signal
 
 if TYPE_CHECKING:
@@ -85,11 +85,23 @@ _SENTENCE_END = pattern(r"[.?!;:]+(?:\s+|$)")
 _CALLEES = pattern(r"\bcallees?\b|\bwhat\s(?:does|do|is)\b.{1,60}\bcall(?:ed by)?\b", re.IGNORECASE)
 _CALLS = pattern(r"^\s*(?:(?:who|what|which\s\w+)\scalls?|callers\sof|where\sis\s\S+\scalled)\b", re.IGNORECASE)
 _PLAIN_BEFORE = pattern(
-    rf"(?:\b(?:calls?|uses?|using|of|to|gives?|giving|{_ACTS})\s+(?:the\s+)?(?:function|method|class|type|struct)?\s*)$"
-    rf"|\b(?:function|method|class|type|struct)\s+$|\b(?:is|are)\s+$",
-    re.IGNORECASE,
+    rf"""
+    \b(?:
+        calls?|uses?|using|gives?|giving|{_ACTS} | (?:calls?|references?|arguments?|parameters?)\sto
+        | (?:callers?|callees?|call\ sites?|uses?|usages?|references?|dependents|implementations?|overrides|subclasses
+            |impact|effects?|consequences?|signature|name|type|arguments?|parameters?)\sof
+    )\s+(?:the\s+)?(?:function|method|class|type|struct)?\s*$
+    | \b(?:function|method|class|type|struct)\s+$
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
-"""Text before a plain word that makes it a name: `who calls send`, `where is send used`."""
+"""Text before a plain word that makes it a name: `who calls send`, `an argument to send`, but not `threads to use`."""
+
+_PLAIN_BETWEEN = (
+    pattern(r"\b(?:is|are)\s+$", re.IGNORECASE),
+    pattern(r"\s+(?:safe|(?:\w+ly\s+)?(?:\w+ed|overridden))\b", re.IGNORECASE),
+)
+"""Text before and after a plain word that make it a name: `where is send used`."""
 
 
 class Related(NamedTuple):
@@ -217,7 +229,10 @@ def _is_asked_for(text: str, match: re.Match[str]) -> bool:
     if name[0].isupper():
         return len(name) > 1 and match.start() > start + len(sentence) - len(sentence.lstrip())
     is_alone = not (start or (after and text[after.end() :].strip())) and len(text.split()) <= LONGEST_ASKED
-    return is_alone and bool(_PLAIN_BEFORE.search(text[: match.start()]))
+    if not is_alone or name.lower() in STOP_WORDS:
+        return False
+    before, between = text[: match.start()], _PLAIN_BETWEEN
+    return bool(_PLAIN_BEFORE.search(before) or (between[0].search(before) and between[1].match(text, match.end())))
 
 
 def impact_of_definitions(
