@@ -80,6 +80,11 @@ def test_a_question_for_calls_alone_does_not_search_for_tests_beyond_them(satche
         "what stops working if Client.send is removed",
         "what do I have to touch if Client.send gets another parameter",
         "Client.send shall return a list, which callers have to change?",
+        "what does Client.send call",
+        "how often does `Client.send` get called",
+        "which tests use the method Client.send",
+        "where in the shop is Client.send() ever called",
+        "I wonder where the method Client.send is used",
     ],
 )
 def test_wording_and_a_definition_make_a_question_about_an_impact(satchel: Satchel, question: str) -> None:
@@ -95,6 +100,10 @@ def test_wording_and_a_definition_make_a_question_about_an_impact(satchel: Satch
         "what breaks if I rename Client.receive",
         "who calls it",
         "what breaks if I rename Client.send?" + " It is slow." * 40,
+        "which encoding is used by Client.send when none is given",
+        "what does Client do when SlowClient uses another order",
+        "where does Client.send decide which order is used first",
+        "what happens in the Client when a proxy is used",
     ],
 )
 def test_all_other_questions_are_searched_as_ever(satchel: Satchel, question: str) -> None:

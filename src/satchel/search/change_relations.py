@@ -63,8 +63,7 @@ _WORDING = pattern(
     \b(?:what|who|which|anything|something|everything)\b.{{0,60}}\b(?:break|breaks|broken|affected|affects?|impacted|
         depends?|relies|rely|stops?\ working|ha(?:s|ve)\ to\ (?:change|follow|be\ \w+)|must\ (?:change|be\ \w+))\b
     | \bwhat\b.{{0,30}}\b(?:i|we|one)\ (?:have|need)\ to\ (?:touch|change|adapt|update)\b
-    | \b(?:what|who|which|where|how\ often)\b.{{0,60}}\b(?:calls?|called|callers?|callees?|uses?|used|using|usages?|
-        invokes?|invoked|references?|referenced|implements?|overrides?|inherits?|extends?)\b
+    | \b(?:what|who|which|where|how\ often)\b.{{0,60}}\b(?:callers?|callees?|usages?)\b
     | \b(?:callers?|callees?|usages?|uses|call\ sites?|references|dependents|implementations|overrides|subclasses)\s
         (?:of|to|for)\b
     | \b(?:impact|effects?|consequences?|blast\ radius)\s(?:of|if|on|when)\b
@@ -75,6 +74,34 @@ _WORDING = pattern(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_RELATING = pattern(
+    r"\b(?:what|who|which|where|how often)\b.{0,60}"
+    r"\b(?:calls?|called|uses?|used|using|invoke[sd]?|reference[sd]?|implements?|overrides?|inherits?|extends?)\b",
+    re.IGNORECASE,
+)
+"""Wording that asks about the name beside its verb alone: not `which encoding is used by Reader`."""
+
+_VERB_BEFORE = pattern(
+    r"\b(?:calls?(?:\sto)?|uses?|using|invokes?|references?(?:\sto)?|implements?|overrides?|inherits?(?:\sfrom)?|extends?)\s+"
+    r"(?:(?:the|a|an|this|our)\s+)?(?:\w+\s+)?$",
+    re.IGNORECASE,
+)
+_AUXILIARY_BEFORE = pattern(
+    r"\b(?:is|are|was|were|gets?|do|does|did|can|will)\s+(?:the\s+)?(?:\w+\s+)?$", re.IGNORECASE
+)
+_VERB_AFTER = pattern(
+    r"[()]*(?:\sof\s\S+)?(?:\s(?!do\b)\w+){0,2}"
+    r"\s(?:calls?|called|used?|invoked?|referenced?|implement(?:ed)?|overridden|extend(?:ed)?|inherit(?:ed)?)\b",
+    re.IGNORECASE,
+)
+_PASSIVE_AFTER = pattern(
+    r"[()]*(?:\s\w+)?\s(?:is|are|was|were|gets?|being)\s(?:\w+\s)?"
+    r"(?:called|used|invoked|referenced|implemented|overridden|extended)\b",
+    re.IGNORECASE,
+)
+"""Text around a name that makes it what such a question is about: `which tests use the class Reader`, `what does send
+call`, `where is Reader used`, `where the class Reader is used`."""
+
 _NAMES = pattern(
     r"`([^`\n]{1,200})`|((?:[\w@+-]+/)*[\w@+.-]+\.\w{1,5}::[\w$.#]+|[A-Za-z_$#][\w$]*(?:(?:\.|::|\#)#?[A-Za-z_$][\w$]*)*)"
 )
@@ -168,7 +195,19 @@ def speaks_of_impact(text: str) -> bool:
     """Return whether a question is worded as one about changing or using something."""
     question = text.strip()
     # A longer question, or one of several lines, is a report or a task, even if it names a change.
-    return len(question) <= 400 and "\n" not in question and _WORDING.search(question) is not None
+    return len(question) <= 400 and "\n" not in question and _is_worded(question)
+
+
+def _is_worded(text: str) -> bool:
+    return (_WORDING.search(text) or _RELATING.search(text)) is not None
+
+
+def _is_related(text: str, match: re.Match[str]) -> bool:
+    """Return whether the verb of a question (`_RELATING`) is about a name in it."""
+    before, end = text[: match.start()], match.end()
+    if _VERB_BEFORE.search(before) or _PASSIVE_AFTER.match(text, end):
+        return True
+    return _AUXILIARY_BEFORE.search(before) is not None and _VERB_AFTER.match(text, end) is not None
 
 
 def is_act(word: str) -> bool:
@@ -203,9 +242,12 @@ def impact_targets(text: str, relations: Relations) -> list[CodeDefinition]:
     from satchel.search.relations import clear, definitions_named, last_of
 
     rated: list[tuple[int, int, list[CodeDefinition]]] = []
+    is_of_change = _WORDING.search(text) is not None
     for match in _NAMES.finditer(text):
         name = (match[1] or match[2]).strip()
         if not (match[1] or is_compound(name) or not name.isidentifier() or _is_asked_for(text, match)):
+            continue
+        if not (is_of_change or _is_related(text, match)):
             continue
         named = definitions_named(relations.code, name)
         owned = [one for one in named if one.owner and re.search(rf"\b{re.escape(last_of(one.owner))}\b", text)]
@@ -224,7 +266,7 @@ def _is_asked_for(text: str, match: re.Match[str]) -> bool:
     start = max((end.end() for end in _SENTENCE_END.finditer(text, 0, match.start())), default=0)
     after = _SENTENCE_END.search(text, match.end())
     sentence, name = text[start : after.start() if after else None], match[2]
-    if not _WORDING.search(sentence):
+    if not _is_worded(sentence):
         return False
     if name[0].isupper():
         return len(name) > 1 and match.start() > start + len(sentence) - len(sentence.lstrip())
