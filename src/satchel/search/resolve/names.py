@@ -111,6 +111,9 @@ class Names(Imports):
         own = self._own_members(owner, name)
         if own:
             return own
+        declared = self.code.declaration(owner) if owner.language == "rust" else None
+        if declared is not None and declared.type == "mod_item":
+            return self.of_module(Module(owner.path, "rust", owner.qualified), name)
         for base in self.bases(owner):
             if isinstance(base, CodeDefinition) and base.name == name:
                 return (base,)
