@@ -194,6 +194,39 @@ def test_uses_that_are_no_calls_are_listed_beside_them(satchel: Satchel) -> None
     ]
 
 
+@pytest.mark.parametrize(
+    ("question", "lines"),
+    [
+        ("which classes extend Client", ["Implementations of Client: 1 in 1 file", "- shop/client.py: 6 SlowClient"]),
+        ("subclasses of Client", ["Implementations of Client: 1 in 1 file", "- shop/client.py: 6 SlowClient"]),
+        (
+            "who overrides Client.send",
+            ["Implementations of Client.send: 1 in 1 file", "- shop/client.py: 7 SlowClient.send"],
+        ),
+        ("list all implementations of Queue", ["Implementations of Queue: none resolved"]),
+    ],
+)
+def test_a_question_for_heirs_is_answered_by_them_and_not_by_uses(
+    satchel: Satchel, question: str, lines: list[str]
+) -> None:
+    context = satchel.assemble(question, refresh=False)
+    assert context.text.split("\n")[2 : 2 + len(lines)] == lines
+    assert "Call sites" not in context.text
+    assert context.meta["callers"][0]["heirs"] == len(lines) - 1
+
+
+def test_classes_with_a_base_of_this_name_that_is_not_resolved_are_told(tmp_path: Path) -> None:
+    repository = TinyRepository(tmp_path / "shop")
+    files = {
+        "shop/base.py": "class Base:\n    pass\n",
+        "shop/far.py": "from shop import *\n\n\nclass Far(Base):\n    pass\n",
+    }
+    repository.commit("Add", files | {"shop/other.py": "class Other:\n    class Base:\n        pass\n"})
+    with Satchel.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as opened:
+        text = opened.assemble("subclasses of `shop/base.py::Base`").text
+    assert "Implementations of Base: none resolved\n- 1 more line contains Base, not resolved: shop/far.py: 4" in text
+
+
 CALLS = ["Call sites of Client.send: 2 in 2 files", "- shop/orders.py: 26", "- tests/test_client.py: 5"]
 
 

@@ -40,6 +40,22 @@ def test_classes_of_java_come_by_wildcard_and_from_the_same_package_below_anothe
     assert code.unresolved(f"{client}.send") == ["src/main/java/org/app/Other.java:4"]
 
 
+def test_a_trait_of_rust_comes_from_an_inline_module_that_exports_it_again(open_files: Open) -> None:
+    code = open_files(
+        {
+            "Cargo.toml": '[package]\nname = "ship"\n',
+            "src/lib.rs": "mod deep;\npub mod old {\n    pub use crate::deep::Sail;\n}\npub struct Hull;\n",
+            "src/deep.rs": "pub trait Sail {\n    fn set(&self);\n}\n",
+            "src/boat.rs": "use crate::old::Sail;\n\npub struct Boat;\n\nimpl Sail for Boat {\n    fn set(&self) {}\n}",
+        }
+    )
+    assert code.heirs("src/deep.rs::Sail") == ["src/boat.rs::Boat"]
+    assert code.uses("src/deep.rs::Sail") == ["src/boat.rs:1 import", "src/boat.rs:5 use", "src/lib.rs:3 import"]
+    definition = code.relations.named("src/deep.rs", "Sail")
+    assert definition is not None
+    assert [(one.path, one.line) for one in code.relations.told_heirs(definition).heads] == [("src/boat.rs", 5)]
+
+
 def test_a_field_of_java_is_called_without_this_also_one_that_is_inherited(open_files: Open) -> None:
     code = open_files(
         JAVA

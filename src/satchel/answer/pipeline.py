@@ -58,6 +58,7 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
     sections = with_pins(_best_entities(sections, request), pinned, request.weights, request.limit)
     impacts, strength = searched.impacts, searched.strength
     is_sure = any(impact.is_sure for _, impact in impacts)
+    is_known = any(impact.is_question for _, impact in impacts)  # what the question names is found
     listing = [row for prefix, impact in impacts for row in impact.listing(prefix)]
     if request.change is not None:  # whose calls are shown, so that only what could not be told is listed
         listing = [{**row, "files": (), "calls": 0} for row in listing if row["unresolved"]]
@@ -66,7 +67,7 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
         searched.missing_words,
         sum(not term.guessed for term in searched.findings.query.terms),
         1.0 if is_sure else strength,
-        is_weak=not is_sure and is_weak_match(request, sections, strength),
+        is_weak=not is_known and is_weak_match(request, sections, strength),
         call_sites=call_site_lines(listing, counter(request.tokenizer), request.max_tokens),
     )
     relate = None

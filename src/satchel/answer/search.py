@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from satchel.answer.plans import Plan, PlannedSection, plan_of
 from satchel.errors import SatchelError, UsageError
 from satchel.safety import sanitize
-from satchel.search.change_relations import Impact, beside_impact, impact_of_question, is_act, with_callers, with_impact
+from satchel.search.change_relations import (
+    Impact,
+    beside_impact,
+    impact_of_question,
+    is_wording,
+    with_callers,
+    with_impact,
+)
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import silent
 from satchel.search.query import Query, analyse, recipe_nouns, with_names
@@ -147,8 +154,8 @@ class Findings(NamedTuple):
         if len(kinds) > 1:  # what only a commit message mentions is not here
             kinds.pop(Kind.COMMIT, None)
         missing = absent_words(self.query, (bench.store_of(kind).lexicon(kind) for kind in kinds))
-        is_sure = self.impact is not None and self.impact.is_sure
-        return tuple(word for word in missing if not is_act(word)) if is_sure else missing
+        is_impact = self.impact is not None and self.impact.is_question
+        return tuple(word for word in missing if not is_wording(word)) if is_impact else missing
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from satchel.types import Hit, Role, ScoredSpan, Signal
 
 if TYPE_CHECKING:
     from satchel.search.query import Query
-    from satchel.search.relations import Callers, CallSite, Relations, TextualCalls
+    from satchel.search.relations import Callers, CallSite, Heirs, Relations, TextualCalls
     from satchel.search.resolve.code import CodeDefinition
     from satchel.search.searcher import SearchResult
     from satchel.store.protocol import Store
@@ -58,13 +58,18 @@ MOST_BETWEEN, FURTHER_FILES = 8, 40
 """Callers whose own callers are searched for tests, the nearest first, and files parsed for each."""
 
 _ACTS = r"(?:renam|remov|delet|chang|modif|refactor|mov|deprecat|replac|drop|inlin)(?:e|es|ed|ing|y|ies|ied|ping|ped)?"
+_RELATIONS = (
+    r"(?:callers?|callees?|usages?|uses?|references?|dependents?|implement(?:s|ed|ers|ors|ations?)?|overrid(?:e|es|den)"
+    r"|extends?|subclass(?:es)?|inherits?|heirs?)"
+)
 _WORDING = pattern(
     rf"""
     \b(?:what|who|which|anything|something|everything)\b.{{0,60}}\b(?:break|breaks|broken|affected|affects?|impacted|
         depends?|relies|rely|stops?\ working|ha(?:s|ve)\ to\ (?:change|follow|be\ \w+)|must\ (?:change|be\ \w+))\b
     | \bwhat\b.{{0,30}}\b(?:i|we|one)\ (?:have|need)\ to\ (?:touch|change|adapt|update)\b
     | \b(?:what|who|which|where|how\ often)\b.{{0,60}}\b(?:callers?|callees?|usages?)\b
-    | \b(?:callers?|callees?|usages?|uses|call\ sites?|references|dependents|implementations|overrides|subclasses)\s
+    | \b(?:callers?|callees?|usages?|uses|call\ sites?|references|dependents|implementations?|implement[eo]rs|overrides
+        |subclasses|heirs|derived\ classes)\s
         (?:of|to|for)\b
     | \b(?:impact|effects?|consequences?|blast\ radius)\s(?:of|if|on|when)\b
     | \bsafe\sto\b | \bsafely\s{_ACTS}\b
@@ -111,12 +116,17 @@ LONGEST_ASKED = 16
 _SENTENCE_END = pattern(r"[.?!;:]+(?:\s+|$)")
 _CALLEES = pattern(r"\bcallees?\b|\bwhat\s(?:does|do|is)\b.{1,60}\bcall(?:ed by)?\b", re.IGNORECASE)
 _CALLS = pattern(r"^\s*(?:(?:who|what|which\s\w+)\scalls?|callers\sof|where\sis\s\S+\scalled)\b", re.IGNORECASE)
+_HEIRS = pattern(  # a question that is about these alone
+    r"^\s*(?:(?:who|what|which(?:\s\w+){1,2})\s(?:implements?|overrides?|extends?|inherits?(?:\sfrom)?)"
+    r"|(?:(?:list|show|find|give|me|all|the|which|what|where|are)\s)*"
+    r"(?:implementations?|implement[eo]rs|overrides|subclasses|heirs|derived\sclasses)\sof)\b",
+    re.IGNORECASE,
+)
 _PLAIN_BEFORE = pattern(
     rf"""
     \b(?:
         calls?|uses?|using|gives?|giving|{_ACTS} | (?:calls?|references?|arguments?|parameters?)\sto
-        | (?:callers?|callees?|call\ sites?|uses?|usages?|references?|dependents|implementations?|overrides|subclasses
-            |impact|effects?|consequences?|signature|name|type|arguments?|parameters?)\sof
+        | (?:{_RELATIONS}|call\ sites?|impact|effects?|consequences?|signature|name|type|arguments?|parameters?)\sof
     )\s+(?:the\s+)?(?:function|method|class|type|struct)?\s*$
     | \b(?:function|method|class|type|struct)\s+$
     """,
@@ -146,18 +156,20 @@ class Impact(NamedTuple):
     uses: tuple[CallSite, ...] = ()
     is_question: bool = False
     unresolved: Mapping[CodeDefinition, TextualCalls] = {}
+    heirs: Mapping[CodeDefinition, Heirs] = {}
 
     @property
     def is_sure(self) -> bool:
         """Whether calls and uses answer a question, so that hits which only share its words are not needed."""
-        return self.is_question and bool(self.uses or any(callers.sites for _, callers in self.callers))
+        found = self.uses or any(one.heads for one in self.heirs.values())
+        return self.is_question and bool(found or any(callers.sites for _, callers in self.callers))
 
     def listing(self, prefix: str = "") -> list[dict[str, Any]]:
         """Return every call site and use, file by file: those of production code first, then those of tests.
 
-        `prefix` is before every path.
+        `prefix` is before every path. Where a question asks for them, the heirs of each definition instead.
         """
-        return [
+        return [_listed_heirs(target, heirs, prefix) for target, heirs in self.heirs.items()] + [
             {
                 "name": target.qualified,
                 "path": f"{prefix}{target.path}",
@@ -174,6 +186,23 @@ class Impact(NamedTuple):
             for target, callers in self.callers
             for textual in [self.unresolved.get(target)]
         ]
+
+
+def _listed_heirs(target: CodeDefinition, heirs: Heirs, prefix: str) -> dict[str, Any]:
+    files: dict[str, list[CodeDefinition]] = defaultdict(list)
+    for one in heirs.heads:
+        files[one.path].append(one)
+    rows = [
+        {
+            "path": f"{prefix}{path}", "lines": [one.line for one in own], "uses": [],
+            "heirs": [(one.line, one.qualified) for one in own], "test": is_secondary(path),
+        }
+        for path, own in files.items()
+    ]  # fmt: skip
+    unresolved = [{"path": f"{prefix}{path}", "lines": lines} for path, lines in heirs.unresolved.items()]
+    place = {"name": target.qualified, "path": f"{prefix}{target.path}", "line": target.line}
+    counts = {"calls": 0, "exact": 0, "heirs": len(heirs.heads), "unread_files": 0}
+    return {**place, **counts, "files": rows, "unresolved": unresolved}
 
 
 def _listed(sites: Sequence[CallSite], prefix: str) -> list[dict[str, Any]]:
@@ -210,9 +239,9 @@ def _is_related(text: str, match: re.Match[str]) -> bool:
     return _AUXILIARY_BEFORE.search(before) is not None and _VERB_AFTER.match(text, end) is not None
 
 
-def is_act(word: str) -> bool:
-    """Return whether a word names a change of a definition: `rename` need not occur in the code."""
-    return re.fullmatch(_ACTS, word, re.IGNORECASE) is not None
+def is_wording(word: str) -> bool:
+    """Return whether a word asks for a relation or names a change: `callers` or `rename` need not be in the code."""
+    return re.fullmatch(rf"{_ACTS}|{_RELATIONS}", word, re.IGNORECASE) is not None
 
 
 def impact_of_question(query: Query, store: Store) -> Impact | None:
@@ -226,6 +255,9 @@ def impact_of_question(query: Query, store: Store) -> Impact | None:
     if not targets:
         return None
     dependents = _Dependents(relations)
+    if _HEIRS.search(query.text):
+        heirs = {target: dependents.told_heirs(target) for target in targets}
+        return Impact(dependents.rows, is_question=True, heirs=heirs)
     between = 0 if _CALLS.search(query.text) else MOST_BETWEEN  # who asks for calls asks for no tests beyond them
     callers = [(target, dependents.depend_on(target, MOST_FILES, between)) for target in targets]
     uses: list[CallSite] = []
@@ -339,6 +371,14 @@ class _Dependents:
                     self._add(site.row, FURTHER_TEST * site.certainty, [around(site)])
         return callers
 
+    def told_heirs(self, target: CodeDefinition) -> Heirs:
+        """Add a definition and its heirs, and return these."""
+        self._add(target.row, CHANGED)
+        heirs = self._relations.told_heirs(target)
+        for one in heirs.heads:
+            self._add(one.row, TEST if is_secondary(one.path) else CALLER, [(one.line, one.line + 2)])
+        return heirs
+
     def uses(
         self, target: CodeDefinition, most_files: int = MOST_FILES, *, imports: bool = True
     ) -> tuple[CallSite, ...]:
@@ -409,7 +449,8 @@ def _hits(searched: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
                 spans=spans_of(part, relation, value),
                 signals=(*hit.signals, Signal(SIGNAL, round(relation.weight, 4), 1.0)),
                 file_score=max(hit.file_score, top * relation.weight),
-                partial=impact.is_question and bool(relation.lines),
+                # A single line is not left out as a bare header either.
+                partial=impact.is_question and bool(relation.lines or part.start == part.end),
             )
         )
     return hits

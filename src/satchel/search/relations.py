@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -135,6 +135,16 @@ class TextualCalls(NamedTuple):
 
     lines: Mapping[str, list[int]]
     unread: int
+
+
+class Heirs(NamedTuple):
+    """What extends, implements or overrides a definition, by head: the class, the method or the `impl` block.
+
+    `unresolved` has the lines by file of other classes that name a base of this name, which could not be resolved.
+    """
+
+    heads: tuple[CodeDefinition, ...]
+    unresolved: Mapping[str, list[int]]
 
 
 class Call(NamedTuple):
@@ -406,6 +416,23 @@ class Relations:
         overriding = [self._method(heir, one.name) for heir in self._heirs(owner)]
         overriding += self.code.implemented(one, by=True)
         return list(dict.fromkeys(method for method in overriding if method is not None))
+
+    def told_heirs(self, target: CodeDefinition) -> Heirs:
+        """Return the heirs of a definition for a list that is complete or says what it lacks."""
+        names, heirs = {target.name} | self._aliases(target), self.heirs(target)
+        rows = {row for row, _, _ in self.code.store.edges_to(sorted(names), [EdgeType.INHERITS])}
+        heads = tuple(self._head(heir, rows) for heir in heirs)
+        unresolved: dict[str, list[int]] = defaultdict(list)
+        for row in self._of_group(rows - {one.row for one in heads}, target):
+            heir = self._class_of(row)
+            if heir is None or (heir not in heirs and not any(base.name in names for base in self.bases(heir))):
+                unresolved[self.code.document_of(row).key].append(self.code.part(row).start)
+        return Heirs(heads, unresolved)
+
+    def _head(self, heir: CodeDefinition, rows: Collection[int]) -> CodeDefinition:
+        """Return where an heir names its base: in Rust one of these `impl` blocks, elsewhere the heir itself."""
+        blocks = self.code.defined(heir.name) if heir.language == "rust" else ()
+        return next((one for one in blocks if one.row in rows), heir)
 
     def _method(self, owner: CodeDefinition, name: str) -> CodeDefinition | None:
         own = (one for one in self.names.member(owner, name) if isinstance(one, CodeDefinition))

@@ -151,6 +151,9 @@ def _counts(target: Listed, name: str) -> str:
     calls, files = int(target["calls"]), target["files"]
     uses = sum(len(file["uses"]) for file in files)
     calling = sum(bool(file["lines"]) for file in files)
+    if "heirs" in target:  # classes that extend or implement it, methods that override it
+        found = f"{target['heirs']} in {counted(len(files), 'file')}" if files else "none resolved"
+        return f"Implementations of {name}: {found}"
     unread = int(target["unread_files"])
     end = f"; {counted(unread, 'file')} not read" if unread else ""
     if not files and target.get("unresolved"):
@@ -172,12 +175,12 @@ def _exact(target: Listed) -> str:
 
 
 def _unresolved(target: Listed) -> str:
-    """`and 16 more lines contain send(: src/a.py: 3, 9; src/b.py: 4`, empty where there are none."""
+    """`16 more lines contain send(, not resolved: src/a.py: 3, 9; src/b.py: 4`, empty where there are none."""
     files = target.get("unresolved", ())
     count = sum(len(file["lines"]) for file in files)
     if not count:
         return ""
-    name = quote(f"{target['name'].rpartition('.')[2]}(")
+    name = quote(target["name"].rpartition(".")[2] + ("" if "heirs" in target else "("))
     shown = "; ".join(f"{quote(file['path'])}: {_numbers(file['lines'])}" for file in files[:FILES_SHOWN])
     more = f"; and {counted(len(files) - FILES_SHOWN, 'file')} more" if len(files) > FILES_SHOWN else ""
     return f"- {count} more {'lines contain' if count > 1 else 'line contains'} {name}, not resolved: {shown}{more}"
@@ -185,6 +188,8 @@ def _unresolved(target: Listed) -> str:
 
 def _file_line(file: Listed) -> str:
     """`- src/a.py: 10, 44; named 3`. The dash keeps a path from looking like a mark of the layout."""
+    if file.get("heirs"):
+        return f"- {quote(file['path'])}: {', '.join(f'{line} {quote(name)}' for line, name in file['heirs'])}"
     calls, uses = _numbers(file["lines"]), _numbers(file["uses"])
     return f"- {quote(file['path'])}: {'; '.join(filter(None, (calls, uses and f'named {uses}')))}"
 
