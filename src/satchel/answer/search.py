@@ -11,16 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from satchel.answer.plans import Plan, PlannedSection, plan_of
 from satchel.errors import SatchelError, UsageError
 from satchel.safety import sanitize
-from satchel.search.change_relations import (
-    Impact,
-    beside_impact,
-    impact_of_question,
-    is_wording,
-    with_callers,
-    with_impact,
-)
+from satchel.search.change_relations import Impact, beside_impact, impact_of_question, with_callers, with_impact
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import silent
+from satchel.search.impact_wording import is_wording
 from satchel.search.query import Query, analyse, recipe_nouns, with_names
 from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
 from satchel.search.strength import (
@@ -151,11 +145,10 @@ class Findings(NamedTuple):
     def missing_words(self, bench: Workbench) -> tuple[str, ...]:
         """Return the telling words of the question that occur nowhere in the searched kinds."""
         kinds = dict.fromkeys(section.kind for section in self.plan.sections if section.is_searched)
-        if len(kinds) > 1:  # what only a commit message mentions is not here
-            kinds.pop(Kind.COMMIT, None)
-        missing = absent_words(self.query, (bench.store_of(kind).lexicon(kind) for kind in kinds))
-        is_impact = self.impact is not None and self.impact.is_question
-        return tuple(word for word in missing if not is_wording(word)) if is_impact else missing
+        searched = [kind for kind in kinds if kind is not Kind.COMMIT or len(kinds) == 1]  # a message alone is not here
+        missing = absent_words(self.query, (bench.store_of(kind).lexicon(kind) for kind in searched))
+        is_plain = self.impact is None or not self.impact.is_question
+        return missing if is_plain else tuple(word for word in missing if not is_wording(word))
 
 
 @dataclass(frozen=True)

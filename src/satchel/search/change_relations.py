@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.search.chunks import chunks_of
+from satchel.search.impact_wording import CALLEES, CALLS, HEIRS, names_asked_for, speaks_of_impact
 from satchel.search.strength import relevance_of
 from satchel.sources.roles import is_secondary
 from satchel.store.records import StoredChunk
-from satchel.text import STOP_WORDS, is_compound, pattern
 from satchel.types import Hit, Role, ScoredSpan, Signal
 
 if TYPE_CHECKING:
@@ -56,89 +56,6 @@ MOST_FILES, FEWEST_FILES = 250, 10
 
 MOST_BETWEEN, FURTHER_FILES = 8, 40
 """Callers whose own callers are searched for tests, the nearest first, and files parsed for each."""
-
-_ACTS = r"(?:renam|remov|delet|chang|modif|refactor|mov|deprecat|replac|drop|inlin)(?:e|es|ed|ing|y|ies|ied|ping|ped)?"
-_RELATIONS = (
-    r"(?:callers?|callees?|usages?|uses?|references?|dependents?|implement(?:s|ed|ers|ors|ations?)?|overrid(?:e|es|den)"
-    r"|extends?|subclass(?:es)?|inherits?|heirs?)"
-)
-_WORDING = pattern(
-    rf"""
-    \b(?:what|who|which|anything|something|everything)\b.{{0,60}}\b(?:break|breaks|broken|affected|affects?|impacted|
-        depends?|relies|rely|stops?\ working|ha(?:s|ve)\ to\ (?:change|follow|be\ \w+)|must\ (?:change|be\ \w+))\b
-    | \bwhat\b.{{0,30}}\b(?:i|we|one)\ (?:have|need)\ to\ (?:touch|change|adapt|update)\b
-    | \b(?:what|who|which|where|how\ often)\b.{{0,60}}\b(?:callers?|callees?|usages?)\b
-    | \b(?:callers?|callees?|usages?|uses|call\ sites?|references|dependents|implementations?|implement[eo]rs|overrides
-        |subclasses|heirs|derived\ classes)\s
-        (?:of|to|for)\b
-    | \b(?:impact|effects?|consequences?|blast\ radius)\s(?:of|if|on|when)\b
-    | \bsafe\sto\b | \bsafely\s{_ACTS}\b
-    | \b(?:if|when|before|after|by)\s(?:i|we|you|one|someone)?\s*{_ACTS}\b
-    | ^\s*(?:i\s(?:want|need|have|plan)\sto|can\si|how\s(?:do|can|should)\s(?:i|we)|let's|please)?\s*
-        (?:rename|remove|delete|deprecate|inline|change\sthe\s(?:signature|name|return\stype|arguments?|parameters?)\sof)\b
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-_RELATING = pattern(
-    r"\b(?:what|who|which|where|how often)\b.{0,60}"
-    r"\b(?:calls?|called|uses?|used|using|invoke[sd]?|reference[sd]?|implements?|overrides?|inherits?|extends?)\b",
-    re.IGNORECASE,
-)
-"""Wording that asks about the name beside its verb alone: not `which encoding is used by Reader`."""
-
-_VERB_BEFORE = pattern(
-    r"\b(?:calls?(?:\sto)?|uses?|using|invokes?|references?(?:\sto)?|implements?|overrides?|inherits?(?:\sfrom)?|extends?)\s+"
-    r"(?:(?:the|a|an|this|our)\s+)?(?:\w+\s+)?$",
-    re.IGNORECASE,
-)
-_AUXILIARY_BEFORE = pattern(
-    r"\b(?:is|are|was|were|gets?|do|does|did|can|will)\s+(?:the\s+)?(?:\w+\s+)?$", re.IGNORECASE
-)
-_VERB_AFTER = pattern(
-    r"[()]*(?:\sof\s\S+)?(?:\s(?!do\b)\w+){0,2}"
-    r"\s(?:calls?|called|used?|invoked?|referenced?|implement(?:ed)?|overridden|extend(?:ed)?|inherit(?:ed)?)\b",
-    re.IGNORECASE,
-)
-_PASSIVE_AFTER = pattern(
-    r"[()]*(?:\s\w+)?\s(?:is|are|was|were|gets?|being)\s(?:\w+\s)?"
-    r"(?:called|used|invoked|referenced|implemented|overridden|extended)\b",
-    re.IGNORECASE,
-)
-"""Text around a name that makes it what such a question is about: `which tests use the class Reader`, `what does send
-call`, `where is Reader used`, `where the class Reader is used`."""
-
-_NAMES = pattern(
-    r"`([^`\n]{1,200})`|((?:[\w@+-]+/)*[\w@+.-]+\.\w{1,5}::[\w$.#]+|[A-Za-z_$#][\w$]*(?:(?:\.|::|\#)#?[A-Za-z_$][\w$]*)*)"
-)
-LONGEST_ASKED = 16
-"""Most words of a question whose plain words may be names."""
-
-_SENTENCE_END = pattern(r"[.?!;:]+(?:\s+|$)")
-_CALLEES = pattern(r"\bcallees?\b|\bwhat\s(?:does|do|is)\b.{1,60}\bcall(?:ed by)?\b", re.IGNORECASE)
-_CALLS = pattern(r"^\s*(?:(?:who|what|which\s\w+)\scalls?|callers\sof|where\sis\s\S+\scalled)\b", re.IGNORECASE)
-_HEIRS = pattern(  # a question that is about these alone
-    r"^\s*(?:(?:who|what|which(?:\s\w+){1,2})\s(?:implements?|overrides?|extends?|inherits?(?:\sfrom)?)"
-    r"|(?:(?:list|show|find|give|me|all|the|which|what|where|are)\s)*"
-    r"(?:implementations?|implement[eo]rs|overrides|subclasses|heirs|derived\sclasses)\sof)\b",
-    re.IGNORECASE,
-)
-_PLAIN_BEFORE = pattern(
-    rf"""
-    \b(?:
-        calls?|uses?|using|gives?|giving|{_ACTS} | (?:calls?|references?|arguments?|parameters?)\sto
-        | (?:{_RELATIONS}|call\ sites?|impact|effects?|consequences?|signature|name|type|arguments?|parameters?)\sof
-    )\s+(?:the\s+)?(?:function|method|class|type|struct)?\s*$
-    | \b(?:function|method|class|type|struct)\s+$
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-"""Text before a plain word that makes it a name: `who calls send`, `an argument to send`, but not `threads to use`."""
-
-_PLAIN_BETWEEN = (
-    pattern(r"\b(?:is|are)\s+$", re.IGNORECASE),
-    pattern(r"\s+(?:safe|(?:\w+ly\s+)?(?:\w+ed|overridden))\b", re.IGNORECASE),
-)
-"""Text before and after a plain word that make it a name: `where is send used`."""
 
 
 class Related(NamedTuple):
@@ -220,30 +137,6 @@ def _listed(sites: Sequence[CallSite], prefix: str) -> list[dict[str, Any]]:
     return rows
 
 
-def speaks_of_impact(text: str) -> bool:
-    """Return whether a question is worded as one about changing or using something."""
-    question = text.strip()
-    # A longer question, or one of several lines, is a report or a task, even if it names a change.
-    return len(question) <= 400 and "\n" not in question and _is_worded(question)
-
-
-def _is_worded(text: str) -> bool:
-    return (_WORDING.search(text) or _RELATING.search(text)) is not None
-
-
-def _is_related(text: str, match: re.Match[str]) -> bool:
-    """Return whether the verb of a question (`_RELATING`) is about a name in it."""
-    before, end = text[: match.start()], match.end()
-    if _VERB_BEFORE.search(before) or _PASSIVE_AFTER.match(text, end):
-        return True
-    return _AUXILIARY_BEFORE.search(before) is not None and _VERB_AFTER.match(text, end) is not None
-
-
-def is_wording(word: str) -> bool:
-    """Return whether a word asks for a relation or names a change: `callers` or `rename` need not be in the code."""
-    return re.fullmatch(rf"{_ACTS}|{_RELATIONS}", word, re.IGNORECASE) is not None
-
-
 def impact_of_question(query: Query, store: Store) -> Impact | None:
     """Return the dependents of the definition that a question names, if it asks for them; else None."""
     if not speaks_of_impact(query.text):
@@ -255,15 +148,15 @@ def impact_of_question(query: Query, store: Store) -> Impact | None:
     if not targets:
         return None
     dependents = _Dependents(relations)
-    if _HEIRS.search(query.text):
+    if HEIRS.search(query.text):
         heirs = {target: dependents.told_heirs(target) for target in targets}
         return Impact(dependents.rows, is_question=True, heirs=heirs)
-    between = 0 if _CALLS.search(query.text) else MOST_BETWEEN  # who asks for calls asks for no tests beyond them
+    between = 0 if CALLS.search(query.text) else MOST_BETWEEN  # who asks for calls asks for no tests beyond them
     callers = [(target, dependents.depend_on(target, MOST_FILES, between)) for target in targets]
     uses: list[CallSite] = []
     for target in targets:
         uses += dependents.uses(target)
-        if _CALLEES.search(query.text):
+        if CALLEES.search(query.text):
             dependents.callees(target, CALLER)
     unresolved = {target: relations.unresolved(target, (*found.sites, *uses)) for target, found in callers}
     return Impact(dependents.rows, tuple(callers), tuple(uses), is_question=True, unresolved=unresolved)
@@ -274,39 +167,13 @@ def impact_targets(text: str, relations: Relations) -> list[CodeDefinition]:
     from satchel.search.relations import clear, definitions_named, last_of
 
     rated: list[tuple[int, int, list[CodeDefinition]]] = []
-    is_of_change = _WORDING.search(text) is not None
-    for match in _NAMES.finditer(text):
-        name = (match[1] or match[2]).strip()
-        if not (match[1] or is_compound(name) or not name.isidentifier() or _is_asked_for(text, match)):
-            continue
-        if not (is_of_change or _is_related(text, match)):
-            continue
+    for name, start in names_asked_for(text):
         named = definitions_named(relations.code, name)
         owned = [one for one in named if one.owner and re.search(rf"\b{re.escape(last_of(one.owner))}\b", text)]
         subject = clear(owned or named, 3)
         if subject:
-            rated.append((-len(name.split(".")) if not owned else -2, match.start(), subject))
+            rated.append((-len(name.split(".")) if not owned else -2, start, subject))
     return min(rated, key=lambda row: row[:2])[2] if rated else []
-
-
-def _is_asked_for(text: str, match: re.Match[str]) -> bool:
-    """Return whether a word that is not written as only code writes it is the name that its sentence asks about.
-
-    `Reader` may be one anywhere in a sentence about an impact, `send` only where a verb leads to it, and in a short
-    question alone: a report has such words by chance.
-    """
-    start = max((end.end() for end in _SENTENCE_END.finditer(text, 0, match.start())), default=0)
-    after = _SENTENCE_END.search(text, match.end())
-    sentence, name = text[start : after.start() if after else None], match[2]
-    if not _is_worded(sentence):
-        return False
-    if name[0].isupper():
-        return len(name) > 1 and match.start() > start + len(sentence) - len(sentence.lstrip())
-    is_alone = not (start or (after and text[after.end() :].strip())) and len(text.split()) <= LONGEST_ASKED
-    if not is_alone or name.lower() in STOP_WORDS:
-        return False
-    before, between = text[: match.start()], _PLAIN_BETWEEN
-    return bool(_PLAIN_BEFORE.search(before) or (between[0].search(before) and between[1].match(text, match.end())))
 
 
 def impact_of_definitions(

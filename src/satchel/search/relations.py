@@ -12,17 +12,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from satchel.search.resolve.code import (
-    OUTSIDE,
-    Code,
-    CodeDefinition,
-    Entity,
-    SourceFile,
-    methods_of_interface,
-    only_of_interfaces,
-    parameters_of,
-    type_of,
-)
+from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entity, SourceFile
+from satchel.search.resolve.interfaces import implemented, implementers
 from satchel.search.resolve.modules import folder_of, words_of
 from satchel.search.resolve.names import Names
 from satchel.search.resolve.syntax import above, binding_of, calls_base, owner_of, statement_of
@@ -451,7 +442,7 @@ class Relations:
                 if heir is not None and is_new and self._means(self.bases(heir), current):
                     heirs[heir.key] = heir
                     pending.append(heir)
-        heirs |= {one.key: one for one in _implementers(self.names, owner)}
+        heirs |= {one.key: one for one in implementers(self.names, owner)}
         return sorted(
             heirs.values(), key=lambda heir: (self.code.document_of(heir.row).secondary, heir.path, heir.line)
         )
@@ -472,7 +463,7 @@ class Relations:
         if owner is None or target.name in BUILDERS or owner.key == target.key:
             return []
         methods = [self._method(base, target.name) for base in self._all_bases(owner)]
-        methods += [*_implemented(self.names, owner, target.name), *self.code.implemented(target)]
+        methods += [*implemented(self.names, owner, target.name), *self.code.implemented(target)]
         return list({method.key: method for method in methods if method is not None}.values())
 
     def _all_bases(self, owner: CodeDefinition) -> Iterator[CodeDefinition]:
@@ -484,37 +475,6 @@ class Relations:
                 seen.add(base.key)
                 yield base
                 pending += self.bases(base)
-
-
-def _implemented(names: Names, owner: CodeDefinition, method: str) -> Iterator[CodeDefinition]:
-    """Yield this method of each interface that a type has all methods of."""
-    if owner.language != "go" or methods_of_interface(names.code, owner):
-        return
-    declared = [one for one in names.code.defined(method) if one.owner and one.language == "go"]
-    for one in only_of_interfaces(names.code, declared)[:60]:  # `Close` stands in hundreds
-        interface = type_of(names.code, one)
-        if interface is not None and _has_all(names, owner, methods_of_interface(names.code, interface)):
-            yield one
-
-
-def _implementers(names: Names, interface: CodeDefinition) -> Iterator[CodeDefinition]:
-    """Yield the types that have all methods of an interface, by path and line."""
-    methods = methods_of_interface(names.code, interface) if interface.language == "go" else {}
-    if not methods:
-        return
-    rarest = min(methods, key=lambda name: (len(names.code.defined(name)), name))
-    types = (type_of(names.code, one) for one in names.code.defined(rarest))
-    for one in dict.fromkeys(filter(None, types)):
-        if one.key != interface.key and not methods_of_interface(names.code, one) and _has_all(names, one, methods):
-            yield one
-
-
-def _has_all(names: Names, owner: CodeDefinition, methods: dict[str, int]) -> bool:
-    for name, count in methods.items():
-        own = [one for one in names.member(owner, name) if isinstance(one, CodeDefinition)]
-        if not any(parameters_of(names.code, one) == count for one in own):
-            return False
-    return bool(methods)
 
 
 def _is_telling(name: str) -> bool:

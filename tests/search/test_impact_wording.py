@@ -1,0 +1,43 @@
+"""Which questions ask what depends on a definition, and on which name, by their words alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from satchel.search.impact_wording import is_wording, names_asked_for, speaks_of_impact
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("what breaks if I add an argument to open", ["open"]),
+        ("who calls use", ["use"]),
+        ("where are the callers of the function run", ["run"]),
+        ("is open called anywhere, who uses it", ["open"]),
+        ("which types implement Reader", ["Reader"]),
+        ("what does Client.send call", ["Client.send"]),
+        ("where in the shop is Client.send() ever called", ["Client.send"]),
+        ("I wonder where the method Client.send is used", ["Client.send"]),
+        ("where does the command line decide how many worker threads to use by default", []),
+        ("which options does the loader use to open a file", []),
+        ("what do I have to touch when the number of threads changes", []),
+        ("which value is used for the timeout of a run", []),
+        ("which encoding is used by the Response when none is given", []),
+        ("what happens in the Client when a proxy is used", []),
+    ],
+)
+def test_the_names_that_a_question_is_about(question: str, names: list[str]) -> None:
+    assert speaks_of_impact(question)
+    assert [name for name, _ in names_asked_for(question)] == names
+
+
+def test_questions_about_something_else_and_reports_do_not_speak_of_an_impact() -> None:
+    assert not speaks_of_impact("retry with backoff")
+    assert not speaks_of_impact("what breaks if I rename send?" + " It is slow." * 40)
+
+
+@pytest.mark.parametrize(
+    ("word", "is_one"), [("callers", True), ("renaming", True), ("Subclasses", True), ("send", False)]
+)
+def test_words_that_ask_need_not_be_in_the_code(word: str, is_one: bool) -> None:
+    assert is_wording(word) is is_one
