@@ -50,7 +50,7 @@ class Asked:
         path, _, name = target.partition("::")
         definition = self.relations.named(path, name)
         assert definition is not None, target
-        lines, _ = self.relations.unresolved(definition, self.relations.callers(definition).sites)
+        lines, *_ = self.relations.unresolved(definition, self.relations.callers(definition).sites)
         return [f"{path}:{line}" for path, numbers in lines.items() for line in numbers]
 
     def callees(self, source: str) -> list[str]:

@@ -278,6 +278,15 @@ def test_lines_that_are_not_resolved_say_how_many_files_were_not_read() -> None:
     )
 
 
+def test_lines_that_are_not_resolved_are_never_left_out_of_a_list() -> None:
+    rows = [{"path": f"some/where/file_{number}.py", "lines": [number, 90]} for number in range(1, 21)]
+    target = {**listed("send", 1, a=([1], [])), "unresolved": rows}
+    told = {most: call_site_lines([target], counter("o200k_base"), most) for most in (4000, 1600, 600, 400, 200)}
+    assert [lines[1].count("some/where") if lines else -1 for lines in told.values()] == [8, 3, 1, 0, -1]
+    assert told[4000][1].endswith("; and 12 files more")
+    assert told[400][1] == "- 40 more lines contain send(, not resolved: 20 files"
+
+
 def test_a_name_in_more_files_than_are_read_is_told_by_answers_and_graphs(tmp_path: Path) -> None:
     files = {f"cases/case_{number}.js": f"// Case {number}\nsettle(function () {{}});\n" for number in range(260)}
     repository = TinyRepository(tmp_path / "suite")

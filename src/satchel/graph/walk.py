@@ -339,7 +339,7 @@ def _unresolved(relations: Relations, walked: Mapping[int, Reached], lens: Lens)
         target = relations.definition(row)
         if target is None:
             continue
-        lines, unread = relations.unresolved(target, relations.callers(target).sites)
+        lines, unread, _ = relations.unresolved(target, relations.callers(target).sites)
         if count := sum(map(len, lines.values())):
             shown = "; ".join(f"{path}:{numbers[0]}" for path, numbers in [*lines.items()][:5])
             calls = f"{count} more call{'s' if count > 1 else ''} of `{target.name}`"

@@ -99,6 +99,7 @@ class Impact(NamedTuple):
                     {"path": f"{prefix}{path}", "lines": lines}
                     for path, lines in (textual.lines if textual else {}).items()
                 ],
+                "named": bool(textual and textual.is_named),
             }
             for target, callers in self.callers
             for textual in [self.unresolved.get(target)]
@@ -158,7 +159,9 @@ def impact_of_question(query: Query, store: Store) -> Impact | None:
         uses += dependents.uses(target)
         if CALLEES.search(query.text):
             dependents.callees(target, CALLER)
-    unresolved = {target: relations.unresolved(target, (*found.sites, *uses)) for target, found in callers}
+    unresolved = {
+        target: relations.unresolved(target, (*found.sites, *uses), has_uses=True) for target, found in callers
+    }
     return Impact(dependents.rows, tuple(callers), tuple(uses), is_question=True, unresolved=unresolved)
 
 

@@ -21,7 +21,7 @@ from satchel.sources.code.languages import FAMILIES, RULES
 from satchel.sources.roles import is_inline_test, is_secondary
 from satchel.store.protocol import Store
 from satchel.store.records import Document
-from satchel.types import EdgeType, Kind
+from satchel.types import EdgeType, Kind, Role
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -122,10 +122,11 @@ class Callers(NamedTuple):
 
 
 class TextualCalls(NamedTuple):
-    """The lines by file that call a name by text and mean nothing known; `unread` counts files beyond the limit."""
+    """Lines by file that call (`is_named`: name) a name by text and mean nothing known; `unread` files were too many."""
 
     lines: Mapping[str, list[int]]
     unread: int
+    is_named: bool = False
 
 
 class Heirs(NamedTuple):
@@ -283,14 +284,16 @@ class Relations:
         return [row for row in order if files[row].key in paths], len(every) - len(paths)
 
     def unresolved(
-        self, target: CodeDefinition, sites: Iterable[CallSite], most_files: int = MOST_FILES
+        self, target: CodeDefinition, sites: Iterable[CallSite], most_files: int = MOST_FILES, *, has_uses: bool = False
     ) -> TextualCalls:
         """Return the lines that contain a call of this name by text, and mean neither `sites` nor another definition.
 
-        Of each file, nearest first: with them a list of calls misses none that a search of the read files would find.
+        Of a class whose uses are among the sites, all lines with its name. Nearest files first: with them a list
+        misses nothing that a search of the read files would find.
         """
         owner = self.owner(target) if target.name in BUILDERS else None
         name = owner.name if owner is not None else target.name
+        is_named = has_uses and self.code.part(target.row).role == Role.CLASS
         told = {(site.path, site.line) for site in sites} | {(one.path, one.line) for one in self.code.defined(name)}
         lines: dict[str, list[int]] = defaultdict(list)
         rows, unread = self._naming(target._replace(name=name), most_files)
@@ -298,12 +301,13 @@ class Relations:
             part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
             if file is None:
                 continue
-            for offset in file.textual_calls(name, part.start, part.end):
+            every = (one.start() for one in file.places(name, *file.range(part.start, part.end)))
+            for offset in every if is_named else file.textual_calls(name, part.start, part.end):
                 place = (file.path, file.line_at(offset))
                 if place not in told and not self._is_another(file, offset, target):
                     told.add(place)
                     lines[file.path].append(place[1])
-        return TextualCalls(lines, unread)
+        return TextualCalls(lines, unread, is_named)
 
     def _is_another(self, file: SourceFile, offset: int, target: CodeDefinition) -> bool:
         """Return whether a name in a text is no call, or one of another definition here."""

@@ -127,10 +127,12 @@ def _within(target: Listed, home: str, counter: TokenCounter, room: float) -> li
     room -= _size(lines[0], counter)
     if room < 0:
         return []
-    unresolved = _unresolved(target)
-    if unresolved and _size(unresolved, counter) <= room / 2:
-        lines.append(unresolved)
-        room -= _size(unresolved, counter)
+    if target.get("unresolved"):  # without them the counts would look complete
+        forms = [_unresolved(target, most) for most in (FILES_SHOWN, 3, 1, 0)]
+        lines.append(next((form for form in forms if _size(form, counter) <= room / 2), forms[-1]))
+        room -= _size(lines[-1], counter)
+        if room < 0:
+            return []
     for shown, file in enumerate(files):
         line = _file_line(file)
         rest = _more(files[shown:])
@@ -157,7 +159,7 @@ def _counts(target: Listed, name: str) -> str:
     unread = int(target["unread_files"])
     end = f"; {counted(unread, 'file')} not read" if unread else ""
     if not files and target.get("unresolved"):
-        return f"Calls of {name} that could not be resolved{end}:"
+        return f"{'Uses' if target.get('named') else 'Calls'} of {name} that could not be resolved{end}:"
     if calls:
         counts = f"Call sites of {name}: {calls} in {counted(calling, 'file')}"
         counts += _exact(target)
@@ -174,16 +176,15 @@ def _exact(target: Listed) -> str:
     return f", {target['exact']} of them exact" if target.get("exact") else ""
 
 
-def _unresolved(target: Listed) -> str:
-    """`16 more lines contain send(, not resolved: src/a.py: 3, 9; src/b.py: 4`, empty where there are none."""
-    files = target.get("unresolved", ())
+def _unresolved(target: Listed, most: int) -> str:
+    """`16 more lines contain send(, not resolved: src/a.py: 3, 9; src/b.py: 4`, with so many files."""
+    files = target["unresolved"]
     count = sum(len(file["lines"]) for file in files)
-    if not count:
-        return ""
-    name = quote(target["name"].rpartition(".")[2] + ("" if "heirs" in target else "("))
-    shown = "; ".join(f"{quote(file['path'])}: {_numbers(file['lines'])}" for file in files[:FILES_SHOWN])
-    more = f"; and {counted(len(files) - FILES_SHOWN, 'file')} more" if len(files) > FILES_SHOWN else ""
-    return f"- {count} more {'lines contain' if count > 1 else 'line contains'} {name}, not resolved: {shown}{more}"
+    name = quote(target["name"].rpartition(".")[2] + ("" if "heirs" in target or target.get("named") else "("))
+    shown = [f"{quote(file['path'])}: {_numbers(file['lines'])}" for file in files[:most]]
+    rest = [f"{'and ' if shown else ''}{counted(len(files) - most, 'file')}{' more' if shown else ''}"]
+    places = "; ".join(shown + (rest if len(files) > most else []))
+    return f"- {count} more {'lines contain' if count > 1 else 'line contains'} {name}, not resolved: {places}"
 
 
 def _file_line(file: Listed) -> str:

@@ -400,5 +400,6 @@ class Code:
 
 def rust_module(file: SourceFile, node: Node) -> Module:
     """Return the module of Rust that a place is in, with the modules written around it in its file."""
-    inner = [file.text(one.child_by_field_name("name")) for one in above(node) if one.type == "mod_item"]
+    around = [one for one in above(node) if one.type == "mod_item" and one.child_by_field_name("body") is not None]
+    inner = [file.text(one.child_by_field_name("name")) for one in around]
     return Module(file.path, "rust", ".".join(reversed(inner)))
