@@ -122,7 +122,7 @@ class Callers(NamedTuple):
 
 
 class TextualCalls(NamedTuple):
-    """Lines by file that call (`is_named`: name) a name by text and mean nothing known; `unread` files were too many."""
+    """Lines by file that call (`is_named`: name) a name by text and mean nothing known, and how many are `unread`."""
 
     lines: Mapping[str, list[int]]
     unread: int
