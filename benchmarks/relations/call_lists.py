@@ -1,4 +1,4 @@
-"""Lists of calls against a search of the text: thirty functions of six repositories.
+"""Lists of calls and uses against a search of the text: thirty functions and twelve classes of six repositories.
 
     python -m benchmarks.relations.call_lists FOLDER [--output benchmarks/results/call_lists.json]
 
@@ -41,10 +41,19 @@ FUNCTIONS = {
     ],
 }  # fmt: skip
 
+CLASSES = {
+    "flask": ["SecureCookieSessionInterface", "BlueprintSetupState"],
+    "hono": ["HonoRequest", "TrieRouter"],
+    "grpc-go": ["serverHandlerTransport", "CallOption"],
+    "ripgrep": ["WalkBuilder", "Sink"],
+    "gson": ["TypeAdapterFactory", "JsonReader"],
+    "leveldb": ["WriteBatch", "Comparator"],
+}
 
-def by_text(root: Path, name: str) -> list[tuple[str, int, str]]:
-    """(path, line, text) of every line of production code that contains a call of a name, as git grep finds it."""
-    pattern = rf"(^|[^A-Za-z0-9_]){re.escape(name)}(<[^<>]*>)?!?\("
+
+def by_text(root: Path, name: str, end: str) -> list[tuple[str, int, str]]:
+    """(path, line, text) of every line of production code that contains a name and this end, as git grep finds it."""
+    pattern = rf"(^|[^A-Za-z0-9_]){re.escape(name)}{end}"
     found = subprocess.run(["git", "grep", "-nE", pattern], cwd=root, capture_output=True, text=True, check=False)
     rows = (re.match(r"([^:]+):(\d+):(.*)", line) for line in found.stdout.split("\n"))
     return [(row[1], int(row[2]), row[3].strip()) for row in rows if row is not None and not is_secondary(row[1])]
@@ -54,16 +63,18 @@ def listed(relations: Relations, root: Path, name: str) -> dict[str, Any]:
     """The counts of one function, and the lines in neither list."""
     target = next(one for one in definitions_named(relations.code, name) if not is_secondary(one.path))
     callers, uses = relations.callers(target), relations.uses(target)
-    more = relations.unresolved(target, (*callers.sites, *uses))
+    more = relations.unresolved(target, (*callers.sites, *uses), has_uses=True)
     told = {(site.path, site.line) for site in (*callers.sites, *uses)}
     told |= {(one.path, one.line) for one in relations.code.defined(target.name)}
-    told |= {(path, line) for path, lines in more.items() for line in lines}
-    found = [row for row in by_text(root, target.name) if relations.code.file(row[0]) is not None]
+    told |= {(path, line) for path, lines in more.lines.items() for line in lines}
+    end = "([^A-Za-z0-9_]|$)" if more.is_named else r"(<[^<>]*>)?!?\("
+    found = [row for row in by_text(root, target.name, end) if relations.code.file(row[0]) is not None]
     return {
         "name": name,
         "resolved": len(callers.sites),
         "resolved_in_production": sum(not site.secondary for site in callers.sites),
-        "listed_by_text": sum(map(len, more.values())),
+        "uses": len(uses),
+        "listed_by_text": sum(map(len, more.lines.values())),
         "lines_of_production": len(found),
         "in_neither": [row for row in found if row[:2] not in told],
     }
@@ -76,11 +87,11 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     arguments = parser.parse_args()
     rows = []
-    for repository, names in FUNCTIONS.items():
+    for repository, functions in FUNCTIONS.items():
         with Satchel.open(arguments.folder / repository) as satchel:
             satchel.index()
             with satchel.store.snapshot() as store:
-                for name in names:
+                for name in [*functions, *CLASSES[repository]]:
                     row = listed(Relations(store), arguments.folder / repository, name)
                     print(repository, json.dumps(row, indent=1, ensure_ascii=False))
                     rows.append({"repository": repository, **row, "in_neither": len(row["in_neither"])})
