@@ -53,7 +53,8 @@ def impact(satchel: Satchel, question: str) -> Impact | None:
 
 def subjects(satchel: Satchel, question: str) -> list[str]:
     result = impact(satchel, question)
-    return [target.qualified for target, _ in result.callers] if result is not None else []
+    targets = [*result.heads, *(target for target, _ in result.callers)] if result is not None else []
+    return [target.qualified for target in targets]
 
 
 def test_a_question_for_calls_alone_does_not_search_for_tests_beyond_them(satchel: Satchel) -> None:
@@ -179,6 +180,7 @@ def test_uses_that_are_no_calls_are_listed_beside_them(satchel: Satchel) -> None
             ["Implementations of Client.send: 1 in 1 file", "- shop/client.py: 7 SlowClient.send"],
         ),
         ("list all implementations of Queue", ["Implementations of Queue: none resolved"]),
+        ("what does Client.send call", ["Callees of Client.send: 1 in 1 file", "- shop/client.py: 11 backoff"]),
     ],
 )
 def test_a_question_for_heirs_is_answered_by_them_and_not_by_uses(
@@ -187,7 +189,7 @@ def test_a_question_for_heirs_is_answered_by_them_and_not_by_uses(
     context = satchel.assemble(question, refresh=False)
     assert context.text.split("\n")[2 : 2 + len(lines)] == lines
     assert "Call sites" not in context.text
-    assert context.meta["callers"][0]["heirs"] == len(lines) - 1
+    assert context.meta["callers"][0]["definitions"] == len(lines) - 1
 
 
 def test_classes_with_a_base_of_this_name_that_is_not_resolved_are_told(tmp_path: Path) -> None:

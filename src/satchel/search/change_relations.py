@@ -21,7 +21,7 @@ from satchel.types import Hit, Role, ScoredSpan, Signal
 
 if TYPE_CHECKING:
     from satchel.search.query import Query
-    from satchel.search.relations import Callers, CallSite, Heirs, Relations, TextualCalls
+    from satchel.search.relations import Callers, CallSite, Heads, Relations, TextualCalls
     from satchel.search.resolve.code import CodeDefinition
     from satchel.search.searcher import SearchResult
     from satchel.store.protocol import Store
@@ -73,20 +73,21 @@ class Impact(NamedTuple):
     uses: tuple[CallSite, ...] = ()
     is_question: bool = False
     unresolved: Mapping[CodeDefinition, TextualCalls] = {}
-    heirs: Mapping[CodeDefinition, Heirs] = {}
+    heads: Mapping[CodeDefinition, Heads] = {}
+    told: str = ""
 
     @property
     def is_sure(self) -> bool:
         """Whether calls and uses answer a question, so that hits which only share its words are not needed."""
-        found = self.uses or any(one.heads for one in self.heirs.values())
+        found = self.uses or any(one.heads for one in self.heads.values())
         return self.is_question and bool(found or any(callers.sites for _, callers in self.callers))
 
     def listing(self, prefix: str = "") -> list[dict[str, Any]]:
         """Return every call site and use, file by file: those of production code first, then those of tests.
 
-        `prefix` is before every path. Where a question asks for them, the heirs of each definition instead.
+        `prefix` is before every path. Where a question asks for them, the heirs or callees of each definition.
         """
-        return [_listed_heirs(target, heirs, prefix) for target, heirs in self.heirs.items()] + [
+        return [_listed_heads(target, heads, self.told, prefix) for target, heads in self.heads.items()] + [
             {
                 "name": target.qualified,
                 "path": f"{prefix}{target.path}",
@@ -106,20 +107,20 @@ class Impact(NamedTuple):
         ]
 
 
-def _listed_heirs(target: CodeDefinition, heirs: Heirs, prefix: str) -> dict[str, Any]:
+def _listed_heads(target: CodeDefinition, found: Heads, told: str, prefix: str) -> dict[str, Any]:
     files: dict[str, list[CodeDefinition]] = defaultdict(list)
-    for one in heirs.heads:
+    for one in found.heads:
         files[one.path].append(one)
     rows = [
         {
             "path": f"{prefix}{path}", "lines": [one.line for one in own], "uses": [],
-            "heirs": [(one.line, one.qualified) for one in own], "test": is_secondary(path),
+            "definitions": [(one.line, one.qualified) for one in own], "test": is_secondary(path),
         }
         for path, own in files.items()
     ]  # fmt: skip
-    unresolved = [{"path": f"{prefix}{path}", "lines": lines} for path, lines in heirs.unresolved.items()]
+    unresolved = [{"path": f"{prefix}{path}", "lines": lines} for path, lines in found.unresolved.items()]
     place = {"name": target.qualified, "path": f"{prefix}{target.path}", "line": target.line}
-    counts = {"calls": 0, "exact": 0, "heirs": len(heirs.heads), "unread_files": 0}
+    counts = {"told": told, "definitions": len(found.heads), "calls": 0, "exact": 0, "unread_files": 0}
     return {**place, **counts, "files": rows, "unresolved": unresolved}
 
 
@@ -150,15 +151,16 @@ def impact_of_question(query: Query, store: Store) -> Impact | None:
         return None
     dependents = _Dependents(relations)
     if HEIRS.search(query.text):
-        heirs = {target: dependents.told_heirs(target) for target in targets}
-        return Impact(dependents.rows, is_question=True, heirs=heirs)
+        heads = {target: dependents.heirs(target) for target in targets}
+        return Impact(dependents.rows, is_question=True, heads=heads, told="Implementations")
+    if CALLEES.search(query.text):
+        heads = {target: dependents.callees_told(target) for target in targets}
+        return Impact(dependents.rows, is_question=True, heads=heads, told="Callees")
     between = 0 if CALLS.search(query.text) else MOST_BETWEEN  # who asks for calls asks for no tests beyond them
     callers = [(target, dependents.depend_on(target, MOST_FILES, between)) for target in targets]
     uses: list[CallSite] = []
     for target in targets:
         uses += dependents.uses(target)
-        if CALLEES.search(query.text):
-            dependents.callees(target, CALLER)
     unresolved = {
         target: relations.unresolved(target, (*found.sites, *uses), has_uses=True) for target, found in callers
     }
@@ -241,13 +243,34 @@ class _Dependents:
                     self._add(site.row, FURTHER_TEST * site.certainty, [around(site)])
         return callers
 
-    def told_heirs(self, target: CodeDefinition) -> Heirs:
+    def heirs(self, target: CodeDefinition) -> Heads:
         """Add a definition and its heirs, and return these."""
         self._add(target.row, CHANGED)
-        heirs = self._relations.told_heirs(target)
-        for one in heirs.heads:
+        found = self._relations.told_heirs(target)
+        for one in found.heads:
             self._add(one.row, TEST if is_secondary(one.path) else CALLER, [(one.line, one.line + 2)])
-        return heirs
+        return found
+
+    def callees_told(self, target: CodeDefinition) -> Heads:
+        """Add a definition and what it calls, and return the callees and the lines of calls that are not resolved."""
+        from satchel.search.relations import Heads  # here, as above: parsing is only for such questions
+
+        self._add(target.row, CHANGED)
+        self.callees(target, CALLER)
+        relations = self._relations
+        file, part = relations.code.file(target.path), relations.code.part(target.row)
+        calls = file.calls(part.start, part.end) if file is not None else []
+        lines = sorted(
+            {
+                node.start_point[0] + 1
+                for node in calls
+                if file is not None and not (relations.names.meaning(file, node) or relations.names.guess(file, node))
+            }
+        )
+        return Heads(
+            tuple(dict.fromkeys(call.definition for call in relations.callees(target.row))),
+            {target.path: lines} if lines else {},
+        )
 
     def uses(
         self, target: CodeDefinition, most_files: int = MOST_FILES, *, imports: bool = True

@@ -41,7 +41,7 @@ _RELATING = pattern(
 """Wording that asks about the name beside its verb alone: not `which encoding is used by Reader`."""
 
 _VERB_BEFORE = pattern(
-    r"\b(?:calls?(?:\sto)?|uses?|using|invokes?|references?(?:\sto)?|implements?|overrides?|inherits?(?:\sfrom)?|extends?)\s+"
+    r"\b(?:calls?(?:\sto)?|called\sby|uses?|using|invokes?|references?(?:\sto)?|implements?|overrides?|inherits?(?:\sfrom)?|extends?)\s+"
     r"(?:(?:the|a|an|this|our)\s+)?(?:\w+\s+)?$",
     re.IGNORECASE,
 )
@@ -68,7 +68,11 @@ LONGEST_ASKED = 16
 """Most words of a question whose plain words may be names."""
 
 _SENTENCE_END = pattern(r"[.?!;:]+(?:\s+|$)")
-CALLEES = pattern(r"\bcallees?\b|\bwhat\s(?:does|do|is)\b.{1,60}\bcall(?:ed by)?\b", re.IGNORECASE)
+CALLEES = pattern(
+    r"^\s*(?:(?:(?:list|show|find|give|me|all|the|which|what|are)\s)*callees\sof"
+    r"|(?:what|which\s\w+)\s(?:does|do)\s\S+\scall|(?:what|which\s\w+)\s(?:is|are)\scalled\sby)\b",
+    re.IGNORECASE,
+)
 CALLS = pattern(r"^\s*(?:(?:who|what|which\s\w+)\scalls?|callers\sof|where\sis\s\S+\scalled)\b", re.IGNORECASE)
 HEIRS = pattern(
     r"^\s*(?:(?:who|what|which(?:\s\w+){1,2})\s(?:implements?|overrides?|extends?|inherits?(?:\sfrom)?)"
@@ -76,7 +80,7 @@ HEIRS = pattern(
     r"(?:implementations?|implement[eo]rs|overrides|subclasses|heirs|derived\sclasses)\sof)\b",
     re.IGNORECASE,
 )
-"""A question also for callees; for calls alone; for subclasses, implementations and overrides alone."""
+"""A question for callees, for calls, and for subclasses, implementations and overrides alone."""
 
 _PLAIN_BEFORE = pattern(
     rf"""

@@ -129,10 +129,10 @@ class TextualCalls(NamedTuple):
     is_named: bool = False
 
 
-class Heirs(NamedTuple):
-    """What extends, implements or overrides a definition, by head: the class, the method or the `impl` block.
+class Heads(NamedTuple):
+    """The heirs of a definition by head (the class, the method, the `impl` block), or what it calls.
 
-    `unresolved` has the lines by file of other classes that name a base of this name, which could not be resolved.
+    `unresolved` has the lines by file of other classes that name a base of this name, or of other calls.
     """
 
     heads: tuple[CodeDefinition, ...]
@@ -412,7 +412,7 @@ class Relations:
         overriding += self.code.implemented(one, by=True)
         return list(dict.fromkeys(method for method in overriding if method is not None))
 
-    def told_heirs(self, target: CodeDefinition) -> Heirs:
+    def told_heirs(self, target: CodeDefinition) -> Heads:
         """Return the heirs of a definition for a list that is complete or says what it lacks."""
         names, heirs = {target.name} | self._aliases(target), self.heirs(target)
         rows = {row for row, _, _ in self.code.store.edges_to(sorted(names), [EdgeType.INHERITS])}
@@ -422,7 +422,7 @@ class Relations:
             heir = self._class_of(row)
             if heir is None or (heir not in heirs and not any(base.name in names for base in self.bases(heir))):
                 unresolved[self.code.document_of(row).key].append(self.code.part(row).start)
-        return Heirs(heads, unresolved)
+        return Heads(heads, unresolved)
 
     def _head(self, heir: CodeDefinition, rows: Collection[int]) -> CodeDefinition:
         """Return where an heir names its base: in Rust one of these `impl` blocks, elsewhere the heir itself."""

@@ -153,9 +153,9 @@ def _counts(target: Listed, name: str) -> str:
     calls, files = int(target["calls"]), target["files"]
     uses = sum(len(file["uses"]) for file in files)
     calling = sum(bool(file["lines"]) for file in files)
-    if "heirs" in target:  # classes that extend or implement it, methods that override it
-        found = f"{target['heirs']} in {counted(len(files), 'file')}" if files else "none resolved"
-        return f"Implementations of {name}: {found}"
+    if "told" in target:  # what it calls, or extends, implements and overrides it
+        found = f"{target['definitions']} in {counted(len(files), 'file')}" if files else "none resolved"
+        return f"{target['told']} of {name}: {found}"
     unread = int(target["unread_files"])
     end = f"; {counted(unread, 'file')} not read" if unread else ""
     if not files and target.get("unresolved"):
@@ -180,17 +180,19 @@ def _unresolved(target: Listed, most: int) -> str:
     """`16 more lines contain send(, not resolved: src/a.py: 3, 9; src/b.py: 4`, with so many files."""
     files = target["unresolved"]
     count = sum(len(file["lines"]) for file in files)
-    name = quote(target["name"].rpartition(".")[2] + ("" if "heirs" in target or target.get("named") else "("))
+    name = quote(target["name"].rpartition(".")[2] + ("" if "told" in target or target.get("named") else "("))
     shown = [f"{quote(file['path'])}: {_numbers(file['lines'])}" for file in files[:most]]
     rest = [f"{'and ' if shown else ''}{counted(len(files) - most, 'file')}{' more' if shown else ''}"]
     places = "; ".join(shown + (rest if len(files) > most else []))
+    if target.get("told") == "Callees":
+        return f"- calls in {count} more line{'s' if count > 1 else ''} could not be resolved: {places}"
     return f"- {count} more {'lines contain' if count > 1 else 'line contains'} {name}, not resolved: {places}"
 
 
 def _file_line(file: Listed) -> str:
     """`- src/a.py: 10, 44; named 3`. The dash keeps a path from looking like a mark of the layout."""
-    if file.get("heirs"):
-        return f"- {quote(file['path'])}: {', '.join(f'{line} {quote(name)}' for line, name in file['heirs'])}"
+    if file.get("definitions"):
+        return f"- {quote(file['path'])}: {', '.join(f'{line} {quote(name)}' for line, name in file['definitions'])}"
     calls, uses = _numbers(file["lines"]), _numbers(file["uses"])
     return f"- {quote(file['path'])}: {'; '.join(filter(None, (calls, uses and f'named {uses}')))}"
 
