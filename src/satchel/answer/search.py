@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from satchel.answer.freshness import ListChanged
     from satchel.answer.items import CountLines
     from satchel.answer.request import AssembleRequest
-    from satchel.answer.rerank import Reranking
     from satchel.answer.source_lines import FileLines
+    from satchel.answer.user_models import UserModels
     from satchel.embed import Embedder
     from satchel.receipts.session import Account
 
@@ -60,7 +60,7 @@ class Workbench(NamedTuple):
     `embedder` turns the question into a vector, to compare with those of records; without it only words count.
     `account` records what the session has received; without it everything is new. `prefix` is the workspace as it is
     before paths (`web/`), empty unless several are asked; `others` are the benches of the others. `notes` are failures
-    so far, such as files that could not be indexed. `reranking` orders code anew, where a model is configured.
+    so far, such as files that could not be indexed. `models` order code anew, where one is configured.
     """
 
     store: Store
@@ -76,7 +76,7 @@ class Workbench(NamedTuple):
     prefix: str = ""
     others: tuple[Workbench, ...] = ()
     notes: tuple[Failure, ...] = ()
-    reranking: Reranking | None = None
+    models: UserModels | None = None
 
     @property
     def every(self) -> tuple[Workbench, ...]:
@@ -263,13 +263,13 @@ def with_guesses(query: Query, names: Sequence[str], bench: Workbench) -> Query:
 
 def _reranked(query: Query, rows: list[Gathered], bench: Workbench) -> tuple[list[Gathered], list[Failure]]:
     """Return the sections with code in the order of the user's reranker, if there is one, and what went wrong."""
-    reranking = bench.reranking
-    if reranking is None or query.trace.frames:
+    models = bench.models
+    if models is None or query.trace.frames:
         return rows, []
     changed, failures = [], list[Failure]()
     for row in rows:
         if row.section.kind is Kind.CODE and row.section.is_searched:
-            result, unranked = reranking.applied(query.text, row.result, bench.store_of(Kind.CODE))
+            result, unranked = models.reranked(query.text, row.result, bench.store_of(Kind.CODE))
             row = row._replace(result=result)
             failures += unranked
         changed.append(row)

@@ -37,9 +37,8 @@ from satchel.types import CONTEXT_TYPES, Context, Failure, Hit, Kind
 from satchel.vocabulary import Moment, checked_text, workspace_names
 
 if TYPE_CHECKING:
-    from satchel.answer.guesses import Guesses
     from satchel.answer.pattern import Matches
-    from satchel.answer.rerank import Reranking
+    from satchel.answer.user_models import UserModels
     from satchel.receipts.session import Account
     from satchel.sources.change import Change
     from satchel.store.protocol import Store
@@ -185,29 +184,22 @@ class AnswerService:
         return self._receipts.keep(context, account, request.session, handles_of(context), request.workspaces)
 
     @cached_property
-    def _guesses(self) -> Guesses:
-        from satchel.answer.guesses import Guesses  # here, because few have a model that guesses
+    def _models(self) -> UserModels:
+        from satchel.answer.user_models import UserModels  # here, because few have a model for their questions
 
         root = self._root
-        return Guesses(root.settings, root.environ, root.places.state, root.key)
-
-    @cached_property
-    def _reranking(self) -> Reranking:
-        from satchel.answer.rerank import Reranking  # here, because few have a model that reranks
-
-        root = self._root
-        return Reranking(root.settings, root.environ, root.places.state, root.key)
+        return UserModels(root.settings, root.environ, root.places.state, root.key)
 
     def _assembled(self, request: AssembleRequest, notes: Sequence[Failure], account: Account | None) -> Context:
         """Return the answer, with a mark of the settings that shaped it; with guessed names where a model guesses."""
         if self._root.settings.names_endpoint:
-            request, unguessed = self._guesses.added(request)
+            request, unguessed = self._models.with_names(request)
             notes = (*notes, *unguessed)
         for attempt in attempts(self._root, request.workspaces):
             with attempt as states:
                 bench = bench_of(states, notes, account)
                 if self._root.settings.rerank_endpoint:
-                    bench = bench._replace(reranking=self._reranking)
+                    bench = bench._replace(models=self._models)
                 context = assemble(request, bench)
         return replace(context, meta={**context.meta, "settings": settings_mark(self._root.settings)})
 
