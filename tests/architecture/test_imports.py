@@ -62,7 +62,7 @@ SERVICE_MODULES = frozenset(
     }
 )
 
-DOORS = LEAVES | {"clients", "doctor", "engine", "evaluation", "operations", "tools"}
+DOORS = LEAVES | {"clients", "doctor", "engine", "evaluation", "operations", "results"}
 
 ROOMS: Mapping[str, frozenset[str]] = {
     "store": LEAVES,
@@ -85,7 +85,6 @@ ROOMS: Mapping[str, frozenset[str]] = {
     "operations": LEAVES | {"answer", "doctor", "engine", "graph", "search"},
     "clients": LEAVES,
     "evaluation": LEAVES | {"answer", "engine", "index", "search", "sources", "store"},
-    "tools": LEAVES,
     **dict.fromkeys(EDGES, DOORS),
     # HTTP carries MCP as well.
     "web": LEAVES | {"engine", "mcp", "operations"},
