@@ -159,26 +159,26 @@ def _commands(bench: Bench) -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"command {' '.join(arguments)}", bench.tell(arguments, bench.event("prompt"))
 
 
-def _noisy(arguments: Any, deadline: float) -> tuple[str, bytes]:
+def _noisy(arguments: Any, raw: bytes) -> tuple[str, bytes]:
     print("a library says hello")
     os.write(1, b"and so does its machine code\n")
     os.write(2, b"a warning\n")
-    return worker.work(arguments, deadline)
+    return worker.work(arguments, raw)
 
 
 def _raising(error: BaseException) -> Work:
-    def work(_arguments: Any, _deadline: float) -> tuple[str, bytes]:
+    def work(_arguments: Any, _raw: bytes) -> tuple[str, bytes]:
         raise error
 
     return work
 
 
-def _hanging(_arguments: Any, _deadline: float) -> tuple[str, bytes]:
+def _hanging(_arguments: Any, _raw: bytes) -> tuple[str, bytes]:
     while True:  # without a pause, as a regular expression that backtracks
         pass
 
 
-def _crashing(_arguments: Any, _deadline: float) -> tuple[str, bytes]:
+def _crashing(_arguments: Any, _raw: bytes) -> tuple[str, bytes]:
     os.kill(os.getpid(), signal.SIGSEGV)
     raise AssertionError
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from satchel.config import Folders, load_settings
 from satchel.errors import NoIndexError, SatchelError
 from satchel.hooks import answers, event_context, hosts
-from satchel.hooks.event_input import parse, receive
 from satchel.hooks.hosts import Event, HookEvent
 from satchel.safety import sanitize
 from satchel.system import hook_log
@@ -126,8 +125,8 @@ HANDLERS: Mapping[Event, Callable[[event_context.EventContext], event_context.An
 }
 
 
-def work(arguments: Sequence[str], deadline: float, raw: bytes | None = None) -> tuple[str, bytes]:
-    """Answer the event `raw`, or that on standard input: a line for standard error and the text for the host."""
+def work(arguments: Sequence[str], raw: bytes) -> tuple[str, bytes]:
+    """Answer the event `raw`: a line for standard error and the text for the host."""
     began = time.monotonic()
     word, root = _words(arguments)
     kind = hosts.event_of(word)
@@ -136,7 +135,7 @@ def work(arguments: Sequence[str], deadline: float, raw: bytes | None = None) ->
         return f"unknown event {word!r}: {message}" if word else message, b""
     event = HookEvent(kind, "", "")
     try:
-        event = hosts.read(parse(receive(0, deadline) if raw is None else raw), kind)
+        event = hosts.read(hosts.parse(raw), kind)
         answer, text = answered(event, root, os.environ)
     except Exception as error:  # noqa: BLE001 - an error must not block the prompt; it is logged
         reason = sanitize.line(_description(error), hook_log.REASON_CHARACTERS)
@@ -152,7 +151,7 @@ def resident_work(arguments: Sequence[str], raw: bytes, process: event_context.A
     kind = hosts.event_of(word)
     if kind is None:
         raise ValueError(f"unknown event {word!r}")
-    event = hosts.read(parse(raw), kind)
+    event = hosts.read(hosts.parse(raw), kind)
     if event.folder and not Path(event.folder).is_absolute():
         raise ValueError("the folder of the event depends on the process")
     if root is not None:
