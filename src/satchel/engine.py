@@ -74,7 +74,7 @@ def _twin(
 
 def handle_recorder(folder: Path, environ: Mapping[str, str]) -> Callable[[Context], None]:
     """Return what records handles of a `folder` (absolute, without links) in the root around it, if indexed."""
-    from satchel.receipts.handles import HandleLedger, handles_of
+    from satchel.receipts.service import HandleLedger, handles_of
 
     try:
         places = locate(folder, None, config.Folders.from_environment(environ))

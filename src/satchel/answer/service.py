@@ -23,8 +23,7 @@ from satchel.answer.request import (
 from satchel.answer.search import NOT_SEARCHED, Workbench, admitted, kind_search, with_guesses
 from satchel.errors import UsageError
 from satchel.open_root import OpenRoot, attempts, bench_of
-from satchel.receipts.handles import handles_of
-from satchel.receipts.service import ReceiptService, with_account
+from satchel.receipts.service import ReceiptService, handles_of, with_account
 from satchel.safety import sanitize
 from satchel.search.chunks import in_workspace
 from satchel.search.filters import parse_filters, parse_strategies, silent

@@ -26,7 +26,6 @@ from satchel.graph.render import NODE_FRAME, SUMMARY_BUDGET, GraphPage, fitted_p
 from satchel.graph.request import GraphOptions, GraphRequest, make_graph_request
 from satchel.graph.walk import Bounds, GraphWalk, StartNode, walk
 from satchel.open_root import OpenRoot, attempts, bench_of
-from satchel.receipts.handles import HandleTarget
 from satchel.receipts.service import ReceiptService
 from satchel.safety import sanitize
 from satchel.search.chunks import REVISION, identity_of
@@ -39,7 +38,7 @@ from satchel.search.strength import SHARE_EXPONENT
 from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.tokens import counter
-from satchel.types import Context, Failure, Hit, Json, Kind, ShownBefore, Usage
+from satchel.types import Context, Failure, HandleTarget, Hit, Json, Kind, ShownBefore, Usage
 
 MOST_SOURCES = 5
 """Matches of a topic from which a walk starts, as the specification has it."""

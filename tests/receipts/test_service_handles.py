@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.receipts import handles as handles_module
-from satchel.receipts.handles import HandleLedger, HandleTarget, handles_of
-from satchel.types import Kind
+from satchel.receipts import service as handles_module
+from satchel.receipts.service import HandleLedger, handles_of
+from satchel.types import HandleTarget, Kind
 from tests.e2e.test_question import QUESTION
 
 
