@@ -309,7 +309,7 @@ def _host(settings: config.Settings) -> str:
 
 def check_index(places: Places) -> Check:
     """Check that the index is not damaged."""
-    from satchel.index.status import clean
+    from satchel.index.build import clean
     from satchel.store.place import INDEX_NAME
 
     fix = "build it again: satchel clean && satchel index"

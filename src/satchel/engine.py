@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from satchel.guidance.judge import AnyJudge
     from satchel.guidance.service import GuidanceService
     from satchel.guidance.situation import Situation
+    from satchel.index.build import Status
     from satchel.index.run import IndexReport, Progress, ScipReport, VectorReport
-    from satchel.index.status import Status
     from satchel.index.team import TeamStore
     from satchel.memory.journal import Journal
     from satchel.memory.memories import Conversations, Memories

@@ -96,7 +96,7 @@ ROOMS: Mapping[str, frozenset[str]] = {
 REPORTS = frozenset(
     {
         "satchel.index.run",
-        "satchel.index.status",
+        "satchel.index.build",
         "satchel.memory.capture",
         "satchel.memory.model",
         "satchel.search.changes",

@@ -27,8 +27,8 @@ from satchel.vocabulary import parse_moment
 if TYPE_CHECKING:
     from satchel.doctor import Check
     from satchel.evaluation.run import EvaluationResult
+    from satchel.index.build import IndexFreshness, Status
     from satchel.index.run import VectorReport
-    from satchel.index.status import IndexFreshness, Status
     from satchel.search.changes import Author, FileChurn, FileHistory
 
 
