@@ -22,14 +22,13 @@ LEAF_FILES = (
     "lazy_numpy",
     "system.files",
     "system.state_files",
-    "system.telemetry",
     "system.threads",
     "system.git",
     "safety.secret_rules",
     "safety.sanitize",
     "config",
     "system.locations",
-    "system.hook_log",
+    "system.telemetry",
     "safety.trust",
 )
 """The leaf files in their order: each may import only those before it, so there is no cycle among them."""

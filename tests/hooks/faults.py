@@ -24,7 +24,7 @@ import apsw
 from satchel import tokens
 from satchel.hooks import background, supervise, worker
 from satchel.hooks.supervise import Work
-from satchel.system import hook_log
+from satchel.system import telemetry
 from tests.hooks.recorded import event_word, recorded
 
 PATIENT_SECONDS = 60.0
@@ -55,7 +55,7 @@ class Bench:
 
     def tell(self, arguments: list[str], sent: bytes, work: Work | None = None) -> dict[str, Any]:
         """What became of one event: exit code, streams, seconds, and its entries in the hook log."""
-        before = len(hook_log.entries(self.home / "state"))
+        before = len(telemetry.hook_entries(self.home / "state"))
         with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             source.write(sent)
             source.seek(0)
@@ -74,7 +74,7 @@ class Bench:
             out.seek(0)
             err.seek(0)
             text = {"code": code, "out": out.read().decode(), "err": err.read().decode(), "seconds": seconds}
-        return text | {"log": hook_log.entries(self.home / "state")[before:]}
+        return text | {"log": telemetry.hook_entries(self.home / "state")[before:]}
 
     def each(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """What becomes of each kind of event now."""

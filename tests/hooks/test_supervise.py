@@ -14,7 +14,7 @@ import pytest
 from satchel.errors import StoreError
 from satchel.hooks import supervise, worker
 from satchel.hooks.hosts import Event
-from satchel.system import hook_log
+from satchel.system import telemetry
 from tests.hooks.conftest import Host
 
 QUESTION = "where is an order sent again when the connection drops?"
@@ -165,7 +165,7 @@ def test_a_log_that_cannot_be_written_is_said_and_does_not_cost_the_answer(
     def fail(_state: Path, _entry: object) -> None:
         raise PermissionError("not yours")
 
-    monkeypatch.setattr(hook_log, "record", fail)
+    monkeypatch.setattr(telemetry, "append_hook_entry", fail)
     text, out = work(["prompt"], host.payload("claude-code/prompt", prompt=QUESTION))
     assert "cannot be written" in text
     assert out

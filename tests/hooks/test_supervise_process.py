@@ -13,7 +13,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.hooks.event_context import MOST_CHARACTERS
-from satchel.system import hook_log
+from satchel.system import telemetry
 from tests.e2e.sample import sample_repository
 from tests.hooks.faults import PATIENT_SECONDS
 from tests.hooks.recorded import recorded
@@ -157,7 +157,7 @@ def test_a_broken_installation_ends_quietly(place: tuple[Path, dict[str, str]], 
     done = hook(["hook", "prompt"], prompt(root, module), environ, f"import sys; sys.modules[{module!r}] = None")
     assert (done.returncode, done.stdout) == (0, b"")
     if module == "apsw":  # the worker is sound: what broke stands in the log
-        entry = hook_log.entries(Path(environ["SATCHEL_HOME"]) / "state")[-1]
+        entry = telemetry.hook_entries(Path(environ["SATCHEL_HOME"]) / "state")[-1]
         assert entry["reason"].startswith("ModuleNotFoundError: import of apsw")
     else:
         assert done.stderr.count(b"\n") == 1

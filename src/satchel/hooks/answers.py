@@ -20,7 +20,7 @@ from satchel.errors import SatchelError
 from satchel.hooks import background, hosts
 from satchel.hooks.event_context import INDEX_NAME, Answer, EventContext, counted, injected, nothing
 from satchel.hooks.hosts import Start
-from satchel.system import hook_log
+from satchel.system import telemetry
 from satchel.system.locations import as_listed
 from satchel.text import CHATTER, GREETINGS, STOP_WORDS, WORD, terms_of, words
 from satchel.tokens import counter
@@ -288,7 +288,7 @@ def _brief(hook: EventContext, before: str, tokens: int, notice: str) -> Answer:
     shown = ", ".join(filter(None, parts))
     notice = notice or f"satchel: {shown} (satchel hook log shows them)"
     deliver = partial(hook.engine.answers.deliver, request, context)
-    return Answer(hook_log.INJECTED, shown, text, notice, count(text), contexts, (deliver,))
+    return Answer(telemetry.INJECTED, shown, text, notice, count(text), contexts, (deliver,))
 
 
 def before_compaction(hook: EventContext) -> Answer:
@@ -312,13 +312,13 @@ def _captured(hook: EventContext, *, is_kept: bool) -> Answer:
         return nothing(f"hooks.capture is {hook.settings.hooks_capture}, memory.capture off")
     event = hook.event
     if event.host not in (hosts.CLAUDE_CODE.name, hosts.CODEX.name) or not event.transcript:
-        return Answer(hook_log.SAVED, "what was asked and changed; the host names no transcript that can be read")
+        return Answer(telemetry.SAVED, "what was asked and changed; the host names no transcript that can be read")
     path = Path(event.transcript).expanduser()
     if not path.is_file():
         return nothing("the transcript is not there")
     background.capture(tasks, hook.places.root, str(path.absolute()), hook.folders.state)
     shown = {background.CAPTURE: "the conversation", background.LEARN: "what is worth remembering, to be reviewed"}
-    return Answer(hook_log.SAVED, " and ".join(shown[task] for task in tasks))
+    return Answer(telemetry.SAVED, " and ".join(shown[task] for task in tasks))
 
 
 USUAL_WORDS = Path(__file__).with_name("usual_words.txt")

@@ -17,7 +17,7 @@ from satchel.errors import NoIndexError, SatchelError
 from satchel.hooks import answers, event_context, hosts
 from satchel.hooks.hosts import Event, HookEvent
 from satchel.safety import sanitize
-from satchel.system import hook_log
+from satchel.system import telemetry
 from satchel.system.locations import locate
 from satchel.text import pattern, wording
 from satchel.vocabulary import Domain
@@ -71,7 +71,7 @@ def _edited(hook: event_context.EventContext) -> event_context.Answer:
     if not hook.is_project:
         return event_context.nothing("this folder is not a project: nothing is indexed unasked")
     hook.refresh()
-    return event_context.Answer(hook_log.SAVED, "the index is brought up to date")
+    return event_context.Answer(telemetry.SAVED, "the index is brought up to date")
 
 
 def _packed(hook: event_context.EventContext, tokens: int, *, is_first: bool) -> event_context.Answer:
@@ -138,8 +138,8 @@ def work(arguments: Sequence[str], raw: bytes) -> tuple[str, bytes]:
         event = hosts.read(hosts.parse(raw), kind)
         answer, text = answered(event, root, os.environ)
     except Exception as error:  # noqa: BLE001 - an error must not block the prompt; it is logged
-        reason = sanitize.line(_description(error), hook_log.REASON_CHARACTERS)
-        _log(event, event_context.Answer(hook_log.FAILED, reason), 0, began)
+        reason = sanitize.line(_description(error), telemetry.REASON_CHARACTERS)
+        _log(event, event_context.Answer(telemetry.FAILED, reason), 0, began)
         return reason, b""
     return _log(event, answer, len(text), began), text.encode("utf-8")
 
@@ -211,7 +211,7 @@ def _description(error: Exception) -> str:
 
 
 def _log(event: HookEvent, answer: event_context.Answer, characters: int, began: float) -> str:
-    return hook_log.record_event(
+    return telemetry.record_hook(
         str(event.kind),
         answer.outcome,
         answer.reason,
@@ -229,4 +229,4 @@ def log_failure(arguments: Sequence[str], reason: str, milliseconds: float) -> N
     """Add the entry of an event whose worker could not write its own."""
     event = hosts.event_of(_words(arguments)[0])
     name = str(event) if event is not None else " ".join(arguments)[:40]
-    hook_log.record_event(name, hook_log.FAILED, reason, milliseconds)
+    telemetry.record_hook(name, telemetry.FAILED, reason, milliseconds)
