@@ -180,7 +180,10 @@ class Searched:
     @cached_property
     def strength(self) -> float:
         """How well the workspace that answers best answers the question."""
-        return max(strength_of(findings.rows) for _, findings in self.found)
+        return max(
+            answer_strength({row.section.kind: row.result.strength for row in findings.rows if row.section.is_searched})
+            for _, findings in self.found
+        )
 
     @cached_property
     def total_weight(self) -> float:
@@ -418,11 +421,6 @@ def balance(rows: Sequence[Gathered]) -> list[Gathered]:
         else row
         for row in rows
     ]
-
-
-def strength_of(rows: Sequence[Gathered]) -> float:
-    """Return how well all searched sections together answer the question."""
-    return answer_strength({row.section.kind: row.result.strength for row in rows if row.section.is_searched})
 
 
 KIND_FLOOR = 0.45

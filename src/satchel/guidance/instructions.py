@@ -400,7 +400,8 @@ def to_judge(instructions: Iterable[Instruction], paths: Sequence[str]) -> list[
     return [
         instruction.description
         for instruction in instructions
-        if instruction.description and _is_near(instruction, paths)
+        if instruction.description
+        and (not instruction.folder or any(instruction.relative(path) is not None for path in paths))
     ]
 
 
@@ -430,10 +431,6 @@ def applied(
 def _strength(instruction: Instruction) -> tuple[int, int, bool, str]:
     depth = instruction.folder.count("/") + 1 if instruction.folder else 0
     return -depth, _FORMS.index(instruction.form), bool(instruction.stands_for), instruction.path
-
-
-def _is_near(instruction: Instruction, paths: Sequence[str]) -> bool:
-    return not instruction.folder or any(instruction.relative(path) is not None for path in paths)
 
 
 def _decision(instruction: Instruction, paths: Sequence[str], opinions: Mapping[str, Opinion]) -> tuple[bool, str]:

@@ -216,7 +216,7 @@ class GuidanceService:
                     lines.text or guide_texts.NOTHING,
                     sanitize.line(lines.goal or guide_texts.title_of(active), guide_texts.LINE_CHARACTERS),
                 ]
-                entries = guide_texts.clean_entries(guide_texts.context_entries(lines, weigh), self._allow)
+                entries = guide_texts.clean_entries(partial(guide_texts.context_entries, lines, weigh), self._allow)
                 guides.append(_context_guide(active, _shorter(texts, self._allow), entries, trust))
         applying = [row for row in gathered.instructions if row.applies]
         return [*guides, *(self._instructions(row, len(applying), weigh, trust) for row in applying)]
@@ -240,7 +240,7 @@ class GuidanceService:
                 "file": instruction.stands_for or instruction.path,
             },
             origin=GUIDANCE_ORIGIN,
-            entries=guide_texts.clean_entries(guide_texts.markdown_entries(full, weigh), self._allow),
+            entries=guide_texts.clean_entries(partial(guide_texts.markdown_entries, full, weigh), self._allow),
         )
 
     def _own_guides(self, supply: Supplies) -> list[Guide]:

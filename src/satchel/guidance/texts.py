@@ -67,12 +67,8 @@ def clean_entries(
     return lambda: [entry._replace(text=sanitize.text(entry.text, allow)) for entry in entries()]
 
 
-def markdown_entries(text: str, weigh: Weigh) -> Callable[[], Sequence[GuideEntry]]:
+def markdown_entries(text: str, weigh: Weigh) -> list[GuideEntry]:
     """Return the entries of an instruction file; its introduction, a paragraph at the top, is its lead."""
-    return partial(_markdown_entries, text, weigh)
-
-
-def _markdown_entries(text: str, weigh: Weigh) -> list[GuideEntry]:
     entries = _split(text)
     values = weigh([(one.text, "\n".join(entries[head].text for head in one.heads)) for one in entries])
     first = next((place for place, one in enumerate(entries) if one.value is not None), -1)
@@ -199,12 +195,8 @@ def _data_of(active: ActiveContext) -> Data:
     return active.context.own if active.distance else active.context.data
 
 
-def context_entries(lines: ContextLines, weigh: Weigh) -> Callable[[], Sequence[GuideEntry]]:
+def context_entries(lines: ContextLines, weigh: Weigh) -> list[GuideEntry]:
     """Return the entries of a context: the goal is its lead, then come the rules, then all other lines."""
-    return partial(_context_entries, lines, weigh)
-
-
-def _context_entries(lines: ContextLines, weigh: Weigh) -> list[GuideEntry]:
     values = weigh([(line, "") for line in (*lines.before, *lines.rules, *lines.after)])
     entries = [GuideEntry(lines.goal, math.inf)] if lines.goal else []
     entries += map(GuideEntry, lines.before, values)
