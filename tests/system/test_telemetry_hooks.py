@@ -25,7 +25,6 @@ def test_the_file_is_for_the_user_alone_and_never_grows_beyond_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(telemetry, "HOOK_LOG_BYTES", 2_000)
-    monkeypatch.setattr(telemetry, "KEPT_BYTES", 1_000)
     for number in range(200):
         telemetry.append_hook_entry(tmp_path, {"number": number})
         assert telemetry.hook_log_file(tmp_path).stat().st_size <= 2_000

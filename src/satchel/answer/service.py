@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from satchel.receipts.service import ReceiptService, handles_of, with_account
 from satchel.safety import sanitize
 from satchel.search.chunks import in_workspace
 from satchel.search.filters import parse_filters, parse_strategies, silent
-from satchel.search.query import Query, analyse
+from satchel.search.query import analyse
 from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, balanced
 from satchel.settings import Settings
 from satchel.system.git import find_repository
@@ -99,7 +99,7 @@ class AnswerService:
         if Kind.CONTEXT in kinds:
             raise UsageError(NOT_SEARCHED, "types")
         check_limit(limit)
-        guesses = check_names(names)
+        guesses, floor = check_names(names), check_score(min_score)
         query = analyse(sanitize.text(question, self._root.settings.redact_allow))
         options = {
             "candidates": max(CANDIDATE_SPANS, limit * SPANS_PER_RECORD),
@@ -108,12 +108,19 @@ class AnswerService:
             "silent": quiet,
         }
 
+        def found(root: OpenRoot, store: Store) -> list[Hit]:
+            with root.memory_snapshot() as memory:
+                bench = Workbench(store, root.lines, root.key, memory=memory, embedder=root.embedder)
+                available = bench.kinds()
+                searched = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
+                ask = kind_search(bench, with_guesses(query, guesses, bench), **options)
+                best = admitted(balanced({kind: ask(kind) for kind in searched}), limit, floor)
+                return [sanitize.hit(hit, root.settings.redact_allow) for hit in best]
+
         def hits(root: OpenRoot) -> list[Hit]:
             if refresh:
                 root.refresh()
-            return root.read(
-                lambda store: _hits(root, store, query, guesses, kinds, limit, check_score(min_score), options)
-            )
+            return root.read(partial(found, root))
 
         if not workspace:
             return strong_first(hits(self._root))
@@ -244,26 +251,6 @@ class AnswerService:
             return read_change(repository, options, revision, staged=staged)
 
         return self._root.read(changed)
-
-
-def _hits(
-    root: OpenRoot,
-    store: Store,
-    query: Query,
-    names: Sequence[str],
-    kinds: Sequence[Kind],
-    limit: int,
-    min_score: float | None,
-    options: Mapping[str, Any],
-) -> list[Hit]:
-    """Return the best hits of each kind in one root; `options` are those of `search_kind`."""
-    with root.memory_snapshot() as memory:
-        bench = Workbench(store, root.lines, root.key, memory=memory, embedder=root.embedder)
-        available = bench.kinds()
-        searched = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
-        ask = kind_search(bench, with_guesses(query, names, bench), **options)
-        best = admitted(balanced({kind: ask(kind) for kind in searched}), limit, min_score)
-        return [sanitize.hit(hit, root.settings.redact_allow) for hit in best]
 
 
 def best_each(hits: Iterable[Hit], limit: int) -> list[Hit]:

@@ -381,7 +381,6 @@ class ContextCache:
         self._seconds, self._clock = seconds, clock
         self._entries: OrderedDict[Hashable, tuple[float, Context]] = OrderedDict()
         self._guard = threading.Lock()
-        self.hits = 0
 
     def get(self, key: Hashable, is_current: Callable[[Context], bool]) -> Context | None:
         """Return the context under this key; None where there is none, it is too old, or a shown file has changed."""
@@ -393,11 +392,7 @@ class ContextCache:
                 del self._entries[key]
                 return None
             self._entries.move_to_end(key)
-        if not is_current(context):
-            return None
-        with self._guard:
-            self.hits += 1
-        return context
+        return context if is_current(context) else None
 
     def put(self, key: Hashable, context: Context) -> None:
         """Keep a context, unless it has failures or timed out: the next answer may then differ."""
@@ -408,11 +403,6 @@ class ContextCache:
             self._entries.move_to_end(key)
             while len(self._entries) > MOST_CONTEXTS:
                 self._entries.popitem(last=False)
-
-    def clear(self) -> None:
-        """Forget everything."""
-        with self._guard:
-            self._entries.clear()
 
 
 class GraphService:

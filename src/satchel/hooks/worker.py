@@ -211,18 +211,16 @@ def _description(error: Exception) -> str:
 
 
 def _log(event: HookEvent, answer: event_context.Answer, characters: int, began: float) -> str:
-    return telemetry.record_hook(
-        str(event.kind),
-        answer.outcome,
-        answer.reason,
-        (time.monotonic() - began) * 1000,
-        host=event.host,
-        session=event_context.session_mark(event.session)[:8] if event.session else "",
-        folder=event.folder,
-        tokens=answer.tokens,
-        characters=characters,
-        items=answer.items(),
-    )
+    details = {
+        "host": event.host,
+        "session": event_context.session_mark(event.session)[:8] if event.session else "",
+        "folder": sanitize.line(event.folder),
+        "tokens": answer.tokens,
+        "characters": characters,
+        "items": [*answer.items()],
+    }
+    milliseconds = (time.monotonic() - began) * 1000
+    return telemetry.record_hook(str(event.kind), answer.outcome, answer.reason, milliseconds, details)
 
 
 def log_failure(arguments: Sequence[str], reason: str, milliseconds: float) -> None:

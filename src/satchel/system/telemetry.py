@@ -6,7 +6,7 @@ import contextlib
 import functools
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -162,37 +162,22 @@ def append_hook_entry(state: Path, entry: Data) -> None:
     )
 
 
-def record_hook(
-    event: str,
-    outcome: str,
-    reason: str,
-    milliseconds: float,
-    *,
-    host: str = "",
-    session: str = "",
-    folder: str = "",
-    tokens: int = 0,
-    characters: int = 0,
-    items: Sequence[Data] = (),
-) -> str:
+def record_hook(event: str, outcome: str, reason: str, milliseconds: float, details: Json | None = None) -> str:
     """Add the entry of an event to the log of the user, and return an error message if that fails, else empty.
 
-    An entry has the time, event, host, outcome, reason and cost, and the ids of injected items, neither title nor text.
-    The command line, the page and the doctor read it.
+    An entry has the time, event, outcome, reason and cost; `details` are host, session, folder, tokens, characters, and
+    the ids of injected items, neither title nor text. The command line, the page and the doctor read it.
     """
     entry = {
         "at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         "event": sanitize.line(event),
-        "host": host,
-        "session": session,
-        "folder": sanitize.line(folder),
+        **dict.fromkeys(("host", "session", "folder"), ""),
         "outcome": outcome,
         "reason": sanitize.line(reason, REASON_CHARACTERS),
-        "tokens": tokens,
-        "characters": characters,
+        **dict.fromkeys(("tokens", "characters"), 0),
         "ms": round(milliseconds),
-        "items": [*items],
-    }
+        "items": [],
+    } | (details or {})
     try:
         append_hook_entry(Folders.from_environment().state, entry)
     except (OSError, SatchelError) as error:
