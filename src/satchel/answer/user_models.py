@@ -13,7 +13,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from hashlib import blake2b
 from pathlib import Path
 
 from satchel.answer.request import LONGEST_NAME, AssembleRequest, check_names
@@ -44,7 +43,7 @@ class UserModels:
 
     def __init__(self, settings: Settings, environ: Mapping[str, str], state: Path, key: bytes) -> None:
         self._settings, self._environ = settings, environ
-        self._state, self._key = state, key[:64]
+        self._guesses, self._ranks = (state_files.KeptAnswers(state / name, key) for name in ("names", "rerank"))
 
     @cached_property
     def _chat(self) -> ChatModel:
@@ -75,23 +74,20 @@ class UserModels:
         return result._replace(hits=(*reordered(hits, values), *result.hits[CANDIDATES:])), []
 
     def _names(self, question: str) -> Sequence[str]:
-        file = self._file("names", f"{self._settings.names_model}\0{question}".encode("utf-8", "replace"))
-        if (kept := state_files.read_list(file)) is not None:
+        asked = f"{self._settings.names_model}\0{question}"
+        if isinstance(kept := self._guesses.read(asked), list):
             return [str(name)[:LONGEST_NAME] for name in kept][:MOST_GUESSES]
         names = names_in(self._chat.ask(INSTRUCTIONS, json.dumps(question[:4_000]), 120))
-        state_files.keep_list(file, names)
+        self._guesses.keep(asked, names)
         return names
 
     def _scores(self, question: str, texts: Sequence[str]) -> list[float]:
-        file = self._file("rerank", json.dumps([self._settings.rerank_model, question, *texts]).encode())
-        kept = state_files.read_list(file)
-        if kept is None or len(kept) != len(texts):
+        asked = json.dumps([self._settings.rerank_model, question, *texts])
+        kept = self._ranks.read(asked)
+        if not isinstance(kept, list) or len(kept) != len(texts):
             kept = [*self._reranker.scores(question[:4_000], texts)]
-            state_files.keep_list(file, kept)
+            self._ranks.keep(asked, kept)
         return [float(value) for value in kept]
-
-    def _file(self, folder: str, sent: bytes) -> Path:
-        return self._state / folder / f"{blake2b(sent, key=self._key, digest_size=12).hexdigest()}.json"
 
 
 def names_in(answer: str) -> list[str]:

@@ -265,7 +265,7 @@ class Instructions:
         imported.paths.setdefault(path, None)
         lines: list[str] = []
         behind: list[str] = []
-        for number, line, is_code in unfenced(text, 1):
+        for number, line, is_code in unfenced(text):
             names = [] if is_code else _IMPORT.findall(_CODE.sub("", line))
             texts = [self._imported(name, f"{path}:{number}", path, imported, hops) for name in names]
             is_alone = len(names) == 1 and line.strip().lstrip("-* ").strip() == f"@{names[0]}"
@@ -325,10 +325,10 @@ def folders_below(root: Path) -> tuple[list[str], list[Failure]]:
     return sorted(folders), []
 
 
-def unfenced(text: str, first: int) -> Iterator[tuple[int, str, bool]]:
+def unfenced(text: str) -> Iterator[tuple[int, str, bool]]:
     """Yield the lines of a Markdown text with their numbers, and whether each is in a fenced block or its mark."""
     fence = ""
-    for number, line in enumerate(text.split("\n"), first):
+    for number, line in enumerate(text.split("\n"), 1):
         mark = _FENCE.match(line)
         if mark is not None:
             fence = "" if fence == mark[1] else fence or mark[1]

@@ -107,7 +107,7 @@ def _blocks(text: str) -> Iterator[str]:
     """Yield headings, bullets with what is nested in them, and paragraphs. A fenced block belongs to what is above."""
     block: list[str] = []
     depth = LINE_CHARACTERS  # the indentation of the bullet; more than any where there is none
-    for _, line, is_code in unfenced(text, 1):
+    for _, line, is_code in unfenced(text):
         bullet = None if is_code else _BULLET.match(line)
         indentation = LINE_CHARACTERS + 1 if bullet is None else len(bullet[1])
         is_begin = indentation <= depth, not line.strip(), _HEADING.match(line)

@@ -107,11 +107,6 @@ def telling_words(prompt: str) -> int:
     return len({word for word in every if len(word) > 2} - INSIGNIFICANT)
 
 
-def prompt_certainty(prompt: str, context: Context, engine: Satchel) -> float:
-    """Return how certain it is, 0 to 1, that the answer to a prompt is worth an interruption."""
-    return certainty(prompt, telling_words(prompt), context, engine)
-
-
 def is_stale(hook: EventContext) -> bool:
     """Return whether the index was not updated in the last `STALE_SECONDS`."""
     try:
@@ -369,12 +364,12 @@ def _peculiarity(prompt: str, store: Any) -> float:
     return math.log(max(ratios, default=1.0))
 
 
-def certainty(prompt: str, telling: int, context: Context, engine: Satchel) -> float:
-    """Return the probability, 0 to 1, that a prompt with so many telling words is about what the context shows."""
+def prompt_certainty(prompt: str, context: Context, engine: Satchel) -> float:
+    """Return the probability, 0 to 1, that a prompt is about what the context shows, so that it is worth showing."""
     if not context.items:
         return 0.0
     strength = min(max(float(context.meta["strength"]), _LIMIT), 1 - _LIMIT)
-    missing = len(context.meta["missing_terms"]) / max(telling, 1)
+    missing = len(context.meta["missing_terms"]) / max(telling_words(prompt), 1)
     subject = SUBJECT * peculiarity(prompt, engine)
     log_odds = STRENGTH * math.log(strength / (1 - strength)) + MISSING * missing + subject + BIAS
     return 1 / (1 + math.exp(-log_odds))
