@@ -55,9 +55,9 @@ def test_on_a_full_disk_nothing_changes(tmp_path: Path, monkeypatch: pytest.Monk
 def test_only_the_newest_lines_remain_of_a_file_that_is_too_long(tmp_path: Path) -> None:
     path = tmp_path / "lines"
     for number in range(10):
-        state_files.append(path, b"%d\n" % number, most=12, kept=7)
+        state_files.append(path, b"%d\n" % number, most=12)
         assert path.stat().st_size <= 12
-    assert state_files.read(path) == b"4\n5\n6\n7\n8\n9\n"
+    assert state_files.read(path) == b"5\n6\n7\n8\n9\n"
 
 
 def test_many_writers_lose_no_line(tmp_path: Path) -> None:

@@ -36,8 +36,6 @@ SESSIONS = "sessions"
 MOST_BYTES = 4_000_000
 """Size above which the older half is dropped: the handles of about 300 answers, read in some 10 ms."""
 
-KEPT_BYTES = MOST_BYTES // 2
-
 LEFT_OUT = "-"
 """The `name` of a record that an answer named and did not show."""
 
@@ -128,7 +126,7 @@ class HandleLedger:
             return
         lines = "".join(f"{_ENCODE([getattr(row, name) for name in HandleTarget.__slots__])}\n" for row in rows)
         try:
-            state_files.append(self._path, lines.encode("ascii"), most=MOST_BYTES, kept=KEPT_BYTES)
+            state_files.append(self._path, lines.encode("ascii"), most=MOST_BYTES)
         except OSError as error:
             telemetry.warning("handles not remembered", path=str(self._path), reason=error.strerror or str(error))
 

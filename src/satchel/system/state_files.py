@@ -62,12 +62,10 @@ def read(path: Path, limit: int | None = None) -> bytes | None:
     return raw
 
 
-def append(
-    path: Path, raw: bytes, *, most: int | None = None, kept: int = 0, wait_seconds: float | None = None
-) -> None:
+def append(path: Path, raw: bytes, *, most: int | None = None, wait_seconds: float | None = None) -> None:
     """Add complete lines to a file; all of them or, on a full disk, none.
 
-    If the file then has more than `most` bytes, only the newest `kept` bytes of complete lines remain. A process that
+    If the file then has more than `most` bytes, only the newest complete lines of half as many remain. A process that
     has waited `wait_seconds` for the lock of the folder writes without it.
     """
     make_folder(path.parent)
@@ -83,7 +81,7 @@ def append(
         finally:
             os.close(descriptor)
         if most is not None and before + len(raw) > most:
-            replace(path, path.read_bytes()[-kept:].partition(b"\n")[2])
+            replace(path, path.read_bytes()[-(most // 2) :].partition(b"\n")[2])
 
 
 def replace(path: Path, raw: bytes, *, mode: int = 0o600, durable: bool = False) -> None:

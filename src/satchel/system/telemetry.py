@@ -157,9 +157,7 @@ def append_hook_entry(state: Path, entry: Data) -> None:
     """Add one entry. Raises OSError where the state folder cannot be written."""
     line = json.dumps(entry, ensure_ascii=True, separators=(",", ":")) + "\n"
     raw = line.encode("ascii")
-    state_files.append(
-        hook_log_file(state), raw, most=HOOK_LOG_BYTES, kept=HOOK_LOG_BYTES // 2, wait_seconds=LOCK_SECONDS
-    )
+    state_files.append(hook_log_file(state), raw, most=HOOK_LOG_BYTES, wait_seconds=LOCK_SECONDS)
 
 
 def record_hook(event: str, outcome: str, reason: str, milliseconds: float, details: Json | None = None) -> str:
