@@ -128,20 +128,6 @@ class Findings(NamedTuple):
     failures: Sequence[Failure]
     embedder_failures: Sequence[Failure]
 
-    @property
-    def terms(self) -> frozenset[str]:
-        """The stemmed terms of the question."""
-        return frozenset(term.term for term in self.query.terms)
-
-    @property
-    def vector_counts(self) -> dict[str, str]:
-        """Numbers of records of each type that were compared by vector: `{"memories": "12/40"}`."""
-        return {
-            row.section.kind.plural: f"{row.result.with_vectors}/{row.result.chunks}"
-            for row in self.rows
-            if row.result.with_vectors is not None
-        }
-
     def missing_words(self, bench: Workbench) -> tuple[str, ...]:
         """Return the telling words of the question that occur nowhere in the searched kinds."""
         kinds = dict.fromkeys(section.kind for section in self.plan.sections if section.is_searched)
@@ -175,7 +161,7 @@ class Searched:
     @cached_property
     def terms(self) -> frozenset[str]:
         """The stemmed terms of the question."""
-        return self.findings.terms
+        return frozenset(term.term for term in self.findings.query.terms)
 
     @cached_property
     def strength(self) -> float:
@@ -209,11 +195,12 @@ class Searched:
 
     @property
     def vector_counts(self) -> dict[str, str]:
-        """Numbers of records that were compared by vector, by workspace and type."""
+        """Numbers of records that were compared by vector, by workspace and type: `{"memories": "12/40"}`."""
         return {
-            f"{bench.prefix}{name}": count
+            f"{bench.prefix}{row.section.kind.plural}": f"{row.result.with_vectors}/{row.result.chunks}"
             for bench, findings in self.found
-            for name, count in findings.vector_counts.items()
+            for row in findings.rows
+            if row.result.with_vectors is not None
         }
 
     @property
