@@ -119,7 +119,7 @@ GUARDS = (
     Guard("G16", MCP, "return _failed(_BROKEN)", "return _failed(str(__import__('sys').exc_info()[1]))"),
     Guard("G16", "operations/operation.py", 'return shown if home == "/" else shown.replace(home, "~")',
           "return shown", 1),
-    Guard("H2", "hooks/event_input.py", "return value if isinstance(value, dict) else {}", "return value"),
+    Guard("H2", "hooks/hosts.py", "return value if isinstance(value, dict) else {}", "return value"),
     Guard("H3", "hooks/event_context.py", "if len(written(self.event, answer)) <= MOST_CHARACTERS:", "if True:"),
     Guard("H4", HOOK, "    _silence()\n    note, answer", "    note, answer"),
     Guard("H5", HOOK, "except BaseException as error:  # noqa: BLE001 - an import", "except OSError as error:  #",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
     from satchel.results.assembler import ContextAssembler
     from satchel.results.searcher import AssemblyOptions, Finding, Searcher
-    from satchel.tools.aware import create_context_aware_tools
+    from satchel.results.tools import create_context_aware_tools
     from satchel.types import Context, ContextItem, Hit
 
 __version__ = "0.2.0"
@@ -54,7 +54,7 @@ _HOMES = {
     "Searcher": "results.searcher",
     "as_blocks": "answer.shapes",
     "as_sources": "answer.shapes",
-    "create_context_aware_tools": "tools.aware",
+    "create_context_aware_tools": "results.tools",
     **dict.fromkeys((name for name in __all__ if name.endswith("Error")), "errors"),
 }
 

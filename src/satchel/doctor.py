@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from satchel import config
 from satchel.errors import ConfigError, NoIndexError, SatchelError
-from satchel.system import hook_log, state_files
+from satchel.system import state_files, telemetry
 from satchel.system.locations import Places, locate
 
 OLDEST_PYTHON = (3, 11)
@@ -229,8 +229,8 @@ def check_folder(name: str, folder: Path) -> Check:
 def check_hooks(homes: config.Folders) -> Check:
     """Check the hook log for failed events, as hooks themselves never report a failure."""
     # Newest hook events that are examined: older faults are fixed or no longer met.
-    events = hook_log.entries(homes.state, 100)
-    broken = [event for event in events if event.get("outcome") == hook_log.FAILED]
+    events = telemetry.hook_entries(homes.state, 100)
+    broken = [event for event in events if event.get("outcome") == telemetry.FAILED]
     if not events:
         return ok("hooks", "no hook events received yet")
     if not broken:
@@ -309,7 +309,7 @@ def _host(settings: config.Settings) -> str:
 
 def check_index(places: Places) -> Check:
     """Check that the index is not damaged."""
-    from satchel.index.status import clean
+    from satchel.index.build import clean
     from satchel.store.place import INDEX_NAME
 
     fix = "build it again: satchel clean && satchel index"

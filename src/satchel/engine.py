@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from satchel.guidance.judge import AnyJudge
     from satchel.guidance.service import GuidanceService
     from satchel.guidance.situation import Situation
+    from satchel.index.build import Status
     from satchel.index.run import IndexReport, Progress, ScipReport, VectorReport
-    from satchel.index.status import Status
     from satchel.index.team import TeamStore
     from satchel.memory.journal import Journal
     from satchel.memory.memories import Conversations, Memories
@@ -74,7 +74,7 @@ def _twin(
 
 def handle_recorder(folder: Path, environ: Mapping[str, str]) -> Callable[[Context], None]:
     """Return what records handles of a `folder` (absolute, without links) in the root around it, if indexed."""
-    from satchel.receipts.handles import HandleLedger, handles_of
+    from satchel.receipts.service import HandleLedger, handles_of
 
     try:
         places = locate(folder, None, config.Folders.from_environment(environ))

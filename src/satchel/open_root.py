@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from satchel.answer.search import Workbench
     from satchel.answer.source_lines import FileLines
     from satchel.embed import Embedder
-    from satchel.index.build import TreeState
+    from satchel.index.build import Status, TreeState
     from satchel.index.run import BuildOptions, IndexReport, Progress
-    from satchel.index.status import Status
     from satchel.receipts.session import Account
     from satchel.sources.commits import LineCounts
     from satchel.store.writer import Writer
@@ -404,10 +403,10 @@ class OpenRoot:
 
     def status(self, *, should_stop: ShouldStop = never) -> Status:
         """Return contents and size of the index, and changes in the tree since. No file is read or changed."""
-        from satchel.index.status import look
+        from satchel.index.build import status_of
 
         sizes = {"index": self.index_place.size(), "memory": self.memory_place.size()}
-        return look(self.store, self.places.root, self.places.index, self.build_options().walk, sizes, should_stop)
+        return status_of(self.store, self.places.root, self.places.index, self.build_options().walk, sizes, should_stop)
 
     def _open_executor(self) -> Threads:
         """Return the threads that search sections, started at the first question with several."""

@@ -377,6 +377,25 @@ class Omission(NamedTuple):
     rest: tuple[Range, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class HandleTarget:
+    """The target of a handle: lines of a file in one revision, the full file (no `ranges`), or a record (no `path`).
+
+    Several `ranges` are shown as far as they fit, the first ones first. `name` is the qualified name of the definition
+    that the lines belong to, empty if there is none. `workspace` is that of an answer from several, empty for the
+    root itself; path and id are those that it has there.
+    """
+
+    handle: str
+    kind: Kind
+    id: str
+    path: str = ""
+    name: str = ""
+    content_hash: str = ""
+    ranges: tuple[Range, ...] = ()
+    workspace: str = ""
+
+
 class ShownBefore(NamedTuple):
     """An item that a session has received before and is not sent again, with its present location and its handle.
 

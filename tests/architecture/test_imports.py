@@ -22,14 +22,13 @@ LEAF_FILES = (
     "lazy_numpy",
     "system.files",
     "system.state_files",
-    "system.telemetry",
     "system.threads",
     "system.git",
     "safety.secret_rules",
     "safety.sanitize",
     "config",
     "system.locations",
-    "system.hook_log",
+    "system.telemetry",
     "safety.trust",
 )
 """The leaf files in their order: each may import only those before it, so there is no cycle among them."""
@@ -62,7 +61,7 @@ SERVICE_MODULES = frozenset(
     }
 )
 
-DOORS = LEAVES | {"clients", "doctor", "engine", "evaluation", "operations", "tools"}
+DOORS = LEAVES | {"clients", "doctor", "engine", "evaluation", "operations", "results"}
 
 ROOMS: Mapping[str, frozenset[str]] = {
     "store": LEAVES,
@@ -85,7 +84,6 @@ ROOMS: Mapping[str, frozenset[str]] = {
     "operations": LEAVES | {"answer", "doctor", "engine", "graph", "search"},
     "clients": LEAVES,
     "evaluation": LEAVES | {"answer", "engine", "index", "search", "sources", "store"},
-    "tools": LEAVES,
     **dict.fromkeys(EDGES, DOORS),
     # HTTP carries MCP as well.
     "web": LEAVES | {"engine", "mcp", "operations"},
@@ -97,7 +95,7 @@ ROOMS: Mapping[str, frozenset[str]] = {
 REPORTS = frozenset(
     {
         "satchel.index.run",
-        "satchel.index.status",
+        "satchel.index.build",
         "satchel.memory.capture",
         "satchel.memory.model",
         "satchel.search.changes",

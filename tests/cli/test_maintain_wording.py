@@ -5,8 +5,8 @@ import pytest
 from satchel.cli.commands.explore import freshness_text
 from satchel.cli.commands.maintain import REPORT, summary
 from satchel.cli.streams import age_text, size_text
+from satchel.index.build import IndexFreshness
 from satchel.index.run import IndexReport
-from satchel.index.status import IndexFreshness
 from satchel.operations.json import hit_line
 from satchel.types import Chunk, Failure, Hit, Kind, Location
 

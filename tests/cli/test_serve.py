@@ -49,9 +49,6 @@ def test_without_the_extra_the_error_names_it(
     satchel: Satchel, shop: TinyRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert shop.root.exists()
-    for name in ("application", "server"):
-        monkeypatch.delitem(sys.modules, f"satchel.web.{name}", raising=False)
-        monkeypatch.delattr(f"satchel.web.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     ran = satchel("serve")
     assert ran.code == 1

@@ -130,3 +130,11 @@ def test_the_lines_of_a_pipe_are_read_as_they_come_and_nobody_waits_for_one_that
     writer.start()
     assert [*streams.lines_of_pipe(str(pipe))] == [b'{"a": 1}', b'{"b": 2}']
     writer.join()
+
+
+def test_plain_tables_align_and_end_without_blanks() -> None:
+    assert streams.table(("a", ">number", "b"), [["long cell", "7", ""], ["x", "1,000", "y"]]) == [
+        "a          number  b",
+        "long cell       7",
+        "x           1,000  y",
+    ]

@@ -24,7 +24,7 @@ import pytest
 from satchel import Satchel
 from satchel.cli.resident import Resident, is_own, listening
 from satchel.config import Folders
-from satchel.system import hook_log, resident
+from satchel.system import resident, telemetry
 from tests.e2e.command import PATIENCE_SECONDS, Ran
 from tests.e2e.sample import sample_repository
 from tests.hooks.recorded import RECORDED, event_word, recorded
@@ -172,7 +172,7 @@ def test_every_event_gets_the_same_bytes(served: Place) -> None:
         assert answers[0].code == 0
         shown += answers[0].out != ""
     assert shown >= 3
-    rows = hook_log.entries(served.state)[-2 * len(RECORDED) :]
+    rows = telemetry.hook_entries(served.state)[-2 * len(RECORDED) :]
     for first, second in zip(rows[::2], rows[1::2], strict=True):
         assert [first[name] for name in ("event", "outcome", "reason", "tokens")] == [
             second[name] for name in ("event", "outcome", "reason", "tokens")

@@ -29,7 +29,7 @@ from typing import Any
 import apsw
 
 from satchel.store.sqlite.connection import damage
-from satchel.system import hook_log
+from satchel.system import telemetry
 from tests.faults.bench import QUESTION, Bench, Fork, Ran, environment, inside, load_modules, set_up
 from tests.soundness import faults
 
@@ -179,7 +179,7 @@ def _judge(place: str, name: str, ran: Ran, answers: Mapping[str, Mapping[str, s
 
 def hook_log_reason() -> str:
     """Return why the newest hook said nothing."""
-    entries = hook_log.entries(Path(os.environ["SATCHEL_HOME"]) / "state")
+    entries = telemetry.hook_entries(Path(os.environ["SATCHEL_HOME"]) / "state")
     reasons = [str(entry.get("reason", "")) for entry in entries if not entry.get("tokens")]
     return next((f"hook: {reason}" for reason in reversed(reasons) if reason), "")
 

@@ -56,7 +56,3 @@ def test_what_cannot_be_used_is_named_with_file_and_line(text: str, message: str
     with pytest.raises(ContextFileError) as raised:
         read_yaml(text, "f.yaml")
     assert message in str(raised.value)
-
-
-def test_lines_can_start_further_down() -> None:
-    assert read_yaml("a: 1", "f", first_line=5).lines["a",] == 5

@@ -13,7 +13,7 @@ import pytest
 from satchel import Satchel
 from satchel.hooks import background, hosts, worker
 from satchel.hooks.event_context import Answer
-from satchel.system import hook_log
+from satchel.system import telemetry
 from tests.e2e.sample import sample_repository
 from tests.hooks.recorded import event_word, recorded
 
@@ -68,7 +68,7 @@ class Host:
 
     def entries(self) -> list[dict[str, Any]]:
         """The hook log."""
-        return hook_log.entries(self.state)
+        return telemetry.hook_entries(self.state)
 
 
 @pytest.fixture

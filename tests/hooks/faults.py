@@ -24,7 +24,7 @@ import apsw
 from satchel import tokens
 from satchel.hooks import background, supervise, worker
 from satchel.hooks.supervise import Work
-from satchel.system import hook_log
+from satchel.system import telemetry
 from tests.hooks.recorded import event_word, recorded
 
 PATIENT_SECONDS = 60.0
@@ -55,7 +55,7 @@ class Bench:
 
     def tell(self, arguments: list[str], sent: bytes, work: Work | None = None) -> dict[str, Any]:
         """What became of one event: exit code, streams, seconds, and its entries in the hook log."""
-        before = len(hook_log.entries(self.home / "state"))
+        before = len(telemetry.hook_entries(self.home / "state"))
         with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             source.write(sent)
             source.seek(0)
@@ -74,7 +74,7 @@ class Bench:
             out.seek(0)
             err.seek(0)
             text = {"code": code, "out": out.read().decode(), "err": err.read().decode(), "seconds": seconds}
-        return text | {"log": hook_log.entries(self.home / "state")[before:]}
+        return text | {"log": telemetry.hook_entries(self.home / "state")[before:]}
 
     def each(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """What becomes of each kind of event now."""
@@ -159,26 +159,26 @@ def _commands(bench: Bench) -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"command {' '.join(arguments)}", bench.tell(arguments, bench.event("prompt"))
 
 
-def _noisy(arguments: Any, deadline: float) -> tuple[str, bytes]:
+def _noisy(arguments: Any, raw: bytes) -> tuple[str, bytes]:
     print("a library says hello")
     os.write(1, b"and so does its machine code\n")
     os.write(2, b"a warning\n")
-    return worker.work(arguments, deadline)
+    return worker.work(arguments, raw)
 
 
 def _raising(error: BaseException) -> Work:
-    def work(_arguments: Any, _deadline: float) -> tuple[str, bytes]:
+    def work(_arguments: Any, _raw: bytes) -> tuple[str, bytes]:
         raise error
 
     return work
 
 
-def _hanging(_arguments: Any, _deadline: float) -> tuple[str, bytes]:
+def _hanging(_arguments: Any, _raw: bytes) -> tuple[str, bytes]:
     while True:  # without a pause, as a regular expression that backtracks
         pass
 
 
-def _crashing(_arguments: Any, _deadline: float) -> tuple[str, bytes]:
+def _crashing(_arguments: Any, _raw: bytes) -> tuple[str, bytes]:
     os.kill(os.getpid(), signal.SIGSEGV)
     raise AssertionError
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel.hooks import answers, background
-from satchel.system import hook_log
+from satchel.system import telemetry
 from tests.hooks.conftest import Host
 from tests.safety.test_sanitize_redact import TOKENS
 
@@ -31,7 +31,7 @@ def test_the_conversation_is_remembered_behind_the_session_s_back_and_found_agai
     secret = TOKENS["github-token"]
     path = transcript(host, f"why is the order sent twice with {secret}?")
     answer, output = host.told("claude-code/before-compaction", transcript_path=str(path))
-    assert (answer.outcome, output) == (hook_log.SAVED, {})
+    assert (answer.outcome, output) == (telemetry.SAVED, {})
     assert host.started == [["capture", "learn", str(host.root), str(path)]]
     for _ in range(2):
         assert background.run(host.started[0]) == 0
@@ -45,10 +45,10 @@ def test_the_conversation_is_remembered_behind_the_session_s_back_and_found_agai
 def test_a_compaction_told_twice_is_saved_once(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     path = str(transcript(host))
     host.tell("claude-code/before-compaction", transcript_path=path)
-    assert host.tell("claude-code/before-compaction", transcript_path=path).outcome == hook_log.NOTHING
+    assert host.tell("claude-code/before-compaction", transcript_path=path).outcome == telemetry.NOTHING
     assert len(host.started) == 1
     monkeypatch.setattr(answers, "DUPLICATE_SECONDS", 0.0)
-    assert host.tell("claude-code/before-compaction", transcript_path=path).outcome == hook_log.SAVED
+    assert host.tell("claude-code/before-compaction", transcript_path=path).outcome == telemetry.SAVED
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_the_setting_says_when_a_conversation_is_kept(host: Host, capture: str, 
 
 @pytest.mark.parametrize("name", ["codex", "cursor", "claude-code"])
 def test_where_no_transcript_can_be_read_what_was_asked_is_kept_all_the_same(host: Host, name: str) -> None:
-    assert host.tell(f"{name}/before-compaction").outcome == hook_log.SAVED
+    assert host.tell(f"{name}/before-compaction").outcome == telemetry.SAVED
     assert host.started == []
 
 

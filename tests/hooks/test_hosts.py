@@ -154,3 +154,12 @@ def test_whatever_is_sent_is_read_as_texts_and_answered_as_json(sent: dict[str, 
         assert len(value) <= 3 * TEXT_CHARACTERS
     assert all(isinstance(path, str) and "\0" not in path for path in event.files)
     json.dumps(hosts.answer(event, "context", "notice"))
+
+
+@pytest.mark.parametrize("raw", [b"", b"[]", b"3", b"null", b"{", b"[" * 100_000, b"\xff", b'{"a": ' + b"9" * 5_000])
+def test_what_is_no_object_is_read_as_an_empty_one(raw: bytes) -> None:
+    assert hosts.parse(raw) == {}
+
+
+def test_an_object_with_a_byte_order_mark_is_read() -> None:
+    assert hosts.parse(b'\xef\xbb\xbf{"a": 1}') == {"a": 1}

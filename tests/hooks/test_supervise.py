@@ -14,7 +14,7 @@ import pytest
 from satchel.errors import StoreError
 from satchel.hooks import supervise, worker
 from satchel.hooks.hosts import Event
-from satchel.system import hook_log
+from satchel.system import telemetry
 from tests.hooks.conftest import Host
 
 QUESTION = "where is an order sent again when the connection drops?"
@@ -32,7 +32,7 @@ def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_a_complete_answer_is_passed_on_with_what_there_is_to_say(capfd: pytest.CaptureFixture[str]) -> None:
-    assert supervise.main(["prompt"], lambda _words, _deadline: ("something\nto say", b'{"a": 1}' * 20_000)) == 0
+    assert supervise.main(["prompt"], lambda _words, _raw: ("something\nto say", b'{"a": 1}' * 20_000)) == 0
     out, err = capfd.readouterr()
     assert out == '{"a": 1}' * 20_000
     assert err == "satchel hook: something to say\n"
@@ -52,7 +52,7 @@ def test_a_worker_that_takes_too_long_is_ended(
 ) -> None:
     monkeypatch.setattr(supervise, "WORKER_SECONDS", 0.05)
 
-    def hang(_words: Sequence[str], _deadline: float) -> tuple[str, bytes]:
+    def hang(_words: Sequence[str], _raw: bytes) -> tuple[str, bytes]:
         signal.pause()
         return "", b"late"
 
@@ -66,12 +66,12 @@ def test_without_forks_what_libraries_print_is_held_back_too(
 ) -> None:
     monkeypatch.delattr(os, "fork")
 
-    def noisy(_words: Sequence[str], _deadline: float) -> tuple[str, bytes]:
+    def noisy(_words: Sequence[str], _raw: bytes) -> tuple[str, bytes]:
         os.write(1, b"noise")
         os.write(2, b"noise")
         return "said", b"{}"
 
-    def broken(_words: Sequence[str], _deadline: float) -> tuple[str, bytes]:
+    def broken(_words: Sequence[str], _raw: bytes) -> tuple[str, bytes]:
         raise SystemExit(2)
 
     assert supervise.main(["prompt"], noisy) == 0
@@ -92,7 +92,7 @@ def test_whoever_asks_the_hook_to_end_is_obeyed(
         return b""
 
     monkeypatch.setattr(supervise, "_collected", stop)
-    assert supervise.main(["prompt"], lambda _words, _deadline: ("", b"{}")) == 0
+    assert supervise.main(["prompt"], lambda _words, _raw: ("", b"{}")) == 0
     assert started
     assert capfd.readouterr() == ("", "")
 
@@ -126,25 +126,24 @@ def test_the_age_of_a_process_is_known_or_assumed(monkeypatch: pytest.MonkeyPatc
     assert supervise._age() == supervise._UNKNOWN_START
 
 
-def work(monkeypatch: pytest.MonkeyPatch, arguments: list[str], sent: object) -> tuple[str, bytes]:
+def work(arguments: list[str], sent: object) -> tuple[str, bytes]:
     """What the worker makes of an event."""
-    monkeypatch.setattr(worker, "receive", lambda _descriptor, _deadline: json.dumps(sent).encode())
-    return worker.work(arguments, time.monotonic() + 10)
+    return worker.work(arguments, json.dumps(sent).encode())
 
 
-def test_the_worker_answers_logs_and_takes_the_root_that_is_named(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_worker_answers_logs_and_takes_the_root_that_is_named(host: Host) -> None:
     sent = host.payload("claude-code/prompt", prompt=QUESTION, cwd=str(host.home))
     for number, arguments in enumerate((["prompt", "--root", str(host.root)], [f"--root={host.root}", "prompt"])):
-        text, out = work(monkeypatch, arguments, sent | {"session_id": f"s{number}"})
+        text, out = work(arguments, sent | {"session_id": f"s{number}"})
         assert text == ""
         assert "def send_order" in json.loads(out)["hookSpecificOutput"]["additionalContext"]
     assert [main["tokens"] > 0 for main in host.entries()] == [True, True]
     assert host.entries()[0]["session"] != host.entries()[1]["session"]
 
 
-def test_the_worker_says_what_it_does_not_know(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "give one of session-start" in work(monkeypatch, [], {})[0]
-    assert "unknown event 'nonsense'" in work(monkeypatch, ["nonsense"], {})[0]
+def test_the_worker_says_what_it_does_not_know(host: Host) -> None:
+    assert "give one of session-start" in work([], {})[0]
+    assert "unknown event 'nonsense'" in work(["nonsense"], {})[0]
     assert host.entries() == []
 
 
@@ -154,7 +153,7 @@ def test_the_worker_logs_what_broke(host: Host, monkeypatch: pytest.MonkeyPatch,
         raise error
 
     monkeypatch.setattr(worker, "HANDLERS", {Event.PROMPT: fail})
-    text, out = work(monkeypatch, ["prompt"], host.payload("claude-code/prompt"))
+    text, out = work(["prompt"], host.payload("claude-code/prompt"))
     assert out == b""
     assert text == host.entries()[-1]["reason"]
     assert ("test_supervise.py:" in text) is isinstance(error, RuntimeError)
@@ -166,8 +165,8 @@ def test_a_log_that_cannot_be_written_is_said_and_does_not_cost_the_answer(
     def fail(_state: Path, _entry: object) -> None:
         raise PermissionError("not yours")
 
-    monkeypatch.setattr(hook_log, "record", fail)
-    text, out = work(monkeypatch, ["prompt"], host.payload("claude-code/prompt", prompt=QUESTION))
+    monkeypatch.setattr(telemetry, "append_hook_entry", fail)
+    text, out = work(["prompt"], host.payload("claude-code/prompt", prompt=QUESTION))
     assert "cannot be written" in text
     assert out
 

@@ -13,7 +13,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.hooks.event_context import MOST_CHARACTERS
-from satchel.system import hook_log
+from satchel.system import telemetry
 from tests.e2e.sample import sample_repository
 from tests.hooks.faults import PATIENT_SECONDS
 from tests.hooks.recorded import recorded
@@ -139,8 +139,8 @@ def test_a_prompt_loads_only_what_answers_it(place: tuple[Path, dict[str, str]])
         "click",
     }
     program = (
-        "import sys, time\nfrom satchel.hooks.worker import work\n"
-        "said, answer = work(['prompt'], time.monotonic() + 60)\n"
+        "import sys\nfrom satchel.hooks.worker import work\n"
+        "said, answer = work(['prompt'], sys.stdin.buffer.read())\n"
         f"sys.stdout.buffer.write(answer)\nprint(said, *sorted({set(unasked)!r} & set(sys.modules)), file=sys.stderr)"
     )
     unmeasured = {name: value for name, value in environ.items() if not name.startswith("COVERAGE_")}
@@ -157,7 +157,7 @@ def test_a_broken_installation_ends_quietly(place: tuple[Path, dict[str, str]], 
     done = hook(["hook", "prompt"], prompt(root, module), environ, f"import sys; sys.modules[{module!r}] = None")
     assert (done.returncode, done.stdout) == (0, b"")
     if module == "apsw":  # the worker is sound: what broke stands in the log
-        entry = hook_log.entries(Path(environ["SATCHEL_HOME"]) / "state")[-1]
+        entry = telemetry.hook_entries(Path(environ["SATCHEL_HOME"]) / "state")[-1]
         assert entry["reason"].startswith("ModuleNotFoundError: import of apsw")
     else:
         assert done.stderr.count(b"\n") == 1

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from satchel.errors import ContextFileError, UsageError
 from satchel.guidance.context_files import read_context
-from satchel.hooks.event_input import parse
+from satchel.hooks.hosts import parse
 from satchel.mcp.stdio import parsed
 from satchel.safety import sanitize
 from satchel.search.trace import LONGEST_LINE, read_trace

@@ -23,7 +23,7 @@ from satchel.errors import (
     UnreachableStoreError,
     UsageError,
 )
-from satchel.index.status import clean
+from satchel.index.build import clean
 from satchel.store.place import StorePlace
 from satchel.store.protocol import Store
 from satchel.testing import TinyRepository

@@ -55,9 +55,9 @@ def test_on_a_full_disk_nothing_changes(tmp_path: Path, monkeypatch: pytest.Monk
 def test_only_the_newest_lines_remain_of_a_file_that_is_too_long(tmp_path: Path) -> None:
     path = tmp_path / "lines"
     for number in range(10):
-        state_files.append(path, b"%d\n" % number, most=12, kept=7)
+        state_files.append(path, b"%d\n" % number, most=12)
         assert path.stat().st_size <= 12
-    assert state_files.read(path) == b"4\n5\n6\n7\n8\n9\n"
+    assert state_files.read(path) == b"5\n6\n7\n8\n9\n"
 
 
 def test_many_writers_lose_no_line(tmp_path: Path) -> None:
@@ -105,18 +105,29 @@ def test_folders_are_for_the_user_alone(tmp_path: Path) -> None:
     assert [folder.stat().st_mode & 0o777 for folder in (tmp_path / "a", tmp_path / "a" / "b")] == [0o700, 0o700]
 
 
-def test_the_oldest_files_are_pruned(tmp_path: Path) -> None:
-    for number in range(6):
-        (tmp_path / f"{number}.json").touch()
-        os.utime(tmp_path / f"{number}.json", (number, number))
-    state_files.prune_surplus(tmp_path, "*.json", 7)
+def test_answers_are_kept_without_what_was_asked_and_the_oldest_make_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state_files, "MOST_ANSWERS", 6)
+    answers = state_files.KeptAnswers(tmp_path, b"k" * 32)
+    for number in range(5):
+        answers.keep(f"question {number}", [number])
+        (file,) = tmp_path.glob(f"{answers.mark(f'question {number}')}.json")
+        os.utime(file, (number, number))
+    assert answers.read("question 0") == [0]
+    answers.keep("question 5", {"five": 5.0})
     assert len(names(tmp_path)) == 6
-    state_files.prune_surplus(tmp_path, "*.json", 6)
-    assert names(tmp_path) == ["3.json", "4.json", "5.json"]
+    answers.keep("question 6", None)
+    assert [answers.read(f"question {number}") for number in range(6)] == [None, None, None, [3], [4], {"five": 5.0}]
+    assert "question" not in "".join(path.name + path.read_text() for path in tmp_path.iterdir())
+
+
+def test_files_that_are_too_old_are_removed(tmp_path: Path) -> None:
+    (tmp_path / "old.json").touch()
+    os.utime(tmp_path / "old.json", (1, 1))
     (tmp_path / "new.json").touch()
     state_files.prune_older(tmp_path, 60.0)
     assert names(tmp_path) == ["new.json"]
-    state_files.prune_older(tmp_path / "none", 60.0)
 
 
 def test_what_killed_processes_left_of_a_file_goes_with_its_next_contents(tmp_path: Path) -> None:

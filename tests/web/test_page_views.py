@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from satchel.system import hook_log
+from satchel.system import telemetry
 from tests.web import page_folder
 from tests.web.browser import AXE, SCREENSHOTS, VARIANTS, Page
 
@@ -375,8 +375,10 @@ def test_hooks_show_what_they_injected_and_what_it_cost(page: Page, page_state: 
         "outcome": "injected", "reason": page_folder.SCRIPT, "tokens": 321, "characters": 1200, "ms": 41,
         "items": [{"id": "code:a.py", "title": page_folder.IMAGE, "tokens": 40}],
     }  # fmt: skip
-    hook_log.record(page_state, entry)
-    hook_log.record(page_state, {**entry, "outcome": "nothing", "reason": "nothing relevant", "tokens": 0, "items": []})
+    telemetry.append_hook_entry(page_state, entry)
+    telemetry.append_hook_entry(
+        page_state, {**entry, "outcome": "nothing", "reason": "nothing relevant", "tokens": 0, "items": []}
+    )
     page.fresh("ask")
     page.click("#tab-hooks")
     page.find("#hook-log table")

@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from satchel.engine import Satchel
-from satchel.system import hook_log
+from satchel.system import telemetry
 from satchel.web.routes import ServerState
 from tests.web.asking import client_of, environment
 
@@ -93,7 +93,9 @@ def test_the_state_counts_what_is_remembered(asking: TestClient) -> None:
 def test_what_hooks_did_is_shown_without_what_hides_in_it(asking: TestClient, engine: Satchel) -> None:
     assert asking.get("/api/hooks").json()["entries"] == []
     for number in range(3):
-        hook_log.record(engine.places.state, {"event": "prompt", "outcome": "nothing", "why": f"{number}\u202e"})
+        telemetry.append_hook_entry(
+            engine.places.state, {"event": "prompt", "outcome": "nothing", "why": f"{number}\u202e"}
+        )
     shown = asking.get("/api/hooks?limit=2").json()["entries"]
     assert [entry["why"] for entry in shown] == ["1", "2"]
     for limit in ("0", "many", "-1", "9" * 5_000):

@@ -95,10 +95,6 @@ class Inputs(NamedTuple):
     least_cut: int = LEAST_CUT
     clearly_less: float = CLEARLY_LESS
 
-    def range_of(self, section: Section) -> float:
-        """Return the largest distance in value (log scale) from the best candidate to a shown one of a section."""
-        return self.value_range if section.lines or self.record_range is None else self.record_range
-
 
 _Entry = tuple[bool, float, str, int, int, Section, Candidate]
 """One candidate in the order in which it is tried: pins first and as they were given, then by priority. The last item
@@ -123,7 +119,8 @@ class Packing:
         self.shown: set[Candidate] = set()
         self.rejected: dict[Section, dict[Candidate, str]] = {section: {} for section in inputs.sections}
         bests = {section: section.highest_value for section in inputs.sections}
-        ranges = {section: inputs.range_of(section) for section in inputs.sections}
+        of_records = inputs.value_range if inputs.record_range is None else inputs.record_range
+        ranges = {section: inputs.value_range if section.lines else of_records for section in inputs.sections}
         # A memory that answers well does not make the lines that it is about less worth showing.
         best = {
             reach: max(bests[section] for section in ranges if ranges[section] <= reach) for reach in ranges.values()

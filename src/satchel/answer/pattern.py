@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from satchel import text as words
+from satchel.answer.render.frame import counted
 from satchel.answer.source_lines import COMMENT, FileLines, Lines, Unreadable, without_blank_ends
 from satchel.errors import UsageError
 from satchel.safety.sanitize import clean_field, plain_name
@@ -210,12 +211,8 @@ def _written(
     if rest:
         named = ", ".join(f"{plain_name(path)} {count}" for path, count in rest[:10])
         rows += ["", f"Not shown: {named}" + (f" and {len(rest) - 10} files more" if rest[10:] else "")]
-    head = f"{_counted(len(matches), 'line')} in {_counted(len(files), 'file')}"
+    head = f"{counted(len(matches), 'line')} in {counted(len(files), 'file')}"
     return "\n".join([head if total == len(matches) else f"{head}, {total} shown", *rows, ""]), total
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _shortened(line: str) -> str:

@@ -41,6 +41,7 @@ from satchel.vocabulary import (
     Moment,
     checked_names,
     checked_text,
+    parse_choice,
     parse_moment,
     workspace_names,
 )
@@ -76,18 +77,12 @@ def parse_kinds(types: Iterable[str] | None) -> tuple[Kind, ...]:
 
 def parse_format(name: str) -> Format:
     """Return an output format by name. Raises UsageError that lists all."""
-    try:
-        return Format(name)
-    except ValueError:
-        raise UsageError(f"unknown format {name!r}: choose from {', '.join(Format)}") from None
+    return parse_choice(Format, name, "format")
 
 
 def parse_view(name: str) -> View:
     """Return a layout by name. Raises UsageError that lists all."""
-    try:
-        return View(name)
-    except ValueError:
-        raise UsageError(f"unknown view {name!r}: choose from {', '.join(View)}") from None
+    return parse_choice(View, name, "view")
 
 
 def _parse_pins(texts: Iterable[str]) -> tuple[Pin, ...]:
@@ -200,10 +195,6 @@ def _by_type(amounts: Mapping[Kind, float]) -> dict[str, float]:
 
 def _by_kind(amounts: Mapping[str, float]) -> dict[Kind, float]:
     return {CONTEXT_TYPES[plural]: amount for plural, amount in amounts.items()}
-
-
-def _session_data(session: str) -> str:
-    return sanitize.line(session, len(session) + 1) if session else ""
 
 
 def _check_change(change: Change | None) -> Change | None:
@@ -319,7 +310,9 @@ class AssembleRequest:
         default=None, metadata=_option(load=lambda name: Kind(name) if name is not None else None)
     )
     plan: str = ""
-    session: str = field(default="", metadata=_option(check_session, dump=_session_data))
+    session: str = field(
+        default="", metadata=_option(check_session, dump=lambda session: sanitize.line(session, len(session) + 1))
+    )
     ledger: str = ""
     callers: bool = False
     places: int = 0

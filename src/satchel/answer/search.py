@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from satchel.answer.freshness import ListChanged
     from satchel.answer.items import CountLines
     from satchel.answer.request import AssembleRequest
-    from satchel.answer.rerank import Reranking
     from satchel.answer.source_lines import FileLines
+    from satchel.answer.user_models import UserModels
     from satchel.embed import Embedder
     from satchel.receipts.session import Account
 
@@ -60,7 +60,7 @@ class Workbench(NamedTuple):
     `embedder` turns the question into a vector, to compare with those of records; without it only words count.
     `account` records what the session has received; without it everything is new. `prefix` is the workspace as it is
     before paths (`web/`), empty unless several are asked; `others` are the benches of the others. `notes` are failures
-    so far, such as files that could not be indexed. `reranking` orders code anew, where a model is configured.
+    so far, such as files that could not be indexed. `models` order code anew, where one is configured.
     """
 
     store: Store
@@ -76,7 +76,7 @@ class Workbench(NamedTuple):
     prefix: str = ""
     others: tuple[Workbench, ...] = ()
     notes: tuple[Failure, ...] = ()
-    reranking: Reranking | None = None
+    models: UserModels | None = None
 
     @property
     def every(self) -> tuple[Workbench, ...]:
@@ -128,20 +128,6 @@ class Findings(NamedTuple):
     failures: Sequence[Failure]
     embedder_failures: Sequence[Failure]
 
-    @property
-    def terms(self) -> frozenset[str]:
-        """The stemmed terms of the question."""
-        return frozenset(term.term for term in self.query.terms)
-
-    @property
-    def vector_counts(self) -> dict[str, str]:
-        """Numbers of records of each type that were compared by vector: `{"memories": "12/40"}`."""
-        return {
-            row.section.kind.plural: f"{row.result.with_vectors}/{row.result.chunks}"
-            for row in self.rows
-            if row.result.with_vectors is not None
-        }
-
     def missing_words(self, bench: Workbench) -> tuple[str, ...]:
         """Return the telling words of the question that occur nowhere in the searched kinds."""
         kinds = dict.fromkeys(section.kind for section in self.plan.sections if section.is_searched)
@@ -175,12 +161,15 @@ class Searched:
     @cached_property
     def terms(self) -> frozenset[str]:
         """The stemmed terms of the question."""
-        return self.findings.terms
+        return frozenset(term.term for term in self.findings.query.terms)
 
     @cached_property
     def strength(self) -> float:
         """How well the workspace that answers best answers the question."""
-        return max(strength_of(findings.rows) for _, findings in self.found)
+        return max(
+            answer_strength({row.section.kind: row.result.strength for row in findings.rows if row.section.is_searched})
+            for _, findings in self.found
+        )
 
     @cached_property
     def total_weight(self) -> float:
@@ -206,11 +195,12 @@ class Searched:
 
     @property
     def vector_counts(self) -> dict[str, str]:
-        """Numbers of records that were compared by vector, by workspace and type."""
+        """Numbers of records that were compared by vector, by workspace and type: `{"memories": "12/40"}`."""
         return {
-            f"{bench.prefix}{name}": count
+            f"{bench.prefix}{row.section.kind.plural}": f"{row.result.with_vectors}/{row.result.chunks}"
             for bench, findings in self.found
-            for name, count in findings.vector_counts.items()
+            for row in findings.rows
+            if row.result.with_vectors is not None
         }
 
     @property
@@ -263,13 +253,13 @@ def with_guesses(query: Query, names: Sequence[str], bench: Workbench) -> Query:
 
 def _reranked(query: Query, rows: list[Gathered], bench: Workbench) -> tuple[list[Gathered], list[Failure]]:
     """Return the sections with code in the order of the user's reranker, if there is one, and what went wrong."""
-    reranking = bench.reranking
-    if reranking is None or query.trace.frames:
+    models = bench.models
+    if models is None or query.trace.frames:
         return rows, []
     changed, failures = [], list[Failure]()
     for row in rows:
         if row.section.kind is Kind.CODE and row.section.is_searched:
-            result, unranked = reranking.applied(query.text, row.result, bench.store_of(Kind.CODE))
+            result, unranked = models.reranked(query.text, row.result, bench.store_of(Kind.CODE))
             row = row._replace(result=result)
             failures += unranked
         changed.append(row)
@@ -418,11 +408,6 @@ def balance(rows: Sequence[Gathered]) -> list[Gathered]:
         else row
         for row in rows
     ]
-
-
-def strength_of(rows: Sequence[Gathered]) -> float:
-    """Return how well all searched sections together answer the question."""
-    return answer_strength({row.section.kind: row.result.strength for row in rows if row.section.is_searched})
 
 
 KIND_FLOOR = 0.45

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +23,11 @@ from satchel.answer.request import (
 from satchel.answer.search import NOT_SEARCHED, Workbench, admitted, kind_search, with_guesses
 from satchel.errors import UsageError
 from satchel.open_root import OpenRoot, attempts, bench_of
-from satchel.receipts.handles import handles_of
-from satchel.receipts.service import ReceiptService, with_account
+from satchel.receipts.service import ReceiptService, handles_of, with_account
 from satchel.safety import sanitize
 from satchel.search.chunks import in_workspace
 from satchel.search.filters import parse_filters, parse_strategies, silent
-from satchel.search.query import Query, analyse
+from satchel.search.query import analyse
 from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, balanced
 from satchel.settings import Settings
 from satchel.system.git import find_repository
@@ -37,9 +36,8 @@ from satchel.types import CONTEXT_TYPES, Context, Failure, Hit, Kind
 from satchel.vocabulary import Moment, checked_text, workspace_names
 
 if TYPE_CHECKING:
-    from satchel.answer.guesses import Guesses
     from satchel.answer.pattern import Matches
-    from satchel.answer.rerank import Reranking
+    from satchel.answer.user_models import UserModels
     from satchel.receipts.session import Account
     from satchel.sources.change import Change
     from satchel.store.protocol import Store
@@ -101,7 +99,7 @@ class AnswerService:
         if Kind.CONTEXT in kinds:
             raise UsageError(NOT_SEARCHED, "types")
         check_limit(limit)
-        guesses = check_names(names)
+        guesses, floor = check_names(names), check_score(min_score)
         query = analyse(sanitize.text(question, self._root.settings.redact_allow))
         options = {
             "candidates": max(CANDIDATE_SPANS, limit * SPANS_PER_RECORD),
@@ -110,12 +108,19 @@ class AnswerService:
             "silent": quiet,
         }
 
+        def found(root: OpenRoot, store: Store) -> list[Hit]:
+            with root.memory_snapshot() as memory:
+                bench = Workbench(store, root.lines, root.key, memory=memory, embedder=root.embedder)
+                available = bench.kinds()
+                searched = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
+                ask = kind_search(bench, with_guesses(query, guesses, bench), **options)
+                best = admitted(balanced({kind: ask(kind) for kind in searched}), limit, floor)
+                return [sanitize.hit(hit, root.settings.redact_allow) for hit in best]
+
         def hits(root: OpenRoot) -> list[Hit]:
             if refresh:
                 root.refresh()
-            return root.read(
-                lambda store: _hits(root, store, query, guesses, kinds, limit, check_score(min_score), options)
-            )
+            return root.read(partial(found, root))
 
         if not workspace:
             return strong_first(hits(self._root))
@@ -185,29 +190,22 @@ class AnswerService:
         return self._receipts.keep(context, account, request.session, handles_of(context), request.workspaces)
 
     @cached_property
-    def _guesses(self) -> Guesses:
-        from satchel.answer.guesses import Guesses  # here, because few have a model that guesses
+    def _models(self) -> UserModels:
+        from satchel.answer.user_models import UserModels  # here, because few have a model for their questions
 
         root = self._root
-        return Guesses(root.settings, root.environ, root.places.state, root.key)
-
-    @cached_property
-    def _reranking(self) -> Reranking:
-        from satchel.answer.rerank import Reranking  # here, because few have a model that reranks
-
-        root = self._root
-        return Reranking(root.settings, root.environ, root.places.state, root.key)
+        return UserModels(root.settings, root.environ, root.places.state, root.key)
 
     def _assembled(self, request: AssembleRequest, notes: Sequence[Failure], account: Account | None) -> Context:
         """Return the answer, with a mark of the settings that shaped it; with guessed names where a model guesses."""
         if self._root.settings.names_endpoint:
-            request, unguessed = self._guesses.added(request)
+            request, unguessed = self._models.with_names(request)
             notes = (*notes, *unguessed)
         for attempt in attempts(self._root, request.workspaces):
             with attempt as states:
                 bench = bench_of(states, notes, account)
                 if self._root.settings.rerank_endpoint:
-                    bench = bench._replace(reranking=self._reranking)
+                    bench = bench._replace(models=self._models)
                 context = assemble(request, bench)
         return replace(context, meta={**context.meta, "settings": settings_mark(self._root.settings)})
 
@@ -253,26 +251,6 @@ class AnswerService:
             return read_change(repository, options, revision, staged=staged)
 
         return self._root.read(changed)
-
-
-def _hits(
-    root: OpenRoot,
-    store: Store,
-    query: Query,
-    names: Sequence[str],
-    kinds: Sequence[Kind],
-    limit: int,
-    min_score: float | None,
-    options: Mapping[str, Any],
-) -> list[Hit]:
-    """Return the best hits of each kind in one root; `options` are those of `search_kind`."""
-    with root.memory_snapshot() as memory:
-        bench = Workbench(store, root.lines, root.key, memory=memory, embedder=root.embedder)
-        available = bench.kinds()
-        searched = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
-        ask = kind_search(bench, with_guesses(query, names, bench), **options)
-        best = admitted(balanced({kind: ask(kind) for kind in searched}), limit, min_score)
-        return [sanitize.hit(hit, root.settings.redact_allow) for hit in best]
 
 
 def best_each(hits: Iterable[Hit], limit: int) -> list[Hit]:

@@ -334,7 +334,6 @@ class _Page:
 
 
 def _frame(filling: Filling) -> RenderRequest:
-    """Return the frame of the text."""
     request, tokens, policy, plan = filling.request, filling.tokens, filling.policy, filling.plan
     notes = sanitize.failures(filling.failures, filling.marking.allow)
     shown = _notes_shown(notes, tokens, request.max_tokens)

@@ -232,6 +232,20 @@ def age_text(seconds: float) -> str:
     return "a moment"
 
 
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return headings and rows in columns as wide as their widest cell; no line ends with blanks.
+
+    A heading that begins with `>` is that of numbers, which are aligned right.
+    """
+    lines = [[heading.removeprefix(">") for heading in headings], *rows]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    fits = [str.rjust if heading.startswith(">") else str.ljust for heading in headings]
+    return [
+        "  ".join(fit(cell, width) for fit, cell, width in zip(fits, line, widths, strict=True)).rstrip()
+        for line in lines
+    ]
+
+
 def lines_of_pipe(path: str, silence_seconds: float = 10.0) -> Iterator[bytes]:
     """Yield the lines of a named pipe. Raises UsageError after so long without any: nobody may write to it."""
     import select

@@ -26,7 +26,6 @@ from satchel.graph.render import NODE_FRAME, SUMMARY_BUDGET, GraphPage, fitted_p
 from satchel.graph.request import GraphOptions, GraphRequest, make_graph_request
 from satchel.graph.walk import Bounds, GraphWalk, StartNode, walk
 from satchel.open_root import OpenRoot, attempts, bench_of
-from satchel.receipts.handles import HandleTarget
 from satchel.receipts.service import ReceiptService
 from satchel.safety import sanitize
 from satchel.search.chunks import REVISION, identity_of
@@ -39,7 +38,7 @@ from satchel.search.strength import SHARE_EXPONENT
 from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.tokens import counter
-from satchel.types import Context, Failure, Hit, Json, Kind, ShownBefore, Usage
+from satchel.types import Context, Failure, HandleTarget, Hit, Json, Kind, ShownBefore, Usage
 
 MOST_SOURCES = 5
 """Matches of a topic from which a walk starts, as the specification has it."""
@@ -382,7 +381,6 @@ class ContextCache:
         self._seconds, self._clock = seconds, clock
         self._entries: OrderedDict[Hashable, tuple[float, Context]] = OrderedDict()
         self._guard = threading.Lock()
-        self.hits = 0
 
     def get(self, key: Hashable, is_current: Callable[[Context], bool]) -> Context | None:
         """Return the context under this key; None where there is none, it is too old, or a shown file has changed."""
@@ -394,11 +392,7 @@ class ContextCache:
                 del self._entries[key]
                 return None
             self._entries.move_to_end(key)
-        if not is_current(context):
-            return None
-        with self._guard:
-            self.hits += 1
-        return context
+        return context if is_current(context) else None
 
     def put(self, key: Hashable, context: Context) -> None:
         """Keep a context, unless it has failures or timed out: the next answer may then differ."""
@@ -409,11 +403,6 @@ class ContextCache:
             self._entries.move_to_end(key)
             while len(self._entries) > MOST_CONTEXTS:
                 self._entries.popitem(last=False)
-
-    def clear(self) -> None:
-        """Forget everything."""
-        with self._guard:
-            self._entries.clear()
 
 
 class GraphService:

@@ -71,8 +71,8 @@ def _of(places: Mapping[int, Place], *kinds: Kind) -> list[Place]:
     return [place for place in places.values() if place.kind in kinds]
 
 
-def _types(moves: _Moves, among: Collection[EdgeType], side: Direction) -> list[EdgeType]:
-    return sorted(type_ for type_, direction in moves if direction is side and type_ in among)
+def _types(moves: _Moves, side: Direction) -> list[EdgeType]:
+    return sorted(type_ for type_, direction in moves if direction is side and type_ in NOTE_EDGES)
 
 
 def _notes(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:
@@ -80,13 +80,13 @@ def _notes(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator
     notes = _of(places, Kind.NOTE)
     if not notes:
         return
-    if outgoing := _types(moves, NOTE_EDGES, Direction.OUT):
+    if outgoing := _types(moves, Direction.OUT):
         edges = store.edges_from([note.row for note in notes], outgoing)
         rows = _note_rows(store, {target for _, _, target in edges})
         for source, type_, target in edges:
             if target in rows:
                 yield source, type_, Direction.OUT, rows[target]
-    if incoming := _types(moves, NOTE_EDGES, Direction.IN):
+    if incoming := _types(moves, Direction.IN):
         rows = {note.natural_key: note.row for note in notes}
         for source, type_, target in store.edges_to(sorted(rows), incoming):
             yield rows[target], type_, Direction.IN, source

@@ -41,21 +41,21 @@ class Marked(NamedTuple):
     lines: Mapping[Place, int]
 
 
-def read_yaml(text: str, name: str, first_line: int = 1) -> Marked:
-    """Read one document. `name` and `first_line` are for messages. Raises ContextFileError.
+def read_yaml(text: str, name: str) -> Marked:
+    """Read one document. `name` is for messages. Raises ContextFileError.
 
     An empty text is None. All keys are texts.
     """
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    reader = _Reader(name, first_line)
+    reader = _Reader(name)
     try:
         return reader.document(yaml.parse(text, Loader=loader))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         problem = clean_field(str(getattr(error, "problem", None) or getattr(error, "reason", None) or "is not YAML"))
-        line = first_line + mark.line if mark is not None else 0
+        line = 1 + mark.line if mark is not None else 0
         raise ContextFileError(f"{at(name, line)}: {problem}") from None
 
 
@@ -67,8 +67,8 @@ def at(name: str, line: int = 0) -> str:
 class _Reader:
     """Builds values from YAML events, nested at most `DEEPEST` levels."""
 
-    def __init__(self, name: str, first_line: int) -> None:
-        self._name, self._first_line = name, first_line
+    def __init__(self, name: str) -> None:
+        self._name = name
         self._count = 0
         self._lines: dict[Place, int] = {}
         self._anchors: dict[str, tuple[Any, int]] = {}
@@ -86,7 +86,7 @@ class _Reader:
         return Marked(data, self._lines)
 
     def _error(self, event: Any, problem: str) -> ContextFileError:
-        return ContextFileError(f"{at(self._name, self._first_line + event.start_mark.line)}: {problem}")
+        return ContextFileError(f"{at(self._name, 1 + event.start_mark.line)}: {problem}")
 
     def _spend(self, count: int, event: Any) -> None:
         self._count += count
@@ -97,7 +97,7 @@ class _Reader:
 
     def _value(self, event: Any, events: Iterator[Any], place: Place) -> Any:
         kind = type(event).__name__
-        self._lines[place] = self._first_line + event.start_mark.line
+        self._lines[place] = 1 + event.start_mark.line
         if kind == "AliasEvent":
             value, size = self._anchors.get(event.anchor, (None, -1))
             if size < 0:
@@ -138,7 +138,7 @@ class _Reader:
                 line = self._lines[(*place, key)]
                 raise self._error(event, f"has {clean_field(key, 60)!r} twice, first on line {line}: leave one")
             values[key] = self._value(next(events), events, (*place, key))
-            self._lines[(*place, key)] = self._first_line + event.start_mark.line
+            self._lines[(*place, key)] = 1 + event.start_mark.line
         return values
 
 

@@ -265,7 +265,7 @@ class Instructions:
         imported.paths.setdefault(path, None)
         lines: list[str] = []
         behind: list[str] = []
-        for number, line, is_code in unfenced(text, 1):
+        for number, line, is_code in unfenced(text):
             names = [] if is_code else _IMPORT.findall(_CODE.sub("", line))
             texts = [self._imported(name, f"{path}:{number}", path, imported, hops) for name in names]
             is_alone = len(names) == 1 and line.strip().lstrip("-* ").strip() == f"@{names[0]}"
@@ -325,10 +325,10 @@ def folders_below(root: Path) -> tuple[list[str], list[Failure]]:
     return sorted(folders), []
 
 
-def unfenced(text: str, first: int) -> Iterator[tuple[int, str, bool]]:
+def unfenced(text: str) -> Iterator[tuple[int, str, bool]]:
     """Yield the lines of a Markdown text with their numbers, and whether each is in a fenced block or its mark."""
     fence = ""
-    for number, line in enumerate(text.split("\n"), first):
+    for number, line in enumerate(text.split("\n"), 1):
         mark = _FENCE.match(line)
         if mark is not None:
             fence = "" if fence == mark[1] else fence or mark[1]
@@ -400,7 +400,8 @@ def to_judge(instructions: Iterable[Instruction], paths: Sequence[str]) -> list[
     return [
         instruction.description
         for instruction in instructions
-        if instruction.description and _is_near(instruction, paths)
+        if instruction.description
+        and (not instruction.folder or any(instruction.relative(path) is not None for path in paths))
     ]
 
 
@@ -430,10 +431,6 @@ def applied(
 def _strength(instruction: Instruction) -> tuple[int, int, bool, str]:
     depth = instruction.folder.count("/") + 1 if instruction.folder else 0
     return -depth, _FORMS.index(instruction.form), bool(instruction.stands_for), instruction.path
-
-
-def _is_near(instruction: Instruction, paths: Sequence[str]) -> bool:
-    return not instruction.folder or any(instruction.relative(path) is not None for path in paths)
 
 
 def _decision(instruction: Instruction, paths: Sequence[str], opinions: Mapping[str, Opinion]) -> tuple[bool, str]:

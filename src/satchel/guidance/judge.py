@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from functools import cache
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -57,12 +56,6 @@ LONGEST_CONDITION = 500
 
 MOST_CONDITIONS = 200
 """Limit of the conditions of one request, more than any tree of contexts has."""
-
-MOST_FILES = 1_000
-"""Limit of the cached situations; beyond it the oldest half is deleted."""
-
-LARGEST_FILE = 100_000
-"""Size limit of a file of verdicts in bytes."""
 
 _NEGATION = re.compile(
     r"\b(?:not|no|never|without|unless|except|neither|nor|isn't|doesn't|don't|aren't)\b", re.IGNORECASE
@@ -309,40 +302,24 @@ class VerdictFiles:
     """Verdicts by judge, situation and keyed hash of a condition: a small file without texts for each situation."""
 
     def __init__(self, state_folder: Path, key: bytes) -> None:
-        self._folder, self._key = state_folder / "verdicts", key
+        self._kept = state_files.KeptAnswers(state_folder / "verdicts", key)
 
     def recall(self, judge: str, situation: Situation, conditions: Iterable[str]) -> dict[str, bool]:
         """Return the stored verdicts on these conditions."""
-        verdicts = self._read(self._name(judge, situation))
-        hashes = {condition: self._hash(condition) for condition in conditions}
+        verdicts = self._read(judge, situation)
+        hashes = {condition: self._kept.mark(condition) for condition in conditions}
         return {condition: verdicts[name] for condition, name in hashes.items() if name in verdicts}
 
     def keep(self, judge: str, situation: Situation, verdicts: Mapping[str, bool]) -> None:
-        """Add verdicts to the stored ones. Errors of the disk are ignored: the judge is asked again next time."""
-        if not verdicts:
-            return
-        name = self._name(judge, situation)
-        merged = self._read(name) | {self._hash(condition): verdict for condition, verdict in verdicts.items()}
-        try:
-            state_files.make_folder(self._folder)
-            state_files.prune_surplus(self._folder, "*.json", MOST_FILES)
-            state_files.replace(self._folder / name, json.dumps(merged, sort_keys=True).encode("ascii"))
-        except OSError:
-            return
+        """Add verdicts to the stored ones."""
+        if verdicts:
+            new = {self._kept.mark(condition): verdict for condition, verdict in verdicts.items()}
+            self._kept.keep(f"{judge}/{situation.digest()}", self._read(judge, situation) | new)
 
-    def _read(self, name: str) -> dict[str, bool]:
-        try:
-            data = json.loads(state_files.read(self._folder / name, LARGEST_FILE) or b"null")
-        except (OSError, ValueError):
-            return {}
+    def _read(self, judge: str, situation: Situation) -> dict[str, bool]:
+        data = self._kept.read(f"{judge}/{situation.digest()}")
         rows = data.items() if isinstance(data, dict) else ()
         return {name: value for name, value in rows if isinstance(value, bool)}
-
-    def _name(self, judge: str, situation: Situation) -> str:
-        return f"{self._hash(f'{judge}/{situation.digest()}')}.json"
-
-    def _hash(self, text: str) -> str:
-        return blake2b(text.encode("utf-8", "replace"), key=self._key[:64], digest_size=12).hexdigest()
 
 
 def judged(

@@ -23,8 +23,7 @@ from satchel.guidance.instructions import Applied, Instructions, folders_below
 from satchel.guidance.judge import AnyJudge, VerdictFiles, judged
 from satchel.guidance.situation import Situation, make_situation
 from satchel.open_root import OpenRoot, attempts, bench_of
-from satchel.receipts.handles import HandleTarget, with_guide_handles
-from satchel.receipts.service import ReceiptService, with_account
+from satchel.receipts.service import ReceiptService, with_account, with_guide_handles
 from satchel.receipts.session import Account
 from satchel.receipts.why import saved_request
 from satchel.safety import sanitize
@@ -36,7 +35,7 @@ from satchel.search.query import analyse
 from satchel.search.searcher import CANDIDATE_SPANS, search_kind
 from satchel.search.votes import MOST_FILES
 from satchel.store.protocol import Store
-from satchel.types import Context, EdgeType, Failure, Hit, Kind, ScoredSpan, Signal, Trust
+from satchel.types import Context, EdgeType, Failure, HandleTarget, Hit, Kind, ScoredSpan, Signal, Trust
 from satchel.vocabulary import MEMORY_KINDS, OutcomeStatus
 
 HISTORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.COMMIT)
@@ -217,7 +216,7 @@ class GuidanceService:
                     lines.text or guide_texts.NOTHING,
                     sanitize.line(lines.goal or guide_texts.title_of(active), guide_texts.LINE_CHARACTERS),
                 ]
-                entries = guide_texts.clean_entries(guide_texts.context_entries(lines, weigh), self._allow)
+                entries = guide_texts.clean_entries(partial(guide_texts.context_entries, lines, weigh), self._allow)
                 guides.append(_context_guide(active, _shorter(texts, self._allow), entries, trust))
         applying = [row for row in gathered.instructions if row.applies]
         return [*guides, *(self._instructions(row, len(applying), weigh, trust) for row in applying)]
@@ -241,7 +240,7 @@ class GuidanceService:
                 "file": instruction.stands_for or instruction.path,
             },
             origin=GUIDANCE_ORIGIN,
-            entries=guide_texts.clean_entries(guide_texts.markdown_entries(full, weigh), self._allow),
+            entries=guide_texts.clean_entries(partial(guide_texts.markdown_entries, full, weigh), self._allow),
         )
 
     def _own_guides(self, supply: Supplies) -> list[Guide]:

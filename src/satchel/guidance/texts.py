@@ -67,12 +67,8 @@ def clean_entries(
     return lambda: [entry._replace(text=sanitize.text(entry.text, allow)) for entry in entries()]
 
 
-def markdown_entries(text: str, weigh: Weigh) -> Callable[[], Sequence[GuideEntry]]:
+def markdown_entries(text: str, weigh: Weigh) -> list[GuideEntry]:
     """Return the entries of an instruction file; its introduction, a paragraph at the top, is its lead."""
-    return partial(_markdown_entries, text, weigh)
-
-
-def _markdown_entries(text: str, weigh: Weigh) -> list[GuideEntry]:
     entries = _split(text)
     values = weigh([(one.text, "\n".join(entries[head].text for head in one.heads)) for one in entries])
     first = next((place for place, one in enumerate(entries) if one.value is not None), -1)
@@ -111,7 +107,7 @@ def _blocks(text: str) -> Iterator[str]:
     """Yield headings, bullets with what is nested in them, and paragraphs. A fenced block belongs to what is above."""
     block: list[str] = []
     depth = LINE_CHARACTERS  # the indentation of the bullet; more than any where there is none
-    for _, line, is_code in unfenced(text, 1):
+    for _, line, is_code in unfenced(text):
         bullet = None if is_code else _BULLET.match(line)
         indentation = LINE_CHARACTERS + 1 if bullet is None else len(bullet[1])
         is_begin = indentation <= depth, not line.strip(), _HEADING.match(line)
@@ -199,12 +195,8 @@ def _data_of(active: ActiveContext) -> Data:
     return active.context.own if active.distance else active.context.data
 
 
-def context_entries(lines: ContextLines, weigh: Weigh) -> Callable[[], Sequence[GuideEntry]]:
+def context_entries(lines: ContextLines, weigh: Weigh) -> list[GuideEntry]:
     """Return the entries of a context: the goal is its lead, then come the rules, then all other lines."""
-    return partial(_context_entries, lines, weigh)
-
-
-def _context_entries(lines: ContextLines, weigh: Weigh) -> list[GuideEntry]:
     values = weigh([(line, "") for line in (*lines.before, *lines.rules, *lines.after)])
     entries = [GuideEntry(lines.goal, math.inf)] if lines.goal else []
     entries += map(GuideEntry, lines.before, values)

@@ -20,7 +20,7 @@ from satchel.errors import SatchelError
 from satchel.hooks import background, hosts
 from satchel.hooks.event_context import INDEX_NAME, Answer, EventContext, counted, injected, nothing
 from satchel.hooks.hosts import Start
-from satchel.system import hook_log
+from satchel.system import telemetry
 from satchel.system.locations import as_listed
 from satchel.text import CHATTER, GREETINGS, STOP_WORDS, WORD, terms_of, words
 from satchel.tokens import counter
@@ -105,11 +105,6 @@ def telling_words(prompt: str) -> int:
     """Count the different significant words of a prompt."""
     every = {word.lower() for word in WORD.findall(prompt[:PROMPT_CHARACTERS])}
     return len({word for word in every if len(word) > 2} - INSIGNIFICANT)
-
-
-def prompt_certainty(prompt: str, context: Context, engine: Satchel) -> float:
-    """Return how certain it is, 0 to 1, that the answer to a prompt is worth an interruption."""
-    return certainty(prompt, telling_words(prompt), context, engine)
 
 
 def is_stale(hook: EventContext) -> bool:
@@ -288,7 +283,7 @@ def _brief(hook: EventContext, before: str, tokens: int, notice: str) -> Answer:
     shown = ", ".join(filter(None, parts))
     notice = notice or f"satchel: {shown} (satchel hook log shows them)"
     deliver = partial(hook.engine.answers.deliver, request, context)
-    return Answer(hook_log.INJECTED, shown, text, notice, count(text), contexts, (deliver,))
+    return Answer(telemetry.INJECTED, shown, text, notice, count(text), contexts, (deliver,))
 
 
 def before_compaction(hook: EventContext) -> Answer:
@@ -312,13 +307,13 @@ def _captured(hook: EventContext, *, is_kept: bool) -> Answer:
         return nothing(f"hooks.capture is {hook.settings.hooks_capture}, memory.capture off")
     event = hook.event
     if event.host not in (hosts.CLAUDE_CODE.name, hosts.CODEX.name) or not event.transcript:
-        return Answer(hook_log.SAVED, "what was asked and changed; the host names no transcript that can be read")
+        return Answer(telemetry.SAVED, "what was asked and changed; the host names no transcript that can be read")
     path = Path(event.transcript).expanduser()
     if not path.is_file():
         return nothing("the transcript is not there")
     background.capture(tasks, hook.places.root, str(path.absolute()), hook.folders.state)
     shown = {background.CAPTURE: "the conversation", background.LEARN: "what is worth remembering, to be reviewed"}
-    return Answer(hook_log.SAVED, " and ".join(shown[task] for task in tasks))
+    return Answer(telemetry.SAVED, " and ".join(shown[task] for task in tasks))
 
 
 USUAL_WORDS = Path(__file__).with_name("usual_words.txt")
@@ -369,12 +364,12 @@ def _peculiarity(prompt: str, store: Any) -> float:
     return math.log(max(ratios, default=1.0))
 
 
-def certainty(prompt: str, telling: int, context: Context, engine: Satchel) -> float:
-    """Return the probability, 0 to 1, that a prompt with so many telling words is about what the context shows."""
+def prompt_certainty(prompt: str, context: Context, engine: Satchel) -> float:
+    """Return the probability, 0 to 1, that a prompt is about what the context shows, so that it is worth showing."""
     if not context.items:
         return 0.0
     strength = min(max(float(context.meta["strength"]), _LIMIT), 1 - _LIMIT)
-    missing = len(context.meta["missing_terms"]) / max(telling, 1)
+    missing = len(context.meta["missing_terms"]) / max(telling_words(prompt), 1)
     subject = SUBJECT * peculiarity(prompt, engine)
     log_odds = STRENGTH * math.log(strength / (1 - strength)) + MISSING * missing + subject + BIAS
     return 1 / (1 + math.exp(-log_odds))

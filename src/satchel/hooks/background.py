@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satchel.system import hook_log, state_files
+from satchel.system import state_files, telemetry
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -77,7 +77,7 @@ def _read(satchel: Satchel, tasks: Sequence[str], transcripts: Sequence[str]) ->
         satchel.memory.import_transcripts(transcripts)
     _, failures = satchel.memory.learn_from(transcripts) if LEARN in tasks else (0, ())
     for failure in failures:
-        hook_log.record_event("background learn", hook_log.FAILED, failure.message, 0.0)
+        telemetry.record_hook("background learn", telemetry.FAILED, failure.message, 0.0)
     return 0
 
 
@@ -112,7 +112,7 @@ def main(words: Sequence[str]) -> int:
         return run(words)
     except BaseException as error:  # noqa: BLE001 - a detached process can only log its errors
         name = " ".join(["background", *words[:1]])
-        hook_log.record_event(name, hook_log.FAILED, f"{type(error).__name__}: {error}", 0.0)
+        telemetry.record_hook(name, telemetry.FAILED, f"{type(error).__name__}: {error}", 0.0)
         return 1
 
 

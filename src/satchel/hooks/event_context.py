@@ -19,7 +19,7 @@ from satchel.errors import LockedError, StoreError
 from satchel.hooks import background, hosts
 from satchel.hooks.hosts import HookEvent
 from satchel.safety import sanitize
-from satchel.system import hook_log, state_files
+from satchel.system import state_files, telemetry
 from satchel.system.git import find_repository
 from satchel.system.locations import Places
 from satchel.types import Context, Json
@@ -170,7 +170,7 @@ def injected(hook: EventContext, reason: str, pairs: Sequence[tuple[Any, Context
     """Return an answer of these contexts, each with its request; they are delivered once the text fits."""
     contexts = tuple(context for _, context in pairs)
     return Answer(
-        hook_log.INJECTED,
+        telemetry.INJECTED,
         reason,
         "\n\n".join(context.text for context in contexts),
         notice,
@@ -182,7 +182,7 @@ def injected(hook: EventContext, reason: str, pairs: Sequence[tuple[Any, Context
 
 def nothing(reason: str, notice: str = "") -> Answer:
     """Return an answer without context, and the reason."""
-    return Answer(hook_log.NOTHING, reason, notice=notice)
+    return Answer(telemetry.NOTHING, reason, notice=notice)
 
 
 def counted(items: int) -> str:

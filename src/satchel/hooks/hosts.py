@@ -127,6 +127,15 @@ def event_of(word: str) -> Event | None:
         return next((host.events[word] for host in HOSTS if word in host.events), None)
 
 
+def parse(received: bytes) -> Json:
+    """Return the object that was sent; empty for anything else."""
+    try:
+        value = json.loads(received.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
 def read(payload: Data, event: Event) -> HookEvent:
     """Read an event from the object on standard input, an empty mapping if there was none."""
     sent = _snake_case(payload)

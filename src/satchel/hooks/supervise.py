@@ -16,7 +16,6 @@ import signal
 import sys
 import time
 
-from satchel.hooks.event_input import receive
 from satchel.system import resident
 
 TYPE_CHECKING = False  # the module `typing` would take longer to import than all others here together
@@ -39,8 +38,13 @@ _UNKNOWN_START = 0.05  # seconds that the interpreter took to get here, where th
 RESIDENT_SECONDS = 0.8
 """Time from the start of the process until a resident process must have answered; a worker needs the rest."""
 
-Work: TypeAlias = "Callable[[Sequence[str], float], tuple[str, bytes]]"
-"""A function of the arguments and the deadline (monotonic) that returns a note for standard error and an answer."""
+MOST_BYTES = 16_000_000
+"""Size limit of an event: a tool that wrote a large file sends all of it."""
+
+_CHUNK = 1 << 20
+
+Work: TypeAlias = "Callable[[Sequence[str], bytes], tuple[str, bytes]]"
+"""A function of the arguments and the event that returns a note for standard error and an answer."""
 
 
 class Stopped(BaseException):
@@ -60,16 +64,16 @@ def main(arguments: Sequence[str], work: Work | None = None) -> int:
         _arm(began + DEADLINE_SECONDS)
         if is_off(os.environ.get(SWITCH)):
             return 0
+        raw = receive(0, began + WORKER_SECONDS)
         if work is None:
-            raw = receive(0, began + WORKER_SECONDS)
             if parts := _resident_answer(arguments, raw, began + RESIDENT_SECONDS):
                 _write(*parts)
                 return 0
-            work = _worker(raw)
+            work = _worker
         if not hasattr(os, "fork"):
-            _alone(arguments, began, work)
+            _alone(arguments, raw, began, work)
             return 0
-        child, source = _start(arguments, began, work)
+        child, source = _start(arguments, raw, began, work)
         received = _collected(source, began + WORKER_SECONDS)
         if not _answer(received):
             _end(child)
@@ -83,13 +87,50 @@ def main(arguments: Sequence[str], work: Work | None = None) -> int:
     return 0
 
 
-def _worker(raw: bytes) -> Work:
-    def work(arguments: Sequence[str], deadline: float) -> tuple[str, bytes]:
-        from satchel.hooks.worker import work
+def receive(descriptor: int, deadline: float) -> bytes:
+    """Read to the end of the stream, or of a JSON object that nothing follows; at most `MOST_BYTES`.
 
-        return work(arguments, deadline, raw)
+    Not every host closes it. Stops at the deadline (monotonic seconds). Standard input that is closed or a terminal is
+    empty.
+    """
+    try:
+        return b"" if os.isatty(descriptor) else _received(descriptor, deadline)
+    except OSError:
+        return b""
 
-    return work
+
+def _received(descriptor: int, deadline: float) -> bytes:
+    received = bytearray()
+    quiet_since = time.monotonic()
+    while time.monotonic() < deadline and len(received) < MOST_BYTES:
+        # Pause of the host after which the object may be complete and is checked.
+        if select.select([descriptor], [], [], 0.01)[0]:
+            chunk = os.read(descriptor, _CHUNK)
+            if not chunk:
+                break
+            received += chunk
+            quiet_since = time.monotonic()
+        # Time after which the event of a silent host is complete.
+        elif _is_object(received) or time.monotonic() - quiet_since > 0.3:
+            break
+    return bytes(received)
+
+
+def _is_object(received: bytearray) -> bool:
+    if not received.rstrip().endswith(b"}"):
+        return False
+    import json  # here, because a resident process reads the event
+
+    try:
+        return bool(json.loads(received.decode("utf-8-sig", "replace")))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _worker(arguments: Sequence[str], raw: bytes) -> tuple[str, bytes]:
+    from satchel.hooks.worker import work
+
+    return work(arguments, raw)
 
 
 def _resident_answer(arguments: Sequence[str], raw: bytes, deadline: float) -> list[bytes]:
@@ -126,7 +167,7 @@ def _arm(deadline: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, max(deadline - time.monotonic(), 0.01))
 
 
-def _start(arguments: Sequence[str], began: float, work: Work) -> tuple[int, int]:
+def _start(arguments: Sequence[str], raw: bytes, began: float, work: Work) -> tuple[int, int]:
     """Start the worker; returns its process id and the end of the pipe that its answer comes from."""
     source, target = os.pipe()
     child = os.fork()
@@ -141,14 +182,14 @@ def _start(arguments: Sequence[str], began: float, work: Work) -> tuple[int, int
         signal.setitimer(signal.ITIMER_REAL, max(began + DEADLINE_SECONDS - time.monotonic(), 0.01))
         gc.disable()  # the process ends before it would have anything to collect
         _silence()
-        _send(target, *_guarded(arguments, began + WORKER_SECONDS, work))
+        _send(target, *_guarded(arguments, raw, work))
     finally:
         os._exit(0)
 
 
-def _guarded(arguments: Sequence[str], deadline: float, work: Work) -> tuple[str, bytes]:
+def _guarded(arguments: Sequence[str], raw: bytes, work: Work) -> tuple[str, bytes]:
     try:
-        return work(arguments, deadline)
+        return work(arguments, raw)
     except BaseException as error:  # noqa: BLE001 - an import that fails, also by SystemExit, must not reach the host
         reason = f"{type(error).__name__}: {error}"
         with contextlib.suppress(BaseException):  # what broke may be what writes the log
@@ -213,7 +254,7 @@ def _pass_on(received: bytes, arguments: Sequence[str], began: float) -> None:
     _log(arguments, reason, (time.monotonic() - began) * 1000)
 
 
-def _alone(arguments: Sequence[str], began: float, work: Work) -> None:
+def _alone(arguments: Sequence[str], raw: bytes, began: float, work: Work) -> None:
     """Work in this process, where processes cannot be forked; a timer ends it at the deadline."""
     import threading
 
@@ -225,7 +266,7 @@ def _alone(arguments: Sequence[str], began: float, work: Work) -> None:
     timer.start()
     out, err = os.dup(1), os.dup(2)
     _silence()
-    note, answer = _guarded(arguments, began + WORKER_SECONDS, work)
+    note, answer = _guarded(arguments, raw, work)
     os.dup2(out, 1)
     os.dup2(err, 2)
     timer.cancel()

@@ -15,10 +15,9 @@ from pathlib import Path
 from satchel.config import Folders, load_settings
 from satchel.errors import NoIndexError, SatchelError
 from satchel.hooks import answers, event_context, hosts
-from satchel.hooks.event_input import parse, receive
 from satchel.hooks.hosts import Event, HookEvent
 from satchel.safety import sanitize
-from satchel.system import hook_log
+from satchel.system import telemetry
 from satchel.system.locations import locate
 from satchel.text import pattern, wording
 from satchel.vocabulary import Domain
@@ -72,7 +71,7 @@ def _edited(hook: event_context.EventContext) -> event_context.Answer:
     if not hook.is_project:
         return event_context.nothing("this folder is not a project: nothing is indexed unasked")
     hook.refresh()
-    return event_context.Answer(hook_log.SAVED, "the index is brought up to date")
+    return event_context.Answer(telemetry.SAVED, "the index is brought up to date")
 
 
 def _packed(hook: event_context.EventContext, tokens: int, *, is_first: bool) -> event_context.Answer:
@@ -126,8 +125,8 @@ HANDLERS: Mapping[Event, Callable[[event_context.EventContext], event_context.An
 }
 
 
-def work(arguments: Sequence[str], deadline: float, raw: bytes | None = None) -> tuple[str, bytes]:
-    """Answer the event `raw`, or that on standard input: a line for standard error and the text for the host."""
+def work(arguments: Sequence[str], raw: bytes) -> tuple[str, bytes]:
+    """Answer the event `raw`: a line for standard error and the text for the host."""
     began = time.monotonic()
     word, root = _words(arguments)
     kind = hosts.event_of(word)
@@ -136,11 +135,11 @@ def work(arguments: Sequence[str], deadline: float, raw: bytes | None = None) ->
         return f"unknown event {word!r}: {message}" if word else message, b""
     event = HookEvent(kind, "", "")
     try:
-        event = hosts.read(parse(receive(0, deadline) if raw is None else raw), kind)
+        event = hosts.read(hosts.parse(raw), kind)
         answer, text = answered(event, root, os.environ)
     except Exception as error:  # noqa: BLE001 - an error must not block the prompt; it is logged
-        reason = sanitize.line(_description(error), hook_log.REASON_CHARACTERS)
-        _log(event, event_context.Answer(hook_log.FAILED, reason), 0, began)
+        reason = sanitize.line(_description(error), telemetry.REASON_CHARACTERS)
+        _log(event, event_context.Answer(telemetry.FAILED, reason), 0, began)
         return reason, b""
     return _log(event, answer, len(text), began), text.encode("utf-8")
 
@@ -152,7 +151,7 @@ def resident_work(arguments: Sequence[str], raw: bytes, process: event_context.A
     kind = hosts.event_of(word)
     if kind is None:
         raise ValueError(f"unknown event {word!r}")
-    event = hosts.read(parse(raw), kind)
+    event = hosts.read(hosts.parse(raw), kind)
     if event.folder and not Path(event.folder).is_absolute():
         raise ValueError("the folder of the event depends on the process")
     if root is not None:
@@ -212,22 +211,20 @@ def _description(error: Exception) -> str:
 
 
 def _log(event: HookEvent, answer: event_context.Answer, characters: int, began: float) -> str:
-    return hook_log.record_event(
-        str(event.kind),
-        answer.outcome,
-        answer.reason,
-        (time.monotonic() - began) * 1000,
-        host=event.host,
-        session=event_context.session_mark(event.session)[:8] if event.session else "",
-        folder=event.folder,
-        tokens=answer.tokens,
-        characters=characters,
-        items=answer.items(),
-    )
+    details = {
+        "host": event.host,
+        "session": event_context.session_mark(event.session)[:8] if event.session else "",
+        "folder": sanitize.line(event.folder),
+        "tokens": answer.tokens,
+        "characters": characters,
+        "items": [*answer.items()],
+    }
+    milliseconds = (time.monotonic() - began) * 1000
+    return telemetry.record_hook(str(event.kind), answer.outcome, answer.reason, milliseconds, details)
 
 
 def log_failure(arguments: Sequence[str], reason: str, milliseconds: float) -> None:
     """Add the entry of an event whose worker could not write its own."""
     event = hosts.event_of(_words(arguments)[0])
     name = str(event) if event is not None else " ".join(arguments)[:40]
-    hook_log.record_event(name, hook_log.FAILED, reason, milliseconds)
+    telemetry.record_hook(name, telemetry.FAILED, reason, milliseconds)

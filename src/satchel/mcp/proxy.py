@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from satchel.clients.edits import members, skipped
 from satchel.errors import SatchelError
 from satchel.mcp.pipes import FIRST_SIGNAL_CODE, KILL, Child, Output, Parent, Pieces, lines
+from satchel.results.tools import SITUATION_ITEM, call_situation, context_used
 from satchel.safety import sanitize
 from satchel.settings import SETTINGS
 from satchel.system.threads import Threads, signals_to
-from satchel.tools.aware import SITUATION_ITEM, call_situation, context_used
 from satchel.types import Data, Json
 
 if TYPE_CHECKING:

@@ -424,7 +424,6 @@ class Handlers:
         return answer(answered)
 
     async def _get_prompt(self, name: str, values: dict[str, str], report: Report | None) -> Result:
-        """Return a prompt with its context."""
         prompt = PROMPTS.get(name)
         if prompt is None:
             raise _unknown("prompt", name, PROMPTS)

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 from satchel import vocabulary
 from satchel.errors import UsageError
 from satchel.memory import model
-from satchel.memory.records import Records, document_of, records_in, without_evidence
+from satchel.memory.records import Records, discard, document_of, records_in, without_evidence
 from satchel.memory.scope import without_none
-from satchel.memory.trash import discard
 from satchel.store.protocol import Store
 from satchel.types import Kind, never
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 from satchel.codec import iso_time
 from satchel.errors import UsageError
 from satchel.memory.model import ExchangeRecord, FoundMemory, Memory, Remark, Remembered
-from satchel.memory.records import Records, checked_limit, document_of, records_in
+from satchel.memory.records import Records, checked_limit, discard, document_of, empty_old, records_in
 from satchel.memory.scope import EVERYWHERE, Notebook
-from satchel.memory.trash import discard, empty_old
 from satchel.search.contradictions import contradicts
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import parse_filters

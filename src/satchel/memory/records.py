@@ -2,13 +2,18 @@
 
 An experience has one chunk for each axis, so that each axis is searched separately; the name of a chunk is its axis,
 and the fields contain the complete experience. The other records have one chunk each.
+
+The trash has the records that were forgotten, until they are brought back, removed for good, or too old. Each is a
+`meta` value of the memory file, so that nothing finds, lists or counts it. Secrets were removed before it was stored.
+Only an id leads to it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -16,7 +21,20 @@ from satchel import codec
 from satchel import text as words
 from satchel.codec import iso_time
 from satchel.errors import LockedError, StoreError, UsageError
-from satchel.memory.model import KINDS, ExchangeRecord, Experience, Memory, Record, Value, without_usual
+from satchel.memory.model import (
+    KINDS,
+    RECORDS,
+    Chosen,
+    ExchangeRecord,
+    Experience,
+    Memory,
+    Record,
+    Remark,
+    Value,
+    imported,
+    record_data,
+    without_usual,
+)
 from satchel.memory.scope import Notebook, near_ids, without_none
 from satchel.safety import sanitize
 from satchel.search.filters import NO_FILTERS, Filters
@@ -27,11 +45,12 @@ from satchel.store.protocol import WORDS_VERSION, Store
 from satchel.store.records import Document, Extraction, NewDocument
 from satchel.store.segments import SegmentDocument
 from satchel.system import telemetry
-from satchel.types import Data, EdgeType, Json, Kind, Outline, Part, Reference, Role
-from satchel.vocabulary import MEMORY_KINDS, Moment, parse_choice, parse_moment
+from satchel.types import Data, EdgeType, Json, Kind, Outline, Part, Reference, Role, never
+from satchel.vocabulary import MEMORY_KINDS, TRASH_DAYS, Moment, parse_choice, parse_moment
 
 if TYPE_CHECKING:
     from satchel.store.database import DatabaseStore
+    from satchel.store.writer import Writer
 
 Kept = TypeVar("Kept", bound=Record)
 
@@ -317,3 +336,130 @@ def _exchange_fields(exchange: Exchange, notebook: Notebook) -> Json:
         "asks": exchange.asks,
     }
     return {name: value for name, value in fields.items() if value}
+
+
+_TRASH = "trash:"
+
+
+def discard(
+    store: Store, writer: Writer, records: Iterable[Record], moment: float, resting: Sequence[Value] = ()
+) -> None:
+    """Keep records that this transaction removes in the trash. `resting` are values that lose them as evidence."""
+    for record in records:
+        evidence_of = [value.id for value in resting if record.id in value.member_ids]
+        entry = {"forgotten_at": moment, "evidence_of": evidence_of, **record_data(record)}
+        writer.set_meta(_TRASH + record.id, json.dumps(entry, ensure_ascii=False))
+    empty_old(store, writer, moment)
+
+
+def take_out(writer: Writer, identities: Iterable[str]) -> None:
+    """Remove records from the trash that are stored again."""
+    for identity in identities:
+        writer.unset_meta(_TRASH + identity)
+
+
+def empty_old(store: Store, writer: Writer, moment: float) -> None:
+    """Remove what has been in the trash for too long."""
+    earliest = moment - TRASH_DAYS * 86_400  # day seconds
+    old = [key for key, entry in _discarded(store).items() if entry["forgotten_at"] < earliest]
+    writer.merge(never)
+    if old:
+        _purge(writer, [key.removeprefix(_TRASH) for key in old])
+
+
+def purge(store: Store, identities: Iterable[str]) -> None:
+    """Remove records in the trash for good, from the file and its backups."""
+    with store.write() as writer:
+        _purge(writer, identities)
+
+
+def _purge(writer: Writer, identities: Iterable[str]) -> None:
+    take_out(writer, identities)
+    writer.purge()
+
+
+def trash_of(store: Store, workspaces: Iterable[str] | None = None) -> dict[str, Record]:
+    """Return the records in the trash by id, the last forgotten first, without what an import stored anew."""
+    entries = sorted(_discarded(store).values(), key=lambda entry: (-entry["forgotten_at"], entry["id"]))
+    ids = [entry["id"] for entry in entries]
+    here = {key for kind in RECORDS for key in store.document_ids(kind, ids)}
+    return {
+        entry["id"]: imported(entry)
+        for entry in entries
+        if entry["id"] not in here and (workspaces is None or entry["workspace"] in workspaces)
+    }
+
+
+def move_discarded(store: Store, writer: Writer, others: Iterable[str], workspace: str) -> None:
+    """Give the records of some workspaces in the trash, and those to be reviewed, to another one."""
+    waiting = {key: json.loads(value) for key, value in store.metas("candidate:").items()}
+    for key, entry in {**_discarded(store), **waiting}.items():
+        if entry["workspace"] in others:
+            writer.set_meta(key, json.dumps({**entry, "workspace": workspace}, ensure_ascii=False))
+
+
+def _discarded(store: Store) -> dict[str, dict[str, Any]]:
+    return {key: json.loads(value) for key, value in store.metas(_TRASH).items()}
+
+
+def chosen_of(records: Iterable[Record]) -> Chosen:
+    """Return records by their kind."""
+    kinds: dict[type, list[Any]] = {Memory: [], ExchangeRecord: [], Experience: [], Value: []}
+    for record in records:
+        kinds[type(record)].append(record)
+    remarks = [Remark(one.id, one.title, one.created, one.origin) for one in kinds[ExchangeRecord]]
+    return Chosen(kinds[Memory], remarks, kinds[Experience], kinds[Value])
+
+
+def chosen_from(store: Store, identities: Sequence[str]) -> dict[str, Record]:
+    """Return records in the trash with the older memories that they replaced. Raises UsageError for an unknown id."""
+    trash, chosen = trash_of(store), dict[str, Record]()
+    ids = [identity.removeprefix(f"{Kind.CONVERSATION}:") for identity in reversed(identities)]
+    while ids:
+        record = trash.get(identity := ids.pop())
+        if record is None:
+            raise UsageError(f"{identity!r} is not in the trash: what is forgotten stays there for {TRASH_DAYS} days")
+        chosen[identity] = record
+        # Links in the trash are of several times, so that two records may each have replaced the other one.
+        if isinstance(record, Memory) and record.supersedes in trash and record.supersedes not in chosen:
+            ids.append(record.supersedes)
+    return chosen
+
+
+def linked(store: Store, memories: Sequence[Memory]) -> list[Memory]:
+    """Return memories with their links to those that exist, and these with their links back."""
+    back = {memory.id: memory for memory in memories}
+    present = store.keys(Kind.MEMORY) | back.keys()
+    newer = records_in(store, Memory, [one.superseded_by for one in memories])
+    linked = [
+        replace(current, supersedes=memory.id)
+        for current in newer
+        for memory in memories
+        if memory.superseded_by == current.id and not current.supersedes
+    ]
+    return linked + [
+        replace(
+            memory,
+            supersedes=memory.supersedes if memory.supersedes in present else "",
+            superseded_by=memory.superseded_by if memory.superseded_by in present else "",
+        )
+        for memory in memories
+    ]
+
+
+def supported(store: Store, experiences: Sequence[Experience]) -> list[Value]:
+    """Return the values that rest on these experiences again."""
+    entries: Mapping[str, dict[str, Any]] = _discarded(store)
+    values: dict[str, Value] = {}
+    for experience in experiences:
+        evidence_of = entries[_TRASH + experience.id]["evidence_of"]
+        for present in records_in(store, Value, evidence_of):
+            value = values.get(present.id, present)
+            values[value.id] = replace(
+                value,
+                member_ids=(*value.member_ids, experience.id),
+                cluster_size=value.cluster_size + 1,
+                domains=Counter(value.domains) + Counter([str(experience.domain)]),
+                strategies=Counter(value.strategies) + Counter([str(experience.strategy)]),
+            )
+    return list(values.values())

@@ -25,9 +25,8 @@ from satchel.errors import ConfigError, JudgeError, MissingExtraError, UsageErro
 from satchel.memory.capture import TestCounts, read_counts
 from satchel.memory.memories import Memories
 from satchel.memory.model import Chosen, Experience, Memory, Waiting, experience_from
-from satchel.memory.records import document_of, records_in
+from satchel.memory.records import chosen_of, document_of, records_in
 from satchel.memory.scope import Notebook, near_ids
-from satchel.memory.trash import chosen_of
 from satchel.search.contradictions import contradicts
 from satchel.settings import Settings
 from satchel.sources.conversations import Action, Exchange, shortened

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from satchel.errors import UsageError
 from satchel.memory import scope
 from satchel.memory.model import Chosen, Memory
-from satchel.memory.trash import (
+from satchel.memory.records import (
     chosen_from,
     chosen_of,
     linked,

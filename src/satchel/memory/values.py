@@ -19,9 +19,8 @@ from satchel.embed import Embedder
 from satchel.errors import UsageError
 from satchel.memory import cluster as clustering
 from satchel.memory.model import Cluster, Grouping, Member, Validation, Value, ValueProposal
-from satchel.memory.records import Records, document_of
+from satchel.memory.records import Records, discard, document_of
 from satchel.memory.scope import Notebook, near_ids
-from satchel.memory.trash import discard
 from satchel.store.protocol import Store
 from satchel.types import Kind
 from satchel.vocabulary import VALUE_CHARACTERS, Axis, Visibility, parse_choice

@@ -17,7 +17,6 @@ from satchel.answer.render import RenderRequest, render
 from satchel.answer.sections import subtract
 from satchel.answer.source_lines import Unreadable, joined, without_blank_ends
 from satchel.errors import GitError, UsageError
-from satchel.receipts.handles import HandleTarget
 from satchel.safety.sanitize import clean_field, clean_text, redact
 from satchel.safety.trust import handle as make_handle
 from satchel.safety.trust import nonce
@@ -27,6 +26,7 @@ from satchel.store.records import Document
 from satchel.system import files
 from satchel.system.git import find_repository
 from satchel.tokens import TokenCounter
+from satchel.types import HandleTarget
 from satchel.vocabulary import checked_names
 
 if TYPE_CHECKING:

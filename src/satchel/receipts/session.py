@@ -33,8 +33,6 @@ MOST_BYTES = 200_000
 """Size above which the older half is dropped, and its items may be shown again. It is about 100 answers, read in 5 ms;
 an agent that received more has compacted its context long ago."""
 
-KEPT_BYTES = MOST_BYTES // 2
-
 EMPTY = "0"
 """The state of an empty ledger."""
 
@@ -87,7 +85,7 @@ class SessionFile:
 
     def append(self, rows: Sequence[Row]) -> None:
         """Add the items of one answer."""
-        state_files.append(self.path, f"{_ENCODE(rows)}\n".encode("ascii"), most=MOST_BYTES, kept=KEPT_BYTES)
+        state_files.append(self.path, f"{_ENCODE(rows)}\n".encode("ascii"), most=MOST_BYTES)
 
     def forget(self) -> bool:
         """Remove it. Returns whether there was one."""

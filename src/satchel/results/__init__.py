@@ -1,1 +1,1 @@
-"""The API of the seeds: search results from anywhere become a context (`ContextAssembler`, `Searcher`)."""
+"""The API of the seeds: search results from anywhere become a context, tools get that of their situation."""

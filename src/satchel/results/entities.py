@@ -103,7 +103,6 @@ def _merged(first: Entity, again: Entity) -> Entity:
 
 
 def _with_distinct_ids(entities: Iterable[Entity]) -> list[Entity]:
-    """Return the entities with unique ids."""
     seen: dict[str, int] = {}
     rows = []
     for entity in entities:

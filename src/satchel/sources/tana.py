@@ -354,7 +354,6 @@ class TanaWorkspace:
         return list(dict.fromkeys(tag for tag in tags if not self.is_deleted(tag)))
 
     def _extended(self, tag: str) -> list[str]:
-        """Return ids of the tags that a tag extends."""
         node = self._nodes.get(tag)
         tags = []
         for row in self._tuples(node.meta) if node is not None else ():

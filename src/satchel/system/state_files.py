@@ -13,7 +13,8 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
 from pathlib import Path
 from threading import get_ident
 from typing import Any
@@ -61,12 +62,10 @@ def read(path: Path, limit: int | None = None) -> bytes | None:
     return raw
 
 
-def append(
-    path: Path, raw: bytes, *, most: int | None = None, kept: int = 0, wait_seconds: float | None = None
-) -> None:
+def append(path: Path, raw: bytes, *, most: int | None = None, wait_seconds: float | None = None) -> None:
     """Add complete lines to a file; all of them or, on a full disk, none.
 
-    If the file then has more than `most` bytes, only the newest `kept` bytes of complete lines remain. A process that
+    If the file then has more than `most` bytes, only the newest complete lines of half as many remain. A process that
     has waited `wait_seconds` for the lock of the folder writes without it.
     """
     make_folder(path.parent)
@@ -82,7 +81,7 @@ def append(
         finally:
             os.close(descriptor)
         if most is not None and before + len(raw) > most:
-            replace(path, path.read_bytes()[-kept:].partition(b"\n")[2])
+            replace(path, path.read_bytes()[-(most // 2) :].partition(b"\n")[2])
 
 
 def replace(path: Path, raw: bytes, *, mode: int = 0o600, durable: bool = False) -> None:
@@ -173,30 +172,41 @@ def prune_older(folder: Path, seconds: float) -> None:
                     path.unlink()
 
 
-def prune_surplus(folder: Path, pattern: str, most: int) -> None:
-    """Delete the oldest matching files of a folder, down to half of `most`, if there are `most` or more."""
-    paths = sorted(folder.glob(pattern), key=lambda path: (path.stat().st_mtime_ns, path.name))
-    for path in paths[: len(paths) - most // 2] if len(paths) >= most else ():
-        path.unlink(missing_ok=True)
+MOST_ANSWERS = 1_000
+"""Answers of one kind that are kept; then the older half is deleted."""
 
 
-def read_list(path: Path) -> list[Any] | None:
-    """Return a list that `keep_list` wrote, None where there is none or it cannot be read."""
-    try:
-        data = json.loads(read(path, 100_000) or b"null")
-    except (OSError, ValueError):
-        return None
-    return data if isinstance(data, list) else None
+class KeptAnswers:
+    """What a model answered: JSON by a keyed hash of what it was asked, in files of a folder without the question.
 
+    Errors of the disk are ignored, because the model can be asked again.
+    """
 
-def keep_list(path: Path, values: Sequence[Any]) -> None:
-    """Keep a list as JSON among the newest thousand of its folder. Errors of the disk are ignored: it is made again."""
-    try:
-        make_folder(path.parent)
-        prune_surplus(path.parent, "*.json", 1_000)
-        replace(path, json.dumps(list(values)).encode("ascii"))
-    except OSError:
-        return
+    def __init__(self, folder: Path, key: bytes) -> None:
+        self._folder, self._key = folder, key[: blake2b.MAX_KEY_SIZE]
+
+    def mark(self, asked: str) -> str:
+        """Return the hash of a text."""
+        return blake2b(asked.encode("utf-8", "replace"), key=self._key, digest_size=12).hexdigest()
+
+    def read(self, asked: str) -> Any:
+        """Return what is kept, None where there is nothing that can be read."""
+        try:
+            return json.loads(read(self._file(asked), 100_000) or b"null")  # bytes: far more than an answer has
+        except (OSError, ValueError):
+            return None
+
+    def keep(self, asked: str, answer: Any) -> None:
+        """Keep an answer."""
+        with contextlib.suppress(OSError):
+            make_folder(self._folder)
+            paths = sorted(self._folder.glob("*.json"), key=lambda path: (path.stat().st_mtime_ns, path.name))
+            for path in paths[: len(paths) - MOST_ANSWERS // 2] if len(paths) >= MOST_ANSWERS else ():
+                path.unlink(missing_ok=True)
+            replace(self._file(asked), json.dumps(answer, sort_keys=True).encode("ascii"))
+
+    def _file(self, asked: str) -> Path:
+        return self._folder / f"{self.mark(asked)}.json"
 
 
 _LOOK_SECONDS = 0.05

@@ -1,15 +1,23 @@
-"""Logs, and spans for OpenTelemetry if it is installed."""
+"""What satchel tells about its runs: a log, the log of editor hooks, and spans for OpenTelemetry if it is installed."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from satchel import __version__
-from satchel.types import Context
+from satchel.config import Folders
+from satchel.errors import SatchelError
+from satchel.safety import sanitize
+from satchel.system import state_files
+from satchel.types import Context, Data, Json
 
 
 def warning(event: str, **fields: Any) -> None:
@@ -123,8 +131,70 @@ def _describe(current: TraceSpan, context: Context, *, content: bool) -> None:
     current.set_attribute("satchel.items", len(context.items))
     current.set_attribute("satchel.failures", len(context.failures))
     if content:
-        import json
-
         chunks = [{"id": item.id, "score": item.relevance} for item in context.items]
         current.set_attribute(QUERY, context.query)
         current.set_attribute(CHUNKS, json.dumps(chunks, ensure_ascii=False, separators=(",", ":")))
+
+
+HOOK_LOG_BYTES = 1_000_000
+"""Size of the log of hooks above which its older half is deleted: about two thousand events, some weeks of work."""
+
+REASON_CHARACTERS = 300
+
+LOCK_SECONDS = 0.1
+"""Maximum wait for another hook that writes: an entry needs less than a millisecond."""
+
+INJECTED, NOTHING, SAVED, FAILED = "injected", "nothing", "saved", "failed"
+"""Outcomes of an event: text for the model, no text, something saved, or an error."""
+
+
+def hook_log_file(state: Path) -> Path:
+    """Return the path of the log of hooks below the state folder: one line of JSON per event."""
+    return state / "hooks" / "log.jsonl"
+
+
+def append_hook_entry(state: Path, entry: Data) -> None:
+    """Add one entry. Raises OSError where the state folder cannot be written."""
+    line = json.dumps(entry, ensure_ascii=True, separators=(",", ":")) + "\n"
+    raw = line.encode("ascii")
+    state_files.append(hook_log_file(state), raw, most=HOOK_LOG_BYTES, wait_seconds=LOCK_SECONDS)
+
+
+def record_hook(event: str, outcome: str, reason: str, milliseconds: float, details: Json | None = None) -> str:
+    """Add the entry of an event to the log of the user, and return an error message if that fails, else empty.
+
+    An entry has the time, event, outcome, reason and cost; `details` are host, session, folder, tokens, characters, and
+    the ids of injected items, neither title nor text. The command line, the page and the doctor read it.
+    """
+    entry = {
+        "at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "event": sanitize.line(event),
+        **dict.fromkeys(("host", "session", "folder"), ""),
+        "outcome": outcome,
+        "reason": sanitize.line(reason, REASON_CHARACTERS),
+        **dict.fromkeys(("tokens", "characters"), 0),
+        "ms": round(milliseconds),
+        "items": [],
+    } | (details or {})
+    try:
+        append_hook_entry(Folders.from_environment().state, entry)
+    except (OSError, SatchelError) as error:
+        return f"the hook log cannot be written: {error}"
+    return ""
+
+
+def hook_entries(state: Path, most: int | None = None) -> list[Json]:
+    """Return the newest `most` entries (all by default), oldest first. Broken lines are left out."""
+    try:
+        raw = hook_log_file(state).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    rows: list[Json] = []
+    for line in reversed(raw.split(b"\n")):
+        if most is not None and len(rows) == most:
+            break
+        with contextlib.suppress(ValueError):
+            entry = json.loads(line)
+            if isinstance(entry, dict):
+                rows.append(entry)
+    return rows[::-1]

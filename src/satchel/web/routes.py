@@ -27,7 +27,7 @@ from satchel.errors import LockedError, SatchelError, UsageError
 from satchel.operations.operation import Caller, Operation, StoppedError, without_home
 from satchel.operations.registry import OPERATIONS
 from satchel.safety import sanitize
-from satchel.system import hook_log, telemetry
+from satchel.system import telemetry
 from satchel.system.threads import Calls, in_thread
 from satchel.tokens import TOKENIZERS
 from satchel.types import SEARCHED_TYPES, Format, Json, ShouldStop, View
@@ -206,8 +206,10 @@ async def hooks(request: Request) -> Response:
         shown = sanitize.line(limit, SHOWN_CHARACTERS)
         return answer(refusal_of(UsageError(f"limit is {shown!r}: give a whole number from 1 to 999999999")))
     allow = shared.engine.settings.redact_allow
-    rows = [sanitize.value(entry, allow) for entry in hook_log.entries(shared.engine.places.state, int(limit))]
-    return JSONResponse({"entries": rows, "file": without_home(str(hook_log.log_file(shared.engine.places.state)))})
+    rows = [sanitize.value(entry, allow) for entry in telemetry.hook_entries(shared.engine.places.state, int(limit))]
+    return JSONResponse(
+        {"entries": rows, "file": without_home(str(telemetry.hook_log_file(shared.engine.places.state)))}
+    )
 
 
 async def files(request: Request) -> Response:

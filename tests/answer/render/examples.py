@@ -115,7 +115,7 @@ def render_head(request: RenderRequest, items: Sequence[ContextItem], format: Fo
 
 def render_item(item: ContextItem, format: Format) -> str:  # noqa: A002
     """One item with its frame."""
-    return writer(format).item(item)
+    return writer(format).item(RenderRequest(), item)
 
 
 def render_tail(request: RenderRequest, items: Sequence[ContextItem], format: Format) -> str:  # noqa: A002

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, Protocol, cast
 
 from satchel.answer.render.frame import RenderRequest, Stop, counted
-from satchel.answer.render.labels import quote, sections
+from satchel.answer.render.labels import ShownEntity, entities, quote, sections
 from satchel.tokens import TokenCounter
 from satchel.types import ContextItem, Format, View
 
@@ -32,10 +32,12 @@ class FormatWriter(Protocol):
         """Return opening and closing of the section with this title. `grouped`: the sections are groups by type."""
         ...
 
-    def item(
-        self, item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True, numbered: bool = False
-    ) -> str:
-        """Return one item with its frame, in a view other than sections as its entities."""
+    def item(self, request: RenderRequest, item: ContextItem) -> str:
+        """Return one item with its frame."""
+        ...
+
+    def entity(self, request: RenderRequest, item: ContextItem, one: ShownEntity) -> str:
+        """Return one entity of an item with its frame, for a view other than sections."""
         ...
 
     def tail(self, request: RenderRequest, items: Sequence[ContextItem]) -> str:
@@ -66,7 +68,10 @@ def body_parts(request: RenderRequest, items: Sequence[ContextItem], format: For
         opening, closing = write.section(section.title, grouped=grouped) if section.title else ("", "")
         yield write.JOIN + opening if number else opening
         for position, item in enumerate(section.items):
-            text = write.item(item, request.view, show_code=request.show_code, numbered=request.is_numbered)
+            if request.view is View.SECTIONS:
+                text = write.item(request, item)
+            else:
+                text = write.JOIN.join(write.entity(request, item, one) for one in entities(item, request.view))
             yield write.JOIN + text if position else text
         yield closing
 

@@ -17,7 +17,7 @@ from satchel.answer.render.frame import (
     notes,
     notice,
 )
-from satchel.answer.render.labels import ShownEntity, entities, file_path, heading, record_body
+from satchel.answer.render.labels import ShownEntity, file_path, heading, record_body
 from satchel.types import ContextItem, Detail, Piece, View
 
 JOIN = ","
@@ -40,22 +40,14 @@ def section(title: str, *, grouped: bool) -> tuple[str, str]:
     return (f'{{"title":{dumped(title)},"items":[', "]}") if grouped else ("", "")
 
 
-def item(
-    item: ContextItem,
-    view: View = View.SECTIONS,
-    *,
-    show_code: bool = True,
-    numbered: bool = False,  # noqa: ARG001 - the protocol of all formats; each piece has its first line
-) -> str:
-    """Return one object, in a view one per entity: a file has `path` and `ranges`, a record `title` and `text`."""
-    if view is not View.SECTIONS:
-        return ",".join(_entity(item, one, view, show_code=show_code) for one in entities(item, view))
+def item(request: RenderRequest, item: ContextItem) -> str:
+    """Return one object: a file has `path` and `ranges`, a record `title` and `text`."""
     path = file_path(item)
     fields: dict[str, Any] = {"source": item.source}
     if item.section:
         fields["section"] = item.section
     if path:
-        ranges = [_range(piece, show_code=show_code, is_named=True) for piece in item.pieces]
+        ranges = [_range(piece, show_code=request.show_code, is_named=True) for piece in item.pieces]
         fields |= {"path": path, "ranges": ranges}
     else:
         fields |= {"title": heading(item), "text": record_body(item)} | _detail(item.detail)
@@ -78,20 +70,21 @@ def _noted(listed: Iterable[FooterNote]) -> dict[str, Any]:
     return frame
 
 
-def _entity(item: ContextItem, one: ShownEntity, view: View, *, show_code: bool) -> str:
+def entity(request: RenderRequest, item: ContextItem, one: ShownEntity) -> str:
+    """Return one object."""
     fields: dict[str, Any] = {"name": one.name, "type": one.type}
-    if view is View.BLOCKS:
+    is_block = request.view is View.BLOCKS
+    if is_block:
         fields = {"entity": fields, "score": one.score}
     fields |= {"summary": one.summary} if one.summary else {}
     if not one.path:
         piece = one.pieces[0]
         fields |= {"source": item.source, "text": piece.text} | _detail(piece.detail)
         return dumped(fields | _nonce(item))
-    is_block = view is View.BLOCKS
     fields |= {"location": {"file": one.path, "start": one.start, "end": one.end}} if is_block else {"file": one.path}
     if one.imports:
-        fields["imports"] = [_range(piece, show_code=show_code) for piece in one.imports]
-    fields["ranges"] = [_range(piece, show_code=show_code) for piece in one.pieces]
+        fields["imports"] = [_range(piece, show_code=request.show_code) for piece in one.imports]
+    fields["ranges"] = [_range(piece, show_code=request.show_code) for piece in one.pieces]
     return dumped(fields | _nonce(item))
 
 

@@ -19,7 +19,6 @@ from satchel.answer.render.labels import (
     GAP,
     ShownEntity,
     colonless,
-    entities,
     file_path,
     heading_name,
     kind_label,
@@ -50,15 +49,13 @@ def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - 
     return f"## {title}\n\n", ""
 
 
-def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True, numbered: bool = False) -> str:
+def item(request: RenderRequest, item: ContextItem) -> str:
     """Return a file as heading and fence, a record as title line and fence, then a blank line."""
-    if view is not View.SECTIONS:
-        return "".join(_entity(item, one, view, show_code=show_code) for one in entities(item, view))
     path = file_path(item)
     if not path:
         return f"{_title_line(item)}\n{fenced(item, record_body(item))}\n\n"
-    body = labelled(item.pieces, shown=show_code, numbered=numbered, cuts=item.cuts)
-    return f"### {quoted_path(path)}\n{fenced(item, body) if show_code else body}\n\n"
+    body = labelled(item.pieces, shown=request.show_code, numbered=request.is_numbered, cuts=item.cuts)
+    return f"### {quoted_path(path)}\n{fenced(item, body) if request.show_code else body}\n\n"
 
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
@@ -87,16 +84,17 @@ def fenced(item: ContextItem, body: str) -> str:
     return f"{fence}{mark}\n{body}\n{fence}"
 
 
-def _entity(item: ContextItem, one: ShownEntity, view: View, *, show_code: bool) -> str:
-    is_block = view is View.BLOCKS
+def entity(request: RenderRequest, item: ContextItem, one: ShownEntity) -> str:
+    """Return the heading, place and fences of one entity, then a blank line."""
+    is_block = request.view is View.BLOCKS
     title = f"{colonless(one.type)}: {quote(one.name)}" if is_block else quote(one.name)
     score = f" (score: {one.score:.2f})" if is_block else ""
-    text = f"### {title}\n*{_location(one, show_code=show_code)}*{score}\n\n"
+    text = f"### {title}\n*{_location(one, show_code=request.show_code)}*{score}\n\n"
     text += f"Summary: {quote(one.summary)}\n\n" if one.summary else ""
-    is_shown = show_code or not one.path
+    is_shown = request.show_code or not one.path
     if one.imports:
         imports = _gapped(item, one.imports) if is_shown else "\n"
-        text += f"**Imports:** {place(one.imports, shown=show_code)}\n{imports}"
+        text += f"**Imports:** {place(one.imports, shown=request.show_code)}\n{imports}"
     if is_shown:
         text += ("**Code:**\n" if is_block and one.path else "") + _gapped(item, one.pieces)
     return text

@@ -15,7 +15,6 @@ from satchel.answer.render.frame import RenderRequest, counts_line, head_lines, 
 from satchel.answer.render.labels import (
     ShownEntity,
     colonless,
-    entities,
     file_path,
     heading,
     labelled,
@@ -44,16 +43,14 @@ def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - 
     return f"=== {title} ===\n\n", ""
 
 
-def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True, numbered: bool = False) -> str:
+def item(request: RenderRequest, item: ContextItem) -> str:
     """Return the block of one item, then a blank line."""
-    if view is not View.SECTIONS:
-        return "".join(_entity(item, one, view, show_code=show_code) for one in entities(item, view))
     path = file_path(item)
     if path:
         return _block(
             item,
-            f"{'file' if show_code else 'places'} {quoted_path(path)}",
-            labelled(item.pieces, shown=show_code, numbered=numbered, cuts=item.cuts),
+            f"{'file' if request.show_code else 'places'} {quoted_path(path)}",
+            labelled(item.pieces, shown=request.show_code, numbered=request.is_numbered, cuts=item.cuts),
         )
     mark = "" if item.detail is Detail.FULL else f" ({item.detail})"
     return _block(item, f"{quote(heading(item))}{mark}", record_body(item))
@@ -75,17 +72,18 @@ def _block(item: ContextItem, title: str, body: str) -> str:
     return f"{run} {title} {nonce}\n{body}\n{run} {nonce}\n\n"
 
 
-def _entity(item: ContextItem, one: ShownEntity, view: View, *, show_code: bool) -> str:
+def entity(request: RenderRequest, item: ContextItem, one: ShownEntity) -> str:
+    """Return the block of one entity, then a blank line."""
     rows: list[str] = []
     title = f"{quote(one.name)} [{colonless(one.path or one.type)}]"
-    if view is View.BLOCKS:
+    if request.view is View.BLOCKS:
         title = f"{colonless(one.type)}: {quote(one.name)}"
         rows += [f"File: {colonless(one.path)}:{one.start}"] if one.path else []
         rows.append(f"Score: {one.score:.2f}")
     rows += [f"Summary: {quote(one.summary)}"] if one.summary else []
     for piece in (*one.imports, *one.pieces):
-        lines = (shown_range(piece) if show_code else line_range(piece)) if one.path else ""
+        lines = (shown_range(piece) if request.show_code else line_range(piece)) if one.path else ""
         marks = marks_of(piece)
         place = " ".join(filter(None, ("---", lines, f"({marks})" if marks else "")))
-        rows += [f"{place}:", piece.text] if show_code or not one.path else [place]
+        rows += [f"{place}:", piece.text] if request.show_code or not one.path else [place]
     return _block(item, title, "\n".join(rows))

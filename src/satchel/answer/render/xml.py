@@ -19,7 +19,7 @@ from satchel.answer.render.frame import (
     notice,
     overview_lines,
 )
-from satchel.answer.render.labels import ShownEntity, entities, file_path, heading, line_range, record_body
+from satchel.answer.render.labels import ShownEntity, file_path, heading, line_range, record_body
 from satchel.types import ContextItem, Detail, Piece, View
 
 JOIN = ""
@@ -41,20 +41,12 @@ def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - 
     return f'<section name="{_quoted(title)}">\n', "</section>\n"
 
 
-def item(
-    item: ContextItem,
-    view: View = View.SECTIONS,
-    *,
-    show_code: bool = True,
-    numbered: bool = False,  # noqa: ARG001 - the protocol of all formats; each piece has its first line
-) -> str:
+def item(request: RenderRequest, item: ContextItem) -> str:
     """Return a `file` with its `lines`, or a `record`; line breaks at both ends of their text are not part of it."""
-    if view is not View.SECTIONS:
-        return "".join(_entity(item, one, view, show_code=show_code) for one in entities(item, view))
     path = file_path(item)
     nonce = _attribute("nonce", item.nonce)
     if path:
-        lines = "".join(_lines("lines", piece, piece.name, show_code=show_code) for piece in item.pieces)
+        lines = "".join(_lines("lines", piece, piece.name, show_code=request.show_code) for piece in item.pieces)
         return f'<file path="{_quoted(path)}"{_attribute("language", item.language)}{nonce}>\n{lines}</file>\n'
     title = f'title="{_quoted(heading(item))}"{_detail(item.detail)}'
     return f"<record {title}{nonce}>\n{_escaped(record_body(item))}\n</record>\n"
@@ -77,10 +69,11 @@ def _elements(listed: Iterable[FooterNote]) -> list[str]:
     return [f"<{note.key}>{_escaped(line)}</{note.key}>" for note in listed for line in note.lines]
 
 
-def _entity(item: ContextItem, one: ShownEntity, view: View, *, show_code: bool) -> str:
+def entity(request: RenderRequest, item: ContextItem, one: ShownEntity) -> str:
+    """Return an `entity` with its `lines` or its `code`."""
     name, kind = f' name="{_quoted(one.name)}"', f' type="{_quoted(one.type)}"'
     location = ""
-    if view is View.BLOCKS:
+    if request.view is View.BLOCKS:
         tag = "code"
         start = f'{kind}{name} score="{one.score:.2f}"'
         if one.path:
@@ -88,7 +81,7 @@ def _entity(item: ContextItem, one: ShownEntity, view: View, *, show_code: bool)
     else:
         tag = "lines"
         start = f"{name}{kind}{_attribute('file', one.path)}"
-    shown = show_code or not one.path
+    shown = request.show_code or not one.path
     tagged = [*(("imports", piece) for piece in one.imports), *((tag, piece) for piece in one.pieces)]
     lines = "".join(_lines(element, piece, "", show_code=shown, has_range=bool(one.path)) for element, piece in tagged)
     start += _attribute("summary", one.summary)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,7 @@ from satchel.operations.ask import (
 from satchel.operations.json import COUNT, FAILURES, SWITCH, TEXT, TEXTS
 from satchel.safety.sanitize import clean_field
 from satchel.system.files import escape_name
-from satchel.types import Context, Data, Json
+from satchel.types import Context, ContextItem, Data, Json, Omission, Signal
 
 if TYPE_CHECKING:
     from satchel.guidance.instructions import Applied
@@ -63,10 +63,110 @@ def context_command(invocation: Invocation, arguments: Json, *, explained: bool,
     answered = ask(invocation, CONTEXT_QUERY, arguments)
     code = show(invocation, answered, strict=strict)
     if explained:
-        from satchel.cli.tables import explain
-
         explain(answered.subject)
     return code
+
+
+TITLE_CHARACTERS = 72
+
+REASONS: Mapping[str, str] = {
+    "best part": "one place matches well",
+    "top three parts": "several places match",
+    "whole file": "the file as a whole matches",
+    "name": "its names match",
+    "path mention": "the question names its path",
+    "symbol mention": "the question names what it defines",
+    "trace": "the stack trace leads here",
+    "traced file": "the stack trace leads to this file",
+    "history": "commits about this changed it",
+    "calls": "tied by calls to what matches",
+    "words": "its words match",
+    "change": "the change concerns it",
+}
+"""Signal -> its meaning. Signals that only restate the rank are missing."""
+
+BOOSTS = frozenset({"tier", "importance", "recency", "vectors", "no cause", "routine"})
+"""Signals of a record beside the match: they are shown with their numbers, and are no reason of their own."""
+
+
+def explain(context: Context) -> None:
+    """Write what is in, what stayed out, and the budget to standard error."""
+    usage = context.usage
+    if context.items:
+        streams.say("\n".join(["What is in", *streams.table(ITEM_HEADINGS, item_rows(context.items))]))
+    if context.overflow:
+        shown = sorted(context.overflow, key=lambda omission: (omission.budget, omission.id))[:12]
+        hidden = len(context.overflow) - len(shown)
+        title = "What stayed out, and the budget that would admit it" + (f" ({hidden} more)" if hidden else "")
+        streams.say("\n".join([title, *streams.table(OMISSION_HEADINGS, omission_rows(shown))]))
+    kind = "exact" if usage.exact else "an estimate"
+    streams.say(f"{usage.used:,} of {usage.limit:,} tokens ({usage.utilization:.1%}) by {usage.tokenizer}, {kind}")
+
+
+ITEM_HEADINGS = (">#", "item", "detail", ">tokens", ">relevance", "why", "signals (value x weight)", "handle")
+OMISSION_HEADINGS = ("item", ">relevance", "reason", ">budget", "handle")
+
+
+def item_rows(items: Sequence[ContextItem]) -> list[list[str]]:
+    """Return one row an item, in the order of the answer."""
+    return [
+        [
+            str(rank),
+            item_place(item),
+            item.detail.value,
+            f"{item.tokens:,}",
+            f"{item.relevance:.2f}",
+            why(item.signals),
+            ", ".join(f"{s.name} {s.value:g} x {s.weight:g}" for s in strongest(item.signals)),
+            item.handle,
+        ]
+        for rank, item in enumerate(items, 1)
+    ]
+
+
+def omission_rows(omissions: Iterable[Omission]) -> list[list[str]]:
+    """Return one row each, in the order given."""
+    return [
+        [omission_place(omission), f"{omission.relevance:.2f}", omission.reason, budget(omission), omission.handle]
+        for omission in omissions
+    ]
+
+
+def budget(omission: Omission) -> str:
+    """Return the approximate budget that includes it: `~1,801`, `-` if none does."""
+    return f"~{omission.budget:,}" if omission.budget else "-"
+
+
+def item_place(item: ContextItem) -> str:
+    """`src/a.py:10-20,31-40` for a file, kind and title for a record."""
+    if item.location is None:
+        return f"{item.source} {clean_field(item.title, TITLE_CHARACTERS)}".rstrip()
+    spans = ",".join(f"{start}-{end}" for start, end in item.spans)
+    return clean_field(item.location.path) + (f":{spans}" if spans else "")
+
+
+def omission_place(omission: Omission) -> str:
+    """`src/a.py:10-20 C.m` for lines of a file, kind and title for a record."""
+    title = clean_field(omission.title, TITLE_CHARACTERS)
+    if not omission.path:
+        return f"{omission.source} {title}".rstrip()
+    place = f"{clean_field(omission.path)}:{omission.start}-{omission.end}" if omission.start else omission.path
+    return place if title in {"", omission.path} else f"{place} {title}"
+
+
+def strongest(signals: Sequence[Signal]) -> list[Signal]:
+    """Return the strongest signals with a reason, largest contribution first, then the boosts of a record."""
+    boosts = [signal for signal in signals if signal.name in BOOSTS]
+    counted = [signal for signal in signals if signal.name in REASONS] or ([] if boosts else list(signals))
+    counted.sort(key=lambda signal: (-signal.value * signal.weight, signal.name))
+    # Signals shown per item, strongest first: the others change little and make the table unreadable.
+    return [*counted[:3], *boosts]
+
+
+def why(signals: Sequence[Signal]) -> str:
+    """Return the two strongest reasons in words."""
+    reasons = [signal for signal in signals if signal.name not in BOOSTS] or signals
+    return ", ".join(dict.fromkeys(REASONS.get(signal.name, signal.name) for signal in strongest(reasons)[:2]))
 
 
 @operation_command(
@@ -130,8 +230,6 @@ def why_command(invocation: Invocation, arguments: Json) -> None:
 
 def described(row: Data) -> list[str]:
     """Return lines about one result of `why`: its id, whether it is shown, its rank, and one line per signal."""
-    from satchel.cli.tables import REASONS  # here, because a question shows no signals
-
     noun = "files" if row["path"] else "records"
     lines = [clean_field(row["id"])]
     if row["is_shown"]:

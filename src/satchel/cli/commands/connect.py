@@ -139,14 +139,14 @@ def log(invocation: Invocation, *, most: int, everything: bool) -> int:
     The log has the ids of what was injected, but not the text.
     """
     from satchel import config
-    from satchel.system import hook_log
+    from satchel.system import telemetry
 
     state = config.Folders.from_environment(os.environ).state
-    entries = hook_log.entries(state)
+    entries = telemetry.hook_entries(state)
     if invocation.as_json:
-        streams.write_json({"entries": entries[-most:], "file": str(hook_log.log_file(state))})
+        streams.write_json({"entries": entries[-most:], "file": str(telemetry.hook_log_file(state))})
         return 0
-    telling = entries if everything else [entry for entry in entries if entry.get("outcome") != hook_log.NOTHING]
+    telling = entries if everything else [entry for entry in entries if entry.get("outcome") != telemetry.NOTHING]
     if telling:
         streams.write_line("\n".join(line for entry in telling[-most:] for line in lines_of(entry)))
     silent = len(entries) - len(telling)

@@ -15,8 +15,7 @@ import click
 from satchel.cli import streams
 from satchel.cli.options import Invocation, command, operation_command
 from satchel.cli.session import NOTHING_FOUND, Interrupt, Watch, ask, asking, label_styles, opened, report
-from satchel.cli.streams import age_text, counts_text, day, size_text
-from satchel.cli.tables import Column, plain_lines
+from satchel.cli.streams import age_text, counts_text, day, size_text, table
 from satchel.errors import NoIndexError, UsageError
 from satchel.operations.json import CHECK
 from satchel.operations.registry import HISTORY, STATUS
@@ -28,8 +27,8 @@ from satchel.vocabulary import parse_moment
 if TYPE_CHECKING:
     from satchel.doctor import Check
     from satchel.evaluation.run import EvaluationResult
+    from satchel.index.build import IndexFreshness, Status
     from satchel.index.run import VectorReport
-    from satchel.index.status import IndexFreshness, Status
     from satchel.search.changes import Author, FileChurn, FileHistory
 
 
@@ -72,15 +71,13 @@ def history_lines(history: FileHistory) -> list[str]:
 def churn_lines(rows: list[FileChurn]) -> list[str]:
     """Return one file a line, most commits first."""
     cells = [[row.path, f"{row.commits:,}", f"{row.authors:,}", day(row.last)] for row in rows]
-    columns = [Column("file"), Column("commits", is_number=True), Column("authors", is_number=True), Column("last")]
-    return plain_lines(columns, cells) if cells else []
+    return table(("file", ">commits", ">authors", "last"), cells) if cells else []
 
 
 def author_lines(rows: list[Author]) -> list[str]:
     """Return one person a line, most commits first."""
     cells = [[row.name, f"{row.commits:,}", day(row.first), day(row.last)] for row in rows]
-    columns = [Column("author"), Column("commits", is_number=True), Column("first"), Column("last")]
-    return plain_lines(columns, cells) if cells else []
+    return table(("author", ">commits", "first", "last"), cells) if cells else []
 
 
 HEAD_CHARACTERS = 10
@@ -295,7 +292,6 @@ def report_lines(outcome: EvaluationResult) -> list[str]:
         (row.name, f"{row.value.mean:.3f}", f"{row.value.low:.3f} to {row.value.high:.3f}", row.meaning)
         for row in measures(answers, outcome.max_tokens)
     ]
-    columns = [Column("measure"), Column("mean", is_number=True), Column("95 % interval"), Column("share of")]
     asked = (
         f"{len(answers):,} small {'fix' if len(answers) == 1 else 'fixes'} of {outcome.mined.commits:,} commits, "
         f"{day(fixes[0].time)} to {day(fixes[-1].time)}, asked at the state before each"
@@ -311,7 +307,7 @@ def report_lines(outcome: EvaluationResult) -> list[str]:
         f"left out: {_counts(outcome.mined.left_out) or 'none'}",
         *[named] * mined,
         "",
-        *plain_lines(columns, rows),
+        *table(("measure", ">mean", "95 % interval", "share of"), rows),
         *["", missed] * bool(failed),
         *(f"  {fix.sha[:10]} {fix.subject}: {needed}" for fix, needed in failed[-20:]),
     ]
@@ -329,13 +325,12 @@ def compared_lines(outcome: EvaluationResult, other: EvaluationResult | None, ag
         (one.name, f"{one.value.mean:.3f}", f"{two.value.mean:.3f}", f"{two.value.mean - one.value.mean:+.3f}")
         for one, two in zip(first, second, strict=True)
     ]
-    columns = [Column(name, is_number=name != "measure") for name in ("measure", "now", "against", "difference")]
     more = sum(two.file_share > one.file_share for one, two in pairs)
     fewer = sum(two.file_share < one.file_share for one, two in pairs)
     head = f"against {', '.join(against)}: {more} questions show more of the right files, {fewer} fewer"
     lost = len(outcome.answers) - len(pairs)
     head += f"; {lost} not compared, because not all of their right files are in both indexes" if lost else ""
-    return ["", head, "", *plain_lines(columns, rows)]
+    return ["", head, "", *table(("measure", ">now", ">against", ">difference"), rows)]
 
 
 def _assigned(text: str) -> tuple[str, str]:

@@ -116,7 +116,7 @@ def clean_command(invocation: Invocation, *, everything: bool) -> None:
 
     Memories, settings and keys are never removed.
     """
-    from satchel.index.status import clean
+    from satchel.index.build import clean
 
     removed = clean(root=invocation.root, everything=everything)
     size = f"removed {size_text(removed.size)} from" if removed.size else "there is nothing in"

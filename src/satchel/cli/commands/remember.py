@@ -259,7 +259,6 @@ def experience_command() -> None:
 
 
 def _add(action: str, help_text: str) -> None:
-    """Add the command of an action."""
     action_command(
         EXPERIENCE, action, experience_command, help_text, shows=f"the experience{'s' * (action == LIST)}",
         only=EXPERIENCE_ACTIONS[action], needed=actions.NEEDED.get(action, ()), positional=_POSITIONAL.get(action),

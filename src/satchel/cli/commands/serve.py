@@ -1,12 +1,17 @@
-"""The command `satchel serve`: where it listens, in how many processes, and how it ends."""
+"""The command `satchel serve`: where it listens, in how many processes of uvicorn, and how it ends."""
 
 from __future__ import annotations
 
+import errno
+import math
 import os
 import signal
+import socket
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, parent_process
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,15 +19,30 @@ import click
 from satchel.cli import streams
 from satchel.cli.options import Invocation, command
 from satchel.cli.session import Interrupt, collect_seldom, opened
-from satchel.errors import MissingExtraError, UsageError
+from satchel.errors import MissingExtraError, SatchelError, UsageError
+from satchel.system import telemetry
 
 if TYPE_CHECKING:
-    from socket import socket
-
-    from uvicorn.supervisors import Multiprocess
+    import uvicorn
+    from starlette.types import ASGIApp
 
     from satchel.engine import Satchel
     from satchel.web.middleware import Access, Origins
+
+END_SECONDS = 5.0
+"""Seconds for a process to end after its requests: connections, running work and stores close."""
+
+IDLE_SECONDS = 30
+"""Seconds that a connection without a request is kept; the page opens a new one later."""
+
+EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not listened on
+"""Wildcard address -> the loopback address that a browser on this machine opens."""
+
+PORT_ERRORS = frozenset({errno.EADDRINUSE, errno.EACCES})
+"""Errors that another port avoids; all others concern the host."""
+
+BACKLOG = 512
+"""Connections that wait to be accepted: more than requests may wait, so that those get a 503."""
 
 
 @command("serve")
@@ -52,7 +72,7 @@ def serve_command(
     GET /openapi.json describes the API. Ctrl-C ends it after the requests in progress, a second Ctrl-C at once.
     """
     from satchel.config import Folders
-    from satchel.web.middleware import load_token
+    from satchel.web.middleware import Access, bracketed, load_token, own_origins
 
     token = load_token(Folders.from_environment().state, os.environ)
     if show_token:
@@ -60,8 +80,7 @@ def serve_command(
         return 0
     check_reach(host, os.environ, allow_remote=allow_remote)
     try:
-        from satchel.web.middleware import Access, bracketed, own_origins
-        from satchel.web.server import Worker, listening, reachable, supervisor
+        import uvicorn  # noqa: F401 - before anything listens
     except ImportError as error:
         raise MissingExtraError(f"`satchel serve` needs {error.name}: pip install '.[mcp]' in a checkout") from error
     with listening(host, port) as sock:
@@ -74,21 +93,22 @@ def serve_command(
             drain_seconds = satchel.settings.serve_drain_s
             if workers == 1:
                 return _alone(satchel, sock, origins, access, started, invocation.color)
-        worker = Worker(invocation.root, origins, access, collect_seldom)
-        return _several(supervisor(worker, workers, sock, drain_seconds), sock, started)
+        worker = partial(application_of_worker, invocation.root, origins, access)
+        return _several(configured(worker, drain_seconds, workers), sock, started)
 
 
 def _alone(
-    satchel: Satchel, sock: socket, origins: Origins, access: Access, started: Callable[[], None], color: str
+    satchel: Satchel, sock: socket.socket, origins: Origins, access: Access, started: Callable[[], None], color: str
 ) -> int:
     """Serve in this process, which answers hooks and commands of its root too; returns the exit code."""
+    import uvicorn
+
     from satchel.cli.resident import Resident
     from satchel.web.application import application
     from satchel.web.routes import ServerState
-    from satchel.web.server import END_SECONDS, server
 
     state = ServerState(satchel)
-    running = server(application(state, origins, access), satchel.settings.serve_drain_s)
+    running = uvicorn.Server(configured(application(state, origins, access), satchel.settings.serve_drain_s))
     collect_seldom()
     with Resident(lambda: satchel, ".", satchel.places.root) as resident:
         try:
@@ -102,8 +122,11 @@ def _alone(
     return _end_code(interrupt)
 
 
-def _several(processes: Multiprocess, sock: socket, started: Callable[[], None]) -> int:
-    """Serve in several processes; returns the exit code."""
+def _several(config: uvicorn.Config, sock: socket.socket, started: Callable[[], None]) -> int:
+    """Serve in several processes, which uvicorn starts, replaces and ends; returns the exit code."""
+    from uvicorn.supervisors import Multiprocess
+
+    processes = Multiprocess(config, [sock])
 
     def end() -> None:
         raise KeyboardInterrupt
@@ -122,9 +145,83 @@ def _several(processes: Multiprocess, sock: socket, started: Callable[[], None])
     return _end_code(interrupt) if interrupt.received() else 1  # no process could start
 
 
+def configured(app: Callable[..., object], drain_seconds: float, workers: int = 1) -> uvicorn.Config:
+    """Return how uvicorn serves an application, or in several processes that of each, which `app` makes.
+
+    Requests in progress have `drain_seconds` to end when it is stopped.
+    """
+    import uvicorn
+
+    return uvicorn.Config(
+        app,
+        factory=workers > 1,
+        workers=workers,
+        http="h11",  # the one that is always there, so that odd requests are treated alike everywhere
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        log_config=None,
+        log_level="error",  # a line for each malformed request would let anybody fill the disk
+        access_log=False,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=math.ceil(drain_seconds),
+        # Seconds without a sign of life until a process counts as hung and is replaced: starting takes 1 to 5.
+        timeout_worker_healthcheck=15,
+    )
+
+
+def application_of_worker(root: Path | None, origins: Origins, access: Access) -> ASGIApp:
+    """Open the engine of a process beside others and return its application, which closes it.
+
+    `root` is None for the one around the current folder. Exits if the engine cannot be opened.
+    """
+    from uvicorn.config import STARTUP_FAILURE
+
+    from satchel.engine import Satchel  # here, because a process that is still loading this counts as hung
+    from satchel.web.application import application
+    from satchel.web.routes import ServerState
+
+    try:
+        engine = Satchel.open(root=root)
+    except (SatchelError, OSError) as error:
+        telemetry.warning("a worker cannot start", reason=str(error))
+        raise SystemExit(STARTUP_FAILURE) from error
+    collect_seldom()
+    threading.Thread(target=_end_with_parent, name="satchel-parent", daemon=True).start()
+    return application(ServerState(engine), origins, access, has_siblings=True, at_end=engine.close)
+
+
+def _end_with_parent() -> None:
+    """End this process as soon as the one that started it has ended."""
+    if (parent := parent_process()) is not None:
+        parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
 def _end_code(interrupt: Interrupt) -> int:
     """Return the exit code after a signal: 0 after SIGTERM, which asked for this end."""
     return 0 if interrupt.received() == signal.SIGTERM else interrupt.exit_code
+
+
+def reachable(host: str) -> str:
+    """Return the host to open on this machine, also for a wildcard address."""
+    return EVERYWHERE.get(host.strip("[]"), host)
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """Return a listening socket; `port` 0 means a free one. Raises UsageError on failure."""
+    plain = host.strip("[]")
+    try:
+        family, _, _, _, address = socket.getaddrinfo(plain, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server((address[0], port), family=family, backlog=BACKLOG)
+    except (OSError, OverflowError, UnicodeError) as error:
+        code = getattr(error, "errno", None)
+        # The system's own words: those of `create_server` name the address a second time.
+        reason = os.strerror(code) if code in PORT_ERRORS else getattr(error, "strerror", None) or str(error)
+        step = "`--port 0` takes a free port" if code in PORT_ERRORS else "--host has to be an address of this machine"
+        raise UsageError(f"cannot listen on {host!r} port {port}: {reason.partition(' (')[0]}; {step}") from error
 
 
 def check_reach(host: str, environ: Mapping[str, str], *, allow_remote: bool) -> None:

@@ -254,7 +254,9 @@ def outline(text: str, language: str) -> Outline:
     """
     source = text.encode("utf-8", "replace")
     findings = find(source, language, grammar(language))
-    if findings is None or _is_foreign(findings):
+    if findings is None or (
+        findings.has_error and not (findings.declarations or findings.references or findings.imports)
+    ):
         return Outline(language, chunks(text.split("\n"), Role.GAP), parsed=False)
     declarations = nesting(findings)
     stretches = tile(findings, declarations)
@@ -270,10 +272,6 @@ def outline(text: str, language: str) -> Outline:
         imports=tuple(read_imports(findings)),
         comment_lines=_ranges(findings.comment_rows | findings.doc_rows),
     )
-
-
-def _is_foreign(findings: SyntaxFindings) -> bool:
-    return findings.has_error and not (findings.declarations or findings.references or findings.imports)
 
 
 def _part(

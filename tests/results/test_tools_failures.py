@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from satchel.errors import UsageError
-from tests.tools.assemblers import PATIENCE, Assembler, Coroutines, Slow, aware, edit, look, used
+from tests.results.assemblers import PATIENCE, Assembler, Coroutines, Slow, aware, edit, look, used
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from satchel.errors import LockedError
-from satchel.index.status import folder_bytes, remove_everything, remove_index
+from satchel.index.build import folder_bytes, remove_everything, remove_index
 from satchel.system.state_files import holder, index_lock, last_run
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from satchel.cli.commands.serve import listening, reachable
 from satchel.errors import UsageError
-from satchel.web.server import listening, reachable
 from tests.e2e.sample import sample_repository
 from tests.web.asking import TOKEN
 from tests.web.process import PATIENCE_SECONDS, Server, resident_bytes, serving

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from satchel.hooks import event_input
-from satchel.hooks.event_input import parse
+from satchel.hooks import supervise
 
 
 @contextmanager
@@ -48,35 +47,26 @@ def soon() -> float:
 def test_an_object_is_complete_whether_the_pipe_is_closed_or_not(size: int, closed: bool) -> None:
     raw = json.dumps({"prompt": "x" * size}).encode() + b"\n"
     with sent(raw, closed=closed) as source:
-        assert event_input.receive(source, soon()) == raw
+        assert supervise.receive(source, soon()) == raw
 
 
 @pytest.mark.parametrize("raw", [b"", b"not JSON", b'{"a": {"b": 1}', b"\xff\xfe{}"])
 def test_a_host_that_falls_silent_is_not_waited_for(raw: bytes) -> None:
     with sent(raw, closed=False) as source:
-        assert event_input.receive(source, soon()) == raw
+        assert supervise.receive(source, soon()) == raw
 
 
 def test_nothing_is_read_beyond_the_deadline_or_from_a_stream_that_is_closed() -> None:
     with sent(b"{}", closed=False) as source:
-        assert event_input.receive(source, time.monotonic() - 1) == b""
+        assert supervise.receive(source, time.monotonic() - 1) == b""
     source, target = os.pipe()
     os.close(target)
     os.close(source)
-    assert event_input.receive(source, soon()) == b""
+    assert supervise.receive(source, soon()) == b""
 
 
 def test_more_than_any_event_needs_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_input, "MOST_BYTES", 1_000)
-    monkeypatch.setattr(event_input, "_CHUNK", 400)
+    monkeypatch.setattr(supervise, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(supervise, "_CHUNK", 400)
     with sent(b"x" * 5_000, closed=True) as source:
-        assert len(event_input.receive(source, soon())) == 1_200
-
-
-@pytest.mark.parametrize("raw", [b"", b"[]", b"3", b"null", b"{", b"[" * 100_000, b"\xff", b'{"a": ' + b"9" * 5_000])
-def test_what_is_no_object_is_read_as_an_empty_one(raw: bytes) -> None:
-    assert parse(raw) == {}
-
-
-def test_an_object_with_a_byte_order_mark_is_read() -> None:
-    assert parse(b'\xef\xbb\xbf{"a": 1}') == {"a": 1}
+        assert len(supervise.receive(source, soon())) == 1_200

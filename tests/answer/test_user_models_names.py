@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.answer.guesses import MOST_GUESSES, names_in
+from satchel.answer.user_models import MOST_GUESSES, names_in
 from satchel.testing import TinyRepository
 from tests.guidance.judge_server import JudgeServer, judge_server
 

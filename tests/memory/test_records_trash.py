@@ -15,8 +15,8 @@ from satchel import Satchel
 from satchel.errors import UsageError
 from satchel.memory.memories import Conversations, Memories
 from satchel.memory.portable import put_exchanges
+from satchel.memory.records import trash_of
 from satchel.memory.scope import Notebook
-from satchel.memory.trash import trash_of
 from satchel.operations.operation import Answered
 from satchel.operations.registry import OPERATIONS
 from satchel.sources.conversations import Exchange

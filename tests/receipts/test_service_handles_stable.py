@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.receipts.handles import HandleTarget, handles_of
+from satchel.receipts.service import handles_of
 from satchel.testing import TinyRepository
-from satchel.types import Context, Range
+from satchel.types import Context, HandleTarget, Range
 from tests.e2e.command import Satchel as Command
 
 ALGORITHMS = ("RS256", "ES256", "EdDSA", "HS256")

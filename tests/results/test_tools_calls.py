@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from satchel.guidance.situation import make_situation
+from satchel.results.tools import LONGEST_VALUE, MOST_VALUES, call_situation
 from satchel.system.threads import Threads
-from satchel.tools.aware import LONGEST_VALUE, MOST_VALUES, call_situation
 
 
 def test_task_words_files_and_tags_are_found_in_the_parameters() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.answer.rerank import reordered
+from satchel.answer.user_models import reordered
 from satchel.testing import TinyRepository
 from satchel.types import Context
 from tests.guidance.judge_server import JudgeServer, judge_server

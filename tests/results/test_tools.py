@@ -16,8 +16,8 @@ import pytest
 
 from satchel import ContextAssembler, Satchel
 from satchel.errors import UsageError
-from tests.tools.assemblers import Assembler, aware, edit, look, plain, used
-from tests.tools.conftest import COMMIT
+from tests.results.assemblers import Assembler, aware, edit, look, plain, used
+from tests.results.conftest import COMMIT
 
 # Around the real engine
 
@@ -47,7 +47,7 @@ def test_sync_and_async_tools_work_with_either(engine: Satchel, kind: Any) -> No
 
 
 def test_the_deadline_of_the_settings_counts_also_behind_an_assembler(engine: Satchel) -> None:
-    from satchel.tools.aware import CallContexts
+    from satchel.results.tools import CallContexts
 
     assert CallContexts(engine, None, None, None).deadline_seconds == 60.0
     assert CallContexts(ContextAssembler(engine), None, None, None).deadline_seconds == 60.0

@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.cli.test_serve_sockets import without_timings
 from tests.e2e.sample import sample_repository
 from tests.web.process import PATIENCE_SECONDS, Server, serving
 from tests.web.test_application_mcp import ERAS, NOW, connected, text_of
-from tests.web.test_server import without_timings
 
 WORKERS = ("--workers", "2")
 

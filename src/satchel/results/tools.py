@@ -254,7 +254,6 @@ class CallContexts:
         return self._empty(Failure("context", sanitize.line(message, sanitize.NOTE_LIMIT)))
 
     def _empty(self, failure: Failure) -> Context:
-        """Return an empty context with the reason."""
         usage = Usage(int(self._options.get("max_tokens", 0)), 0, "", exact=True)
         return Context("", "", Format.MARKDOWN, (), usage, failures=(failure,))
 

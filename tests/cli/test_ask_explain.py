@@ -2,14 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.cli.tables import (
-    Column,
+from satchel.cli.commands.ask import (
     budget,
     explain,
     item_place,
     item_rows,
     omission_place,
-    plain_lines,
     strongest,
     why,
 )
@@ -85,15 +83,6 @@ def test_an_unknown_signal_is_its_own_reason() -> None:
 )
 def test_what_stayed_out_is_named_by_its_place(omission: Omission, place: str) -> None:
     assert omission_place(omission) == place
-
-
-def test_plain_tables_align_and_end_without_blanks() -> None:
-    columns = (Column("a"), Column("number", is_number=True), Column("b"))
-    assert plain_lines(columns, [["long cell", "7", ""], ["x", "1,000", "y"]]) == [
-        "a          number  b",
-        "long cell       7",
-        "x           1,000  y",
-    ]
 
 
 def test_the_explanation_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,1 +1,0 @@
-"""Tools of other programs, wrapped so that each call comes with the context of its situation."""
