@@ -292,8 +292,9 @@ def _gathered(content: ByteArray, places: IntArray, width: int) -> IntArray:
 
 
 Field = tuple[IntArray, IntArray]
-FetchPostings = Callable[[Sequence[str]], tuple[Sequence[tuple[int, int]], Sequence[Run]]]
-"""Terms -> (number of the term, segment id) of each stored list, ascending, and `decode_many` of these lists."""
+FetchPostings = Callable[[Sequence[str], Sequence[int]], tuple[Sequence[tuple[int, int]], Sequence[Run]]]
+"""Terms and ids of segments -> (number of the term, segment id) of each stored list, ascending, and `decode_many` of
+these lists."""
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -317,6 +318,10 @@ class TermPostings(NamedTuple):
     path: Field
 
 
+KEPT_BYTES_PER_SPAN = 96
+"""Memory of weighed terms of a large lexicon: every other question contains common terms, which cost most."""
+
+
 class Lexicon:
     """The searchable words of one kind at one revision of the store. Immutable; safe to share between threads."""
 
@@ -327,15 +332,14 @@ class Lexicon:
         self._read: dict[Hashable, Cache[Any, Any]] = {}
         self._stored: dict[Hashable, Cache[Any, Any]] = {}
         self._segments, self._dead = _state(segments)
-        self._offsets: dict[int, tuple[int, int, int]] = {}
-        self._first_chunks: list[int] = []
+        self._words: list[dict[Hashable, Cache[Any, Any]]] = [{} for _ in segments]
+        firsts: list[tuple[int, int, int]] = []
         parts: list[list[Any]] = [[] for _ in Columns._fields]
         dead: list[IntArray] = []
         span_base = chunk_base = document_base = 0
         for segment in segments:
             columns = segment.columns
-            self._offsets[segment.id] = (span_base, chunk_base, document_base)
-            self._first_chunks.append(chunk_base)
+            firsts.append((span_base, chunk_base, document_base))
             for store, name in zip(parts, Columns._fields, strict=True):
                 store.append(getattr(columns, name))
             parts[0][-1] = columns.span_chunk + chunk_base
@@ -344,6 +348,10 @@ class Lexicon:
             span_base += len(columns.span_chunk)
             chunk_base += len(columns.chunk_row)
             document_base += len(columns.document_id)
+        self._places = [*zip(self._segments, firsts, strict=True)]
+        self.firsts: IntArray = np.array(firsts, dtype=np.int64).reshape(-1, 3)
+        """The positions of the first span, chunk and document of each segment."""
+        self.segment_spans = np.diff(self.firsts[:, 0], append=span_base).tolist()
         joined = Columns(*(np.concatenate(part) if part else np.zeros(0, dtype=np.int64) for part in parts))
         self.columns = joined
         self.live_document = np.ones(document_base, dtype=bool)
@@ -376,6 +384,8 @@ class Lexicon:
         is_same = (self._segments, self._dead) == _state(segments)
         later = copy(self) if is_same else Lexicon(segments, self._fetch)
         later._read, later._stored = {}, self._stored
+        kept = dict(zip(self._places, self._words, strict=True))
+        later._words = [kept.get(place, {}) for place in later._places]
         return later
 
     def derived(self, name: Hashable, make: Callable[[], Value]) -> Value:
@@ -399,7 +409,7 @@ class Lexicon:
         """
         places = np.fromiter(chunks, dtype=np.int64)
         rows: list[int] = self.columns.chunk_row[places].tolist()
-        segments = (np.searchsorted(self._first_chunks, places, side="right") - 1).tolist()
+        segments = (np.searchsorted(self.firsts[:, 1], places, side="right") - 1).tolist()
         keys = [(self._segments[segment], row) for segment, row in zip(segments, rows, strict=True)]
         key_of = dict(zip(rows, keys, strict=True))
 
@@ -416,19 +426,68 @@ class Lexicon:
         """Return the positions of documents by id, dead ones included; -1 for a document of another kind."""
         return _positions(self.columns.document_id, self._document_order, documents)
 
-    def runs(self, terms: Sequence[str]) -> list[Run]:
-        """Return the occurrences of different terms in live units, for each of `FIELDS`, by term, then ascending."""
-        stored, fields = self._fetch(terms)
+    def in_segments(
+        self,
+        name: Hashable,
+        keys: Sequence[Key],
+        size: Callable[[Value], int],
+        make: Callable[[list[Key], tuple[int, ...]], Sequence[Sequence[Value]]],
+    ) -> list[list[Value]]:
+        """Return for each segment the values of the keys, in their order, kept as long as the segment is at its place.
+
+        Values depend on the words of the segment alone, those of dead documents too. `make` takes keys and the
+        positions of the segments that lack them, and returns the values of each; `size` returns the bytes of one.
+        """
+        tables = [
+            kept.get(name) or kept.setdefault(name, Cache(size, self._extra(place)))
+            for place, kept in enumerate(self._words)
+        ]
+        rows = [{key: value for key in keys if (value := table.values.get(key)) is not None} for table in tables]
+        lacking: dict[tuple[int, ...], list[Key]] = {}
+        for key in dict.fromkeys(keys):
+            lacking.setdefault(tuple([place for place, row in enumerate(rows) if key not in row]), []).append(key)
+        for places, new in lacking.items():
+            for place, values in zip(places, make(new, places) if places else (), strict=True):
+                made = dict(zip(new, values, strict=True))
+                rows[place] |= made
+                tables[place].keep(made)
+        return [[row[key] for key in keys] for row in rows]
+
+    def shares(
+        self, level: int, terms: IntArray, units: IntArray, term_count: int, segments: Sequence[int]
+    ) -> list[list[slice]]:
+        """Return for each of these segments where the units of each term are; they ascend by term, then by unit.
+
+        Levels are those of `FIELD_LEVELS`.
+        """
+        total = (len(self.live_span), len(self.live_chunk), len(self.live_document))[level]
+        firsts = np.add.outer(np.arange(term_count) * total, self.firsts[[*segments], level])
+        bounds = [*np.searchsorted(terms * total + units, firsts.ravel()).tolist(), len(units)]
+        every = [slice(*pair) for pair in pairwise(bounds)]
+        return [every[place :: len(segments)] for place in range(len(segments))]
+
+    def _extra(self, place: int) -> int:
+        """Return the share of a segment in what is kept beyond the common budget, which is enough for 100,000 spans."""
+        room = 1 - min(100_000 / max(len(self.live_span), 1), 1)
+        return int(KEPT_BYTES_PER_SPAN * self.segment_spans[place] * room)
+
+    def runs(self, terms: Sequence[str], segments: Sequence[int] | None = None) -> list[Run]:
+        """Return the occurrences of different terms in live units, for each of `FIELDS`, by term, then ascending.
+
+        With `segments` (positions) those in these alone, but in dead units, too.
+        """
+        chosen = range(len(self._segments)) if segments is None else segments
+        place_of = {self._segments[place][0]: place for place in chosen}
+        stored, fields = self._fetch(terms, [*place_of])
         numbers = np.array([number for number, _ in stored], dtype=np.int64)
-        # A segment that was published after this lexicon is left out, as a whole.
-        offsets = np.array([self._offsets.get(segment, (-1,) * 3) for _, segment in stored], dtype=np.int64)
+        bases = self.firsts[[place_of[segment] for _, segment in stored]]
         runs = []
         for (lists, units, counts), level in zip(fields, FIELD_LEVELS, strict=True):
-            base = offsets[lists, level] if len(lists) else lists
-            units, keep = units + base, base >= 0
-            if self._any_dead:
-                keep &= (self.live_span, self.live_chunk, self.live_document)[level][np.where(keep, units, 0)]
-            runs.append((numbers[lists][keep], units[keep], counts[keep]))
+            run = numbers[lists], units + bases[lists, level], counts
+            if segments is None and self._any_dead:
+                keep = (self.live_span, self.live_chunk, self.live_document)[level][run[1]]
+                run = run[0][keep], run[1][keep], run[2][keep]
+            runs.append(run)
         return runs
 
     def postings(self, terms: Sequence[str]) -> list[TermPostings]:
