@@ -93,8 +93,7 @@ class _Level:
     def __init__(self, number: int, live: npt.NDArray[np.bool_], lengths: FloatArray, k1: float, b: float) -> None:
         self.number, self.total = number, len(live)
         self._count = int(live.sum())
-        self._is_dead = ~live
-        self._dead = np.flatnonzero(self._is_dead)
+        self._dead = np.flatnonzero(~live)
         average = lengths[live].sum() / max(self._count, 1)
         self._norm = k1 * (1 - b + b * lengths / max(average, 1.0))
         self._norm[self._dead] = np.inf
@@ -108,24 +107,20 @@ class _Level:
         keys, frequency = _summed(terms * self.total + units, frequency, term_count * self.total)
         return *np.divmod(keys, self.total), frequency
 
-    def occurrences(self, held: Sequence[Sequence[_Part | None]], term_count: int) -> Occurrences:
-        """Return the units that contain each term, from the parts of all segments, as `held` returns them."""
-        found = [(term, part) for term, row in enumerate(zip(*held, strict=True)) for part in row if part is not None]
-        sizes = np.bincount([term for term, _ in found], [len(part[0]) for _, part in found], term_count).astype(
-            np.int64
-        )
-        empty = np.zeros(0, dtype=np.uint32)
-        units = np.concatenate([empty, *(part[0] for _, part in found)], dtype=np.int64)
-        frequency = np.concatenate([empty, *(part[1] for _, part in found)], dtype=np.float64)
+    def occurrences(self, found: Sequence[tuple[int, _Part]], term_count: int) -> Occurrences:
+        """Return the units that contain each term, from its parts in all segments, each with the number of the term."""
+        nothing = np.zeros((1, 0), dtype=np.uint32)
+        units = np.concatenate([part[0] for _, part in found] or nothing, dtype=np.int64)
+        frequency = np.concatenate([part[1] for _, part in found] or nothing, dtype=np.float64)
+        terms, lengths = np.array([(term, len(part[0])) for term, part in found] or [(0, 0)], dtype=np.int64).T
+        sizes = counts = np.bincount(terms, lengths, term_count)[:term_count].astype(np.int64)
         norm = self._norm[units]
+        if len(self._dead):
+            owners = np.searchsorted(np.cumsum(sizes), np.flatnonzero(np.isinf(norm)), side="right")
+            counts = sizes - np.bincount(owners, minlength=term_count)
         norm += frequency
         frequency *= self._k1 + 1
         frequency /= norm
-        counts = sizes
-        if len(self._dead):
-            gone = np.flatnonzero(self._is_dead[units])
-            owners = np.searchsorted(np.cumsum(sizes), gone, side="right")
-            counts = sizes - np.bincount(owners, minlength=term_count)
         rarity = np.where(counts > 0, _rarity(self._count, counts), 0.0)
         return Occurrences(units, frequency, sizes, counts, rarity, self._dead)
 
@@ -216,8 +211,9 @@ def _found(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool) -> list
     levels: tuple[_Level, ...] = lexicon.derived(_Level, lambda: _levels(lexicon))
     make = partial(_hold, lexicon, levels, files)
     held = lexicon.in_segments((_Held, files), [term.term for term in terms], attrgetter("size"), make)
-    parts = ([[one.parts[number] for one in row] for row in held] for number in range(len(levels)))
-    return [level.occurrences(own, len(terms)) for level, own in zip(levels, parts, strict=True)]
+    every = [(number, one.parts) for number, row in enumerate(zip(*held, strict=True)) for one in row if any(one.parts)]
+    found = ([(number, own) for number, parts in every if (own := parts[place])] for place in range(len(levels)))
+    return [level.occurrences(own, len(terms)) for level, own in zip(levels, found, strict=True)]
 
 
 def _levels(lexicon: Lexicon) -> tuple[_Level, ...]:

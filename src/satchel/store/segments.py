@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
@@ -442,6 +443,8 @@ class Lexicon:
             kept.get(name) or kept.setdefault(name, Cache(size, self._extra(place)))
             for place, kept in enumerate(self._words)
         ]
+        with suppress(KeyError):
+            return [[*map(table.values.__getitem__, keys)] for table in tables]
         rows = [{key: value for key in keys if (value := table.values.get(key)) is not None} for table in tables]
         lacking: dict[tuple[int, ...], list[Key]] = {}
         for key in dict.fromkeys(keys):
