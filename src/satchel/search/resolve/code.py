@@ -28,7 +28,8 @@ from satchel.types import Import, Kind
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
-_INDENTED_IMPORT = re.compile(rb"^[ \t]+(from|import|(?:pub(?:\([\w: ]+\))?\s+)?(?:use|mod))\b", re.MULTILINE)
+# The end of the line before is a letter that can be searched for; the beginning of a line is tried at every one.
+_INDENTED_IMPORT = re.compile(rb"\n[ \t]+(from|import|(?:pub(?:\([\w: ]+\))?\s+)?(?:use|mod))\b")
 
 _NAME_BYTES = frozenset(one.to_bytes() for one in b"$_0123456789" + ascii_letters.encode())
 
@@ -140,7 +141,7 @@ class SourceFile:
         return indexed + [one for one in self._inner_imports() if one.start not in lines]
 
     def _inner_imports(self) -> list[Import]:
-        leaves = (self.node_at(match.start(1)) for match in _INDENTED_IMPORT.finditer(self.source))
+        leaves = (self.node_at(match.start(1) - 1) for match in _INDENTED_IMPORT.finditer(b"\n" + self.source))
         around = (one for leaf in leaves if leaf is not None for one in above(leaf) if one.type in IMPORTS)
         findings = SyntaxFindings(self.source, self.language, self.line_starts)
         findings.imports |= {one.start_byte: one for one in around if one.child_by_field_name("body") is None}
@@ -149,7 +150,7 @@ class SourceFile:
     @cached_property
     def line_starts(self) -> list[int]:
         """The offset of each line."""
-        return [0, *(match.end() for match in re.finditer(rb"\n", self.source))]
+        return [0, *(np.flatnonzero(np.frombuffer(self.source, dtype=np.uint8) == ord("\n")) + 1).tolist()]
 
     def text(self, node: Node | None) -> str:
         """Return the text of a node, empty for None."""
