@@ -114,7 +114,7 @@ def _lexicon(connection: apsw.Connection, kind: str) -> tuple[Lexicon, dict[int,
     select = "SELECT id, columns, dead FROM segments WHERE kind = ? ORDER BY id"
     for segment, blob, dead in rows(connection, select, (kind,)):
         columns = decode_columns(blob)
-        segments.append(Segment(segment, columns, np.frombuffer(dead, dtype="<i8")))
+        segments.append(Segment(segment, blob, np.frombuffer(dead, dtype="<i8")))
         ids = columns.document_id.tolist()
         placed = rows(connection, "SELECT id, position FROM documents WHERE segment = ?", (segment,))
         positions |= {document: base + place for document, place in placed if ids[place : place + 1] == [document]}

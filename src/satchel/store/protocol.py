@@ -456,11 +456,11 @@ def _segment(row: Sequence[Any], others: Sequence[int]) -> Segment:
     """Return a segment in which documents of other workspaces count as dead."""
     import numpy as np
 
-    from satchel.store.segments import CHECK_BYTES, Segment, decode_columns
+    from satchel.store.segments import Segment
 
     dead = np.frombuffer(row[2], dtype="<i8")
     hidden = np.union1d(dead, np.array(others, dtype="<i8")) if others else dead
-    return Segment(row[0], decode_columns(row[1]), hidden, row[1][-CHECK_BYTES:])
+    return Segment(row[0], row[1], hidden)
 
 
 def _document(row: Sequence[Any]) -> Document:

@@ -53,7 +53,6 @@ HEADER_BYTES = _HEADER.size
 _COUNT = struct.Struct("<I")
 _HEAD = struct.Struct("<BI")
 _CHECK = struct.Struct("<I")
-CHECK_BYTES = _CHECK.size
 _ABSENT = b"\0"
 
 
@@ -302,12 +301,11 @@ Value = TypeVar("Value")
 
 
 class Segment(NamedTuple):
-    """One stored segment, alone with its id and `seal`: its columns and the positions of its dead documents."""
+    """One stored segment: its id, the blob of its columns, and the positions of its dead documents."""
 
     id: int
-    columns: Columns
+    columns: bytes
     dead: IntArray
-    seal: bytes = b""
 
 
 class TermPostings(NamedTuple):
@@ -339,7 +337,7 @@ class Lexicon:
         dead: list[IntArray] = []
         span_base = chunk_base = document_base = 0
         for segment in segments:
-            columns = segment.columns
+            columns = decode_columns(segment.columns)
             firsts.append((span_base, chunk_base, document_base))
             for store, name in zip(parts, Columns._fields, strict=True):
                 store.append(getattr(columns, name))
@@ -398,10 +396,14 @@ class Lexicon:
         self, name: Hashable, keys: Iterable[Key], fetch: Callable[[list[Key]], Mapping[Key, Value]]
     ) -> dict[Key, Value]:
         """Return values of this revision by key, in their order, each fetched once; missing ones are left out."""
-        return _table(self._read, name, 300).through(list(keys), fetch)
+        return _table(self._read, name, lambda _: 300).through(list(keys), fetch)
 
     def stored(
-        self, name: Hashable, chunks: Sequence[int], fetch: Callable[[list[int]], Mapping[int, Value]]
+        self,
+        name: Hashable,
+        chunks: Sequence[int],
+        fetch: Callable[[list[int]], Mapping[int, Value]],
+        size: Callable[[Value], int] = lambda _: 1_500,
     ) -> dict[int, Value]:
         """Return values of chunks by row, in the order of the chunks (positions); `fetch` takes rows.
 
@@ -417,7 +419,7 @@ class Lexicon:
         def missing(new: Sequence[tuple[Any, int]]) -> dict[tuple[Any, int], Value]:
             return {key_of[row]: value for row, value in fetch([row for _, row in new]).items()}
 
-        return {row: value for (_, row), value in _table(self._stored, name, 1_500).through(keys, missing).items()}
+        return {row: value for (_, row), value in _table(self._stored, name, size).through(keys, missing).items()}
 
     def chunk_positions(self, rows: Iterable[int]) -> IntArray:
         """Return the positions of chunks by row number, dead ones included; -1 for a row of another kind."""
@@ -439,10 +441,7 @@ class Lexicon:
         Values depend on the words of the segment alone, those of dead documents too. `make` takes keys and the
         positions of the segments that lack them, and returns the values of each; `size` returns the bytes of one.
         """
-        tables = [
-            kept.get(name) or kept.setdefault(name, Cache(size, self._extra(place)))
-            for place, kept in enumerate(self._words)
-        ]
+        tables = [_table(kept, name, size, self._extra(place)) for place, kept in enumerate(self._words)]
         with suppress(KeyError):
             return [[*map(table.values.__getitem__, keys)] for table in tables]
         rows = [{key: value for key in keys if (value := table.values.get(key)) is not None} for table in tables]
@@ -506,12 +505,15 @@ class Lexicon:
 
 def _state(segments: Sequence[Segment]) -> tuple[list[tuple[int, bytes]], list[bytes]]:
     """Return what tells one state of a kind from another: the segments, and the dead documents of each."""
-    return [(segment.id, segment.seal) for segment in segments], [segment.dead.tobytes() for segment in segments]
+    dead = [segment.dead.tobytes() for segment in segments]
+    return [(segment.id, segment.columns[-_CHECK.size :]) for segment in segments], dead
 
 
-def _table(tables: dict[Hashable, Cache[Any, Any]], name: Hashable, size: int) -> Cache[Any, Any]:
-    """Return the table of this name, whose values take about `size` bytes each."""
-    return tables.get(name) or tables.setdefault(name, Cache(lambda _: size))
+def _table(
+    tables: dict[Hashable, Cache[Any, Any]], name: Hashable, size: Callable[[Any], int], extra: int = 0
+) -> Cache[Any, Any]:
+    """Return the table of this name; see `Cache`."""
+    return tables.get(name) or tables.setdefault(name, Cache(size, extra))
 
 
 def _order(values: IntArray) -> IntArray | None:
