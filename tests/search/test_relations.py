@@ -81,7 +81,10 @@ def test_an_alias_of_an_alias_is_followed(open_files: Open) -> None:
     st.text("ab_$1. ", max_size=20), st.sampled_from(["a", "ab", "aba", "a_1"]), st.integers(0, 9), st.integers(0, 30)
 )
 def test_a_name_is_written_where_no_letter_of_a_name_is_beside_it(text: str, name: str, first: int, last: int) -> None:
-    document = Document(1, Kind.CODE, "a.py", "python", "", 0, 0, 0, 0, False, "", (), {}, 0.0, 0.0, None, "", 1, 1)
+    document = Document(
+        1, Kind.CODE, "a.py", "python", "", 0, 0, 0, 0, secondary=False, title="", tags=(), fields={}, created=0.0,
+        updated=0.0, importance=None, origin="", first_chunk=1, last_chunk=1,
+    )  # fmt: skip
     file = SourceFile(document, text)
     pattern = re.compile(rb"(?<![\w$])" + name.encode() + rb"(?![\w$])")
     assert [*file.places(name, first, last)] == [one.span() for one in pattern.finditer(file.source, first, last)]

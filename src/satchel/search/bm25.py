@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from satchel import lazy_numpy as np
@@ -198,20 +197,16 @@ def holders(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> list[tuple[float, I
     return [(share / mass, units[lexicon.live_chunk[units]]) for share, units in zip(shares, every, strict=False)]
 
 
-class _Held(NamedTuple):
-    """One term in one segment: its spans, its chunks, its documents, and the documents that are named with it."""
-
-    parts: tuple[_Part | None, ...]
-    size: int
-    """The bytes of all parts, by estimate."""
+_Parts = tuple[_Part | None, ...]
+"""The parts of a term in a segment: spans, chunks, documents, and documents that are named with it."""
 
 
 def _found(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool) -> list[Occurrences]:
-    """Return the occurrences of the terms at the levels of `_Held`, at that of chunks alone without `files`."""
+    """Return the occurrences of the terms at the levels of `_Parts`, at that of chunks alone without `files`."""
     levels: tuple[_Level, ...] = lexicon.derived(_Level, lambda: _levels(lexicon))
     make = partial(_hold, lexicon, levels, files)
-    held = lexicon.in_segments((_Held, files), [term.term for term in terms], attrgetter("size"), make)
-    every = [(number, one.parts) for number, row in enumerate(zip(*held, strict=True)) for one in row if any(one.parts)]
+    held = lexicon.in_segments((_found, files), [term.term for term in terms], _size, make)
+    every = [(number, parts) for number, row in enumerate(zip(*held, strict=True)) for parts in row if any(parts)]
     found = ([(number, own) for number, parts in every if (own := parts[place])] for place in range(len(levels)))
     return [level.occurrences(own, len(terms)) for level, own in zip(levels, found, strict=True)]
 
@@ -228,15 +223,15 @@ def _levels(lexicon: Lexicon) -> tuple[_Level, ...]:
 
 def _hold(
     lexicon: Lexicon, levels: Sequence[_Level], files: bool, terms: Sequence[str], segments: Sequence[int]
-) -> list[list[_Held]]:
+) -> list[list[_Parts]]:
     # Terms are read together as long as they cannot have more spans than this, so that memory stays bounded.
     size = max(1_000_000 // max(sum(lexicon.segment_spans[place] for place in segments), 1), 1)
-    rows: list[list[_Held]] = [[] for _ in segments]
+    rows: list[list[_Parts]] = [[] for _ in segments]
     for batch in (terms[at : at + size] for at in range(0, len(terms), size)):
         spread = _spread(lexicon, lexicon.runs(batch, segments), files=files)
         by_level = [_parts(lexicon, *one, len(batch), segments) for one in zip(levels, spread, strict=True)]
         for row, parts in zip(rows, zip(*by_level, strict=True), strict=True):
-            row += [_Held(own, _size(own)) for own in zip(*parts, strict=True)]
+            row += zip(*parts, strict=True)
     return rows
 
 
@@ -255,7 +250,7 @@ def _parts(
     ]
 
 
-def _size(parts: Sequence[_Part | None]) -> int:
+def _size(parts: _Parts) -> int:
     # A unit and its frequency take 8 bytes, and each of the arrays a hundred besides.
     return 200 + sum(300 + 8 * len(part[0]) for part in parts if part is not None)
 

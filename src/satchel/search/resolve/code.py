@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import cached_property
-from string import ascii_letters
+from string import ascii_letters, digits
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel import lazy_numpy as np
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # The end of the line before is a letter that can be searched for; the beginning of a line is tried at every one.
 _INDENTED_IMPORT = re.compile(rb"\n[ \t]+(from|import|(?:pub(?:\([\w: ]+\))?\s+)?(?:use|mod))\b")
 
-_NAME_BYTES = frozenset(one.to_bytes() for one in b"$_0123456789" + ascii_letters.encode())
+_NAME_BYTES = frozenset(f"$_{digits}{ascii_letters}".encode())
 
 _MACRO = re.compile(rb"\b[a-z_]\w*!\s*([(\[]|\{(?=\s*(?://|#\[|(?:pub|fn|async|impl|mod|use|struct|enum|trait)\b)))")
 
@@ -183,16 +183,16 @@ class SourceFile:
     def places(self, name: str, first: int = 0, last: int = sys.maxsize) -> Iterator[tuple[int, int]]:
         """Yield where a name is written between two offsets, in code or elsewhere."""
         written, source = name.encode(), self.source
-        start = source.find(written, first, last) if written else -1
-        while start >= 0:  # a pattern that looks behind tries every byte, which takes twenty times as long
+        start = source.find(written, first, last)
+        while written and start >= 0:  # a pattern that looks behind tries every byte, and takes twenty times as long
             end = start + len(written)
-            is_alone = source[end : min(end + 1, last)] not in _NAME_BYTES
-            if is_alone and (not start or source[start - 1 : start] not in _NAME_BYTES):
+            is_alone = _NAME_BYTES.isdisjoint(source[max(start - 1, 0) : start] + source[end : min(end + 1, last)])
+            if is_alone:
                 yield start, end
-            start = source.find(written, start + 1, last)
+            start = source.find(written, end if is_alone else start + 1, last)
 
     def _occurring(self, name: str) -> Iterator[Node]:
-        if self.root is None or not name:
+        if self.root is None:
             return
         for place in self.places(name):
             node = self.root.named_descendant_for_byte_range(*place)
