@@ -152,8 +152,7 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
     in_spans, in_chunks, in_documents, named = _found(lexicon, terms, files=files)
     is_absent = in_chunks.counts == 0
     rarities = np.where(is_absent, idf(lexicon.chunk_count, 0), in_chunks.idf)
-    weights = [term.weight for term in terms]
-    titles = [term.title_weight for term in terms]
+    weights, titles = [term.weight for term in terms], [term.title_weight for term in terms]
     asked = [
         0.0 if term.guessed and (absent or not term.is_form) else term.weight
         for term, absent in zip(terms, is_absent.tolist(), strict=True)
@@ -212,13 +211,10 @@ def _found(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool) -> list
 
 
 def _levels(lexicon: Lexicon) -> tuple[_Level, ...]:
-    in_documents = _Level(2, lexicon.live_document, lexicon.document_length, FILE_K1, FILE_B)
-    return (
-        _Level(0, lexicon.live_span, lexicon.span_length, K1, B),
-        _Level(1, lexicon.live_chunk, lexicon.chunk_length, K1, B),
-        in_documents,
-        in_documents,
-    )
+    spans = _Level(0, lexicon.live_span, lexicon.span_length, K1, B)
+    chunks = _Level(1, lexicon.live_chunk, lexicon.chunk_length, K1, B)
+    documents = _Level(2, lexicon.live_document, lexicon.document_length, FILE_K1, FILE_B)
+    return spans, chunks, documents, documents
 
 
 def _hold(

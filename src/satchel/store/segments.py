@@ -293,8 +293,7 @@ def _gathered(content: ByteArray, places: IntArray, width: int) -> IntArray:
 
 Field = tuple[IntArray, IntArray]
 FetchPostings = Callable[[Sequence[str], Sequence[int]], tuple[Sequence[tuple[int, int]], Sequence[Run]]]
-"""Terms and ids of segments -> (number of the term, segment id) of each stored list, ascending, and `decode_many` of
-these lists."""
+"""Terms, ids of segments -> (number of term, segment id) of each stored list, ascending, and their `decode_many`."""
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -441,7 +440,9 @@ class Lexicon:
         Values depend on the words of the segment alone, those of dead documents too. `make` takes keys and the
         positions of the segments that lack them, and returns the values of each; `size` returns the bytes of one.
         """
-        tables = [_table(kept, name, size, self._extra(place)) for place, kept in enumerate(self._words)]
+        room = KEPT_BYTES_PER_SPAN * max(1 - 100_000 / max(len(self.live_span), 1), 0)  # for more the budget is small
+        sizes = zip(self._words, self.segment_spans, strict=True)
+        tables = [_table(kept, name, size, int(room * spans)) for kept, spans in sizes]
         with suppress(KeyError):
             return [[*map(table.values.__getitem__, keys)] for table in tables]
         rows = [{key: value for key in keys if (value := table.values.get(key)) is not None} for table in tables]
@@ -467,11 +468,6 @@ class Lexicon:
         bounds = [*np.searchsorted(terms * total + units, firsts.ravel()).tolist(), len(units)]
         every = [slice(*pair) for pair in pairwise(bounds)]
         return [every[place :: len(segments)] for place in range(len(segments))]
-
-    def _extra(self, place: int) -> int:
-        """Return the share of a segment in what is kept beyond the common budget, which is enough for 100,000 spans."""
-        room = 1 - min(100_000 / max(len(self.live_span), 1), 1)
-        return int(KEPT_BYTES_PER_SPAN * self.segment_spans[place] * room)
 
     def runs(self, terms: Sequence[str], segments: Sequence[int] | None = None) -> list[Run]:
         """Return the occurrences of different terms in live units, for each of `FIELDS`, by term, then ascending.

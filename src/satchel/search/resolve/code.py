@@ -100,13 +100,6 @@ _trees: Cache[tuple[str, bytes], Tree] = Cache(lambda tree: 23 * tree.root_node.
 """The trees of languages and texts, each 22 times as large as its text."""
 
 
-def _parsed(language: str, source: bytes) -> dict[tuple[str, bytes], Tree]:
-    """Return the tree of a text by its key in `_trees`, if a parser gets through."""
-    plain = without_macros(source) if language == "rust" else source
-    tree = syntax_tree(plain, grammar(language), language)
-    return {(language, source): tree} if tree is not None else {}
-
-
 class SourceFile:
     """One file as a syntax tree. Lines count from 1; `imports` are those of the index."""
 
@@ -122,8 +115,11 @@ class SourceFile:
         """The root of the tree; None for a language without a grammar, or a text that no parser gets through."""
         if self.language not in GRAMMARS:
             return None
-        key = self.language, self.source
-        tree = _trees.through([key], lambda _: _parsed(*key)).get(key)
+        tree = _trees.values.get((self.language, self.source))
+        if tree is None:
+            source = without_macros(self.source) if self.language == "rust" else self.source
+            tree = syntax_tree(source, grammar(self.language), self.language)
+            _trees.keep({(self.language, self.source): tree} if tree is not None else {})
         return tree.root_node if tree is not None else None
 
     def let_go(self) -> None:
