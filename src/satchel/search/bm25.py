@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from satchel import lazy_numpy as np
@@ -238,12 +239,26 @@ def _parts(
     if not runs:
         return [[None] * term_count for _ in segments]
     terms, units, frequency = level.joined(runs, term_count)
-    shares = lexicon.shares(level.number, terms, units, term_count, segments)
+    shares = divided(lexicon, level.number, terms, units, term_count, segments)
     # Each is a copy, because a part of an array keeps all of it.
     kept = units.astype(np.uint32), frequency.astype(np.float32)
     return [
         [(kept[0][own].copy(), kept[1][own].copy()) if own.start < own.stop else None for own in row] for row in shares
     ]
+
+
+def divided(
+    lexicon: Lexicon, level: int, terms: IntArray, units: IntArray, term_count: int, segments: Sequence[int]
+) -> list[list[slice]]:
+    """Return for each of these segments where the units of each term are; they ascend by term, then by unit.
+
+    Levels are those of `FIELD_LEVELS`.
+    """
+    total = (len(lexicon.live_span), len(lexicon.live_chunk), len(lexicon.live_document))[level]
+    firsts = np.add.outer(np.arange(term_count) * total, lexicon.firsts[[*segments], level])
+    bounds = [*np.searchsorted(terms * total + units, firsts.ravel()).tolist(), len(units)]
+    every = [slice(*pair) for pair in pairwise(bounds)]
+    return [every[place :: len(segments)] for place in range(len(segments))]
 
 
 def _size(parts: _Parts) -> int:

@@ -252,7 +252,7 @@ def _holders(lexicon: Lexicon, terms: Sequence[str], segments: Sequence[int]) ->
     total = max(len(lexicon.live_document), 1)
     keys = np.unique(np.concatenate([in_body, in_name, in_path]) * total + np.concatenate(owners))
     found = keys % total
-    shares = lexicon.shares(2, keys // total, found, len(terms), segments)
+    shares = bm25.divided(lexicon, 2, keys // total, found, len(terms), segments)
     return [[found[own].astype(np.uint32) for own in row] for row in shares]
 
 

@@ -19,8 +19,7 @@ stay in their segment until it is merged; a lexicon marks them dead and leaves t
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
@@ -30,7 +29,7 @@ from zlib import crc32
 
 from satchel import lazy_numpy as np
 from satchel.store.records import SPAN_COLUMNS, Extraction, NewDocument, Postings
-from satchel.system.kept import Cache
+from satchel.system.kept import Cache, Fetch, Make, Size, through_all
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -316,6 +315,8 @@ class TermPostings(NamedTuple):
     path: Field
 
 
+_Tables = dict[Hashable, Cache[Any, Any]]
+
 KEPT_BYTES_PER_SPAN = 96
 """Memory of weighed terms of a large lexicon: every other question contains common terms, which cost most."""
 
@@ -327,10 +328,9 @@ class Lexicon:
         self._fetch = fetch
         self.cache: dict[Hashable, Any] = {}
         """Values that follow from the words alone; see `derived`."""
-        self._read: dict[Hashable, Cache[Any, Any]] = {}
-        self._stored: dict[Hashable, Cache[Any, Any]] = {}
+        self._read, self._stored = _Tables(), _Tables()
         self._segments, self._dead = _state(segments)
-        self._words: list[dict[Hashable, Cache[Any, Any]]] = [{} for _ in segments]
+        self._words = [_Tables() for _ in segments]
         firsts: list[tuple[int, int, int]] = []
         parts: list[list[Any]] = [[] for _ in Columns._fields]
         dead: list[IntArray] = []
@@ -381,9 +381,9 @@ class Lexicon:
         """Return the lexicon of a later revision of the same kind, with all of this one that is still true."""
         is_same = (self._segments, self._dead) == _state(segments)
         later = copy(self) if is_same else Lexicon(segments, self._fetch)
-        later._read, later._stored = {}, self._stored
+        later._read, later._stored = _Tables(), self._stored
         kept = dict(zip(self._places, self._words, strict=True))
-        later._words = [kept.get(place, {}) for place in later._places]
+        later._words = [kept.get(place, _Tables()) for place in later._places]
         return later
 
     def derived(self, name: Hashable, make: Callable[[], Value]) -> Value:
@@ -391,18 +391,12 @@ class Lexicon:
         value: Value | None = self.cache.get(name)
         return self.cache.setdefault(name, make()) if value is None else value
 
-    def fetched(
-        self, name: Hashable, keys: Iterable[Key], fetch: Callable[[list[Key]], Mapping[Key, Value]]
-    ) -> dict[Key, Value]:
+    def fetched(self, name: Hashable, keys: Iterable[Key], fetch: Fetch[Key, Value]) -> dict[Key, Value]:
         """Return values of this revision by key, in their order, each fetched once; missing ones are left out."""
         return _table(self._read, name, lambda _: 300).through(list(keys), fetch)
 
     def stored(
-        self,
-        name: Hashable,
-        chunks: Sequence[int],
-        fetch: Callable[[list[int]], Mapping[int, Value]],
-        size: Callable[[Value], int] = lambda _: 1_500,
+        self, name: Hashable, chunks: Sequence[int], fetch: Fetch[int, Value], size: Size[Value] = lambda _: 1_500
     ) -> dict[int, Value]:
         """Return values of chunks by row, in the order of the chunks (positions); `fetch` takes rows.
 
@@ -429,45 +423,15 @@ class Lexicon:
         return _positions(self.columns.document_id, self._document_order, documents)
 
     def in_segments(
-        self,
-        name: Hashable,
-        keys: Sequence[Key],
-        size: Callable[[Value], int],
-        make: Callable[[list[Key], tuple[int, ...]], Sequence[Sequence[Value]]],
+        self, name: Hashable, keys: Sequence[Key], size: Size[Value], make: Make[Key, Value]
     ) -> list[list[Value]]:
         """Return for each segment the values of the keys, in their order, kept as long as the segment is at its place.
 
-        Values depend on the words of the segment alone, those of dead documents too. `make` takes keys and the
-        positions of the segments that lack them, and returns the values of each; `size` returns the bytes of one.
+        They depend on its words alone, those of dead documents too. `make` takes positions of segments; see `Make`.
         """
         room = KEPT_BYTES_PER_SPAN * max(1 - 100_000 / max(len(self.live_span), 1), 0)  # for more the budget is small
         sizes = zip(self._words, self.segment_spans, strict=True)
-        tables = [_table(kept, name, size, int(room * spans)) for kept, spans in sizes]
-        with suppress(KeyError):
-            return [[*map(table.values.__getitem__, keys)] for table in tables]
-        rows = [{key: value for key in keys if (value := table.values.get(key)) is not None} for table in tables]
-        lacking: dict[tuple[int, ...], list[Key]] = {}
-        for key in dict.fromkeys(keys):
-            lacking.setdefault(tuple([place for place, row in enumerate(rows) if key not in row]), []).append(key)
-        for places, new in lacking.items():
-            for place, values in zip(places, make(new, places) if places else (), strict=True):
-                made = dict(zip(new, values, strict=True))
-                rows[place] |= made
-                tables[place].keep(made)
-        return [[row[key] for key in keys] for row in rows]
-
-    def shares(
-        self, level: int, terms: IntArray, units: IntArray, term_count: int, segments: Sequence[int]
-    ) -> list[list[slice]]:
-        """Return for each of these segments where the units of each term are; they ascend by term, then by unit.
-
-        Levels are those of `FIELD_LEVELS`.
-        """
-        total = (len(self.live_span), len(self.live_chunk), len(self.live_document))[level]
-        firsts = np.add.outer(np.arange(term_count) * total, self.firsts[[*segments], level])
-        bounds = [*np.searchsorted(terms * total + units, firsts.ravel()).tolist(), len(units)]
-        every = [slice(*pair) for pair in pairwise(bounds)]
-        return [every[place :: len(segments)] for place in range(len(segments))]
+        return through_all([_table(kept, name, size, int(room * spans)) for kept, spans in sizes], keys, make)
 
     def runs(self, terms: Sequence[str], segments: Sequence[int] | None = None) -> list[Run]:
         """Return the occurrences of different terms in live units, for each of `FIELDS`, by term, then ascending.
@@ -505,9 +469,7 @@ def _state(segments: Sequence[Segment]) -> tuple[list[tuple[int, bytes]], list[b
     return [(segment.id, segment.columns[-_CHECK.size :]) for segment in segments], dead
 
 
-def _table(
-    tables: dict[Hashable, Cache[Any, Any]], name: Hashable, size: Callable[[Any], int], extra: int = 0
-) -> Cache[Any, Any]:
+def _table(tables: _Tables, name: Hashable, size: Size[Any], extra: int = 0) -> Cache[Any, Any]:
     """Return the table of this name; see `Cache`."""
     return tables.get(name) or tables.setdefault(name, Cache(size, extra))
 
