@@ -5,8 +5,10 @@ A check takes a second or more for a large index.
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import apsw
@@ -112,20 +114,21 @@ def _lexicon(connection: apsw.Connection, kind: str) -> tuple[Lexicon, dict[int,
     select = "SELECT id, columns, dead FROM segments WHERE kind = ? ORDER BY id"
     for segment, blob, dead in rows(connection, select, (kind,)):
         columns = decode_columns(blob)
-        segments.append(Segment(segment, columns, np.frombuffer(dead, dtype="<i8")))
+        segments.append(Segment(segment, blob, np.frombuffer(dead, dtype="<i8")))
         ids = columns.document_id.tolist()
         placed = rows(connection, "SELECT id, position FROM documents WHERE segment = ?", (segment,))
         positions |= {document: base + place for document, place in placed if ids[place : place + 1] == [document]}
         base += len(ids)
-    return Lexicon(segments, lambda terms: _postings(connection, kind, terms)), positions
+    return Lexicon(segments, partial(_postings, connection)), positions
 
 
 def _postings(
-    connection: apsw.Connection, kind: str, terms: Sequence[str]
+    connection: apsw.Connection, terms: Sequence[str], segments: Sequence[int]
 ) -> tuple[list[tuple[int, int]], Sequence[Run]]:
-    select = "SELECT segment, body FROM postings WHERE term = ? AND segment IN (SELECT id FROM segments WHERE kind = ?)"
+    select = "SELECT segment, body FROM postings WHERE term = ? AND segment IN (SELECT value FROM json_each(?))"
+    listed = json.dumps([*segments])
     found = [
-        (number, *row) for number, term in enumerate(terms) for row in sorted(rows(connection, select, (term, kind)))
+        (number, *row) for number, term in enumerate(terms) for row in sorted(rows(connection, select, (term, listed)))
     ]
     return [(number, segment) for number, segment, _ in found], decode_many([body for *_, body in found])
 

@@ -10,6 +10,9 @@ import pytest
 
 from satchel import Satchel
 from satchel.answer.hops import Hop, _merged
+from satchel.search.resolve import code
+from satchel.sources.code.parse import syntax_tree
+from satchel.system.kept import Cache
 from satchel.testing import TinyRepository
 
 HOUR = "SECONDS_AN_HOUR = 60 * 60"
@@ -72,6 +75,29 @@ def test_the_only_caller_of_a_short_function_is_named(satchel: Satchel) -> None:
     called = [row for row in rows if row.startswith("- called by ")]
     assert called == ["- called by ferry/plan.py:25 return [tide_delay(row, berth) for row in rows]"]
     assert not [row for row in rows if "plan_day" in row]  # the place of the call is enough
+
+
+def test_the_tree_of_a_text_is_made_once_also_where_another_file_is_edited(
+    repository: TinyRepository, satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[bytes] = []
+
+    def counted(source: bytes, *options: Any) -> object:
+        parsed.append(source)
+        return syntax_tree(source, *options)
+
+    monkeypatch.setattr(code, "_trees", Cache(code._trees._size))
+    monkeypatch.setattr(code, "syntax_tree", counted)
+    rows = places(satchel)
+    assert FILES["ferry/tide.py"].encode() in parsed
+    assert len(parsed) == len(set(parsed))
+    parsed.clear()
+    assert places(satchel) == rows
+    edited = FILES["ferry/plan.py"].replace("def plan_day", "# the tides of a day\ndef plan_day")
+    repository.commit("Say what is planned", {"ferry/plan.py": edited})
+    satchel.index()
+    assert places(satchel) == [row.replace("plan.py:25", "plan.py:26") for row in rows]
+    assert parsed == [edited.encode()]
 
 
 def test_a_second_caller_ends_that(repository: TinyRepository, satchel: Satchel) -> None:

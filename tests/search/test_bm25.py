@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from satchel import text as text_module
 from satchel.search import bm25
 from satchel.search.query import QueryTerm
+from satchel.search.strength import present_names
 from satchel.store.extract import extract
 from satchel.store.records import NewDocument
 from satchel.store.segments import Lexicon
@@ -94,6 +96,74 @@ def test_a_name_in_the_path_reaches_every_span_of_the_file(tmp_path: Path) -> No
     assert (scores.span > 0).tolist() == [True, True, False]
     assert (scores.document > 0).tolist() == [True, False]
     assert scores.name[0] > 0 == scores.name[1]
+
+
+edit_strategy = st.lists(
+    st.tuples(st.integers(0, 3), st.one_of(st.none(), file_strategy), st.booleans()), min_size=1, max_size=5
+)
+
+
+@given(st.lists(file_strategy, min_size=1, max_size=4), edit_strategy)
+def test_scores_after_edits_and_merges_equal_those_of_a_store_that_was_just_opened(
+    tmp_path_factory: pytest.TempPathFactory,
+    files: list[tuple[str, Parts]],
+    edits: list[tuple[int, tuple[str, Parts] | None, bool]],
+) -> None:
+    folder = tmp_path_factory.mktemp("lexicon")
+    lexicon_of(folder, files)
+    store = SqliteStore(folder / "index.db")
+    paths = {number: f"{name}/{number}" for number, (name, _) in enumerate(files)}
+    for number, changed, is_merged in edits:
+        bm25.score(store.lexicon(Kind.CODE), TERMS)
+        with store.write() as writer:
+            writer.remove(Kind.CODE, [paths[number]] if number in paths else [])
+            if changed is not None:
+                writer.put([document(number, *changed)])
+                paths[number] = f"{changed[0]}/{number}"
+            if is_merged:
+                writer.merge(lambda: False)
+        other = SqliteStore(folder / "index.db")
+        kept, fresh = store.lexicon(Kind.CODE), other.lexicon(Kind.CODE)
+        for one, two in zip(bm25.score(kept, TERMS)[:8], bm25.score(fresh, TERMS)[:8], strict=True):
+            assert one.tobytes() == two.tobytes()
+        assert bm25.chunk_scores(kept, TERMS).tobytes() == bm25.chunk_scores(fresh, TERMS).tobytes()
+        for (share, units), (fresh_share, fresh_units) in zip(
+            bm25.holders(kept, TERMS), bm25.holders(fresh, TERMS), strict=True
+        ):
+            assert (share, units.tolist()) == (fresh_share, fresh_units.tolist())
+            assert kept.live_chunk[units].all()
+        words = ["alpha", "beta", "gamma", "delta", "unknown"]
+        assert present_names(words, [kept]) == present_names(words, [fresh])
+        other.close()
+    store.close()
+
+
+def test_after_an_edit_only_the_words_of_the_new_segment_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files: list[tuple[str, Parts]] = [("x", [("f", ["alpha"])]), ("y", [("g", ["beta"])])]
+    lexicon_of(tmp_path, files)
+    store, read = SqliteStore(tmp_path / "index.db"), list[tuple[Sequence[str], Sequence[int]]]()
+    fetch = store._fetch_postings
+
+    def counted(terms: Sequence[str], segments: Sequence[int]) -> object:
+        read.append((terms, segments))
+        return fetch(terms, segments)
+
+    monkeypatch.setattr(store, "_fetch_postings", counted)
+    names = [term.term for term in TERMS]
+    for first, asked in ((1, names), (2, names), (3, [*names, "gamma"])):
+        terms = [QueryTerm(name, 1.0, 0.0) for name in asked]
+        for _ in range(2):
+            lexicon = store.lexicon(Kind.CODE)
+            bm25.score(lexicon, terms)
+            present_names(asked, [lexicon])
+        new = [name for name in asked if name not in names]
+        assert sorted(read) == sorted([(names, [first])] * 2 + [(new, [1, 2, 3])] * (2 if new else 0))
+        read.clear()
+        with store.write() as writer:
+            writer.put([document(1, "y", [("g", ["beta", "delta"] * first)])])
+    store.close()
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=400), st.integers(1, 12))

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import gc
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from satchel.search.relations import GUESSED, INHERITED, RESOLVED
+from satchel.search.resolve import code as resolve
 from satchel.search.resolve.code import SourceFile
+from satchel.store.records import Document
+from satchel.system.kept import Cache
+from satchel.types import Kind
 from tests.search.conftest import Open
 
 PYTHON = {
@@ -67,7 +77,24 @@ def test_an_alias_of_an_alias_is_followed(open_files: Open) -> None:
     assert code.callers("a.py::fetch") == ["b.py:5", "c.py:7"]
 
 
-def test_few_trees_of_large_files_are_kept_while_calls_and_uses_are_searched(open_files: Open) -> None:
+@given(
+    st.text("ab_$1. ", max_size=20), st.sampled_from(["a", "ab", "aba", "a_1"]), st.integers(0, 9), st.integers(0, 30)
+)
+def test_a_name_is_written_where_no_letter_of_a_name_is_beside_it(text: str, name: str, first: int, last: int) -> None:
+    document = Document(
+        1, Kind.CODE, "a.py", "python", "", 0, 0, 0, 0, secondary=False, title="", tags=(), fields={}, created=0.0,
+        updated=0.0, importance=None, origin="", first_chunk=1, last_chunk=1,
+    )  # fmt: skip
+    file = SourceFile(document, text)
+    pattern = re.compile(rb"(?<![\w$])" + name.encode() + rb"(?![\w$])")
+    assert [*file.places(name, first, last)] == [one.span() for one in pattern.finditer(file.source, first, last)]
+
+
+def test_few_trees_of_large_files_are_kept_while_calls_and_uses_are_searched(
+    open_files: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: Cache[tuple[str, bytes], Any] = Cache(resolve._trees._size)
+    monkeypatch.setattr(resolve, "_trees", kept)
     body, filler = "from a import send\n\nsend()\nprint(send)\n", f"# {'x' * 97}\n" * 900
     code = open_files({"a.py": "def send():\n    pass\n"} | {f"b{number}.py": body + filler for number in range(9)})
     assert len(code.callers("a.py::send")) == 9
@@ -75,6 +102,8 @@ def test_few_trees_of_large_files_are_kept_while_calls_and_uses_are_searched(ope
     gc.collect()
     trees = [one for one in gc.get_objects() if isinstance(one, SourceFile) and "root" in vars(one)]
     assert sum(len(one.source) for one in trees) < 400_000
+    assert 0 < sum(len(source) for _, source in kept.values) < 400_000
+    assert kept.bytes > 20 * sum(len(source) for _, source in kept.values)
 
 
 def test_a_function_inside_a_function_hides_the_one_outside(open_files: Open) -> None:

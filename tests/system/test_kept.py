@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from satchel.system import kept
-from satchel.system.kept import Cache
+from satchel.system.kept import Cache, through_all
 
 
 @pytest.fixture(autouse=True)
@@ -75,3 +75,18 @@ def test_values_are_fetched_once_and_come_in_the_order_of_the_keys() -> None:
     assert cache.through(["a", "b"], fetch) == {"a": "A", "b": "B"}
     assert asked == [["b", "a", "gone"], ["c"]]
     assert cache.through(["x" * 60], lambda _: {"x" * 60: "y" * 60}) == {"x" * 60: "y" * 60}
+
+
+def test_values_of_several_caches_are_made_together_where_the_same_ones_lack_them() -> None:
+    caches, asked = [texts(), texts()], list[tuple[list[str], tuple[int, ...]]]()
+
+    def make(keys: list[str], places: tuple[int, ...]) -> list[list[str]]:
+        asked.append((keys, places))
+        return [[f"{key}{place}" for key in keys] for place in places]
+
+    assert through_all(caches, ["a", "b", "a"], make) == [["a0", "b0", "a0"], ["a1", "b1", "a1"]]
+    caches[1].drop(["b"])
+    assert through_all(caches, ["b", "c", "a"], make) == [["b0", "c0", "a0"], ["b1", "c1", "a1"]]
+    assert through_all(caches, ["c"], make) == [["c0"], ["c1"]]
+    assert asked == [(["a", "b"], (0, 1)), (["b"], (1,)), (["c"], (0, 1))]
+    assert through_all(list[Cache[str, str]](), ["c"], make) == []

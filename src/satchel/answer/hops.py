@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, NamedTuple
 
+from satchel import lazy_numpy as np
 from satchel import text as words
 from satchel.answer.candidates import Candidate
 from satchel.answer.packing import Packing
@@ -160,15 +161,15 @@ class _Look:
         store = self._home.store
         lexicon = store.lexicon(Kind.CODE)
         found: list[Hop] = []
-        for name in names:
-            written = spellings(name.rpartition(".")[2])
-            units: set[int] = set()
-            for one in written:  # an index has the parts of a number
-                postings = lexicon.postings([words.terms_of(word)[0] for word in words.words(one)])
-                units |= (
-                    set.intersection(*(set(posting.body[0].tolist()) for posting in postings)) if postings else set()
-                )
-            positions = {int(lexicon.span_document[unit]) for unit in units if len(units) <= MOST_ALIKE}
+        spelled = {name: spellings(name.rpartition(".")[2]) for name in names}
+        parts = {one: [words.terms_of(word)[0] for word in words.words(one)] for own in spelled.values() for one in own}
+        terms = list(dict.fromkeys(term for every in parts.values() for term in every))
+        units_of = {term: row.body[0] for term, row in zip(terms, lexicon.postings(terms), strict=True)}
+        shared = partial(np.intersect1d, assume_unique=True)
+        for written in spelled.values():  # an index has the parts of a number
+            units = [reduce(shared, [units_of[term] for term in parts[one]]) for one in written if parts[one]]
+            every = {unit for own in units for unit in own[: MOST_ALIKE + 1].tolist()}
+            positions = {int(lexicon.span_document[unit]) for unit in every if len(every) <= MOST_ALIKE}
             own = [one for one in positions if not lexicon.columns.document_secondary[one]]
             word = rf"(?<!\w)(?:{'|'.join(map(re.escape, written))})(?!\w)"
             exact, as_code = re.compile(word), re.compile(_AS_CODE.format(word))
@@ -176,7 +177,8 @@ class _Look:
             for document in store.documents({int(lexicon.columns.document_id[one]) for one in own}).values():
                 read = self._lines.get(f"{self._home.prefix}{document.key}") or self._home.lines.read(document.key)
                 texts = () if isinstance(read, Unreadable) else read.lines
-                matches = ((line, exact.search(text)) for line, text in enumerate(texts, 1) if not COMMENT.match(text))
+                near = {line: text for one in written for line, text in enumerate(texts, 1) if one in text}
+                matches = ((line, exact.search(text)) for line, text in near.items() if not COMMENT.match(text))
                 lines += [(document.key, line, match) for line, match in matches if match]
             for path, line, match in sorted(lines, key=lambda row: row[:2]) if len(lines) <= RARE else ():
                 is_plain = match[0].isalpha() and match[0].islower()

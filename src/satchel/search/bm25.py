@@ -9,15 +9,13 @@ is flat (any k1 of 0.9 to 2 and b of 0.45 to 0.75 is within 1 to 2 points).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
-from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from satchel import lazy_numpy as np
 from satchel.search.query import QueryTerm
 from satchel.store.segments import IntArray, Lexicon, Run
-from satchel.system.kept import Cache
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -33,24 +31,29 @@ FILE_K1, FILE_B = 1.5, 0.75
 
 
 class Occurrences(NamedTuple):
-    """The units that contain each term, one term after the other, with its saturated frequency there.
+    """The units that contain each term, one term after the other, with its saturated frequency there, 0 in dead ones.
 
-    `counts` are the numbers of units and `idf` the rarity of each term, 0 for one that occurs nowhere.
+    `sizes` are the numbers of units of each term, `counts` those of live ones, and `idf` is its rarity, 0 for a term
+    that occurs in none. `dead` are the dead units of the level.
     """
 
     units: IntArray
     saturated: FloatArray
+    sizes: IntArray
     counts: IntArray
     idf: FloatArray
+    dead: IntArray
 
     def sum(self, weights: Sequence[float], total: int) -> FloatArray:
         """Return BM25 of each of `total` units, term by term in their order."""
-        factors = np.repeat(np.asarray(weights) * self.idf, self.counts)
+        factors = np.repeat(np.asarray(weights) * self.idf, self.sizes)
         return np.bincount(self.units, self.saturated * factors, total).astype(np.float64, copy=False)
 
     def masses(self, masses: Sequence[float], total: int) -> FloatArray:
-        """Return the summed masses of the terms that each of `total` units contains."""
-        return np.bincount(self.units, np.repeat(masses, self.counts), total).astype(np.float64, copy=False)
+        """Return the summed masses of the terms that each of `total` units contains, 0 for dead ones."""
+        sums = np.bincount(self.units, np.repeat(masses, self.sizes), total).astype(np.float64, copy=False)
+        sums[self.dead] = 0.0
+        return sums
 
 
 class Scores(NamedTuple):
@@ -80,39 +83,46 @@ DENSE = 8
 """Adding up in a table with a place for every key is faster than sorting if there are at most so many places a key."""
 
 
-class _Weighed(NamedTuple):
-    """One term at one level: the units that contain it, each once, its saturated frequency there, and its idf."""
-
-    units: npt.NDArray[np.uint32]
-    saturated: FloatArray
-    idf: float
+_Part = tuple["npt.NDArray[np.uint32]", "npt.NDArray[np.float32]"]
+"""The units of a segment that contain a term, each once, and its weighted frequency there, which is a sum of halves."""
 
 
 class _Level:
-    """Length normalisation of the units of one level. Immutable."""
+    """The units of one level of a lexicon, with their length normalisation. Immutable."""
 
-    def __init__(self, live: npt.NDArray[np.bool_], lengths: FloatArray, k1: float, b: float) -> None:
-        self.total = len(live)
+    def __init__(self, number: int, live: npt.NDArray[np.bool_], lengths: FloatArray, k1: float, b: float) -> None:
+        self.number, self.total = number, len(live)
         self._count = int(live.sum())
+        self._dead = np.flatnonzero(~live)
         average = lengths[live].sum() / max(self._count, 1)
         self._norm = k1 * (1 - b + b * lengths / max(average, 1.0))
+        self._norm[self._dead] = np.inf
         self._k1 = k1
 
-    def weigh(self, parts: Sequence[_Run], term_count: int) -> list[_Weighed | None]:
-        """Join the fields of several terms."""
+    def joined(self, parts: Sequence[_Run], term_count: int) -> _Run:
+        """Join the fields of several terms, at least one: each unit of a term comes once."""
         terms, units, frequency = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        if sum(len(part[0]) > 0 for part in parts) > 1:
-            keys, frequency = _summed(terms * self.total + units, frequency, term_count * self.total)
-            terms, units = np.divmod(keys, self.total)
-        saturated = frequency * (self._k1 + 1) / (frequency + self._norm[units])
-        units = units.astype(np.uint32)
-        ends = np.cumsum(np.bincount(terms, minlength=term_count)).tolist()
-        return [
-            _Weighed(units[start:end].copy(), saturated[start:end].copy(), idf(self._count, end - start))
-            if end > start
-            else None
-            for start, end in pairwise([0, *ends])
-        ]
+        if sum(len(part[0]) > 0 for part in parts) <= 1:
+            return terms, units, frequency
+        keys, frequency = _summed(terms * self.total + units, frequency, term_count * self.total)
+        return *np.divmod(keys, self.total), frequency
+
+    def occurrences(self, found: Sequence[tuple[int, _Part]], term_count: int) -> Occurrences:
+        """Return the units that contain each term, from its parts in all segments, each with the number of the term."""
+        nothing = np.zeros((1, 0), dtype=np.uint32)
+        units = np.concatenate([part[0] for _, part in found] or nothing, dtype=np.int64)
+        frequency = np.concatenate([part[1] for _, part in found] or nothing, dtype=np.float64)
+        terms, lengths = np.array([(term, len(part[0])) for term, part in found] or [(0, 0)], dtype=np.int64).T
+        sizes = counts = np.bincount(terms, lengths, term_count)[:term_count].astype(np.int64)
+        norm = self._norm[units]
+        if len(self._dead):
+            owners = np.searchsorted(np.cumsum(sizes), np.flatnonzero(np.isinf(norm)), side="right")
+            counts = sizes - np.bincount(owners, minlength=term_count)
+        norm += frequency
+        frequency *= self._k1 + 1
+        frequency /= norm
+        rarity = np.where(counts > 0, _rarity(self._count, counts), 0.0)
+        return Occurrences(units, frequency, sizes, counts, rarity, self._dead)
 
 
 def _summed(keys: IntArray, values: FloatArray, key_count: int) -> tuple[IntArray, FloatArray]:
@@ -130,43 +140,42 @@ def _summed(keys: IntArray, values: FloatArray, key_count: int) -> tuple[IntArra
 
 def idf(count: int, holders: int) -> float:
     """Return Lucene's inverse chunk frequency of a term that `holders` of `count` units contain."""
-    return float(np.log1p((count - holders + 0.5) / (holders + 0.5)))
+    return float(_rarity(count, np.array(holders)))
+
+
+def _rarity(count: int, holders: IntArray) -> FloatArray:
+    rarity: FloatArray = np.log1p((count - holders + 0.5) / (holders + 0.5))
+    return rarity
 
 
 def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -> Scores:
     """Score every unit of a lexicon for these terms. `files=False` leaves the span and document levels at 0."""
-    chunk_total, document_total = len(lexicon.columns.chunk_row), len(lexicon.columns.document_id)
-    weighed_terms = _term_cache(lexicon).weighed(lexicon, [term.term for term in terms], files=files)
-    name = np.zeros(document_total)
-    mass, title_mass = 0.0, 0.0
+    in_spans, in_chunks, in_documents, named = _found(lexicon, terms, files=files)
+    is_absent = in_chunks.counts == 0
+    rarities = np.where(is_absent, idf(lexicon.chunk_count, 0), in_chunks.idf)
+    weights, titles = [term.weight for term in terms], [term.title_weight for term in terms]
     asked = [
-        0.0 if term.guessed and (weighed.chunk is None or not term.is_form) else term.weight
-        for term, weighed in zip(terms, weighed_terms, strict=True)
+        0.0 if term.guessed and (absent or not term.is_form) else term.weight
+        for term, absent in zip(terms, is_absent.tolist(), strict=True)
     ]
-    for term, weight, weighed in zip(terms, asked, weighed_terms, strict=True):
-        rarity = idf(lexicon.chunk_count, 0) if weighed.chunk is None else weighed.chunk.idf
+    mass, title_mass = 0.0, 0.0
+    for weight, title, rarity in zip(asked, titles, rarities.tolist(), strict=True):
         mass += weight * rarity
-        title_mass += term.title_weight * rarity
-        if weighed.span is not None:
-            # A query term counts at most this much in the name signal.
-            name[weighed.named] += weighed.document_idf * min(term.weight, 2.0)
-    weights = [term.weight for term in terms]
-    titles = [term.title_weight for term in terms]
-    chunks = [weighed.chunk for weighed in weighed_terms]
+        title_mass += title * rarity
+    # A query term counts at most this much in the name signal.
+    names = np.where(in_spans.counts > 0, in_documents.idf * np.minimum(weights, 2.0), 0.0).tolist()
     share = 1.0 / mass if mass else 0.0
-    shares = [0.0 if one is None else weight * one.idf for one, weight in zip(chunks, asked, strict=True)]
-    in_spans, in_chunks, in_documents = map(
-        _occurrences, ([weighed.span for weighed in weighed_terms], chunks, [one.document for one in weighed_terms])
-    )
+    shares = (in_chunks.idf * asked).tolist()
+    spans, chunks, documents = map(len, (lexicon.live_span, lexicon.live_chunk, lexicon.live_document))
     return Scores(
-        in_spans.sum(weights, len(lexicon.columns.span_chunk)),
-        in_chunks.sum(weights, chunk_total),
-        in_documents.sum(weights, document_total),
-        in_chunks.sum(titles, chunk_total),
-        name,
-        in_spans.masses(shares, len(lexicon.columns.span_chunk)) * share,
-        in_chunks.masses(shares, chunk_total) * share,
-        in_documents.masses(shares, document_total) * share,
+        in_spans.sum(weights, spans),
+        in_chunks.sum(weights, chunks),
+        in_documents.sum(weights, documents),
+        in_chunks.sum(titles, chunks),
+        named.masses(names, documents),
+        in_spans.masses(shares, spans) * share,
+        in_chunks.masses(shares, chunks) * share,
+        in_documents.masses(shares, documents) * share,
         title_mass,
         in_chunks,
     )
@@ -174,116 +183,91 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
 
 def chunk_scores(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> FloatArray:
     """Return `score(...).chunk` alone."""
-    weighed = _term_cache(lexicon).weighed(lexicon, [term.term for term in terms], files=False)
-    found = _occurrences([one.chunk for one in weighed])
+    found = _found(lexicon, terms, files=False)[1]
     return found.sum([term.weight for term in terms], len(lexicon.columns.chunk_row))
 
 
-def _occurrences(level: Sequence[_Weighed | None]) -> Occurrences:
-    used = [one for one in level if one is not None]
-    return Occurrences(
-        np.concatenate([one.units for one in used], dtype=np.int64) if used else np.zeros(0, dtype=np.int64),
-        np.concatenate([one.saturated for one in used]) if used else np.zeros(0),
-        np.array([0 if one is None else len(one.units) for one in level], dtype=np.int64),
-        np.array([0.0 if one is None else one.idf for one in level]),
-    )
-
-
-def holders(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> list[tuple[float, npt.NDArray[np.uint32]]]:
+def holders(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> list[tuple[float, IntArray]]:
     """Return for each term its share (0 to 1) of the idf mass of all, and the chunks that contain it."""
-    weighed_terms = _term_cache(lexicon).weighed(lexicon, [term.term for term in terms], files=False)
-    no_chunks: npt.NDArray[np.uint32] = np.zeros(0, dtype=np.uint32)
-    rows = [
-        (term.weight * idf(lexicon.chunk_count, 0), no_chunks)
-        if one.chunk is None
-        else (term.weight * one.chunk.idf, one.chunk.units)
-        for term, one in zip(terms, weighed_terms, strict=True)
+    found = _found(lexicon, terms, files=False)[1]
+    rarities = np.where(found.counts == 0, idf(lexicon.chunk_count, 0), found.idf).tolist()
+    shares = [term.weight * rarity for term, rarity in zip(terms, rarities, strict=True)]
+    mass = sum(shares) or 1.0
+    every = np.split(found.units, np.cumsum(found.sizes)[:-1])
+    return [(share / mass, units[lexicon.live_chunk[units]]) for share, units in zip(shares, every, strict=False)]
+
+
+_Parts = tuple[_Part | None, ...]
+"""The parts of a term in a segment: spans, chunks, documents, and documents that are named with it."""
+
+
+def _found(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool) -> list[Occurrences]:
+    """Return the occurrences of the terms at the levels of `_Parts`, at that of chunks alone without `files`."""
+    levels: tuple[_Level, ...] = lexicon.derived(_Level, lambda: _levels(lexicon))
+    make = partial(_hold, lexicon, levels, files)
+    held = lexicon.in_segments((_found, files), [term.term for term in terms], _size, make)
+    every = [(number, parts) for number, row in enumerate(zip(*held, strict=True)) for parts in row if any(parts)]
+    found = ([(number, own) for number, parts in every if (own := parts[place])] for place in range(len(levels)))
+    return [level.occurrences(own, len(terms)) for level, own in zip(levels, found, strict=True)]
+
+
+def _levels(lexicon: Lexicon) -> tuple[_Level, ...]:
+    spans = _Level(0, lexicon.live_span, lexicon.span_length, K1, B)
+    chunks = _Level(1, lexicon.live_chunk, lexicon.chunk_length, K1, B)
+    documents = _Level(2, lexicon.live_document, lexicon.document_length, FILE_K1, FILE_B)
+    return spans, chunks, documents, documents
+
+
+def _hold(
+    lexicon: Lexicon, levels: Sequence[_Level], files: bool, terms: Sequence[str], segments: Sequence[int]
+) -> list[list[_Parts]]:
+    # Terms are read together as long as they cannot have more spans than this, so that memory stays bounded.
+    size = max(1_000_000 // max(sum(lexicon.segment_spans[place] for place in segments), 1), 1)
+    rows: list[list[_Parts]] = [[] for _ in segments]
+    for batch in (terms[at : at + size] for at in range(0, len(terms), size)):
+        spread = _spread(lexicon, lexicon.runs(batch, segments), files=files)
+        by_level = [_parts(lexicon, *one, len(batch), segments) for one in zip(levels, spread, strict=True)]
+        for row, parts in zip(rows, zip(*by_level, strict=True), strict=True):
+            row += zip(*parts, strict=True)
+    return rows
+
+
+def _parts(
+    lexicon: Lexicon, level: _Level, runs: Sequence[_Run], term_count: int, segments: Sequence[int]
+) -> list[list[_Part | None]]:
+    """Return for each of these segments the part of each term at a level."""
+    if not runs:
+        return [[None] * term_count for _ in segments]
+    terms, units, frequency = level.joined(runs, term_count)
+    shares = divided(lexicon, level.number, terms, units, term_count, segments)
+    # Each is a copy, because a part of an array keeps all of it.
+    kept = units.astype(np.uint32), frequency.astype(np.float32)
+    return [
+        [(kept[0][own].copy(), kept[1][own].copy()) if own.start < own.stop else None for own in row] for row in shares
     ]
-    mass = sum(share for share, _ in rows) or 1.0
-    return [(share / mass, units) for share, units in rows]
 
 
-KEPT_BYTES_PER_SPAN = 96
-"""Memory of weighed terms of a large lexicon: every other question contains common terms, which cost most."""
+def divided(
+    lexicon: Lexicon, level: int, terms: IntArray, units: IntArray, term_count: int, segments: Sequence[int]
+) -> list[list[slice]]:
+    """Return for each of these segments where the units of each term are; they ascend by term, then by unit.
 
-
-class _Term(NamedTuple):
-    """One term at each level, None where no unit contains it, and the documents that are named with it."""
-
-    span: _Weighed | None
-    chunk: _Weighed | None
-    document: _Weighed | None
-    named: IntArray
-    size: int
-    """The bytes of all levels, by estimate."""
-
-    @property
-    def document_idf(self) -> float:
-        return self.document.idf if self.document is not None else 0.0
-
-
-def _size(*levels: _Weighed | None) -> int:
-    # A unit and its frequency take 12 bytes, and each of the arrays a hundred besides.
-    return 12 * sum(len(level.units) for level in levels if level is not None) + 1_000
-
-
-class _TermCache:
-    """Weighed terms of a lexicon, kept for later questions. Threads may share it.
-
-    Two threads may weigh the same term at the same time; their results are equal.
+    Levels are those of `FIELD_LEVELS`.
     """
-
-    def __init__(self, lexicon: Lexicon) -> None:
-        self._levels = (
-            _Level(lexicon.live_span, lexicon.span_length, K1, B),
-            _Level(lexicon.live_chunk, lexicon.chunk_length, K1, B),
-            _Level(lexicon.live_document, lexicon.document_length, FILE_K1, FILE_B),
-        )
-        many = max(len(lexicon.live_span) - 100_000, 0)  # spans beyond those for which the common budget is enough
-        self._terms: Cache[tuple[str, bool], _Term] = Cache(attrgetter("size"), KEPT_BYTES_PER_SPAN * many)
-
-    def weighed(self, lexicon: Lexicon, terms: Sequence[str], *, files: bool) -> list[_Term]:
-        """Return each term, weighed now or taken from the cache."""
-        # Terms are weighed together as long as they cannot have more spans than this, so that memory stays bounded.
-        size = max(1_000_000 // max(len(lexicon.live_span), 1), 1)
-
-        def weigh(missing: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], _Term]:
-            batches = ([term for term, _ in missing[at : at + size]] for at in range(0, len(missing), size))
-            made = (term for batch in batches for term in self._weigh(lexicon, batch, files=files))
-            return dict(zip(missing, made, strict=True))
-
-        found = self._terms.through([*dict.fromkeys((term, files) for term in terms)], weigh)
-        return [found[term, files] for term in terms]
-
-    def _weigh(self, lexicon: Lexicon, words: Sequence[str], *, files: bool) -> list[_Term]:
-        spread = _spread(lexicon, lexicon.runs(words), files=files)
-        levels = [
-            level.weigh(runs, len(words)) if runs else [None] * len(words)
-            for level, runs in zip(self._levels, (spread.span, spread.chunk, spread.document), strict=True)
-        ]
-        terms, documents = spread.named
-        ends = np.cumsum(np.bincount(terms, minlength=len(words))).tolist()
-        return [
-            _Term(span, chunk, document, documents[start:end].copy(), _size(span, chunk, document))
-            for span, chunk, document, (start, end) in zip(*levels, pairwise([0, *ends]), strict=True)
-        ]
+    total = (len(lexicon.live_span), len(lexicon.live_chunk), len(lexicon.live_document))[level]
+    firsts = np.add.outer(np.arange(term_count) * total, lexicon.firsts[[*segments], level])
+    bounds = [*np.searchsorted(terms * total + units, firsts.ravel()).tolist(), len(units)]
+    every = [slice(*pair) for pair in pairwise(bounds)]
+    return [every[place :: len(segments)] for place in range(len(segments))]
 
 
-def _term_cache(lexicon: Lexicon) -> _TermCache:
-    return lexicon.derived(_TermCache, lambda: _TermCache(lexicon))
+def _size(parts: _Parts) -> int:
+    # A unit and its frequency take 8 bytes, and each of the arrays a hundred besides.
+    return 200 + sum(300 + 8 * len(part[0]) for part in parts if part is not None)
 
 
-@dataclass(slots=True)
-class _Spread:
-    """The weighted frequencies of terms at each level, by field, and the documents named with them."""
-
-    span: list[_Run]
-    chunk: list[_Run]
-    document: list[_Run]
-    named: tuple[IntArray, IntArray]
-
-
-def _spread(lexicon: Lexicon, fields: Sequence[Run], *, files: bool) -> _Spread:
+def _spread(lexicon: Lexicon, fields: Sequence[Run], *, files: bool) -> tuple[list[_Run], ...]:
+    """Return the weighted frequencies of terms at each level by field, and the documents named with them."""
     columns = lexicon.columns
     body, named, signed, placed = [
         (terms, units, counts.astype(np.float64) * weight)
@@ -292,11 +276,11 @@ def _spread(lexicon: Lexicon, fields: Sequence[Run], *, files: bool) -> _Spread:
     inside = _sum_runs(body, columns.span_chunk)
     chunk = [inside, named, signed, _expand(placed, lexicon.document_first_chunk, lexicon.document_chunk_count)]
     if not files:
-        return _Spread([], chunk, [], (named[0][:0], named[1][:0]))
+        return [], chunk, [], []
     in_chunks = [_expand(run, lexicon.chunk_first_span, lexicon.chunk_span_count) for run in (named, signed)]
     in_files = _expand(placed, lexicon.document_first_span, lexicon.document_span_count)
     inside, named, signed = (_sum_runs(run, columns.chunk_document) for run in (inside, named, signed))
-    return _Spread([body, *in_chunks, in_files], chunk, [inside, named, signed, placed], _both(named, placed))
+    return [body, *in_chunks, in_files], chunk, [inside, named, signed, placed], [named, placed]
 
 
 def largest(values: FloatArray, count: int) -> IntArray:
@@ -321,13 +305,6 @@ def threshold(values: FloatArray, count: int) -> float:
         maxima = values[: blocks * length].reshape(blocks, length).max(axis=1)
         values = values[values >= np.partition(maxima, -count)[-count]]
     return float(np.partition(values, -count)[-count])
-
-
-def _both(one: _Run, other: _Run) -> tuple[IntArray, IntArray]:
-    """Return the terms and units of two runs, by term."""
-    terms = np.concatenate([one[0], other[0]])
-    order = np.argsort(terms, kind="stable")
-    return terms[order], np.concatenate([one[1], other[1]])[order]
 
 
 def _sum_runs(run: _Run, owner: IntArray) -> _Run:

@@ -210,18 +210,27 @@ def _literal(text: str, is_test: bool, store: Store, lexicon: Lexicon) -> Iterat
     # Spans whose text is compared with the words of an error.
     spans = [span for span in largest(scores, 12).tolist() if scores[span] > 0]
     columns = lexicon.columns
-    ids = {span: int(columns.document_id[lexicon.span_document[span]]) for span in spans}
-    texts = {document: text.split("\n") for document, text in store.texts(set(ids.values())).items()}
+    chunks = [int(columns.span_chunk[span]) for span in spans]
+    stored = lexicon.stored(_text_of, chunks, partial(_text_of, store), lambda part: len(part[1]) + 200)
     best: tuple[int, TracedPlace] | None = None
     least = (0.75 if is_test else 0.25) * len(runs)
-    for span in spans:
+    for span, chunk in zip(spans, chunks, strict=True):
         start, end = int(columns.span_start[span]), int(columns.span_end[span])
-        lines = texts.get(ids[span], [])[start - 1 : end]
+        first, text = stored[int(columns.chunk_row[chunk])]
+        lines = text.split("\n")[start - first : end - first + 1]
         shared = [len(runs.intersection(_runs([word.lower() for word in words.words(line)]))) for line in lines]
         if sum(shared) >= least and any(shared) and (best is None or sum(shared) > best[0]):
-            best = sum(shared), TracedPlace(int(columns.span_chunk[span]), start + shared.index(max(shared)))
+            best = sum(shared), TracedPlace(chunk, start + shared.index(max(shared)))
     if best is not None:
         yield best[1]
+
+
+def _text_of(store: Store, rows: Sequence[int]) -> dict[int, tuple[int, str]]:
+    """Return the first line of each chunk, and its text."""
+    parts = store.chunks(rows)
+    texts = {number: text.split("\n") for number, text in store.texts({p.document for p in parts.values()}).items()}
+    lines = {row: texts.get(part.document, [])[part.start - 1 : part.end] for row, part in parts.items()}
+    return {row: (part.start, "\n".join(lines[row])) for row, part in parts.items()}
 
 
 def _runs(text_words: Sequence[str]) -> Iterator[tuple[str, ...]]:

@@ -313,7 +313,7 @@ class Surroundings(NamedTuple):
         scores, matched = np.zeros(self.order.size), np.zeros(self.order.size)
         masses = np.asarray(weights) * found.idf
         whole = float(np.asarray(weights) @ np.where(found.counts > 0, found.idf, self.rarest)) or 1.0
-        ends = np.cumsum(found.counts).tolist()
+        ends = np.cumsum(found.sizes).tolist()
         for mass, begin, end in zip(masses.tolist(), [0, *ends], ends, strict=False):
             if mass > 0:
                 chunks = found.units[begin:end]

@@ -301,7 +301,7 @@ class Relations:
             part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
             if file is None:
                 continue
-            every = (one.start() for one in file.places(name, *file.range(part.start, part.end)))
+            every = (start for start, _ in file.places(name, *file.range(part.start, part.end)))
             for offset in every if is_named else file.textual_calls(name, part.start, part.end):
                 place = (file.path, file.line_at(offset))
                 if place not in told and not self._is_another(file, offset, target):

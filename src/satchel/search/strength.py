@@ -229,8 +229,10 @@ def _present(terms: Iterable[str], lexicons: Sequence[Lexicon]) -> set[str]:
     """Return those of the terms that occur anywhere."""
     missing, present = sorted(terms), set[str]()
     for lexicon in lexicons:
-        occurs = lexicon.fetched(_present, missing, partial(_occurrence, lexicon))
-        present |= {term for term, is_there in occurs.items() if is_there}
+        rows = lexicon.in_segments(_present, missing, lambda own: 200 + 4 * len(own), partial(_holders, lexicon))
+        is_live = lexicon.live_document
+        held = ((term, own) for row in rows for term, own in zip(missing, row, strict=True))
+        present |= {term for term, own in held if any(is_live[document] for document in own)}
         missing = [term for term in missing if term not in present]
     return present
 
@@ -243,10 +245,15 @@ def present_names(names: Iterable[str], lexicons: Iterable[Lexicon]) -> list[str
     return [name for name, every in terms.items() if not present.isdisjoint(every)]
 
 
-def _occurrence(lexicon: Lexicon, terms: Sequence[str]) -> dict[str, bool]:
-    """Return for each term whether it occurs."""
-    postings = zip(terms, lexicon.postings(terms), strict=True)
-    return {term: any(len(units) for units, _ in (row.body, row.name, row.path)) for term, row in postings}
+def _holders(lexicon: Lexicon, terms: Sequence[str], segments: Sequence[int]) -> list[list[npt.NDArray[np.uint32]]]:
+    """Return for each of these segments the documents that have each term in a body, a name or a path."""
+    (in_body, spans, _), (in_name, chunks, _), _, (in_path, documents, _) = lexicon.runs(terms, segments)
+    owners = lexicon.span_document[spans], lexicon.columns.chunk_document[chunks], documents
+    total = max(len(lexicon.live_document), 1)
+    keys = np.unique(np.concatenate([in_body, in_name, in_path]) * total + np.concatenate(owners))
+    found = keys % total
+    shares = bm25.divided(lexicon, 2, keys // total, found, len(terms), segments)
+    return [[found[own].astype(np.uint32) for own in row] for row in shares]
 
 
 BoolArray: TypeAlias = "npt.NDArray[np.bool_]"

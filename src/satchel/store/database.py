@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from satchel.store.writer import Writer
 
 
-_TERMS = "SELECT DISTINCT term FROM postings WHERE segment IN (SELECT id FROM segments WHERE kind = ?)"
+_TERMS = "SELECT DISTINCT term FROM postings WHERE segment = ?"
 _ORPHANS = {
     what: f"SELECT count(*) FROM {rows}" for what, rows in (
         ("documents without a text", "documents LEFT JOIN texts ON document = id WHERE document IS NULL"),
@@ -83,7 +83,8 @@ class DatabaseStore(Store):
                     ids = state.document_ids(kind, state.keys(kind)).values()
                     state.documents(ids)
                     state.texts(ids)
-                    state._fetch_postings(kind, [term for (term,) in state._rows(_TERMS, (kind,))])
+                    for segment in state._rows("SELECT id FROM segments WHERE kind = ?", (kind,)):
+                        state._fetch_postings([term for (term,) in state._rows(_TERMS, segment)], segment)
                     state.lexicon(kind)
                 except (DamagedStoreError, ValueError) as error:
                     found.append(f"{kind}: {error}")

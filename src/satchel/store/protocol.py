@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from satchel import text as words
@@ -324,18 +324,15 @@ class Store(ABC):
                 segments = [_segment(row, others.get(row[0], ())) for row in rows]
                 lexicon = cached[1].at_next(segments) if cached is not None else Lexicon(segments, _nothing)
             cached = self._derived.lexicons[kind] = revision, lexicon
-        return cached[1].over(partial(self._fetch_postings, kind))
+        return cached[1].over(self._fetch_postings)
 
-    def _fetch_postings(self, kind: Kind, terms: Sequence[str]) -> tuple[list[tuple[int, int]], list[Run]]:
+    def _fetch_postings(self, terms: Sequence[str], segments: Sequence[int]) -> tuple[list[tuple[int, int]], list[Run]]:
         from satchel.store.segments import decode_many
 
-        sql = (
-            f"SELECT term, segment, body FROM postings WHERE term {IN_LIST} "
-            "AND segment IN (SELECT id FROM segments WHERE kind = ?)"
-        )
+        sql = f"SELECT term, segment, body FROM postings WHERE term {IN_LIST} AND segment {IN_LIST}"
         numbers = {term: number for number, term in enumerate(terms)}
         with self._decoding():
-            rows = [(numbers[row[0]], *row[1:]) for row in self._rows_in(sql, terms, (kind,))]
+            rows = [(numbers[row[0]], *row[1:]) for row in self._rows_in(sql, terms, (json.dumps(segments),))]
             rows.sort()
             return [row[:2] for row in rows], decode_many([row[2] for row in rows])
 
@@ -459,11 +456,11 @@ def _segment(row: Sequence[Any], others: Sequence[int]) -> Segment:
     """Return a segment in which documents of other workspaces count as dead."""
     import numpy as np
 
-    from satchel.store.segments import CHECK_BYTES, Segment, decode_columns
+    from satchel.store.segments import Segment
 
     dead = np.frombuffer(row[2], dtype="<i8")
     hidden = np.union1d(dead, np.array(others, dtype="<i8")) if others else dead
-    return Segment(row[0], decode_columns(row[1]), hidden, row[1][-CHECK_BYTES:])
+    return Segment(row[0], row[1], hidden)
 
 
 def _document(row: Sequence[Any]) -> Document:
@@ -490,5 +487,5 @@ def _place(row: Sequence[Any]) -> Place:
     return Place(number, document, Kind(kind), key, name, twin, listed, updated, bool(secondary), bool(is_first))
 
 
-def _nothing(_: Sequence[str]) -> tuple[Sequence[tuple[int, int]], Sequence[Run]]:
+def _nothing(_: Sequence[str], __: Sequence[int]) -> tuple[Sequence[tuple[int, int]], Sequence[Run]]:
     return (), ()

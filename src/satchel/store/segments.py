@@ -19,7 +19,7 @@ stay in their segment until it is merged; a lexicon marks them dead and leaves t
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
@@ -29,7 +29,7 @@ from zlib import crc32
 
 from satchel import lazy_numpy as np
 from satchel.store.records import SPAN_COLUMNS, Extraction, NewDocument, Postings
-from satchel.system.kept import Cache
+from satchel.system.kept import Cache, Fetch, Make, Size, through_all
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -52,7 +52,6 @@ HEADER_BYTES = _HEADER.size
 _COUNT = struct.Struct("<I")
 _HEAD = struct.Struct("<BI")
 _CHECK = struct.Struct("<I")
-CHECK_BYTES = _CHECK.size
 _ABSENT = b"\0"
 
 
@@ -292,20 +291,19 @@ def _gathered(content: ByteArray, places: IntArray, width: int) -> IntArray:
 
 
 Field = tuple[IntArray, IntArray]
-FetchPostings = Callable[[Sequence[str]], tuple[Sequence[tuple[int, int]], Sequence[Run]]]
-"""Terms -> (number of the term, segment id) of each stored list, ascending, and `decode_many` of these lists."""
+FetchPostings = Callable[[Sequence[str], Sequence[int]], tuple[Sequence[tuple[int, int]], Sequence[Run]]]
+"""Terms, ids of segments -> (number of term, segment id) of each stored list, ascending, and their `decode_many`."""
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
 class Segment(NamedTuple):
-    """One stored segment, alone with its id and `seal`: its columns and the positions of its dead documents."""
+    """One stored segment: its id, the blob of its columns, and the positions of its dead documents."""
 
     id: int
-    columns: Columns
+    columns: bytes
     dead: IntArray
-    seal: bytes = b""
 
 
 class TermPostings(NamedTuple):
@@ -317,6 +315,12 @@ class TermPostings(NamedTuple):
     path: Field
 
 
+_Tables = dict[Hashable, Cache[Any, Any]]
+
+KEPT_BYTES_PER_SPAN = 96
+"""Memory of weighed terms of a large lexicon: every other question contains common terms, which cost most."""
+
+
 class Lexicon:
     """The searchable words of one kind at one revision of the store. Immutable; safe to share between threads."""
 
@@ -324,18 +328,16 @@ class Lexicon:
         self._fetch = fetch
         self.cache: dict[Hashable, Any] = {}
         """Values that follow from the words alone; see `derived`."""
-        self._read: dict[Hashable, Cache[Any, Any]] = {}
-        self._stored: dict[Hashable, Cache[Any, Any]] = {}
+        self._read, self._stored = _Tables(), _Tables()
         self._segments, self._dead = _state(segments)
-        self._offsets: dict[int, tuple[int, int, int]] = {}
-        self._first_chunks: list[int] = []
+        self._words = [_Tables() for _ in segments]
+        firsts: list[tuple[int, int, int]] = []
         parts: list[list[Any]] = [[] for _ in Columns._fields]
         dead: list[IntArray] = []
         span_base = chunk_base = document_base = 0
         for segment in segments:
-            columns = segment.columns
-            self._offsets[segment.id] = (span_base, chunk_base, document_base)
-            self._first_chunks.append(chunk_base)
+            columns = decode_columns(segment.columns)
+            firsts.append((span_base, chunk_base, document_base))
             for store, name in zip(parts, Columns._fields, strict=True):
                 store.append(getattr(columns, name))
             parts[0][-1] = columns.span_chunk + chunk_base
@@ -344,6 +346,10 @@ class Lexicon:
             span_base += len(columns.span_chunk)
             chunk_base += len(columns.chunk_row)
             document_base += len(columns.document_id)
+        self._places = [*zip(self._segments, firsts, strict=True)]
+        self.firsts: IntArray = np.array(firsts, dtype=np.int64).reshape(-1, 3)
+        """The positions of the first span, chunk and document of each segment."""
+        self.segment_spans = np.diff(self.firsts[:, 0], append=span_base).tolist()
         joined = Columns(*(np.concatenate(part) if part else np.zeros(0, dtype=np.int64) for part in parts))
         self.columns = joined
         self.live_document = np.ones(document_base, dtype=bool)
@@ -375,7 +381,9 @@ class Lexicon:
         """Return the lexicon of a later revision of the same kind, with all of this one that is still true."""
         is_same = (self._segments, self._dead) == _state(segments)
         later = copy(self) if is_same else Lexicon(segments, self._fetch)
-        later._read, later._stored = {}, self._stored
+        later._read, later._stored = _Tables(), self._stored
+        kept = dict(zip(self._places, self._words, strict=True))
+        later._words = [kept.get(place, _Tables()) for place in later._places]
         return later
 
     def derived(self, name: Hashable, make: Callable[[], Value]) -> Value:
@@ -383,14 +391,12 @@ class Lexicon:
         value: Value | None = self.cache.get(name)
         return self.cache.setdefault(name, make()) if value is None else value
 
-    def fetched(
-        self, name: Hashable, keys: Iterable[Key], fetch: Callable[[list[Key]], Mapping[Key, Value]]
-    ) -> dict[Key, Value]:
+    def fetched(self, name: Hashable, keys: Iterable[Key], fetch: Fetch[Key, Value]) -> dict[Key, Value]:
         """Return values of this revision by key, in their order, each fetched once; missing ones are left out."""
-        return _table(self._read, name, 300).through(list(keys), fetch)
+        return _table(self._read, name, lambda _: 300).through(list(keys), fetch)
 
     def stored(
-        self, name: Hashable, chunks: Sequence[int], fetch: Callable[[list[int]], Mapping[int, Value]]
+        self, name: Hashable, chunks: Sequence[int], fetch: Fetch[int, Value], size: Size[Value] = lambda _: 1_500
     ) -> dict[int, Value]:
         """Return values of chunks by row, in the order of the chunks (positions); `fetch` takes rows.
 
@@ -399,14 +405,14 @@ class Lexicon:
         """
         places = np.fromiter(chunks, dtype=np.int64)
         rows: list[int] = self.columns.chunk_row[places].tolist()
-        segments = (np.searchsorted(self._first_chunks, places, side="right") - 1).tolist()
+        segments = (np.searchsorted(self.firsts[:, 1], places, side="right") - 1).tolist()
         keys = [(self._segments[segment], row) for segment, row in zip(segments, rows, strict=True)]
         key_of = dict(zip(rows, keys, strict=True))
 
         def missing(new: Sequence[tuple[Any, int]]) -> dict[tuple[Any, int], Value]:
             return {key_of[row]: value for row, value in fetch([row for _, row in new]).items()}
 
-        return {row: value for (_, row), value in _table(self._stored, name, 1_500).through(keys, missing).items()}
+        return {row: value for (_, row), value in _table(self._stored, name, size).through(keys, missing).items()}
 
     def chunk_positions(self, rows: Iterable[int]) -> IntArray:
         """Return the positions of chunks by row number, dead ones included; -1 for a row of another kind."""
@@ -416,19 +422,34 @@ class Lexicon:
         """Return the positions of documents by id, dead ones included; -1 for a document of another kind."""
         return _positions(self.columns.document_id, self._document_order, documents)
 
-    def runs(self, terms: Sequence[str]) -> list[Run]:
-        """Return the occurrences of different terms in live units, for each of `FIELDS`, by term, then ascending."""
-        stored, fields = self._fetch(terms)
+    def in_segments(
+        self, name: Hashable, keys: Sequence[Key], size: Size[Value], make: Make[Key, Value]
+    ) -> list[list[Value]]:
+        """Return for each segment the values of the keys, in their order, kept as long as the segment is at its place.
+
+        They depend on its words alone, those of dead documents too. `make` takes positions of segments; see `Make`.
+        """
+        room = KEPT_BYTES_PER_SPAN * max(1 - 100_000 / max(len(self.live_span), 1), 0)  # for more the budget is small
+        sizes = zip(self._words, self.segment_spans, strict=True)
+        return through_all([_table(kept, name, size, int(room * spans)) for kept, spans in sizes], keys, make)
+
+    def runs(self, terms: Sequence[str], segments: Sequence[int] | None = None) -> list[Run]:
+        """Return the occurrences of different terms in live units, for each of `FIELDS`, by term, then ascending.
+
+        With `segments` (positions) those in these alone, but in dead units, too.
+        """
+        chosen = range(len(self._segments)) if segments is None else segments
+        place_of = {self._segments[place][0]: place for place in chosen}
+        stored, fields = self._fetch(terms, [*place_of])
         numbers = np.array([number for number, _ in stored], dtype=np.int64)
-        # A segment that was published after this lexicon is left out, as a whole.
-        offsets = np.array([self._offsets.get(segment, (-1,) * 3) for _, segment in stored], dtype=np.int64)
+        bases = self.firsts[[place_of[segment] for _, segment in stored]]
         runs = []
         for (lists, units, counts), level in zip(fields, FIELD_LEVELS, strict=True):
-            base = offsets[lists, level] if len(lists) else lists
-            units, keep = units + base, base >= 0
-            if self._any_dead:
-                keep &= (self.live_span, self.live_chunk, self.live_document)[level][np.where(keep, units, 0)]
-            runs.append((numbers[lists][keep], units[keep], counts[keep]))
+            run = numbers[lists], units + bases[lists, level], counts
+            if segments is None and self._any_dead:
+                keep = (self.live_span, self.live_chunk, self.live_document)[level][run[1]]
+                run = run[0][keep], run[1][keep], run[2][keep]
+            runs.append(run)
         return runs
 
     def postings(self, terms: Sequence[str]) -> list[TermPostings]:
@@ -444,12 +465,13 @@ class Lexicon:
 
 def _state(segments: Sequence[Segment]) -> tuple[list[tuple[int, bytes]], list[bytes]]:
     """Return what tells one state of a kind from another: the segments, and the dead documents of each."""
-    return [(segment.id, segment.seal) for segment in segments], [segment.dead.tobytes() for segment in segments]
+    dead = [segment.dead.tobytes() for segment in segments]
+    return [(segment.id, segment.columns[-_CHECK.size :]) for segment in segments], dead
 
 
-def _table(tables: dict[Hashable, Cache[Any, Any]], name: Hashable, size: int) -> Cache[Any, Any]:
-    """Return the table of this name, whose values take about `size` bytes each."""
-    return tables.get(name) or tables.setdefault(name, Cache(lambda _: size))
+def _table(tables: _Tables, name: Hashable, size: Size[Any], extra: int = 0) -> Cache[Any, Any]:
+    """Return the table of this name; see `Cache`."""
+    return tables.get(name) or tables.setdefault(name, Cache(size, extra))
 
 
 def _order(values: IntArray) -> IntArray | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from threading import RLock
 from typing import Any, ClassVar, Generic, TypeVar
@@ -10,6 +11,11 @@ from weakref import WeakSet
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
+
+Size = Callable[[Value], int]
+Fetch = Callable[[list[Key]], Mapping[Key, Value]]
+Make = Callable[[list[Key], tuple[int, ...]], Sequence[Sequence[Value]]]
+"""Takes keys and the positions of the caches that lack all of them, and returns their values for each of these."""
 
 MOST_BYTES = 48_000_000
 """Bytes of all caches together, by estimate: those of some four hundred answers about a repository of 700 files."""
@@ -27,13 +33,13 @@ class Cache(Generic[Key, Value]):
 
     grown: ClassVar[float] = 0  # bytes kept since the caches were last compared with the budget
 
-    def __init__(self, size: Callable[[Value], int], extra: int = 0) -> None:
+    def __init__(self, size: Size[Value], extra: int = 0) -> None:
         self.values: dict[Key, Value] = {}
         self.bytes, self.extra, self._size = 0, extra, size
         with _guard:
             _every.add(self)
 
-    def through(self, keys: list[Key], fetch: Callable[[list[Key]], Mapping[Key, Value]]) -> dict[Key, Value]:
+    def through(self, keys: list[Key], fetch: Fetch[Key, Value]) -> dict[Key, Value]:
         """Return values by key, in the order of the keys; missing ones are fetched, by two threads perhaps twice."""
         try:
             return dict(zip(keys, map(self.values.__getitem__, keys), strict=True))
@@ -63,3 +69,19 @@ class Cache(Generic[Key, Value]):
             for key in keys:
                 if key in self.values:
                     self.bytes -= self._size(self.values.pop(key))
+
+
+def through_all(caches: Sequence[Cache[Key, Value]], keys: Sequence[Key], make: Make[Key, Value]) -> list[list[Value]]:
+    """Return for each cache the values of all keys, in their order; missing ones are made."""
+    with suppress(KeyError):
+        return [[*map(cache.values.__getitem__, keys)] for cache in caches]
+    rows = [{key: value for key in keys if (value := cache.values.get(key)) is not None} for cache in caches]
+    lacking: dict[tuple[int, ...], list[Key]] = {}
+    for key in dict.fromkeys(keys):
+        lacking.setdefault(tuple([place for place, row in enumerate(rows) if key not in row]), []).append(key)
+    for places, new in lacking.items():
+        for place, values in zip(places, make(new, places) if places else (), strict=True):
+            made = dict(zip(new, values, strict=True))
+            rows[place] |= made
+            caches[place].keep(made)
+    return [[row[key] for key in keys] for row in rows]

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import cached_property
+from string import ascii_letters, digits
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel import lazy_numpy as np
@@ -20,13 +21,17 @@ from satchel.sources.code.parse import syntax_tree
 from satchel.sources.code.syntax import SyntaxFindings
 from satchel.store.protocol import EXACT, Store
 from satchel.store.records import Document, StoredChunk
+from satchel.system.kept import Cache
 from satchel.text import terms_of
 from satchel.types import Import, Kind
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Node, Tree
 
-_INDENTED_IMPORT = re.compile(rb"^[ \t]+(from|import|(?:pub(?:\([\w: ]+\))?\s+)?(?:use|mod))\b", re.MULTILINE)
+# The end of the line before is a letter that can be searched for; the beginning of a line is tried at every one.
+_INDENTED_IMPORT = re.compile(rb"\n[ \t]+(from|import|(?:pub(?:\([\w: ]+\))?\s+)?(?:use|mod))\b")
+
+_NAME_BYTES = frozenset(f"$_{digits}{ascii_letters}".encode())
 
 _MACRO = re.compile(rb"\b[a-z_]\w*!\s*([(\[]|\{(?=\s*(?://|#\[|(?:pub|fn|async|impl|mod|use|struct|enum|trait)\b)))")
 
@@ -91,6 +96,10 @@ _Imported = dict[str, list[Any]]
 """What an imported index says of a file, as `satchel.index.scip` writes it; empty for one that has changed since."""
 
 
+_trees: Cache[tuple[str, bytes], Tree] = Cache(lambda tree: 23 * tree.root_node.end_byte)
+"""The trees of languages and texts, each 22 times as large as its text."""
+
+
 class SourceFile:
     """One file as a syntax tree. Lines count from 1; `imports` are those of the index."""
 
@@ -106,14 +115,18 @@ class SourceFile:
         """The root of the tree; None for a language without a grammar, or a text that no parser gets through."""
         if self.language not in GRAMMARS:
             return None
-        source = without_macros(self.source) if self.language == "rust" else self.source
-        tree = syntax_tree(source, grammar(self.language), self.language)
+        tree = _trees.values.get((self.language, self.source))
+        if tree is None:
+            source = without_macros(self.source) if self.language == "rust" else self.source
+            tree = syntax_tree(source, grammar(self.language), self.language)
+            _trees.keep({(self.language, self.source): tree} if tree is not None else {})
         return tree.root_node if tree is not None else None
 
     def let_go(self) -> None:
         """Forget the tree and its nodes; the text is parsed again when they are needed."""
         self._occurrences, self.bindings = {}, {}
         vars(self).pop("root", None)
+        _trees.drop([(self.language, self.source)])
 
     @cached_property
     def imports(self) -> list[Import]:
@@ -124,7 +137,7 @@ class SourceFile:
         return indexed + [one for one in self._inner_imports() if one.start not in lines]
 
     def _inner_imports(self) -> list[Import]:
-        leaves = (self.node_at(match.start(1)) for match in _INDENTED_IMPORT.finditer(self.source))
+        leaves = (self.node_at(match.start(1) - 1) for match in _INDENTED_IMPORT.finditer(b"\n" + self.source))
         around = (one for leaf in leaves if leaf is not None for one in above(leaf) if one.type in IMPORTS)
         findings = SyntaxFindings(self.source, self.language, self.line_starts)
         findings.imports |= {one.start_byte: one for one in around if one.child_by_field_name("body") is None}
@@ -133,7 +146,7 @@ class SourceFile:
     @cached_property
     def line_starts(self) -> list[int]:
         """The offset of each line."""
-        return [0, *(match.end() for match in re.finditer(rb"\n", self.source))]
+        return [0, *(np.flatnonzero(np.frombuffer(self.source, dtype=np.uint8) == ord("\n")) + 1).tolist()]
 
     def text(self, node: Node | None) -> str:
         """Return the text of a node, empty for None."""
@@ -163,16 +176,23 @@ class SourceFile:
             self._occurrences[name] = list(self._occurring(name))
         return self._occurrences[name]
 
-    def places(self, name: str, first: int = 0, last: int = sys.maxsize) -> Iterator[re.Match[bytes]]:
+    def places(self, name: str, first: int = 0, last: int = sys.maxsize) -> Iterator[tuple[int, int]]:
         """Yield where a name is written between two offsets, in code or elsewhere."""
-        return re.compile(rb"(?<![\w$])" + re.escape(name.encode()) + rb"(?![\w$])").finditer(self.source, first, last)
+        written, source = name.encode(), self.source
+        start = source.find(written, first, last)
+        while written and start >= 0:  # a pattern that looks behind tries every byte, and takes twenty times as long
+            end = start + len(written)
+            is_alone = _NAME_BYTES.isdisjoint(source[max(start - 1, 0) : start] + source[end : min(end + 1, last)])
+            if is_alone:
+                yield start, end
+            start = source.find(written, end if is_alone else start + 1, last)
 
     def _occurring(self, name: str) -> Iterator[Node]:
-        if self.root is None or not name:
+        if self.root is None:
             return
-        for match in self.places(name):
-            node = self.root.named_descendant_for_byte_range(match.start(), match.end())
-            if node is not None and (node.start_byte, node.end_byte) == match.span():
+        for place in self.places(name):
+            node = self.root.named_descendant_for_byte_range(*place)
+            if node is not None and (node.start_byte, node.end_byte) == place:
                 yield node
 
     def textual_calls(self, name: str, start: int, end: int) -> Iterator[int]:
