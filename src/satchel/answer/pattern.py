@@ -103,22 +103,24 @@ def groups_of(
 
     Lines are searched one by one, and only those of texts where `in_texts` (see `for_texts`) is found.
     """
-    for kind in (Kind.CODE, Kind.DOC, Kind.NOTE):
-        for path, stamp in sorted(store.stamps(kind).items()):
-            if not wanted(f"{prefix}{path}"):
-                continue
-            read = files.read(path, stamp.content_hash, partial(store.text, stamp.document))
-            if isinstance(read, Unreadable):
-                if read.is_error:
-                    yield Failure("pattern", f"{plain_name(path)}: {read.reason}", "its lines are not searched")
-                continue
-            if in_texts is not None and in_texts.search("\n".join(read.lines)) is None:
-                continue
-            rows = [(number, line, hit) for number, line in enumerate(read.lines, 1) if (hit := found.search(line))]
-            if rows:
-                parts = _parts(kind, path, stamp.content_hash, read, store, files)
-                whole = [(*without_blank_ends(read.lines, start, end), name) for start, end, name in parts]
-                yield from _grouped(f"{prefix}{path}", rows, whole)
+    kinds = (Kind.CODE, Kind.DOC, Kind.NOTE)
+    for kind, path, stamp in ((one, *row) for one in kinds for row in sorted(store.stamps(one).items())):
+        if not wanted(f"{prefix}{path}"):
+            continue
+        read = files.read(path, stamp.content_hash, partial(store.text, stamp.document))
+        if isinstance(read, Unreadable):
+            if read.is_error:
+                yield Failure("pattern", f"{plain_name(path)}: {read.reason}", "its lines are not searched")
+        elif rows := _matching(read, found, in_texts):
+            parts = _parts(kind, path, stamp.content_hash, read, store, files)
+            whole = [(*without_blank_ends(read.lines, start, end), name) for start, end, name in parts]
+            yield from _grouped(f"{prefix}{path}", rows, whole)
+
+
+def _matching(read: Lines, found: Any, in_texts: Any) -> list[tuple[int, str, Any]]:
+    if in_texts is not None and in_texts.search("\n".join(read.lines)) is None:
+        return []
+    return [(number, line, hit) for number, line in enumerate(read.lines, 1) if (hit := found.search(line))]
 
 
 def _parts(

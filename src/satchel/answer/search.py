@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.answer.plans import Plan, PlannedSection, plan_of
@@ -133,8 +134,8 @@ class Findings(NamedTuple):
         kinds = dict.fromkeys(section.kind for section in self.plan.sections if section.is_searched)
         searched = [kind for kind in kinds if kind is not Kind.COMMIT or len(kinds) == 1]  # a message alone is not here
         missing = absent_words(self.query, (bench.store_of(kind).lexicon(kind) for kind in searched))
-        is_plain = self.impact is None or not self.impact.is_question
-        return missing if is_plain else tuple(word for word in missing if not is_wording(word))
+        is_impact = self.impact is not None and self.impact.is_question
+        return tuple(filterfalse(is_wording, missing)) if is_impact else missing
 
 
 @dataclass(frozen=True)

@@ -335,10 +335,8 @@ def _unresolved(relations: Relations, walked: Mapping[int, Reached], lens: Lens)
     """Yield a note for each of the first definitions that are called by text in more lines than the walk follows."""
     if (EdgeType.CALLS, Direction.IN) not in [move[:2] for move in lens.moves]:
         return
-    for row in [row for row, start in walked.items() if start.place.kind is Kind.CODE][:3]:
-        target = relations.definition(row)
-        if target is None:
-            continue
+    rows = [row for row, start in walked.items() if start.place.kind is Kind.CODE][:3]
+    for target in filter(None, map(relations.definition, rows)):
         lines, unread, _ = relations.unresolved(target, relations.callers(target).sites)
         if count := sum(map(len, lines.values())):
             shown = "; ".join(f"{path}:{numbers[0]}" for path, numbers in [*lines.items()][:5])

@@ -150,12 +150,12 @@ def impact_of_question(query: Query, store: Store) -> Impact | None:
     if not targets:
         return None
     dependents = _Dependents(relations)
-    if HEIRS.search(query.text):
-        heads = {target: dependents.heirs(target) for target in targets}
-        return Impact(dependents.rows, is_question=True, heads=heads, told="Implementations")
-    if CALLEES.search(query.text):
-        heads = {target: dependents.callees_told(target) for target in targets}
-        return Impact(dependents.rows, is_question=True, heads=heads, told="Callees")
+    for wording, told, found in (
+        (HEIRS, "Implementations", dependents.heirs), (CALLEES, "Callees", dependents.callees_told),
+    ):  # fmt: skip
+        if wording.search(query.text):
+            heads = {target: found(target) for target in targets}
+            return Impact(dependents.rows, is_question=True, heads=heads, told=told)
     between = 0 if CALLS.search(query.text) else MOST_BETWEEN  # who asks for calls asks for no tests beyond them
     callers = [(target, dependents.depend_on(target, MOST_FILES, between)) for target in targets]
     uses: list[CallSite] = []

@@ -133,8 +133,7 @@ def _within(target: Listed, home: str, counter: TokenCounter, room: float) -> li
     if room < 0:
         return []
     if target.get("unresolved"):  # without them the counts would look complete
-        forms = [_unresolved(target, most) for most in (FILES_SHOWN, 3, 1, 0)]
-        lines.append(next((form for form in forms if _size(form, counter) <= room / 2), forms[-1]))
+        lines.append(_unresolved_within(target, counter, room / 2))
         room -= _size(lines[-1], counter)
         if room < 0:
             return []
@@ -147,6 +146,11 @@ def _within(target: Listed, home: str, counter: TokenCounter, room: float) -> li
         lines.append(line)
         room = remaining
     return lines
+
+
+def _unresolved_within(target: Listed, counter: TokenCounter, room: float) -> str:
+    forms = [_unresolved(target, most) for most in (FILES_SHOWN, 3, 1, 0)]
+    return next((form for form in forms if _size(form, counter) <= room), forms[-1])
 
 
 def _size(line: str, counter: TokenCounter) -> int:
@@ -168,7 +172,7 @@ def _counts(target: Listed, name: str) -> str:
     if calls:
         counts = f"Call sites of {name}: {calls} in {counted(calling, 'file')}"
         counts += _exact(target)
-        counts += f" and {uses} other use{'s' if uses > 1 else ''}" if uses else ""
+        counts += f" and {counted(uses, 'other use')}" if uses else ""
     elif uses:
         counts = f"Uses of {name}: {uses} in {counted(len(files), 'file')}"
     else:
