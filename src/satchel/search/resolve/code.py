@@ -96,8 +96,8 @@ _Imported = dict[str, list[Any]]
 """What an imported index says of a file, as `satchel.index.scip` writes it; empty for one that has changed since."""
 
 
-_trees: Cache[tuple[str, bytes], Tree] = Cache(lambda tree: 23 * tree.root_node.end_byte)
-"""The trees of languages and texts, each 22 times as large as its text."""
+_trees: Cache[tuple[str, bytes], Tree] = Cache(lambda tree: 46 * tree.root_node.end_byte)
+"""The trees of languages and texts, each 22 times as large as its text; the allocator keeps as much again."""
 
 
 class SourceFile:
