@@ -307,7 +307,7 @@ def test_a_process_that_hangs_delays_a_hook_only_a_little(served: Place) -> None
     served.running[0].send_signal(signal.SIGSTOP)
     began = time.monotonic()
     assert served(*QUICK, "hook", "prompt", event=served.prompt("hanging")).code == 0
-    assert time.monotonic() - began < 3.0
+    assert time.monotonic() - began < PATIENCE_SECONDS / 4
     assert served(*QUICK, "search", "discount") == served(*ALONE, "search", "discount")
     assert (
         "send_order"
