@@ -45,7 +45,7 @@ REPOSITORY = Path(__file__).parents[1]
 FIRST_EVERY = 4
 """One round in so many starts without an index."""
 
-ORPHAN_SECONDS = 2.0
+ORPHAN_SECONDS = 30.0
 """How long the kernel and git may take to notice that the killed process is gone."""
 
 

@@ -20,7 +20,7 @@ from satchel.cli.application import COMMANDS, application
 from satchel.graph import request as graph_request
 from satchel.settings import Settings
 from satchel.types import SEARCHED_TYPES
-from tests.architecture.tree import ROOT, modules, repository_files
+from tests.architecture.tree import ROOT, repository_files
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]+)(?:#[^)]*)?\)")
 FENCE = re.compile(r"^(```+|~~~+).*?^\1\s*$", re.DOTALL | re.MULTILINE)
@@ -162,7 +162,8 @@ def test_every_link_between_pages_leads_somewhere() -> None:
 
 def test_every_decision_that_the_sources_name_is_written_down() -> None:
     notes = {path.rpartition("/")[2][:4] for path in repository_files() if path.startswith("docs/decisions/")}
-    named = {number for module in modules("src") for number in DECISION.findall(module.text)}
+    sources = [path for path in repository_files() if path.startswith("src/") and path.endswith(".py")]
+    named = {number for path in sources for number in DECISION.findall(page(path))}
     assert named <= notes
 
 

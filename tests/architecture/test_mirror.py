@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import PurePosixPath
 
-from tests.architecture.tree import ROOT, modules
+from tests.architecture.tree import ROOT, repository_files
 
 ACROSS_ROOMS = frozenset(
     {
@@ -30,6 +31,7 @@ WITHOUT_MODULE: Mapping[str, str] = {
 """Path -> why it is named after no module."""
 
 
+@cache
 def rooms() -> Mapping[str, frozenset[str]]:
     """Each room of the package with the names of its modules and folders; "" is for the files beside the rooms."""
     names: dict[str, set[str]] = {}
@@ -63,7 +65,8 @@ def test_a_folder_of_tests_is_a_room_or_in_the_list() -> None:
 
 
 def test_a_test_file_is_named_after_the_module_that_it_tests() -> None:
-    paths = [module.path for module in modules("tests") if "/test_" in module.path]
+    paths = [path for path in repository_files() if path.startswith("tests/") and "/test_" in path]
+    paths = [path for path in paths if path.endswith(".py")]
     assert misplaced(paths) == []
     assert set(WITHOUT_MODULE) <= set(paths)
 

@@ -26,18 +26,25 @@ BELOW_A_CHECK = {
 
 def bare(module: Module, platform: str) -> Iterator[str]:
     """Names that the module reads, and the system lacks, without a check around or before."""
-    yield from _bare(module.tree, platform, BELOW_A_CHECK.get(module.name, set()))
+    if any(lacking(node, platform) for node in ast.walk(module.tree)):
+        yield from _bare(module.tree, platform, BELOW_A_CHECK.get(module.name, set()))
+
+
+def lacking(node: ast.AST, platform: str) -> list[str]:
+    """Names of the standard library that a node reads, and the system lacks."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        names = [node.attr] if node.attr in missing(node.value.id, platform) else []
+        return [f"{node.lineno}: {node.value.id}.{name}" for name in names]
+    if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        names = [alias.name for alias in node.names if alias.name in missing(node.module, platform)]
+        return [f"{node.lineno}: {node.module}.{name}" for name in names]
+    return []
 
 
 def _bare(node: ast.AST, platform: str, checked: set[str]) -> Iterator[str]:
     if isinstance(node, ast.FunctionDef) and node.name in checked:
         return
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        if node.attr in missing(node.value.id, platform):
-            yield f"{node.lineno}: {node.value.id}.{node.attr}"
-    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-        lacking = missing(node.module, platform)
-        yield from (f"{node.lineno}: {node.module}.{alias.name}" for alias in node.names if alias.name in lacking)
+    yield from lacking(node, platform)
     for child in _unchecked(node):
         yield from _bare(child, platform, checked)
 

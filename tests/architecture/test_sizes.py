@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from typing import TypedDict
 
 from tests.architecture.tree import PYTHON_FOLDERS, ROOT, Module, modules
@@ -40,6 +41,7 @@ def functions(module: Module) -> Iterator[tuple[str, int]]:
             yield f"{module.path}::{node.name}", (node.end_lineno or node.lineno) - node.lineno + 1
 
 
+@cache
 def longer_than_allowed() -> dict[str, int]:
     """Files and functions over their limit, with their lines."""
     every = [module for folder in PYTHON_FOLDERS for module in modules(folder)]

@@ -69,9 +69,10 @@ def shop(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> TinyRep
 
 
 @pytest.fixture
-def satchel(home: Path, capfd: pytest.CaptureFixture[str]) -> Satchel:
-    """Runs a command line in this process."""
+def satchel(home: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Satchel:
+    """Runs a command line in this process, which does not say how long this machine took."""
     assert home
+    monkeypatch.setattr("satchel.cli.session.PATIENCE_SECONDS", 3_600.0)
 
     def command(*arguments: str) -> Ran:
         code = run(arguments)

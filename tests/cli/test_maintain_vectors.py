@@ -18,7 +18,7 @@ from tests.cli.conftest import Satchel
 if TYPE_CHECKING:
     from satchel.embed import Vectors
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 300.0
 
 HALF = VectorReport(3, VectorCounts({Kind.DOC: (3, 6)}), Failure("vectors", "the server is away", "later"))
 

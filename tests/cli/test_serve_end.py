@@ -31,9 +31,10 @@ def test_an_end_waits_for_requests_in_progress_and_accepts_no_more(
     tmp_path: Path, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = sample_repository(tmp_path / "shop").root
-    limits = {"THREADS": "1", "WAITING": "0", "DRAIN_S": str(PATIENCE_SECONDS)}
+    patience = str(PATIENCE_SECONDS)
+    limits = {"SERVE_THREADS": "1", "SERVE_WAITING": "0", "SERVE_DRAIN_S": patience, "INDEX_LOCK_WAIT_S": patience}
     for name, value in limits.items():
-        monkeypatch.setenv(f"SATCHEL_SERVE_{name}", value)
+        monkeypatch.setenv(f"SATCHEL_{name}", value)
     with Satchel.open(root=root, environ=environment(tmp_path)) as engine:
         lock = engine.places.index / "index.lock"
     with ThreadPoolExecutor(3) as pool, contextlib.ExitStack() as stack:

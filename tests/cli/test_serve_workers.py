@@ -111,12 +111,20 @@ def listens(pid: int) -> bool:
     return False
 
 
+def answered(server: Server) -> int:
+    """The status of a question; one that a worker took at its end, and did not read any more, is asked again."""
+    for _ in range(2):
+        with contextlib.suppress(ConnectionError):
+            return server.ask("context_query", {"question": "backoff"})[0]
+    return 0
+
+
 def test_a_worker_that_dies_is_replaced(home: Path) -> None:
     with serving(home / "shop", home, *WORKERS) as running:
         before = started(running)
         for dead, number in zip(before, (signal.SIGKILL, signal.SIGTERM), strict=True):
             os.kill(dead, number)
-            assert running.ask("context_query", {"question": "backoff"})[0] == 200
+            assert answered(running) == 200
             while dead in started(running):
                 pass
         assert not {*before} & {*started(running)}

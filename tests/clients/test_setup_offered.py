@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -104,6 +105,23 @@ def test_a_server_that_starts_and_never_answers_is_a_fault(satchel: Satchel, mon
     )
     assert done.code == 3
     assert "does not answer within 0 s" in done.err
+
+
+DROPS = """
+import json, select, sys
+for _ in range(3):
+    sys.stdin.buffer.raw.readline()
+if select.select([0], [], [], 0.2)[0]:
+    sys.exit("nobody listens")
+print(json.dumps({"id": 2, "result": {"tools": ["one"]}}), flush=True)
+"""
+"""A server that owes no answers to a client that closed its side."""
+
+
+def test_a_server_that_starts_is_listened_to_until_it_has_answered(satchel: Satchel, tmp_path: Path) -> None:
+    (tmp_path / "drops.py").write_text(DROPS)
+    done = satchel("setup", "cursor", "--command", f"'{sys.executable}' '{tmp_path}/drops.py'")
+    assert done.code == 0, done.err
 
 
 def test_nothing_starts_in_a_dry_run(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from tests.postgres import own_home
 from tests.soundness import contents, faults
 
 COMMAND = (sys.executable, "-P", "-m", "satchel")
-PATIENCE_SECONDS = 120
+PATIENCE_SECONDS = 600
 """Far longer than anything here takes; a command that hangs fails its test instead of stopping all."""
 
 

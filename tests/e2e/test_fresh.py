@@ -269,7 +269,10 @@ def test_every_format_says_it_and_reads_back(satchel: Satchel, repository: TinyR
     assert read == written
 
 
-def test_a_mismatch_brings_the_index_up_to_date_without_a_pause(satchel: Satchel, repository: TinyRepository) -> None:
+def test_a_mismatch_brings_the_index_up_to_date_without_a_pause(
+    satchel: Satchel, repository: TinyRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("satchel.open_root.REFRESH_PAUSE_SECONDS", 3_600.0)
     repository.write({"shop/client.py": CLIENT.replace("backoff", "pause_between")})
     assert satchel.refresh() == []
     assert any(item.metadata.get("freshness") for item in ask(satchel).items)

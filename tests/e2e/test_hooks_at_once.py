@@ -17,8 +17,8 @@ __all__ = ["built", "folder", "place"]
 ALONE_IN_TIME = program("import satchel.system.resident as r; r.address = lambda _: ''; ", patience="import sys; ")
 """The command without a resident process, with its own deadlines."""
 
-MOST_SECONDS = 10.0
-"""Time from the first start to the last end: eight hooks of two seconds, their starts and the tests beside them."""
+MOST_SECONDS = 60.0
+"""Time from the first start to the last end: eight hooks of two seconds, their starts and whatever runs beside them."""
 
 
 def at_once(place: Place, command: Sequence[str], sessions: Sequence[str]) -> list[Ran]:
@@ -57,4 +57,4 @@ def test_eight_hooks_at_once_without_a_server_do_not_harm_each_other(place: Plac
     assert time.monotonic() - began < MOST_SECONDS
     for ran, answer in zip(answers, expected, strict=True):
         assert ran.out in {answer, ""}
-        assert ran.out == answer or "no answer within 1.6 s" in ran.err
+        assert ran.err in {"", "satchel hook: no answer within 1.6 s\n"}

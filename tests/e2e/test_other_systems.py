@@ -43,7 +43,7 @@ def answers(repository: TinyRepository, platform: str, *commands: list[str], pro
         },
         capture_output=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr.decode()
     rows = json.loads(done.stdout)

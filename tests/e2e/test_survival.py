@@ -19,7 +19,7 @@ CANARY = "-".join(("canary", "of", "the", "outside"))
 def run(root: Path, *arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, **own_home(home)}
     return subprocess.run(
-        [*COMMAND, *arguments], cwd=root, env=environment, capture_output=True, text=True, timeout=60, check=False
+        [*COMMAND, *arguments], cwd=root, env=environment, capture_output=True, text=True, timeout=300, check=False
     )
 
 

@@ -37,7 +37,7 @@ def judge_server() -> Iterator[JudgeServer]:
             fake.requests.append({"path": self.path, **body})
             fake.keys.append(self.headers.get("Authorization", ""))
             if fake.hangs:
-                fake.released.wait(5)
+                fake.released.wait(600)
                 return
             chat = {"choices": [{"message": {"content": fake.answer(body)}}]}
             content = chat if fake.whole is None else fake.whole(body)

@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -178,6 +177,16 @@ def _hanging(_arguments: Any, _raw: bytes) -> tuple[str, bytes]:
         pass
 
 
+def _stopping(number: int) -> Work:
+    """Somebody asks the hook to end while its worker is at work."""
+
+    def work(arguments: Any, raw: bytes) -> tuple[str, bytes]:
+        os.kill(os.getppid(), number)
+        return _hanging(arguments, raw)
+
+    return work
+
+
 def _crashing(_arguments: Any, _raw: bytes) -> tuple[str, bytes]:
     os.kill(os.getpid(), signal.SIGSEGV)
     raise AssertionError
@@ -194,10 +203,7 @@ def _workers(bench: Bench) -> Iterator[tuple[str, dict[str, Any]]]:
     with set_to(supervise, WORKER_SECONDS=QUICK_SECONDS):
         yield "worker hangs", bench.tell(["prompt"], bench.event("prompt"), _hanging)
     for name in ("SIGTERM", "SIGHUP", "SIGINT"):
-        stopper = threading.Timer(QUICK_SECONDS / 2, os.kill, (os.getpid(), getattr(signal, name)))
-        stopper.start()
-        yield f"stopped by {name}", bench.tell(["prompt"], bench.event("prompt"), _hanging)
-        stopper.join()
+        yield f"stopped by {name}", bench.tell(["prompt"], bench.event("prompt"), _stopping(getattr(signal, name)))
 
 
 def _broken(bench: Bench) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -22,8 +22,10 @@ QUESTION = "where is an order sent again when the connection drops?"
 
 @pytest.fixture(autouse=True)
 def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The signals of the test run are its own again afterwards, and a hook has its time from now on."""
+    """The signals of the test run are its own again afterwards, and a hook has more than enough time from now on."""
     monkeypatch.setattr(supervise, "_age", lambda: 0.0)
+    monkeypatch.setattr(supervise, "WORKER_SECONDS", 300.0)
+    monkeypatch.setattr(supervise, "DEADLINE_SECONDS", 600.0)  # at the real one this process would end
     kept = {number: signal.getsignal(number) for number in (15, 2, 1, 14)}
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)

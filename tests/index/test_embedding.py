@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 KINDS = (Kind.MEMORY, Kind.DOC)
 KEY = b"k" * 32
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 300.0
 
 
 @pytest.fixture

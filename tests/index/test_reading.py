@@ -10,6 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +192,11 @@ def children() -> list[int]:
     task = Path("/proc/self/task")
     if not task.exists():
         pytest.skip("children are listed by Linux only")
-    return [int(child) for thread in task.iterdir() for child in (thread / "children").read_text().split()]
+    found: list[int] = []
+    for thread in task.iterdir():
+        with suppress(OSError):  # one that ends meanwhile
+            found += map(int, (thread / "children").read_text().split())
+    return found
 
 
 def test_nobody_is_left_when_the_block_ends_early(options: ReadingOptions) -> None:
@@ -199,7 +204,7 @@ def test_nobody_is_left_when_the_block_ends_early(options: ReadingOptions) -> No
     running = lanes_of(options, 3)
     with running:
         next(iter(running))
-    assert children() == before
+    assert {*children()} <= {*before}
 
 
 def test_a_stop_keeps_what_was_read_and_leaves_nobody(options: ReadingOptions) -> None:
@@ -210,7 +215,7 @@ def test_a_stop_keeps_what_was_read_and_leaves_nobody(options: ReadingOptions) -
             seen += batch
     assert 10 <= len(seen) < FILES
     assert not [reading for reading in seen if reading.failed]
-    assert children() == before
+    assert {*children()} <= {*before}
 
 
 @pytest.fixture
@@ -231,7 +236,7 @@ def worker(options: ReadingOptions) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def test_a_worker_ends_with_its_input(worker: subprocess.Popen[bytes]) -> None:
-    _, errors = worker.communicate(timeout=60)
+    _, errors = worker.communicate(timeout=300)
     assert (worker.returncode, errors) == (0, b"")
 
 
@@ -242,7 +247,7 @@ def test_a_worker_whose_answers_nobody_takes_ends_without_a_word(worker: subproc
     worker.stdout.close()
     send(worker.stdin, [("f00.py", "")])
     worker.stdin.close()
-    assert worker.wait(60) == 0
+    assert worker.wait(300) == 0
     assert worker.stderr.read() == b""
 
 
@@ -295,7 +300,7 @@ def test_a_worker_that_is_busy_dies_with_its_parent(
     worker = int(parent.stdout.readline())
     parent.kill()
     parent.communicate()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while is_running(worker) and time.monotonic() < deadline:
         os.sched_yield()
     assert not is_running(worker)

@@ -14,7 +14,7 @@ from satchel.testing import HashEmbedder, TinyRepository
 from satchel.types import Kind
 
 CHUNKS = {"docs/guide.md": "# Guide\n\nOrders are sent again.\n\n## Retrying\n\nAttempts wait longer and longer.\n"}
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 300.0
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def main() -> None:
     if "ignores-end" in OPTIONS:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if "child" in OPTIONS:
-        child = subprocess.Popen(["sleep", "60"], stdout=subprocess.DEVNULL)
+        child = subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL)
         print(f"child {child.pid}", file=sys.stderr, flush=True)
     print(f"ready {os.getpid()}", file=sys.stderr, flush=True)
     for line in sys.stdin.buffer:
@@ -71,7 +71,7 @@ def main() -> None:
             answer = {"echo": message}
         write(json.dumps({"jsonrpc": "2.0", "id": identity, "result": answer}))
     if "ignores-end" in OPTIONS:
-        threading.Event().wait(60)
+        threading.Event().wait(600)
     sys.exit(int(next((option[5:] for option in OPTIONS if option.startswith("code=")), "0")))
 
 

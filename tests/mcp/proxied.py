@@ -15,7 +15,8 @@ from satchel.engine import Satchel
 from satchel.mcp.proxy import ProxyContexts, ProxyPipes, run_proxy
 
 SERVER = (sys.executable, str(Path(__file__).with_name("odd_server.py")))
-PATIENCE = 30.0
+PATIENCE = 120.0
+"""Longer than anything here takes on a busy machine, and shorter than a server that is deaf lives."""
 
 
 class Client:

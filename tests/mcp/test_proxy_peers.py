@@ -17,6 +17,7 @@ import pytest
 
 from satchel.testing import TinyRepository
 from tests.architecture.tree import ROOT
+from tests.mcp.proxied import PATIENCE
 from tests.oracle import o200k
 
 pytest.importorskip("mcp.client.client", reason="the extra `mcp` is not installed")
@@ -221,7 +222,7 @@ def conversation(command: Sequence[str], environ: Mapping[str, str]) -> list[byt
             if is_question:
                 answers.append(process.stdout.readline())
         process.stdin.close()
-        answers.append(str(process.wait(30)).encode())
+        answers.append(str(process.wait(PATIENCE)).encode())
     return answers
 
 
@@ -260,4 +261,4 @@ def test_a_server_of_others_that_is_killed_ends_the_proxy(place: Place) -> None:
         assert process.stderr is not None
         number = int(process.stderr.readline())
         os.kill(number, 9)
-        assert process.wait(30) == 137
+        assert process.wait(PATIENCE) == 137

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,9 +22,6 @@ from tests.cli.conftest import satchel as satchel
 from tests.mcp.proxied import PATIENCE, SERVER, request
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and process groups of POSIX")
-
-END_SECONDS = 5.0
-"""What a test allows where the proxy promises 3 s: the machine has other users."""
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +66,7 @@ def wait_until_gone(*numbers: int) -> None:
     until = time.monotonic() + PATIENCE
     while any(map(is_running, numbers)):
         assert time.monotonic() < until, "a process is left behind"
-        os.sched_yield()
+        threading.Event().wait(0.01)
 
 
 def test_a_client_gets_context_and_the_end_reaches_the_server(root: Path) -> None:
@@ -87,10 +85,8 @@ def test_a_client_gets_context_and_the_end_reaches_the_server(root: Path) -> Non
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=str)
 def test_a_signal_ends_both_and_what_the_server_started(root: Path, number: signal.Signals) -> None:
     with started(root, "child") as (process, told):
-        before = time.monotonic()
         process.send_signal(number)
         assert process.wait(PATIENCE) == 128 + number
-        assert time.monotonic() - before < END_SECONDS
         wait_until_gone(*told.values())
         assert process.stderr is not None
         assert b"Traceback" not in process.stderr.read().partition(b"KeyboardInterrupt")[2]
@@ -98,10 +94,8 @@ def test_a_signal_ends_both_and_what_the_server_started(root: Path, number: sign
 
 def test_a_server_that_is_killed_ends_the_proxy(root: Path) -> None:
     with started(root, "child") as (process, told):
-        before = time.monotonic()
         os.kill(told["ready"], signal.SIGKILL)
         assert process.wait(PATIENCE) == 128 + signal.SIGKILL
-        assert time.monotonic() - before < END_SECONDS
         wait_until_gone(*told.values())
 
 
@@ -114,7 +108,7 @@ def test_a_proxy_that_is_killed_leaves_no_server(root: Path) -> None:
 
 def test_a_proxy_whose_server_reads_nothing_ends_with_its_parent(root: Path) -> None:
     """It waits in the middle of a line then, and does not see the end of what it reads."""
-    deaf = "import threading; threading.Event().wait(60)"
+    deaf = "import threading; threading.Event().wait(600)"
     command = [sys.executable, "-P", "-m", "satchel", "proxy", "--root", str(root), "--tools", "*", "--"]
     parent = (
         "import subprocess, sys; child = subprocess.Popen(sys.argv[1:]); print(child.pid, flush=True); child.wait()"

@@ -10,7 +10,7 @@ from typing import Any
 from satchel import create_context_aware_tools
 from satchel.types import Context
 
-PATIENCE = 30.0
+PATIENCE = 300.0
 
 
 def edit(path: str, more: str = "", *, _context: Context | None = None) -> dict[str, Any]:

@@ -59,12 +59,12 @@ def ask(searcher: object, types: list[str], **options: Any) -> Any:
 
 
 def fastest(call: Callable[[], object], rounds: int = 3) -> float:
-    """Seconds of the fastest of several calls: other work on the machine slows some of them."""
+    """Processor seconds of the fastest of several calls: other work on the machine slows some of them."""
     seconds = []
     for _ in range(rounds):
-        start = time.perf_counter()
+        start = time.process_time()
         call()
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     return min(seconds)
 
 

@@ -42,6 +42,20 @@ def sql(*statements: str, database: str = "postgres") -> None:
             connection.execute(statement.encode())
 
 
+def reload_settings() -> None:
+    """Have the server read its settings, and wait until it has."""
+    import psycopg
+
+    def read_at() -> object:
+        with psycopg.connect(server_url(), autocommit=True) as connection:
+            return connection.execute("SELECT pg_conf_load_time()").fetchone()
+
+    before = read_at()
+    sql("SELECT pg_reload_conf()")
+    while read_at() == before:
+        pass
+
+
 def url_of(user: str, database: str = "postgres", password: str = SECRET) -> str:
     """The address of the test server for another user."""
     return f"postgresql://{user}:{password}@/{database}?host={quote(str(data_folder()), safe='')}"
@@ -96,13 +110,13 @@ def test_a_wrong_password(user: str) -> None:
     rules = data_folder() / "pg_hba.conf"
     before = rules.read_text()
     rules.write_text(f"local all {user} scram-sha-256\n{before}")
-    sql("SELECT pg_reload_conf()")
+    reload_settings()
     try:
         assert "the password or the user name is wrong" in refusal(url_of(user, password=f"{SECRET}-2"))
         assert "wants a password" in refusal(url_of(user, password=""))
     finally:
         rules.write_text(before)
-        sql("SELECT pg_reload_conf()")
+        reload_settings()
 
 
 def test_a_user_without_rights(user: str) -> None:
@@ -430,16 +444,18 @@ def test_a_write_that_no_standby_confirmed_is_not_said_to_be_stored(
         monkeypatch.setattr(connection, "STATEMENT_SECONDS", 0.1)
 
         def write_often() -> None:
-            for number in range(1_000):  # until the server has read its settings
+            for number in range(100_000):  # until the process of the server that looks after standbys knows it, too
                 with store.write() as writer:
                     writer.set_meta("a", str(number))
 
-        sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()")
+        sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        reload_settings()
         try:
             with pytest.raises(StoreError, match="look whether it was stored"):
                 write_often()
         finally:
-            sql("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
+            sql("ALTER SYSTEM RESET synchronous_standby_names")
+            reload_settings()
 
 
 def test_a_question_is_asked_again_where_its_server_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

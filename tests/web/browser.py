@@ -32,7 +32,7 @@ FLAGS = (
     "--disable-sync",
 )
 
-DEADLINE_SECONDS = 15.0
+DEADLINE_SECONDS = 60.0
 POLL_SECONDS = 0.05
 
 SCREENSHOTS = os.environ.get("SATCHEL_SCREENSHOTS", "")
@@ -91,6 +91,7 @@ def chromium(profile: Path) -> Iterator[WebDriver]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options, Service(str(CHROMEDRIVER)))
+    driver.set_script_timeout(DEADLINE_SECONDS)
     try:
         yield driver
     finally:
@@ -107,7 +108,7 @@ class Page:
         self.origin = f"{parts.scheme}://{parts.netloc}"
         self.look_like(1280, 900)
         driver.get(link)
-        self.wait(lambda: self.js("return document.documentElement.dataset.ready") == "true", "the page to be ready")
+        self.ready()
 
     def look_like(self, width: int, height: int, scheme: str = "light", *, is_still: bool = True) -> None:
         """A span of this size, with a colour scheme, and with or without motion."""
@@ -118,15 +119,27 @@ class Page:
             {"name": "prefers-reduced-motion", "value": "reduce" if is_still else "no-preference"},
         ]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        self.settled()
 
     def go(self, fragment: str) -> None:
         """Show the state that this fragment names, as from a link that somebody sent."""
         self.driver.get(f"{self.origin}/#{fragment}")
 
+    def back(self) -> None:
+        """Go one state back, as with the button of the browser; the page has heard of it."""
+        self.js(
+            "return new Promise((done) => {"
+            " addEventListener('popstate', () => done(), { once: true }); history.back(); })"
+        )
+
     def fresh(self, fragment: str) -> None:
         """The same in a page that was loaded anew."""
         self.driver.get("about:blank")
         self.go(fragment)
+        self.ready()
+
+    def ready(self) -> None:
+        """Wait until the page knows all that it asks for at its start."""
         self.wait(lambda: self.js("return document.documentElement.dataset.ready") == "true", "the page to be ready")
 
     def js(self, script: str, *given: Any) -> Any:
@@ -139,15 +152,17 @@ class Page:
 
     def wait(self, condition: Callable[[], Any], what: str) -> Any:
         """What the condition gives once it holds. Fails with a picture after the deadline."""
-        from selenium.common.exceptions import StaleElementReferenceException, TimeoutException
+        from selenium.common import exceptions
         from selenium.webdriver.support.wait import WebDriverWait
 
-        waiting = WebDriverWait(
-            self.driver, DEADLINE_SECONDS, POLL_SECONDS, ignored_exceptions=(StaleElementReferenceException,)
-        )
+        moved = (
+            exceptions.StaleElementReferenceException, exceptions.ElementClickInterceptedException,
+            exceptions.ElementNotInteractableException,
+        )  # fmt: skip
+        waiting = WebDriverWait(self.driver, DEADLINE_SECONDS, POLL_SECONDS, ignored_exceptions=moved)
         try:
             return waiting.until(lambda _: condition())
-        except TimeoutException:
+        except exceptions.TimeoutException:
             shown = self.js("return document.body.innerText")
             pytest.fail(f"waited {DEADLINE_SECONDS:g} s for {what}; the page shows:\n{shown[:3000]}")
 
@@ -170,10 +185,11 @@ class Page:
     def click(self, selector: str) -> None:
         """Click the first element that is shown, in the middle of the span, where nothing lies over it.
 
-        An answer that arrives meanwhile puts another one in its place: then that one is clicked.
+        An answer on its way may put another one in its place, even between press and release: it is waited for.
         """
 
         def clicked() -> bool:
+            self.settled()
             element = self.find(selector)
             self.js("arguments[0].scrollIntoView({ block: 'center' })", element)
             element.click()
@@ -188,9 +204,10 @@ class Page:
         self.type(selector, Keys.CONTROL, "a", Keys.NULL, text, Keys.TAB)
 
     def type(self, selector: str, *keys: str) -> None:
-        """Press keys in the first element that is shown; one that is put in its place meanwhile gets them instead."""
+        """Press keys in the first element that is shown, once no answer can put another one in its place."""
 
         def typed() -> bool:
+            self.settled()
             self.find(selector).send_keys(*keys)
             return True
 
@@ -219,8 +236,12 @@ class Page:
         )
 
     def settled(self) -> None:
-        """Wait until nothing is on its way."""
-        self.wait(lambda: not self.all("[aria-busy]"), "everything to be there")
+        """Wait until nothing is on its way, and what the page does before its next frame is done."""
+        is_there = (
+            "return new Promise((done) => requestAnimationFrame("
+            "() => done(document.querySelector('[aria-busy]') === null)))"
+        )
+        self.wait(lambda: self.js(is_there), "everything to be there")
 
     def answered(self, tokens: int) -> None:
         """Wait for the answer to a budget."""

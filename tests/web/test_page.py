@@ -71,6 +71,10 @@ def test_the_slider_moves_the_budget_between_its_ends(page: Page) -> None:
     page.go(f"{ASKED}&max=4000")
     page.answered(4000)
     slider = page.find("#budget-slider")
+    moved = (
+        "const one = document.getElementById('budget-slider'); one.value = 50; one.dispatchEvent(new Event('input'))"
+    )
+    assert page.js(f"{moved}; return document.getElementById('answer').ariaBusy") == "true", "before it is asked for"
     slider.send_keys(Keys.HOME)
     page.answered(200)
     slider.send_keys(Keys.END)
@@ -197,11 +201,11 @@ def test_the_address_holds_the_state_and_the_back_button_works(page: Page) -> No
     assert pressed == ["code", "docs"]
     page.click("#tab-memories")
     page.find("#memory-cards .card")
-    page.driver.back()
+    page.back()
     page.answered(900)
     page.click('.chip[data-kind="docs"]')
     page.settled()
-    page.driver.back()
+    page.back()
     page.wait(lambda: len(page.all('.chip[aria-pressed="true"]')) == 2, "both kinds again")
     page.settled()
 

@@ -35,6 +35,24 @@ def test_an_address_that_means_nothing_shows_the_question(page: Page) -> None:
         assert page.attribute("#budget-number", "value") in {"200", "4000"}
 
 
+def test_of_several_fillings_of_a_place_the_one_that_asked_last_is_shown(page: Page) -> None:
+    script = """return (async () => {
+      const place = document.createElement("div"), answers = {}, asks = {}, seen = [];
+      const present = (name) => m.present(place, "x", (asksNow) => new Promise((answer) => {
+        [answers[name], asks[name]] = [answer, asksNow];
+      }), (text) => Object.assign(document.createElement("p"), { textContent: text }));
+      const [older, newer] = [present("older"), present("newer")];
+      const note = () => seen.push(place.textContent, place.hasAttribute("aria-busy"));
+      answers.newer("new"), await newer, note();
+      answers.older("old"), await older, note();
+      const [write, read] = [present("write"), present("read")];
+      asks.write(), answers.read("as before"), await read, note();
+      answers.write("as written"), await write, note();
+      return seen; })()"""
+    seen = page.module("notice.js", script)
+    assert seen == ["new", False, "new", False, "new", True, "as written", False]
+
+
 def test_small_markdown_becomes_blocks(page: Page) -> None:
     text = "# Head\\n\\n- one `code`\\n- **two**\\n\\n1. first\\n\\nwords\\nmore\\n\\n~~~ python\\nx = 1\\n~~~\\nend"
     names = page.module("prose.js", f"return [...m.prose('{text}', 'x').children].map((one) => one.tagName)")

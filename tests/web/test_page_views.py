@@ -91,7 +91,7 @@ def test_following_an_edge_makes_its_other_end_the_middle(page: Page) -> None:
     page.click('.knot[data-node$="Retry.run"] .knot-name')
     page.wait(lambda: page.texts(".knot.role-start .knot-name") == ["run"], "the other end in the middle")
     assert "Retry.run" in str(page.attribute("#graph-query", "value"))
-    page.driver.back()
+    page.back()
     page.wait(lambda: page.texts(".knot.role-start .knot-name") == start, "the way back")
 
 
@@ -162,7 +162,7 @@ def test_the_whole_repository_is_drawn_and_its_files_lead_to_their_graphs(page: 
     page.click(".imported .crumb")
     page.wait(lambda: "graph?node=src%2Fshop" in page.js("return location.hash"), "the graph of the file")
     page.settled()
-    page.driver.back()
+    page.back()
     page.find(".file-dot")
     page.settled()
 

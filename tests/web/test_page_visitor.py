@@ -51,12 +51,10 @@ def test_what_is_typed_outlives_a_budget_a_kind_a_tab_and_a_reload(page: Page) -
     page.click("#tab-ask")
     assert question(page) == QUESTION + TYPED
     page.driver.refresh()
-    page.wait(lambda: page.js("return document.documentElement.dataset.ready") == "true", "the page")
+    page.ready()
     assert question(page) == QUESTION + TYPED
     page.type("#question", Keys.ENTER)
-    page.wait(
-        lambda: not page.find("#draft-note").is_displayed() if page.all("#draft-note:not([hidden])") else True, ""
-    )
+    page.wait(lambda: page.js("return document.getElementById('draft-note').hidden"), "no word of a draft")
     assert "stop" in page.js("return location.hash")
     page.settled()
     page.click("#tab-memories")
@@ -91,7 +89,7 @@ def test_the_start_has_a_map_and_questions_that_fit(page: Page) -> None:
     page.click('.tile-front[data-path="src/shop"], .tile-front[data-path="src"]')
     page.wait(lambda: "path=src" in page.js("return location.hash"), "the folder")
     page.wait(lambda: page.all('.tile-front[data-path$="retry.py"], .tile-front[data-path="src/shop"]'), "its files")
-    page.driver.back()
+    page.back()
     page.settled()
     page.click(".tries .question")
     page.answered(4000)

@@ -22,9 +22,15 @@ from satchel.web.middleware import Access, own_origins
 from satchel.web.routes import ClientGoneError, RefusedError, ServerState
 from tests.web.asking import PORT, TOKEN, client_of, environment
 
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 300
 
 FILES = {f"part{number}/module.py": f"def function_{number}() -> int:\n    return {number}\n" for number in range(40)}
+
+
+@pytest.fixture(autouse=True)
+def patient_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work has all the time of a slow machine to end."""
+    monkeypatch.setattr("satchel.web.routes.END_SECONDS", PATIENCE_SECONDS)
 
 
 class Client:
@@ -287,16 +293,23 @@ def test_a_request_ends_at_its_deadline_and_its_work_is_stopped(repository: Tiny
             await shared.answer(work, Client().receive)
         assert (late.value.refusal.status, late.value.refusal.type) == (504, "DeadlineExceeded")
         assert "serve.deadline_s" in late.value.refusal.hint
-        await happened(work.stopped)
-
-        def slow_file(_: ShouldStop) -> None:
-            raise TimeoutError("of a file")
-
-        with pytest.raises(TimeoutError, match="of a file"):
-            await shared.answer(slow_file, Client().receive)
+        assert shared.close()
+        assert work.stopped.is_set() is work.begun.is_set()
 
     with state_of(repository, tmp_path, deadline_s=0.2) as shared:
         shared.indexing.is_first = False
+        running(lambda: test(shared))
+
+
+def test_a_timeout_of_the_work_is_no_deadline(repository: TinyRepository, tmp_path: Path) -> None:
+    def slow_file(_: ShouldStop) -> None:
+        raise TimeoutError("of a file")
+
+    async def test(shared: ServerState) -> None:
+        with pytest.raises(TimeoutError, match="of a file"):
+            await shared.answer(slow_file, Client().receive)
+
+    with state_of(repository, tmp_path) as shared:
         running(lambda: test(shared))
         assert shared.close()
 

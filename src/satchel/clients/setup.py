@@ -7,6 +7,8 @@ import json
 import os
 import stat
 import subprocess
+import tempfile
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -201,19 +203,32 @@ def start_once(target: ClientFile, places: ClientPlaces) -> tuple[int, str]:
     entry = target.wants[0].value
     words = [word.replace("${workspaceFolder}", str(places.root)) for word in words_of(entry)]
     sent = "".join(json.dumps({"jsonrpc": "2.0", **request}) + "\n" for request in REQUESTS)
-    try:
-        done = subprocess.run(
-            words, input=sent.encode(), capture_output=True, timeout=START_SECONDS, check=False, cwd=places.root,
-            env={**places.environ, **entry.get("env", {})},
-        )  # fmt: skip
-    except OSError as error:
-        return 0, f"{words[0]} cannot be started: {error.strerror or error}"
-    except subprocess.TimeoutExpired:
-        return 0, f"the server does not answer within {START_SECONDS:.0f} s"
-    if tools := sum(map(_listed_tools, done.stdout.splitlines())):
+    with tempfile.TemporaryFile() as told:
+        try:
+            server = subprocess.Popen(
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=told, cwd=places.root,
+                env={**places.environ, **entry.get("env", {})},
+            )  # fmt: skip
+        except OSError as error:
+            return 0, f"{words[0]} cannot be started: {error.strerror or error}"
+        timer = threading.Timer(START_SECONDS, server.kill)
+        timer.start()
+        with server:
+            assert server.stdin is not None
+            assert server.stdout is not None
+            with contextlib.suppress(BrokenPipeError):
+                os.write(server.stdin.fileno(), sent.encode())
+            # Its input ends after the answer: a server may not wait for answers that it owes then.
+            tools = next(filter(None, map(_listed_tools, server.stdout)), 0)
+        is_late = not timer.is_alive()
+        timer.cancel()
+        told.seek(0)
+        said = told.read().decode("utf-8", "replace").strip().splitlines()
+    if tools:
         return tools, ""
-    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return 0, f"the server ended with {done.returncode} and listed no tools" + (f": {said[-1]}" if said else "")
+    if is_late:
+        return 0, f"the server does not answer within {START_SECONDS:.0f} s"
+    return 0, f"the server ended with {server.returncode} and listed no tools" + (f": {said[-1]}" if said else "")
 
 
 class FileChange(NamedTuple):

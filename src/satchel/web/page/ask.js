@@ -123,10 +123,12 @@ function stop() {
   window.clearTimeout(timer);
   running?.abort();
   running = null;
+  byId("answer").removeAttribute("aria-busy");
 }
 
 function ask(now, pause) {
   stop();
+  byId("answer").setAttribute("aria-busy", "true");
   timer = window.setTimeout(() => void asked(now), pause);
 }
 
@@ -134,10 +136,8 @@ async function asked(now, more = {}) {
   const [operation, given] = requestOf(now);
   const key = JSON.stringify([operation, given]);
   const attempt = new AbortController();
-  running?.abort();
   running = attempt;
   const place = byId("answer");
-  place.setAttribute("aria-busy", "true");
   if (shown === null) {
     replace(place, waiting(byId("progress").childElementCount ? "The index is being built, then this is answered" : "Searching"));
   }
@@ -160,7 +160,7 @@ async function asked(now, more = {}) {
       throw error;
     }
   } finally {
-    if (running === attempt || running === null) {
+    if (running === attempt) {
       place.removeAttribute("aria-busy");
     }
   }

@@ -14,12 +14,9 @@ const PROSE = /\.(?:adoc|markdown|mdx?|rst|txt)$/i;
 const MOST_TOKENS = 32000;
 const COMMITS = 12;
 
-/** Show the file that the state names. `isCurrent` says whether it is still wanted. */
-export function fileView(place, { file, line, pattern }, isCurrent) {
-  const wanted = async () => {
-    const both = await Promise.all([whole(file), call("history", { path: file, limit: COMMITS })]);
-    return isCurrent() ? both : Promise.reject(new DOMException("another file was asked for", "AbortError"));
-  };
+/** Show the file that the state names. */
+export function fileView(place, { file, line, pattern }) {
+  const wanted = () => Promise.all([whole(file), call("history", { path: file, limit: COMMITS })]);
   void present(place, "Opening the file", wanted, ([answer, history]) => [
     failures(answer.failures),
     head(file, line, pattern),

@@ -1,7 +1,7 @@
 // Exact and regular searches: every matching line by file, and the files themselves.
 
 import { call } from "./api.js";
-import { button, byId, element, replace } from "./dom.js";
+import { button, byId, element } from "./dom.js";
 import { keepDrafts, sentDraft, showText } from "./drafts.js";
 import { fileView } from "./file.js";
 import { empty, failures, present } from "./notice.js";
@@ -46,22 +46,19 @@ export function showFind(now) {
   asked = key;
   const place = byId("found");
   if (now.file) {
-    fileView(place, now, () => key === asked);
+    fileView(place, now);
   } else if (now.pattern) {
-    void present(place, "Searching", () => current(key, matches(now)), found);
+    void present(place, "Searching", () => matches(now), found);
   } else {
-    replace(place, empty("Every line that matches.", "Write a text exactly as in the files, or a regular expression."));
+    void present(place, "", async () => null, () =>
+      empty("Every line that matches.", "Write a text exactly as in the files, or a regular expression."),
+    );
   }
 }
 
 function matches(now) {
   const pattern = now.regex ? now.pattern : exactly(now.pattern);
   return call("search", { pattern, ...(now.within ? { paths: [now.within] } : {}) });
-}
-
-async function current(key, answer) {
-  const found = await answer;
-  return key === asked ? found : Promise.reject(new DOMException("another search was asked for", "AbortError"));
 }
 
 function found(answer) {

@@ -78,18 +78,10 @@ export function showGraph(now) {
   asked = key;
   const place = byId("graph-place");
   if (!now.node) {
-    void showRepository(place, now.path, walkTo, () => key === asked);
+    void showRepository(place, now.path, walkTo);
     return;
   }
-  void present(
-    place,
-    "Following the relations",
-    async () => {
-      const answer = await call("graph_context", given);
-      return key === asked ? answer : Promise.reject(new DOMException("another walk was asked for", "AbortError"));
-    },
-    drawing,
-  );
+  void present(place, "Following the relations", () => call("graph_context", given), drawing);
 }
 
 function drawing(answer) {

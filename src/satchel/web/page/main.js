@@ -62,9 +62,11 @@ async function start() {
   subscribe(show);
   show(state(), undefined);
   const isUsed = (asked, rows) => asked.then((found) => found[rows].length > 0, () => true);
-  isUsed(call("experiences", { limit: 1 }), "experiences").then((isThere) => isThere && unveil("experiences", "values"));
-  isUsed(look("hooks", { limit: 1 }), "entries").then((isThere) => isThere && unveil("hooks"));
-  listed().catch(() => unveil("review")); // the view says what is wrong
+  await Promise.all([
+    isUsed(call("experiences", { limit: 1 }), "experiences").then((isThere) => isThere && unveil("experiences", "values")),
+    isUsed(look("hooks", { limit: 1 }), "entries").then((isThere) => isThere && unveil("hooks")),
+    listed().catch(() => unveil("review")), // the view says what is wrong
+  ]);
   document.documentElement.dataset.ready = "true";
 }
 

@@ -37,11 +37,12 @@ async function remember() {
   await present(
     byId("memory-cards"),
     "Remembering",
-    async () => {
+    async (asksNow) => {
       await call("remember", { action: "store", text, category: byId("remember-category").value, provenance: "user" });
       sentDraft(field);
       field.value = "";
       announce("Remembered");
+      asksNow();
       return listed();
     },
     cards,
@@ -61,15 +62,16 @@ export function showMemories(now, former) {
     byId("memory-find").value = now.find;
   }
   const isOnlyFiltered = all !== null && former?.view === "memories" && former.replaced === now.replaced;
-  void present(byId("memory-cards"), "Looking", async () => (isOnlyFiltered ? all : listed()), cards);
+  all = isOnlyFiltered ? all : null;
+  void present(byId("memory-cards"), "Looking", async () => all ?? listed(), cards);
 }
 
 async function listed() {
-  all = (await call("memories", { superseded: Boolean(state().replaced), limit: LISTED })).memories;
-  return all;
+  return (await call("memories", { superseded: Boolean(state().replaced), limit: LISTED })).memories;
 }
 
 function cards(memories) {
+  all = memories;
   const { category, find } = state();
   const words = find.toLowerCase();
   const rows = memories.filter((memory) =>
@@ -153,9 +155,10 @@ async function forget(memory) {
   await present(
     byId("memory-cards"),
     "Forgetting",
-    async () => {
+    async (asksNow) => {
       await call("remember", { action: "forget", ids: [memory.id] });
       announce("Forgotten");
+      asksNow();
       return listed();
     },
     cards,

@@ -81,24 +81,39 @@ function markOf(made) {
   return JSON.stringify([act, node, handle, made.closest("[data-id]")?.dataset.id]);
 }
 
-/** Fill a place with what `ask` brings: first shapes, then `show` of the answer, or the failure with a retry. */
+const asking = new WeakMap();
+
+/**
+ * Fill a place with what `ask` brings: first shapes, then `show` of the answer, or the failure with a retry. Of several
+ * for one place the one that asked last is shown: `ask` calls what it is given if it asks only after something else.
+ */
 export async function present(place, text, ask, show) {
+  let own;
+  const asksNow = () => {
+    own = {};
+    asking.set(place, own);
+  };
+  const isLast = () => asking.get(place) === own;
+  asksNow();
   place.setAttribute("aria-busy", "true");
   if (!place.childElementCount) {
     replace(place, waiting(text));
   }
   try {
-    const answer = await ask();
-    keepingFocus(place, () => replace(place, show(answer)));
-  } catch (error) {
-    if (error.name === "AbortError") {
-      return;
+    const answer = await ask(asksNow);
+    if (isLast()) {
+      keepingFocus(place, () => replace(place, show(answer)));
     }
-    replace(place, failure(error, () => present(place, text, ask, show)));
+  } catch (error) {
+    if (isLast()) {
+      replace(place, failure(error, () => present(place, text, ask, show)));
+    }
     if (error.name !== "ApiError") {
       throw error; // a fault of the page itself: it belongs into the console too
     }
   } finally {
-    place.removeAttribute("aria-busy");
+    if (isLast()) {
+      place.removeAttribute("aria-busy");
+    }
   }
 }

@@ -15,14 +15,11 @@ const GROUPS = ["code", "note", "commit", "value", "experience"];
 const LISTED = 10;
 
 /** Show the graph of a folder, the root by default. `walkTo` starts a walk at a file. */
-export function showRepository(place, folder, walkTo, isCurrent) {
+export function showRepository(place, folder, walkTo) {
   return present(
     place,
     "Reading the imports",
-    async () => {
-      const found = await look("map", { links: true });
-      return isCurrent() ? found : Promise.reject(new DOMException("another graph was asked for", "AbortError"));
-    },
+    () => look("map", { links: true }),
     (found) => repository(foldedGraph(found, folder), folder, walkTo),
   );
 }

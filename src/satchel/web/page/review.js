@@ -107,7 +107,7 @@ async function decided(verdict, row, rows, field) {
   await present(
     place,
     "Deciding",
-    async () => {
+    async (asksNow) => {
       told = null;
       try {
         await call("remember", { action: "review", verdict, ids: [row.id], text });
@@ -121,6 +121,7 @@ async function decided(verdict, row, rows, field) {
         }
         told = failure(error);
       }
+      asksNow();
       return listed();
     },
     (found) => cards(found, told, rows.indexOf(row)),

@@ -16,7 +16,6 @@ const LANE = 44;
 const narrow = window.matchMedia("(width < 48rem)");
 
 let shownRows = SHOWN;
-let asked = "";
 
 /** Wire the form. */
 export function wireTimeline() {
@@ -35,7 +34,6 @@ export function showTimeline(now, former) {
   if (former?.under !== now.under) {
     shownRows = SHOWN;
   }
-  asked = now.under;
   void present(
     byId("timeline"),
     "Reading the history",
@@ -46,9 +44,6 @@ export function showTimeline(now, former) {
         path ? { memories: [] } : call("memories", { limit: LISTED, superseded: true }),
         path ? { experiences: [] } : call("experiences", { limit: LISTED }),
       ]);
-      if (path !== asked) {
-        throw new DOMException("another path was asked for", "AbortError");
-      }
       return { history, rows: eventsOf(history.changes, memories.memories, experiences.experiences) };
     },
     page,
