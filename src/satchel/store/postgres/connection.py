@@ -144,7 +144,11 @@ _SESSION = (
     f"SET search_path = satchel_root; SET statement_timeout = '{STATEMENT_SECONDS}s'; "
     "SET standard_conforming_strings = on; SET hnsw.ef_search = 400; SET hnsw.iterative_scan = relaxed_order"
 )
-_VERSION = "SELECT to_regclass('satchel.version') IS NOT NULL"
+# A look at the tables of the catalog: what a connection remembers of names is older than a lock that it waited for.
+_VERSION = (
+    "SELECT EXISTS (SELECT FROM pg_catalog.pg_class AS tables JOIN pg_catalog.pg_namespace AS spaces "
+    "ON spaces.oid = relnamespace WHERE nspname = 'satchel' AND relname = 'version')"
+)
 _LOST = ("08", "28", "3D", "533", "57P")
 """States of errors that end a connection, or prevent one; those of the driver have no state."""
 
