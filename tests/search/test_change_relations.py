@@ -192,6 +192,15 @@ def test_a_question_for_heirs_is_answered_by_them_and_not_by_uses(
     assert context.meta["callers"][0]["definitions"] == len(lines) - 1
 
 
+def test_so_many_heirs_that_theirs_are_not_searched_are_told_as_at_least(tmp_path: Path) -> None:
+    repository = TinyRepository(tmp_path / "shop")
+    files = {"shop/base.py": "class Base:\n    pass\n"}
+    files |= {f"shop/a{n}.py": f"from shop.base import Base\n\n\nclass A{n}(Base):\n    pass\n" for n in range(101)}
+    repository.commit("Add", files | {"shop/last.py": "from shop.a1 import A1\n\n\nclass Last(A1):\n    pass\n"})
+    with Satchel.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as opened:
+        assert "Implementations of Base: at least 101 in 101 files" in opened.assemble("subclasses of Base").text
+
+
 def test_classes_with_a_base_of_this_name_that_is_not_resolved_are_told(tmp_path: Path) -> None:
     repository = TinyRepository(tmp_path / "shop")
     files = {

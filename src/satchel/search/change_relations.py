@@ -120,8 +120,8 @@ def _listed_heads(target: CodeDefinition, found: Heads, told: str, prefix: str) 
     ]  # fmt: skip
     unresolved = [{"path": f"{prefix}{path}", "lines": lines} for path, lines in found.unresolved.items()]
     place = {"name": target.qualified, "path": f"{prefix}{target.path}", "line": target.line}
-    counts = {"told": told, "definitions": len(found.heads), "calls": 0, "exact": 0, "unread_files": 0}
-    return {**place, **counts, "files": rows, "unresolved": unresolved}
+    counts = {"told": told, "definitions": len(found.heads), "at_least": found.is_cut, "calls": 0, "exact": 0}
+    return {**place, **counts, "files": rows, "unread_files": 0, "unresolved": unresolved}
 
 
 def _listed(sites: Sequence[CallSite], prefix: str) -> list[dict[str, Any]]:

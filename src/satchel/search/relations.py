@@ -77,8 +77,9 @@ def files_named(store: Store, path: str) -> list[Document]:
     return [one for one in store.documents(ids).values() if one.kind in (Kind.CODE, Kind.DOC)]
 
 
-MOST_FILES = 250
-"""Most files parsed for the callers of a name, a second of work; production code first, then the nearest files."""
+MOST_FILES, MOST_HEIRS = 250, 100
+"""Most files parsed for the callers of a name, a second of work: production code first, then the nearest files. Heirs
+of heirs are searched until there are so many."""
 
 RESOLVED, INHERITED, GUESSED = 1.0, 0.8, 0.5
 """Certainty of a call: it resolves to the definition; it resolves to one that the definition overrides; its class is
@@ -130,13 +131,11 @@ class TextualCalls(NamedTuple):
 
 
 class Heads(NamedTuple):
-    """The heirs of a definition by head (the class, the method, the `impl` block), or what it calls.
-
-    `unresolved` has the lines by file of other classes that name a base of this name, or of other calls.
-    """
+    """Heirs of a definition by head (class, method, `impl` block), or callees, and unresolved lines by file."""
 
     heads: tuple[CodeDefinition, ...]
     unresolved: Mapping[str, list[int]]
+    is_cut: bool = False
 
 
 class Call(NamedTuple):
@@ -422,7 +421,7 @@ class Relations:
             heir = self._class_of(row)
             if heir is None or (heir not in heirs and not any(base.name in names for base in self.bases(heir))):
                 unresolved[self.code.document_of(row).key].append(self.code.part(row).start)
-        return Heads(heads, unresolved)
+        return Heads(heads, unresolved, len(heads) >= MOST_HEIRS)
 
     def _head(self, heir: CodeDefinition, rows: Collection[int]) -> CodeDefinition:
         """Return where an heir names its base: in Rust one of these `impl` blocks, elsewhere the heir itself."""
@@ -436,7 +435,7 @@ class Relations:
     def _heirs(self, owner: CodeDefinition) -> list[CodeDefinition]:
         heirs: dict[tuple[str, str], CodeDefinition] = {}
         pending = [owner]
-        while pending and len(heirs) < 100:  # most classes that inherit from one, directly or not, that are searched
+        while pending and len(heirs) < MOST_HEIRS:
             current = pending.pop(0)
             names = {current.name} | self._aliases(current)
             rows = [row for row, _, _ in self.code.store.edges_to(sorted(names), [EdgeType.INHERITS])]

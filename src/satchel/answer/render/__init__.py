@@ -163,7 +163,8 @@ def _counts(target: Listed, name: str) -> str:
     uses = sum(len(file["uses"]) for file in files)
     calling = sum(bool(file["lines"]) for file in files)
     if "told" in target:  # what it calls, or extends, implements and overrides it
-        found = f"{target['definitions']} in {counted(len(files), 'file')}" if files else "none resolved"
+        least = "at least " if target["at_least"] else ""
+        found = f"{least}{target['definitions']} in {counted(len(files), 'file')}" if files else "none resolved"
         return f"{target['told']} of {name}: {found}"
     unread = int(target["unread_files"])
     end = f"; {counted(unread, 'file')} not read" if unread else ""
