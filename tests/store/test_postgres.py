@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -69,6 +71,26 @@ def answers(engine: Satchel) -> list[str]:
         # But for the number of the row: a server has those of private records above all others.
         texts += [f"{replace(hit.chunk, document=0)} {hit.score}" for hit in hits]
     return texts
+
+
+def test_processes_that_meet_a_new_server_together_make_the_tables_once() -> None:
+    url, lock = server_url().replace("/postgres?", "/together?"), "(hashtextextended('satchel schema', 0))"
+    import psycopg
+
+    from satchel.store.postgres import PostgresStore
+
+    with psycopg.connect(server_url(), autocommit=True) as connection:
+        connection.execute(b"CREATE DATABASE together")
+    with ThreadPoolExecutor(3) as threads, psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"SELECT pg_advisory_lock{lock}".encode())
+        stores = [threads.submit(PostgresStore, url, f"root {number}") for number in range(3)]
+        waiting = b"SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        while connection.execute(waiting).fetchone() != (3,):  # each has seen that there is nothing
+            assert not any(one.done() for one in stores)
+        connection.execute(f"SELECT pg_advisory_unlock{lock}".encode())
+        for one in stores:
+            with closing(one.result()) as store:
+                assert store.revision == "0"
 
 
 def test_a_second_machine_of_one_name_and_key_finds_everything_there(

@@ -6,7 +6,6 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -60,25 +59,6 @@ def reload_settings() -> None:
 def url_of(user: str, database: str = "postgres", password: str = SECRET) -> str:
     """The address of the test server for another user."""
     return f"postgresql://{user}:{password}@/{database}?host={quote(str(data_folder()), safe='')}"
-
-
-def test_processes_that_meet_a_new_server_together_make_the_tables_once() -> None:
-    import psycopg
-
-    from satchel.store.postgres import PostgresStore
-
-    sql("DROP DATABASE IF EXISTS together", "CREATE DATABASE together")
-    url, lock = url_of("postgres", "together"), "(hashtextextended('satchel schema', 0))"
-    with ThreadPoolExecutor(3) as threads, psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"SELECT pg_advisory_lock{lock}".encode())
-        stores = [threads.submit(PostgresStore, url, f"root {number}") for number in range(3)]
-        waiting = b"SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-        while connection.execute(waiting).fetchone() != (3,):  # each has seen that there is nothing
-            assert not any(one.done() for one in stores)
-        connection.execute(f"SELECT pg_advisory_unlock{lock}".encode())
-        for one in stores:
-            with closing(one.result()) as store:
-                assert store.revision == "0"
 
 
 @pytest.fixture
