@@ -66,7 +66,10 @@ class Related(NamedTuple):
 
 
 class Impact(NamedTuple):
-    """The dependents of some definitions: chunks by row, and the call sites of each definition."""
+    """The dependents of some definitions: chunks by row, and the call sites of each definition.
+
+    Where a question asks for them instead, `heads` are the heirs or callees of each, as `told` names them.
+    """
 
     related: Mapping[int, Related]
     callers: tuple[tuple[CodeDefinition, Callers], ...] = ()
@@ -256,8 +259,7 @@ class _Dependents:
         from satchel.search.relations import Heads  # here, as above: parsing is only for such questions
 
         self._add(target.row, CHANGED)
-        self.callees(target, CALLER)
-        relations = self._relations
+        called, relations = self.callees(target, CALLER), self._relations
         file, part = relations.code.file(target.path), relations.code.part(target.row)
         calls = file.calls(part.start, part.end) if file is not None else []
         lines = sorted(
@@ -267,10 +269,7 @@ class _Dependents:
                 if file is not None and not (relations.names.meaning(file, node) or relations.names.guess(file, node))
             }
         )
-        return Heads(
-            tuple(dict.fromkeys(call.definition for call in relations.callees(target.row))),
-            {target.path: lines} if lines else {},
-        )
+        return Heads(tuple(dict.fromkeys(called)), {target.path: lines} if lines else {})
 
     def uses(
         self, target: CodeDefinition, most_files: int = MOST_FILES, *, imports: bool = True
@@ -282,10 +281,12 @@ class _Dependents:
             self._add(site.row, weight, [around(site)])
         return uses
 
-    def callees(self, target: CodeDefinition, weight: float) -> None:
-        """Add the definitions that one calls."""
-        for call in self._relations.callees(target.row):
+    def callees(self, target: CodeDefinition, weight: float) -> list[CodeDefinition]:
+        """Add and return the definitions that one calls."""
+        calls = self._relations.callees(target.row)
+        for call in calls:
             self._add(call.definition.row, weight * call.certainty)
+        return [call.definition for call in calls]
 
 
 def around(site: CallSite, most: int = 2) -> tuple[int, int]:
