@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from satchel.testing import TinyRepository
 from tests.architecture.tree import PACKAGE, ROOT
 
 DECLARED = {
     "types.py": (
-        ('    CONTEXT = "context"\n', '    TICKET = "ticket"\n'),
-        (
-            '    Kind.CONTEXT: _Declared("contexts", 1.0, is_record=False),\n',
-            '    Kind.TICKET: _Declared("tickets", 2.0),\n',
-        ),
+        ("Kind", 'TICKET = "ticket"'),
+        ("_DECLARED", 'Kind.TICKET: _Declared("tickets", 2.0)'),
     ),
-    "settings.py": (
-        (
-            "    context_weights_contexts: float = _weight(Kind.CONTEXT)\n",
-            "    context_weights_tickets: float = _weight(Kind.TICKET)\n",
-        ),
-    ),
+    "settings.py": (("Settings", "context_weights_tickets: float = _weight(Kind.TICKET)"),),
 }
-"""File -> the lines of it that stay, each with the new line behind it."""
+"""File -> the classes and collections of it, by name, each with what is added at its end."""
 
 PROGRAM = """
 import sys
@@ -57,28 +51,17 @@ with Satchel.open(sys.argv[1], environ={"SATCHEL_HOME": sys.argv[2], "PATH": ""}
 
 
 OTHERS = {
-    "types.py": (('    PLAIN = "plain"\n', '    COMPACT = "compact"\n'),),
-    "answer/packing.py": (("    Format.PLAIN: TextFrame(21, 8),\n", "    Format.COMPACT: TextFrame(21, 8),\n"),),
-    "answer/request.py": (("    callers: bool = False\n", "    is_loud: bool = False\n"),),
+    "types.py": (("Format", 'COMPACT = "compact"'),),
+    "answer/packing.py": (("FRAMES", "Format.COMPACT: TextFrame(21, 8)"),),
+    "answer/request.py": (("AssembleRequest", "is_loud: bool = False"),),
     "operations/ask.py": (
-        (
-            'Parameter("fill", Shape.SWITCH, "Use the whole budget, even for weak matches.", default=False),\n',
-            '    Parameter("is_loud", Shape.SWITCH, "In capital letters.", default=False, flags=("--loud",)),\n',
-        ),
+        ("_REQUEST", 'Parameter("is_loud", Shape.SWITCH, "In capital letters.", default=False, flags=("--loud",))'),
     ),
-    "graph/request.py": (
-        (
-            '        Lens("code", ("contains", "calls", "imports", "inherits"), max_depth=3),\n',
-            '        Lens("near", ("contains", "calls"), max_depth=1),\n',
-        ),
-    ),
+    "graph/request.py": (("LENSES", 'Lens("near", ("contains", "calls"), max_depth=1)'),),
     "clients/targets.py": (
-        (
-            '                   "in a shell: gemini mcp list"),\n',
-            '    "quill": _Row("quill", {"project": ".quill.json"}, "servers", "in Quill: Servers"),\n',
-        ),
+        ("_ROWS", '"quill": _Row("quill", {"project": ".quill.json"}, "servers", "in Quill: Servers")'),
     ),
-    "cli/commands/connect.py": (('"gemini", "opencode", "cline")\n', 'CLIENTS += ("quill",)\n'),),
+    "cli/commands/connect.py": (("CLIENTS", '"quill"'),),
 }
 
 OTHERS_PROGRAM = """
@@ -139,14 +122,57 @@ def copied(folder: Path) -> Path:
     return shutil.copytree(ROOT / "src" / PACKAGE, folder / PACKAGE, ignore=shutil.ignore_patterns("__pycache__"))
 
 
+def with_addition(source: str, name: str, addition: str) -> str:
+    """Return a module with one more field in a class, or entry in the collection that a name is set to, at its end.
+
+    A collection is the first dictionary, tuple or list in the value, so also the one that a comprehension goes through.
+    """
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            fields = [part for part in node.body if isinstance(part, ast.Assign | ast.AnnAssign)]
+            return _inserted(source, fields[-1], f"\n{' ' * fields[-1].col_offset}{addition}")
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value and name in _targets(node):
+            collections = (part for part in ast.walk(node.value) if isinstance(part, ast.Dict | ast.Tuple | ast.List))
+            collection = next(collections)
+            entries = collection.values if isinstance(collection, ast.Dict) else collection.elts
+            return _inserted(source, entries[-1], f", {addition}")
+    raise AssertionError(f"there is no class or collection {name!r}")
+
+
+def _targets(node: ast.Assign | ast.AnnAssign) -> list[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _inserted(source: str, node: ast.expr | ast.stmt, addition: str) -> str:
+    """Insert text behind a node. The parser counts columns in bytes."""
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
+    lines = source.encode().splitlines(keepends=True)
+    line = lines[node.end_lineno - 1]
+    lines[node.end_lineno - 1] = line[: node.end_col_offset] + addition.encode() + line[node.end_col_offset :]
+    return b"".join(lines).decode()
+
+
 def declare(package: Path, additions: Mapping[str, tuple[tuple[str, str], ...]]) -> None:
-    """Add lines behind others of a copied package."""
-    for name, lines in additions.items():
-        text = (package / name).read_text(encoding="utf-8")
-        for line, added in lines:
-            assert text.count(line) == 1, (name, line)
-            text = text.replace(line, line + added)
-        (package / name).write_text(text, encoding="utf-8")
+    """Add fields and entries to modules of a copied package."""
+    for file, parts in additions.items():
+        text = (package / file).read_text(encoding="utf-8")
+        for name, addition in parts:
+            text = with_addition(text, name, addition)
+        (package / file).write_text(text, encoding="utf-8")
+
+
+def test_an_addition_needs_no_certain_layout_of_the_source() -> None:
+    source = "class Row:\n    a: int = 1\n\n    def b(self) -> None: ...\n"
+    source += 'ROWS = {\n    "ä": (1, 2)  # two\n}\nNAMES = ("a", "b")\n'
+    source = with_addition(source, "Row", "c: int = 3")
+    source = with_addition(source, "ROWS", '"d": (3,)')
+    source = with_addition(source, "NAMES", '"e"')
+    values: dict[str, Any] = {}
+    exec(source, values)
+    assert values["Row"].c == 3
+    assert (values["ROWS"], values["NAMES"]) == ({"ä": (1, 2), "d": (3,)}, ("a", "b", "e"))
 
 
 def test_a_new_kind_is_stored_searched_packed_explained_and_expanded(tmp_path: Path) -> None:
