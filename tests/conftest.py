@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests import reaper
 from tests.postgres import server_url
 
 CI_EXAMPLES = 50
@@ -91,6 +92,7 @@ def own_environment(store_kind: str, tmp_path_factory: pytest.TempPathFactory) -
     Where that is a server, no file may have become a store.
     """
     home = tmp_path_factory.mktemp("home")
+    reaper.watch(tmp_path_factory.getbasetemp())
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ:
             if name.startswith("GIT_") or (name.startswith("SATCHEL_") and name not in _KEPT):

