@@ -20,6 +20,9 @@ from hypothesis import settings
 
 from tests import reaper
 from tests.postgres import server_url
+from tests.seconds import note_seconds, pytest_runtest_logstart, pytest_terminal_summary
+
+__all__ = ["pytest_runtest_logstart", "pytest_terminal_summary"]
 
 CI_EXAMPLES = 50
 """Examples a property in an ordinary run: the same ones every time, so that a run can be repeated."""
@@ -167,6 +170,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Turn a skip into a failure where nothing may be skipped."""
     report = yield
+    note_seconds(report)
     is_due = hasattr(report, "wasxfail") or item.get_closest_marker("files") is not None
     if os.environ.get("SATCHEL_NO_SKIPS") == "1" and report.skipped and not is_due:
         report.outcome = "failed"
