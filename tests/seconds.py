@@ -46,7 +46,7 @@ def summary(reports: Iterable[pytest.TestReport]) -> dict[str, Any]:
     wall, processor = defaultdict[str, float](float), defaultdict[str, float](float)
     for report in reports:
         wall[report.nodeid] += report.duration
-        processor[report.nodeid] += dict(report.user_properties).get(PROPERTY, 0.0)
+        processor[report.nodeid] += dict[str, Any](report.user_properties).get(PROPERTY, 0.0)
     rooms = {room_of(test): {"tests": 0, "wall": 0.0, "processor": 0.0} for test in wall}
     for test, room in ((test, rooms[room_of(test)]) for test in wall):
         room["tests"] += 1
