@@ -20,7 +20,7 @@ SOURCES := $(shell find src/satchel -name '*.py' -o -name '*.scm')
 INTEGRATIONS := langchain-satchel llama-index-retrievers-satchel satchel-haystack
 INTEGRATIONS_INSTALLED := $(INTEGRATIONS:%=.venv-adapters-%/.installed)
 
-.PHONY: help demo check check-adapters format lint types base test bench fit bench-gate fuzz bundle docs site man release-check clean
+.PHONY: help demo check check-all check-adapters format lint types base test test-thorough test-server bench fit bench-gate fuzz bundle docs site man release-check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -38,7 +38,9 @@ demo: $(BASE_INSTALLED) ## install, index this repository, and answer a question
 		"  satchel setup claude-code --dry-run     # or cursor, zed, codex, ..." \
 		"and here: make check"
 
-check: lint types base test ## every check: format, lint, types, an install without extras, tests with coverage
+check: lint types base test ## every check that a change must pass: format, lint, types, an install without extras, tests
+
+check-all: lint types base test test-thorough test-server check-adapters ## the same, and what takes minutes
 
 # What is tested is the package as it is built: another one than the environment was made with takes its place.
 check-adapters: $(INTEGRATIONS_INSTALLED) ## each of integrations/, built, against the real framework in an environment of its own
@@ -64,10 +66,17 @@ base: $(BASE_INSTALLED) ## the built package with its runtime dependencies only:
 
 # The tests of a file stay in one process and share its fixtures.
 AT_ONCE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
-BOTH_STORES := tests/contracts tests/properties tests/e2e tests/seeds
-test: $(INSTALLED) ## the tests in two processes, with branch coverage; contracts, properties and e2e on PostgreSQL, too
-	$(BIN)/pytest --cov --cov-report=term --durations=25 $(AT_ONCE)
-	$(BIN)/pytest --store=postgres $(AT_ONCE) $(BOTH_STORES)
+# Counting lines takes as long again as half of the tests. On CI, where CI is set, it is part of them.
+COVERAGE ?= $(if $(CI),--cov --cov-report=term)
+test: $(INSTALLED) ## the tests in two processes, without those that take long (COVERAGE=--cov: with branch coverage)
+	$(BIN)/pytest -m "not thorough" --durations=25 $(AT_ONCE) $(COVERAGE)
+
+test-thorough: $(INSTALLED) ## the tests that take long, and the properties with more examples
+	SATCHEL_HYPOTHESIS=deep $(BIN)/pytest -m "thorough or hypothesis" --durations=25 $(AT_ONCE)
+
+ON_SERVER := tests/contracts tests/properties tests/e2e tests/seeds
+test-server: $(INSTALLED) ## contracts, properties, whole commands and specifications with everything on PostgreSQL
+	$(BIN)/pytest --store=postgres $(AT_ONCE) $(ON_SERVER)
 
 fuzz: $(INSTALLED) ## the property tests with many more, random examples, then 10,000 assemblies (SATCHEL_FUZZ_EXAMPLES=2000)
 	SATCHEL_HYPOTHESIS=fuzz $(BIN)/pytest -m hypothesis

@@ -1,8 +1,9 @@
 """What every test shares: pinned randomness, folders of its own, and no network.
 
 `--store=postgres` keeps index and memory on a PostgreSQL server; a test that is marked with `files` and why is skipped.
-`SATCHEL_HYPOTHESIS=fuzz` chooses the long profile (`SATCHEL_FUZZ_EXAMPLES` examples a property); `SATCHEL_NO_SKIPS=1`
-makes any other skipped test a failure, for machines that were set up so that nothing has to be skipped.
+`SATCHEL_HYPOTHESIS` chooses the number of examples of a property: `quick` (the default), `deep`, or `fuzz`, which is
+random (`SATCHEL_FUZZ_EXAMPLES` examples). `SATCHEL_NO_SKIPS=1` makes any other skipped test a failure, for machines
+that were set up so that nothing has to be skipped.
 """
 
 from __future__ import annotations
@@ -24,14 +25,15 @@ from tests.seconds import note_seconds, pytest_runtest_logstart, pytest_terminal
 
 __all__ = ["pytest_runtest_logstart", "pytest_terminal_summary"]
 
-CI_EXAMPLES = 50
-"""Examples a property in an ordinary run: the same ones every time, so that a run can be repeated."""
+QUICK_EXAMPLES, DEEP_EXAMPLES = 10, 50
+"""Examples of a property in `make check` and in `make check-all`: the same ones every time."""
 
 FUZZ_EXAMPLES = int(os.environ.get("SATCHEL_FUZZ_EXAMPLES", "2000"))
 
-settings.register_profile("ci", derandomize=True, max_examples=CI_EXAMPLES, deadline=None)
+settings.register_profile("quick", derandomize=True, max_examples=QUICK_EXAMPLES, deadline=None)
+settings.register_profile("deep", derandomize=True, max_examples=DEEP_EXAMPLES, deadline=None)
 settings.register_profile("fuzz", max_examples=FUZZ_EXAMPLES, deadline=None, print_blob=True)
-settings.load_profile(os.environ.get("SATCHEL_HYPOTHESIS", "ci"))
+settings.load_profile(os.environ.get("SATCHEL_HYPOTHESIS", "quick"))
 
 _LOCAL_ADDRESSES = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -50,8 +52,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Name the marker of what has no meaning on a server."""
     config.addinivalue_line("markers", "files(reason): needs a store in files; a run on a server skips it")
+    config.addinivalue_line("markers", "thorough: takes long, so `make check` leaves it to `make check-all`")
     config.addinivalue_line("markers", "no_cover: its lines are not counted")
 
+
+THOROUGH = (
+    "faults/",  # each call that writes fails once, in processes of their own
+    "web/test_page",  # a browser
+)
+"""Beginnings of the paths of files whose tests take long."""
 
 FIRST = ("web", "e2e", "properties", "faults")
 """Folders whose files take long: at the end, one of them would be waited for by the other processes."""
@@ -62,9 +71,12 @@ UNMEASURED = frozenset({"contracts", "docs", "properties", "seeds"})
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes long, and leave what others measure to them."""
-    folders = {item.nodeid: item.path.relative_to(Path(__file__).parent).parts[0] for item in items}
+    paths = {item.nodeid: item.path.relative_to(Path(__file__).parent) for item in items}
+    folders = {name: path.parts[0] for name, path in paths.items()}
     items.sort(key=lambda item: FIRST.index(folders[item.nodeid]) if folders[item.nodeid] in FIRST else len(FIRST))
     for item in items:
+        if paths[item.nodeid].as_posix().startswith(THOROUGH):
+            item.add_marker(pytest.mark.thorough)
         if folders[item.nodeid] in UNMEASURED:
             item.add_marker(pytest.mark.no_cover)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 from collections.abc import Sequence
 
 import pytest
@@ -16,9 +15,6 @@ __all__ = ["built", "folder", "place"]
 
 ALONE_IN_TIME = program("import satchel.system.resident as r; r.address = lambda _: ''; ", patience="import sys; ")
 """The command without a resident process, with its own deadlines."""
-
-MOST_SECONDS = 60.0
-"""Time from the first start to the last end: eight hooks of two seconds, their starts and whatever runs beside them."""
 
 
 def at_once(place: Place, command: Sequence[str], sessions: Sequence[str]) -> list[Ran]:
@@ -48,13 +44,11 @@ def test_eight_hooks_at_once_without_a_server_do_not_harm_each_other(place: Plac
     sessions = [f"{is_patient}-{number}" for number in range(8)]
     expected = [ran.out for ran in at_once(place, ALONE, [f"alone {session}" for session in sessions])]
     assert any(expected)
-    began = time.monotonic()
     answers = at_once(place, ALONE if is_patient else ALONE_IN_TIME, sessions)
     assert {ran.code for ran in answers} == {0}
     if is_patient:
         assert [ran.out for ran in answers] == expected
         return
-    assert time.monotonic() - began < MOST_SECONDS
     for ran, answer in zip(answers, expected, strict=True):
         assert ran.out in {answer, ""}
         assert ran.err in {"", "satchel hook: no answer within 1.6 s\n"}

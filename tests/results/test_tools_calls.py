@@ -75,12 +75,12 @@ def test_threads_do_the_work_in_order_and_end_when_idle(monkeypatch: pytest.Monk
     daemons, order = Threads(1), list[int]()
     jobs = [daemons.submit(lambda number=number: order.append(number)) for number in range(5)]
     for job in jobs:
-        job.result(10)
+        job.result(300)
     assert order == [0, 1, 2, 3, 4]
     for thread in {*threading.enumerate()} - before:
-        thread.join(10)
+        thread.join(300)
         assert not thread.is_alive()
-    assert daemons.submit(lambda: 7).result(10) == 7
+    assert daemons.submit(lambda: 7).result(300) == 7
     assert daemons.busy == 0
 
 
@@ -90,11 +90,11 @@ def test_work_that_was_given_up_is_not_begun() -> None:
     second = daemons.submit(lambda: begun.append(1))
     assert second.cancel()
     go.set()
-    first.result(10)
-    assert daemons.submit(lambda: "next").result(10) == "next"
+    first.result(300)
+    assert daemons.submit(lambda: "next").result(300) == "next"
     assert begun == []
 
 
 def test_what_the_work_raises_reaches_whoever_waits() -> None:
     with pytest.raises(ZeroDivisionError):
-        Threads(2).submit(lambda: 1 / 0).result(10)
+        Threads(2).submit(lambda: 1 / 0).result(300)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -20,6 +19,7 @@ from satchel.sources.conversations import Exchange
 from satchel.testing import HashEmbedder, TinyRepository
 from satchel.types import SEARCHED_TYPES
 from tests.e2e.sample import sample_repository
+from tests.e2e.test_resident import ALONE
 from tests.postgres import environment, server_url
 
 NOW = 1_700_100_000.0
@@ -118,7 +118,7 @@ def test_commands_and_hooks_use_the_server_and_leave_no_file_with_the_password(
     variables["PYTHONPATH"] = str(Path(satchel.__file__).parents[1])
 
     def run(*arguments: str, entered: str = "") -> str:
-        command = [sys.executable, "-m", "satchel", *arguments]
+        command = [*ALONE, *arguments]
         ran = subprocess.run(
             command, cwd=repository.root, env=variables, input=entered, capture_output=True, text=True, check=True
         )

@@ -32,7 +32,7 @@ FLAGS = (
     "--disable-sync",
 )
 
-DEADLINE_SECONDS = 60.0
+DEADLINE_SECONDS = 300.0
 POLL_SECONDS = 0.05
 
 SCREENSHOTS = os.environ.get("SATCHEL_SCREENSHOTS", "")
