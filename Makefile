@@ -70,6 +70,7 @@ AT_ONCE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 COVERAGE ?= $(if $(CI),--cov --cov-report=term)
 test: $(INSTALLED) ## the tests in two processes, without those that take long (COVERAGE=--cov: with branch coverage)
 	$(BIN)/pytest -m "not thorough" --durations=25 $(AT_ONCE) $(COVERAGE)
+	$(BIN)/pytest --store=postgres tests/contracts/test_store.py
 
 test-thorough: $(INSTALLED) ## the tests that take long, and the properties with more examples
 	SATCHEL_HYPOTHESIS=deep $(BIN)/pytest -m "thorough or hypothesis" --durations=25 $(AT_ONCE)

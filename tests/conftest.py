@@ -35,6 +35,8 @@ settings.register_profile("deep", derandomize=True, max_examples=DEEP_EXAMPLES, 
 settings.register_profile("fuzz", max_examples=FUZZ_EXAMPLES, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("SATCHEL_HYPOTHESIS", "quick"))
 
+TESTS = Path(__file__).parent
+
 _LOCAL_ADDRESSES = frozenset({"127.0.0.1", "::1", "localhost"})
 
 _OWN_FOLDERS = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
@@ -56,29 +58,29 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "no_cover: its lines are not counted")
 
 
-THOROUGH = (
-    "faults/",  # each call that writes fails once, in processes of their own
-    "web/test_page",  # a browser
-)
-"""Beginnings of the paths of files whose tests take long."""
+def thorough_names() -> tuple[str, ...]:
+    """Return the beginnings of the names of tests that take long."""
+    lines = Path(__file__).with_name("thorough.txt").read_text(encoding="utf-8").splitlines()
+    return tuple(line for line in lines if line and not line.startswith("#"))
 
-FIRST = ("web", "e2e", "properties", "faults")
+
+FIRST = ("web/", "e2e/", "properties/", "faults/")
 """Folders whose files take long: at the end, one of them would be waited for by the other processes."""
 
-UNMEASURED = frozenset({"contracts", "docs", "properties", "seeds"})
+UNMEASURED = ("contracts/", "docs/", "properties/", "ranking/", "seeds/")
 """Folders that go the whole way through what the tests of the rooms measure: counting their lines again takes long."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes long, and leave what others measure to them."""
-    paths = {item.nodeid: item.path.relative_to(Path(__file__).parent) for item in items}
-    folders = {name: path.parts[0] for name, path in paths.items()}
-    items.sort(key=lambda item: FIRST.index(folders[item.nodeid]) if folders[item.nodeid] in FIRST else len(FIRST))
-    for item in items:
-        if paths[item.nodeid].as_posix().startswith(THOROUGH):
+    """Mark what takes long and begin with it, and leave the lines that others measure to them."""
+    names = {item: f"{item.path.relative_to(TESTS).as_posix()}::{item.nodeid.partition('::')[2]}" for item in items}
+    thorough = thorough_names()
+    for item, name in names.items():
+        if name.startswith(thorough):
             item.add_marker(pytest.mark.thorough)
-        if folders[item.nodeid] in UNMEASURED:
+        if name.startswith(UNMEASURED):
             item.add_marker(pytest.mark.no_cover)
+    items.sort(key=lambda item: next((place for place, first in enumerate(FIRST) if names[item].startswith(first)), 9))
 
 
 def pytest_collection_finish() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 PROPERTY = "processor seconds"
-LONGEST = 400
+LONGEST = 25
 _started: dict[str, float] = {}
 
 
@@ -65,6 +65,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the seconds of each room, and write them where they are asked for."""
     stats = terminalreporter.stats.values()
     reports = [report for reports in stats for report in reports if isinstance(report, pytest.TestReport)]
+    if not reports:
+        return
     seconds = summary(reports)
     terminalreporter.section("seconds by room")
     for room, row in seconds["rooms"].items():

@@ -1,0 +1,59 @@
+"""How long the checks take: each target of `make check` and `make check-all`, the rooms, and the longest tests.
+
+    python benchmarks/checks.py --out benchmarks/results/checks.json [--only lint,types,base,test]
+
+Everything has to be installed: what is timed is a run on a machine that has run the checks before. Each target runs
+alone; `load` is how many processes wanted a processor on average in the minute before it ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+CHECK = ("lint", "types", "base", "test")
+REST = ("test-thorough", "test-server", "check-adapters")
+
+
+def timed(target: str) -> dict[str, Any]:
+    """Run a target; its output is shown. Raises CalledProcessError if it fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        seconds = Path(folder) / "seconds.json"
+        before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        subprocess.run(["make", target], cwd=ROOT, check=True, env={**os.environ, "SATCHEL_SECONDS": str(seconds)})
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        row: dict[str, Any] = {
+            "wall": round(time.monotonic() - started, 1),
+            "processor": round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1),
+            "load": round(os.getloadavg()[0], 1),
+        }
+        return row | (json.loads(seconds.read_text(encoding="utf-8")) if seconds.exists() else {})
+
+
+def main() -> None:
+    """Time the targets, store and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default=",".join(CHECK + REST), help="targets of the Makefile, with commas")
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    targets = {target: timed(target) for target in options.only.split(",")}
+    sums = {
+        name: {unit: round(sum(targets[target][unit] for target in parts if target in targets), 1)
+               for unit in ("wall", "processor")}
+        for name, parts in (("check", CHECK), ("check-all", CHECK + REST))
+    }  # fmt: skip
+    options.out.write_text(json.dumps({"sums": sums, "targets": targets}, indent=1) + "\n", encoding="utf-8")
+    for name, row in sums.items():
+        print(f"make {name}: {row['wall']} s wall, {row['processor']} s processor")
+
+
+if __name__ == "__main__":
+    main()
