@@ -16,7 +16,7 @@ from tests.contracts.rows import TESTS, node, promised, secured
 from tests.e2e.sample import sample_repository
 from tests.postgres import own_home
 
-COMMANDS = ("ruff format --check", "ruff check", "mypy", "pytest --cov")
+COMMANDS = ("ruff format --check", "ruff check", "mypy", "--cov")
 QUESTION = "how long does backoff wait"
 
 
