@@ -15,6 +15,7 @@ from satchel.search.resolve import code as resolve
 from satchel.search.resolve.code import SourceFile
 from satchel.store.records import Document
 from satchel.system.kept import Cache
+from satchel.text import MAX_WORD_CHARACTERS
 from satchel.types import Kind
 from tests.search.conftest import Open
 
@@ -39,6 +40,13 @@ def test_methods_of_self_are_those_of_the_class_and_its_bases(open_files: Open) 
     code = open_files(PYTHON)
     assert code.callers("shop/base.py::Base.close") == ["shop/client.py:9"]
     assert code.callers("shop/base.py::Base.flush") == ["shop/base.py:3", "shop/client.py:12"]
+
+
+def test_calls_of_a_function_whose_name_is_too_long_for_the_index_are_those_of_its_file(open_files: Open) -> None:
+    name = "_".join(["a_sentence_of_behaviour"] * 4)
+    code = open_files({"shop/long.py": f"def {name}():\n    pass\n\n\ndef run():\n    {name}()\n"})
+    assert len(name) > MAX_WORD_CHARACTERS
+    assert code.callers(f"shop/long.py::{name}") == ["shop/long.py:6"]
 
 
 def test_a_call_of_what_a_method_overrides_may_mean_it(open_files: Open) -> None:
