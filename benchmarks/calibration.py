@@ -40,10 +40,10 @@ from satchel import Satchel
 from satchel.answer.search import ITEM_FLOOR, RELATIVE_FLOOR
 from satchel.memory.model import Memory
 from satchel.memory.records import document_of
-from satchel.search import rank_records, searcher
+from satchel.search import rank_records, searcher, weights
 from satchel.search.dense import Meaning, scores
 from satchel.search.query import analyse
-from satchel.search.strength import LARGEST_ODDS, PLACE_EXPONENT, STRENGTH_EXPONENT, relevance_of
+from satchel.search.strength import relevance_of
 from satchel.types import Hit, Kind
 
 SHOWN, LISTED = 60, 10
@@ -367,7 +367,7 @@ def main() -> None:
     odds, *exponents = fit(every).tolist()
     result = {
         "fitted": {"odds": round(float(np.exp(odds)), 3), "exponents": [round(one, 3) for one in exponents]},
-        "used": {"odds": LARGEST_ODDS, "exponents": [STRENGTH_EXPONENT, 1.0, PLACE_EXPONENT]},
+        "used": {"odds": weights.LARGEST_ODDS, "exponents": [weights.STRENGTH_EXPONENT, 1.0, weights.PLACE_EXPONENT]},
         "sets": {
             name: {
                 "items": len(one.rows), "needed": int(one.needed.sum()), "before": figures(one.before, one),

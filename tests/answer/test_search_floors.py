@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from satchel.answer.search import ITEM_FLOOR, RELATIVE_FLOOR, RELATIVE_FLOORS, admitted, floor_of, is_weak
+from satchel.search import weights
 from satchel.search.rank_records import SearchResult
-from satchel.search.strength import WEAK_FLOOR, relevance_of
+from satchel.search.strength import relevance_of
 from satchel.types import Chunk, Hit, Kind
 
 
@@ -26,13 +27,13 @@ def test_records_are_held_back_beside_a_better_one_and_code_is_not() -> None:
 
 
 def test_a_kind_that_hardly_matches_does_not_answer_beside_one_that_does() -> None:
-    assert floor_of(Kind.DOC, relevance_of(WEAK_FLOOR / 2), 0.9, None) is None
+    assert floor_of(Kind.DOC, relevance_of(weights.WEAK_FLOOR / 2), 0.9, None) is None
     assert floor_of(Kind.DOC, 0.0, 0.9, None) is None
 
 
 def test_a_kind_that_matches_nearly_as_well_as_the_best_answers_too() -> None:
-    assert floor_of(Kind.CODE, relevance_of(WEAK_FLOOR * 0.8), WEAK_FLOOR * 1.1, None) == 0.0
-    assert floor_of(Kind.CODE, relevance_of(WEAK_FLOOR * 0.6), WEAK_FLOOR * 1.1, None) is None
+    assert floor_of(Kind.CODE, relevance_of(weights.WEAK_FLOOR * 0.8), weights.WEAK_FLOOR * 1.1, None) == 0.0
+    assert floor_of(Kind.CODE, relevance_of(weights.WEAK_FLOOR * 0.6), weights.WEAK_FLOOR * 1.1, None) is None
 
 
 def test_of_a_weak_answer_what_is_near_its_best_is_shown() -> None:

@@ -6,7 +6,7 @@ import fit
 from fit import Cell, Setting, changed, chosen, compared, gain
 
 from satchel.answer import companions, fill_policy, omissions, pipeline
-from satchel.search import rank_files
+from satchel.search import weights
 
 RANGE = ("answer.fill_policy", "VALUE_RANGE", "")
 LONG = ("answer.candidates", "LONG_FUNCTION", "")
@@ -39,10 +39,10 @@ def test_a_constant_is_changed_in_every_module_that_imported_it_and_put_back() -
 
 
 def test_one_weight_of_a_mapping_is_changed_and_put_back() -> None:
-    before = dict(rank_files.FILE_WEIGHTS)
-    with changed(((("search.rank_files", "FILE_WEIGHTS", "history"), 0.1),)):
-        assert {**before, "history": 0.1} == rank_files.FILE_WEIGHTS
-    assert before == rank_files.FILE_WEIGHTS
+    before = dict(weights.FILE_WEIGHTS)
+    with changed(((("search.weights", "FILE_WEIGHTS", "history"), 0.1),)):
+        assert {**before, "history": 0.1} == weights.FILE_WEIGHTS
+    assert before == weights.FILE_WEIGHTS
 
 
 def test_every_constant_exists_and_is_tried_with_another_value() -> None:

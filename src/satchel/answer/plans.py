@@ -19,8 +19,9 @@ from satchel.answer.render.frame import DEFAULT_TITLE
 from satchel.answer.request import AssembleRequest, make_request
 from satchel.errors import UsageError
 from satchel.safety import sanitize
+from satchel.search import weights as search_weights
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy, make_filters
-from satchel.search.query import FORM_WEIGHTS, Query, analyse
+from satchel.search.query import Query, analyse
 from satchel.search.trace import is_vendored
 from satchel.settings import Settings
 from satchel.text import pattern, wording
@@ -279,7 +280,7 @@ def reported_errors(query: Query) -> list[str]:
 def written_names(query: Query) -> list[str]:
     """Return the names that are written as names, the most telling form first, in the order of the text."""
     telling = [mention for mention in query.symbols if mention.form not in {"plain", "capitalised"}]
-    telling.sort(key=lambda mention: -FORM_WEIGHTS[mention.form])
+    telling.sort(key=lambda mention: -search_weights.FORM_WEIGHTS[mention.form])
     return list(dict.fromkeys(mention.text for mention in telling))[:12]
 
 

@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from satchel.answer.plans import Plan, PlannedSection, plan_of
 from satchel.errors import SatchelError, UsageError
 from satchel.safety import sanitize
+from satchel.search import weights as search_weights
 from satchel.search.change_relations import Impact, beside_impact, impact_of_question, with_callers, with_impact
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import silent
 from satchel.search.impact_wording import is_wording
 from satchel.search.query import Query, analyse, recipe_nouns, with_names
-from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
+from satchel.search.searcher import SearchResult, balanced, search_kind
 from satchel.search.strength import (
-    LEAST_LISTED,
-    WEAK_FLOOR,
-    WEAK_ITEMS,
     absent_words,
     answer_strength,
     present_names,
@@ -336,7 +334,7 @@ def kind_search(bench: Workbench, query: Query, **options: Any) -> Callable[[Kin
 
 def candidate_count(max_tokens: int) -> int:
     """Return the number of spans to search for a budget."""
-    few = min(CANDIDATE_SPANS, max_tokens // SMALL_BUDGET_TOKENS)
+    few = min(search_weights.CANDIDATE_SPANS, max_tokens // SMALL_BUDGET_TOKENS)
     # Tokens for each candidate of a large budget, so that there are enough candidates to fill it.
     return max(few, max_tokens // 20, FEWEST_SPANS)
 
@@ -434,7 +432,7 @@ lifts nothing below it over `RELATIVE_FLOOR`, because odds are lifted alike and 
 
 def is_weak(strength: float, min_score: float | None) -> bool:
     """Return whether an answer is a weak match: by its strength, unless the caller has a floor of their own."""
-    return min_score is None and strength < WEAK_FLOOR
+    return min_score is None and strength < search_weights.WEAK_FLOOR
 
 
 def floor_of(kind: Kind, best: float, strength: float, min_score: float | None) -> float | None:
@@ -447,7 +445,9 @@ def floor_of(kind: Kind, best: float, strength: float, min_score: float | None) 
     if min_score is not None:
         return min_score
     of_all = relevance_of(strength)
-    if best <= 0 or (best < min(relevance_of(WEAK_FLOOR), KIND_FLOOR * of_all) and not is_weak(strength, min_score)):
+    if best <= 0 or (
+        best < min(relevance_of(search_weights.WEAK_FLOOR), KIND_FLOOR * of_all) and not is_weak(strength, min_score)
+    ):
         return None
     least = 0.0 if kind is Kind.CODE else min(ITEM_FLOOR, RELATIVE_FLOOR * of_all)
     return max(least, RELATIVE_FLOORS.get(kind, RELATIVE_FLOOR) * best)
@@ -464,11 +464,11 @@ def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float 
         best = max((hit.relevance for hit in result.hits), default=0.0)
         least = floor_of(kind, best, strength, min_score)
         if least is not None:
-            lowest = least if min_score is not None else min(least, LEAST_LISTED)
+            lowest = least if min_score is not None else min(least, search_weights.LEAST_LISTED)
             hits += [hit for hit in result.hits if hit.relevance >= lowest][:limit]
     if not is_weak(strength, min_score):
         return hits
-    kept = sorted(hits, key=lambda hit: -hit.relevance)[:WEAK_ITEMS]
+    kept = sorted(hits, key=lambda hit: -hit.relevance)[: search_weights.WEAK_ITEMS]
     return [hit for hit in hits if hit in kept]
 
 
@@ -481,6 +481,6 @@ def section_floor(row: Gathered, min_score: float | None, strength: float) -> fl
         return 0.0
     best = max((hit.relevance for hit in row.result.hits), default=0.0)
     if row.section.question and min_score is None:
-        is_answer = best >= relevance_of(WEAK_FLOOR)
+        is_answer = best >= relevance_of(search_weights.WEAK_FLOOR)
         return max(ITEM_FLOOR, RELATIVE_FLOORS.get(row.section.kind, RELATIVE_FLOOR) * best) if is_answer else None
     return floor_of(row.section.kind, best, strength, min_score)

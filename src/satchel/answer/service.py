@@ -25,10 +25,11 @@ from satchel.errors import UsageError
 from satchel.open_root import OpenRoot, attempts, bench_of
 from satchel.receipts.service import ReceiptService, handles_of, with_account
 from satchel.safety import sanitize
+from satchel.search import weights as search_weights
 from satchel.search.chunks import in_workspace
 from satchel.search.filters import parse_filters, parse_strategies, silent
 from satchel.search.query import analyse
-from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, balanced
+from satchel.search.searcher import balanced
 from satchel.settings import Settings
 from satchel.system.git import find_repository
 from satchel.tokens import counter
@@ -102,7 +103,7 @@ class AnswerService:
         guesses, floor = check_names(names), check_score(min_score)
         query = analyse(sanitize.text(question, self._root.settings.redact_allow))
         options = {
-            "candidates": max(CANDIDATE_SPANS, limit * SPANS_PER_RECORD),
+            "candidates": max(search_weights.CANDIDATE_SPANS, limit * search_weights.SPANS_PER_RECORD),
             "filters": conditions,
             "now": check_now(now),
             "silent": quiet,

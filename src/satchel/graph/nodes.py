@@ -26,7 +26,7 @@ from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import handle
 from satchel.search.chunks import REVISION, chunk_of, identity_of, in_workspace
-from satchel.search.rank_records import HALF_LIFE_SECONDS
+from satchel.search.rank_records import halved
 from satchel.search.resolve.code import Code
 from satchel.sources.notes import value_text, without_suffix
 from satchel.sources.roles import file_role, is_inline_test
@@ -67,10 +67,10 @@ class Rating(NamedTuple):
 
 
 def recency(moment: float, now: float) -> float:
-    """Return 1 for now or later, 0.5 for exactly 30 days ago, `UNDATED` without a time. Both are in seconds."""
+    """Return 1 for now or later, 0.5 a half-life ago, `UNDATED` without a time. Both are in seconds."""
     if moment <= 0:
         return UNDATED
-    return float(0.5 ** (max(now - moment, 0.0) / HALF_LIFE_SECONDS))
+    return halved(now - moment)
 
 
 def rate(reached: Reached, relevance: float, lens: Lens, now: float, *, has_words: bool) -> Rating:
