@@ -37,7 +37,7 @@ from questions.dataset import load as load_questions
 from strength import area, foreign
 
 from satchel import Satchel
-from satchel.answer.search import ITEM_FLOOR, RELATIVE_FLOOR
+from satchel.answer import weights as answer_weights
 from satchel.memory.model import Memory
 from satchel.memory.records import document_of
 from satchel.search import rank_records, searcher, weights
@@ -300,7 +300,7 @@ def floors(one: Set) -> dict[str, dict[str, float]]:
     table = {}
     for name, values, (least, relative) in (
         ("before", one.before, FORMER_FLOORS),
-        ("after", one.after, (ITEM_FLOOR, RELATIVE_FLOOR)),
+        ("after", one.after, (answer_weights.ITEM_FLOOR, answer_weights.RELATIVE_FLOOR)),
     ):
         found, shown, asked = 0, {True: 0, False: 0}, {True: 0, False: 0}
         for (_, is_own), positions in questions.items():

@@ -54,11 +54,11 @@ CONSTANTS: dict[tuple[str, str, str], tuple[float, ...]] = {
     )},
     ("search.weights", "ZONE_WEIGHTS", "title"): (),
     ("search.weights", "NAMES_WEIGHT", ""): (),
-    ("answer.sections", "COST_EXPONENT", ""): (0.32, 0.52),
-    ("answer.fill_policy", "FIND_RANGE", ""): (1.0, 1.8, 100.0),
-    ("answer.packing", "LEAST_CUT", ""): (16, 120),
-    ("answer.candidates", "LONG_FUNCTION", ""): (0, 30, 120),
-    ("answer.companions", "IMPORT_VALUE", ""): (0.1, 1.0),
+    ("answer.weights", "COST_EXPONENT", ""): (0.32, 0.52),
+    ("answer.weights", "FIND_RANGE", ""): (1.0, 1.8, 100.0),
+    ("answer.weights", "LEAST_CUT", ""): (16, 120),
+    ("answer.weights", "LONG_FUNCTION", ""): (0, 30, 120),
+    ("answer.weights", "IMPORT_VALUE", ""): (0.1, 1.0),
 }  # fmt: skip
 """Module, name and key (in a mapping) of each constant, and the values to try: by default `FACTORS` of the present.
 

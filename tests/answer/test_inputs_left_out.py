@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.answer import inputs
-from satchel.answer import search as gathering
+from satchel.answer import inputs, weights
 from satchel.answer.plans import PlannedSection
 from satchel.answer.search import gather
 from satchel.search.searcher import SearchResult
@@ -64,8 +63,8 @@ def test_the_answer_is_the_same_without_hits_that_it_would_not_list(
         few = [answers(satchel), answers(satchel, types=["code"]), answers(satchel, exclude=["shop/part_1*.py"])]
         fewer = sum(made)
         made.clear()
-        monkeypatch.setattr(inputs, "MOST_OMISSIONS", 1_000_000)
-        monkeypatch.setattr(gathering, "LEAST_PROSE", 0.0)
+        monkeypatch.setattr(weights, "OMISSIONS", 1_000_000)
+        monkeypatch.setattr(weights, "LEAST_PROSE", 0.0)
         assert few == [
             answers(satchel), answers(satchel, types=["code"]), answers(satchel, exclude=["shop/part_1*.py"])
         ]  # fmt: skip
@@ -75,7 +74,7 @@ def test_the_answer_is_the_same_without_hits_that_it_would_not_list(
 def test_all_candidates_are_made_where_they_are_counted(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
     with satchel:
         shown = satchel.assemble(QUESTION, show_meta=True).text
-        monkeypatch.setattr(inputs, "MOST_OMISSIONS", 1_000_000)
+        monkeypatch.setattr(weights, "OMISSIONS", 1_000_000)
         assert satchel.assemble(QUESTION, show_meta=True).text == shown
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import fit
 from fit import Cell, Setting, changed, chosen, compared, gain
 
-from satchel.answer import companions, fill_policy, omissions, pipeline
+from satchel.answer import weights as answer_weights
 from satchel.search import weights
 
-RANGE = ("answer.fill_policy", "VALUE_RANGE", "")
-LONG = ("answer.candidates", "LONG_FUNCTION", "")
+RANGE = ("answer.weights", "VALUE_RANGE", "")
+LONG = ("answer.weights", "LONG_FUNCTION", "")
 
 
 def cells(scores: dict[str, float]) -> list[Cell]:
@@ -25,17 +25,10 @@ def table(before: dict[str, float], **settings: dict[str, float]) -> fit.Table:
     return {(): cells(before), **moved}
 
 
-def ranges() -> set[float]:
-    """The same constant as three modules see it."""
-    return {vars(module)["VALUE_RANGE"] for module in (fill_policy, pipeline, omissions)}
-
-
-def test_a_constant_is_changed_in_every_module_that_imported_it_and_put_back() -> None:
+def test_constants_are_changed_and_put_back() -> None:
     with changed(((RANGE, 9.0), (LONG, 7.0))):
-        assert ranges() == {9.0}
-        assert vars(companions)["LONG_FUNCTION"] == 7
-    assert ranges() == {2.4}
-    assert vars(companions)["LONG_FUNCTION"] == 60
+        assert (answer_weights.VALUE_RANGE, answer_weights.LONG_FUNCTION) == (9.0, 7.0)
+    assert (answer_weights.VALUE_RANGE, answer_weights.LONG_FUNCTION) == (2.4, 60)
 
 
 def test_one_weight_of_a_mapping_is_changed_and_put_back() -> None:

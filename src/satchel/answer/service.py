@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from satchel.answer import weights
 from satchel.answer.pipeline import assemble
 from satchel.answer.request import (
     AssembleRequest,
@@ -53,9 +54,6 @@ SHAPING_SETTINGS = ("index_", "redact_")
 HARMLESS_SETTINGS = frozenset({"index_workers", "index_lock_wait_s"})
 """Settings of the index that change its speed but not its content."""
 
-
-REVIEWED = {Kind.COMMIT: 0.1, Kind.DOC: 0.08}
-"""Shares of the budget of a change for the commits that wrote its lines and the documents that name it."""
 
 ONE_TREE = "a change is one of a single work tree: name one workspace, or leave out diff and staged"
 
@@ -228,7 +226,7 @@ class AnswerService:
                 f"nothing changed in the {change.target} {since}{unseen}: name another revision, or ask a question"
             )
         query = request.query if is_asked else _question_of(change)
-        shares = {kind: int(request.max_tokens * share) for kind, share in REVIEWED.items()}
+        shares = {kind: int(request.max_tokens * share) for kind, share in weights.REVIEWED.items()}
         reserves = {**shares, **request.reserves}
         return replace(request, query=query, change=change, reserves=reserves), change_notes(change)
 
