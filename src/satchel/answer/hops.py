@@ -160,17 +160,17 @@ class _Look:
             positions = {int(lexicon.span_document[unit]) for unit in every if len(every) <= weights.ALIKE_NAMES}
             own = [one for one in positions if not lexicon.columns.document_secondary[one]]
             word = rf"(?<!\w)(?:{'|'.join(map(re.escape, written))})(?!\w)"
-            exact, as_code = re.compile(word), re.compile(_AS_CODE.format(word))
             lines = []
             for document in store.documents({int(lexicon.columns.document_id[one]) for one in own}).values():
                 read = self._lines.get(f"{self._home.prefix}{document.key}") or self._home.lines.read(document.key)
                 texts = () if isinstance(read, Unreadable) else read.lines
                 near = {line: text for one in written for line, text in enumerate(texts, 1) if one in text}
-                matches = ((line, exact.search(text)) for line, text in near.items() if not COMMENT.match(text))
+                # Compiled for the first line that has the name: most names have none.
+                matches = ((line, re.search(word, text)) for line, text in near.items() if not COMMENT.match(text))
                 lines += [(document.key, line, match) for line, match in matches if match]
             for path, line, match in sorted(lines, key=lambda row: row[:2]) if len(lines) <= weights.RARE_LINES else ():
                 is_plain = match[0].isalpha() and match[0].islower()
-                if not IMPORT.match(match.string) and (not is_plain or as_code.search(match.string)):
+                if not IMPORT.match(match.string) and (not is_plain or re.search(_AS_CODE.format(word), match.string)):
                     found += self._at("named", path, (line, line), "", line, match[0])
         return list(dict.fromkeys(found))[: weights.USED_PLACES]
 
