@@ -96,14 +96,14 @@ def names_in(answer: str) -> list[str]:
 
 
 def reordered(hits: Sequence[Hit], values: Sequence[float]) -> list[Hit]:
-    """Return hits by their places in the search and by these scores, which count twice.
+    """Return hits by their places in the search and by these scores, which count more (`weights.RERANK_FACTOR`).
 
     The first one gets the score, the relevance and the level of spans that the first one had, and so on, so that they
     stay calibrated. A file gets the score of the file whose place its best hit has now.
     """
     by_model = sorted(range(len(hits)), key=lambda number: (-values[number], number))
     place = {number: at for at, number in enumerate(by_model)}
-    order = sorted(range(len(hits)), key=lambda number: (number + 2 * place[number], place[number]))
+    order = sorted(range(len(hits)), key=lambda number: (number + weights.RERANK_FACTOR * place[number], place[number]))
     file_scores: dict[int, float] = {}
     for slot, number in zip(hits, order, strict=True):
         document = hits[number].chunk.document

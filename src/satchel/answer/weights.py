@@ -39,6 +39,9 @@ RERANKED: Annotated[int, Between(10, 400)] = 60
 """Hits that are sent to a model that orders code anew: a request of 100 KB, which a small model on a processor answers
 in about a second."""
 
+RERANK_FACTOR: Annotated[float, Between(0.25, 16)] = 2.0
+"""Weight of the place that the model gives to a hit; that of the search has 1."""
+
 # Which kinds and items answer (search.py)
 
 KIND_FLOOR: Annotated[float, Between(0, 1)] = 0.45
