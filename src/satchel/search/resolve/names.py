@@ -306,12 +306,18 @@ class Names(Imports):
         return self._fixture(file, bound.node) if is_passed else ()
 
     def _fixture(self, file: SourceFile, node: Node) -> Entities:
-        """Return the value of a parameter in pytest: the result of the fixture of its name, here or in a conftest."""
-        near = [one for one in self.code.defined(file.text(node)) if "fixture" in self.code.decorator(one)]
-        near.sort(key=lambda one: (one.path != file.path, -len(one.path)))
-        homes = ((one, one.path == file.path or one.path.endswith("conftest.py")) for one in near)
-        fitting = (one for one, is_home in homes if is_home and file.path.startswith(folder_of(one.path)))
-        return next((self.returned(one) for one in fitting), ())
+        """Return the value of a parameter in pytest: the result of the fixture of its name, here or in a conftest.
+
+        The place of a definition is looked at before its decorator, for which a file is parsed.
+        """
+        homes = [
+            one
+            for one in self.code.defined(file.text(node))
+            if one.path == file.path or (one.path.endswith("conftest.py") and file.path.startswith(folder_of(one.path)))
+        ]
+        homes.sort(key=lambda one: (one.path != file.path, -len(one.path)))
+        fixtures = (one for one in homes if "fixture" in self.code.decorator(one))
+        return next(map(self.returned, fixtures), ())
 
     # Calls
 
