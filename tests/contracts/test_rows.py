@@ -16,7 +16,7 @@ from tests.contracts.rows import TESTS, node, promised, secured
 from tests.e2e.sample import sample_repository
 from tests.postgres import own_home
 
-COMMANDS = ("ruff format --check", "ruff check", "mypy", "--cov")
+COMMANDS = ("ruff format --check", "ruff check", "mypy", "pytest")
 QUESTION = "how long does backoff wait"
 
 
@@ -54,6 +54,7 @@ def test_one_command_checks_types_format_and_coverage() -> None:
     make = (TESTS.parent / "Makefile").read_text(encoding="utf-8")
     assert "check: lint types base test" in make
     assert [command for command in COMMANDS if f"$(BIN)/{command}" not in make] == []
+    assert "COVERAGE ?= $(if $(CI),--cov " in make
     assert project["tool"]["mypy"]["strict"] is True
     assert project["tool"]["coverage"]["run"]["branch"] is True
     assert project["tool"]["coverage"]["report"]["fail_under"] >= 90
