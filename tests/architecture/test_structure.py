@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
-import tomllib
 from collections import defaultdict
 from collections.abc import Mapping
 
-from tests.architecture.tree import PACKAGE, ROOT, imports_of, modules
+from tests.architecture.tree import PACKAGE, imports_of, modules
 
-SHORTEST_FILE = 60
 """Lines below which a file needs a reason: many files of 30 lines are as hard to live in as one of 1,000."""
 
 
@@ -53,18 +51,3 @@ def test_a_public_class_name_is_defined_in_one_module() -> None:
                 homes[node.name].add(module.name)
     several = {name: sorted(places) for name, places in homes.items() if len(places) > 1}
     assert several == {}
-
-
-def short_files() -> set[str]:
-    """Return the paths of files below the floor; the first file of a package is left out."""
-    return {
-        module.path
-        for module in modules("src")
-        if not module.path.endswith(("__init__.py", "__main__.py")) and module.text.count("\n") < SHORTEST_FILE
-    }
-
-
-def test_a_short_file_has_a_reason() -> None:
-    reasons = tomllib.loads((ROOT / "sizes.toml").read_text(encoding="utf-8")).get("short", {})
-    assert short_files() == set(reasons)
-    assert all(reasons.values())
