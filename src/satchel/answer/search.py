@@ -29,7 +29,7 @@ from satchel.search.strength import (
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.system import telemetry
-from satchel.types import Failure, Hit, Kind
+from satchel.types import RECORD_KINDS, Failure, Hit, Kind
 from satchel.vocabulary import MEMORY_KINDS
 
 if TYPE_CHECKING:
@@ -429,7 +429,7 @@ def _relative_floor(kind: Kind) -> float:
 
 
 def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float | None) -> list[Hit]:
-    """Return the best hits of each kind, at most `limit` each. A weak answer has only the few best.
+    """Return the best hits of each kind: `limit` records at most, parts of `limit` files. A weak answer has the few best.
 
     A hit is not left out because another is better.
     """
@@ -440,11 +440,32 @@ def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float 
         least = floor_of(kind, best, strength, min_score)
         if least is not None:
             lowest = least if min_score is not None else min(least, search_weights.LEAST_LISTED)
-            hits += [hit for hit in result.hits if hit.relevance >= lowest][:limit]
+            good = [hit for hit in result.hits if hit.relevance >= lowest]
+            hits += good[:limit] if kind in RECORD_KINDS else by_file(good, limit)
     if not is_weak(strength, min_score):
         return hits
     kept = sorted(hits, key=lambda hit: -hit.relevance)[: search_weights.WEAK_ITEMS]
     return [hit for hit in hits if hit in kept]
+
+
+def by_file(hits: Sequence[Hit], limit: int) -> list[Hit]:
+    """Return the best parts of the best files: file by file, the best first, and so the parts of each.
+
+    `limit` counts files. A file counts twice beside its best part: once in the score of the part, once here. The
+    relevances of hits keep their places: the first hit has the largest.
+    """
+    files: dict[int, list[Hit]] = {}
+    for hit in hits:
+        files.setdefault(hit.chunk.document, []).append(hit)
+    worth = {document: max(map(_worth, parts)) for document, parts in files.items()}
+    best = sorted(files, key=lambda document: -worth[document])[:limit]
+    listed = [hit for document in best for hit in files[document][: search_weights.LISTED_PARTS]]
+    relevances = sorted((hit.relevance for hit in listed), reverse=True)
+    return [hit._replace(relevance=relevance) for hit, relevance in zip(listed, relevances, strict=True)]
+
+
+def _worth(hit: Hit) -> float:
+    return hit.score + search_weights.VALUE_FILE * hit.file_score
 
 
 def section_floor(row: Gathered, min_score: float | None, strength: float) -> float | None:

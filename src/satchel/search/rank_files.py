@@ -74,6 +74,7 @@ def rank(
         scores, mentions = _silenced(scores, mentions, silent)
     demoted = primary.demoted
     signals = _file_signals(lexicon, scores, mentions, voted, primary.document, similar)
+    signals["file name"] = np.where(lexicon.live_document, scores.stem, 0.0)  # a share already
     file_score = np.zeros(len(lexicon.columns.document_id))
     for name, values in signals.items():
         file_score += weights.FILE_WEIGHTS[name] * values
@@ -119,7 +120,8 @@ def _silenced(
         span, chunk, document = map(np.zeros_like, (scores.span, scores.chunk, scores.document))
         scores = scores._replace(span=span, chunk=chunk, document=document)
     if SearchStrategy.NAMES in silent:
-        scores = scores._replace(title=np.zeros_like(scores.title), name=np.zeros_like(scores.name))
+        nowhere = np.zeros_like(scores.name)
+        scores = scores._replace(title=np.zeros_like(scores.title), name=nowhere, stem=nowhere)
         path, symbol, trace = map(np.zeros_like, (mentions.path, mentions.symbol, mentions.trace))
         mentions = Mentions(path, symbol, trace)
     return scores, mentions
@@ -159,7 +161,7 @@ def _file_signals(
         "top three parts": _top_three(scores.chunk, owner, total),
         "history": history_votes,
         "whole file": scores.document,
-        "name": scores.name / np.sqrt(1 + lexicon.document_chunk_count * weights.NAME_CHUNKS),
+        "name": scores.name,
         "path mention": mentions.path,
         "symbol mention": symbol,
         "trace": trace,
@@ -266,11 +268,7 @@ def _span_values(
         + weights.VALUE_CALLS * support[chunk]
         + weights.VALUE_MENTION * mentioned
     )
-    file_value = (
-        weights.VALUE_FILE * file_score
-        - weights.VALUE_FILE_RANK * np.log1p(file_rank)
-        - weights.VALUE_PARTS * np.log1p(lexicon.document_chunk_count)
-    )
+    file_value = weights.VALUE_FILE * file_score - weights.VALUE_FILE_RANK * np.log1p(file_rank)
     value: FloatArray = (
         file_value[document]
         + part_value

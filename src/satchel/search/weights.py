@@ -156,6 +156,7 @@ FILE_WEIGHTS: Annotated[Mapping[str, float], Between(0, 4)] = {
     "history": 1.0,
     "whole file": 0.5,
     "name": 0.5,
+    "file name": 2.0,
     "path mention": 0.5,
     "symbol mention": 0.5,
     "trace": 1.0,
@@ -170,9 +171,6 @@ TOP_PARTS: Annotated[tuple[float, ...], Between(0, 2)] = (1.0, 0.5, 0.25)
 
 TOP_CHUNKS: Annotated[int, Between(20, 2_000)] = 200
 """Chunks, the best of all files, that count in the signal "top three parts"."""
-
-NAME_CHUNKS: Annotated[float, Between(0, 1)] = 0.075
-"""The name signal of a file is divided by sqrt(1 + chunks * this): big files define every word."""
 
 SECONDARY_FACTOR: Annotated[float, Between(0.02, 1)] = 0.3
 """Factor of tests and examples, unless the question asks for tests. Measured: as good as leaving them out. Peripheral
@@ -196,14 +194,11 @@ VECTOR_CHUNKS: Annotated[int, Between(5, 500)] = 50
 VALUE_FILE: Annotated[float, Between(0.4, 6.4)] = 1.6
 """Coefficient of the score of the file."""
 
-VALUE_FILE_RANK: Annotated[float, Between(0, 1.3)] = 0.32
+VALUE_FILE_RANK: Annotated[float, Between(0, 1.3)] = 0.15
 """Coefficient, subtracted, of the logarithm of the rank of the file."""
 
 VALUE_SPAN_RANK: Annotated[float, Between(0, 1.1)] = 0.27
 """Coefficient, subtracted, of the logarithm of the rank of the span in its file."""
-
-VALUE_PARTS: Annotated[float, Between(0, 0.8)] = 0.2
-"""Coefficient, subtracted, of the logarithm of the number of chunks of the file."""
 
 VALUE_SPAN: Annotated[float, Between(0.3, 4.8)] = 1.2
 """Coefficient of the words of the span. The others are fitted against it, which stays."""
@@ -214,7 +209,7 @@ VALUE_TITLE: Annotated[float, Between(0, 2.8)] = 0.7
 VALUE_CALLS: Annotated[float, Between(0, 1.6)] = 0.4
 """Coefficient of the support of the chunk by its callers and callees."""
 
-VALUE_COMMENT: Annotated[float, Between(0, 3.2)] = 0.8
+VALUE_COMMENT: Annotated[float, Between(0, 3.2)] = 0.4
 """Coefficient, subtracted, of the share of comments in the words of the span."""
 
 VALUE_MENTION: Annotated[float, Between(0, 2)] = 0.5
@@ -302,6 +297,9 @@ questions about other subjects, and 31 to 43 % of the issues of other projects, 
 
 WEAK_ITEMS: Annotated[int, Between(1, 20)] = 3
 """Chunks of an answer that is a weak match: the few best, not to be relied on."""
+
+LISTED_PARTS: Annotated[int, Between(1, 10)] = 3
+"""Most parts of a file in a list of hits."""
 
 LEAST_LISTED: Annotated[float, Between(0, 0.1)] = 0.005
 """Least relevance of a listed hit: lower ones would be written as 0.00."""
