@@ -429,7 +429,7 @@ def _relative_floor(kind: Kind) -> float:
 
 
 def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float | None) -> list[Hit]:
-    """Return the best hits of each kind: `limit` records at most, parts of `limit` files. A weak answer has the few best.
+    """Return the best hits of each kind: at most `limit` records, or parts of `limit` files; of a weak answer a few.
 
     A hit is not left out because another is better.
     """
