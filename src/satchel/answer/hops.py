@@ -28,6 +28,15 @@ from satchel.types import Kind, Range, Role
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+FOLLOWED_NAMES = 40
+"""Names that are followed, the rarest first."""
+
+COMMON_NAME = 100
+"""A name in more than one span of so many is that of no one matter."""
+
+ALIKE_NAMES = 20
+"""Most definitions that share a followed name, and most spans with a rare one."""
+
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
 NUMBER = re.compile(r"(?<![\w.])\d[\d_,]{2,}\d(?![\w.])")
 """A number of at least four signs."""
@@ -156,8 +165,8 @@ class _Look:
         shared = partial(np.intersect1d, assume_unique=True)
         for written in spelled.values():  # an index has the parts of a number
             units = [reduce(shared, [units_of[term] for term in parts[one]]) for one in written if parts[one]]
-            every = {unit for own in units for unit in own[: weights.ALIKE_NAMES + 1].tolist()}
-            positions = {int(lexicon.span_document[unit]) for unit in every if len(every) <= weights.ALIKE_NAMES}
+            every = {unit for own in units for unit in own[: ALIKE_NAMES + 1].tolist()}
+            positions = {int(lexicon.span_document[unit]) for unit in every if len(every) <= ALIKE_NAMES}
             own = [one for one in positions if not lexicon.columns.document_secondary[one]]
             word = rf"(?<!\w)(?:{'|'.join(map(re.escape, written))})(?!\w)"
             lines = []
@@ -198,14 +207,14 @@ class _Look:
         """Return the names on these lines that the index defines, the rarest first."""
         written = dict.fromkeys(_WORD.findall("\n".join(file.lines(*span) for span in rows)))
         counts = dict.fromkeys(written, 0)
-        for row in self._home.store.definitions(list(written), most=weights.ALIKE_NAMES):
+        for row in self._home.store.definitions(list(written), most=ALIKE_NAMES):
             counts[row.name] += 1
         defined = list(filter(counts.__getitem__, written))
         lexicon = self._home.store.lexicon(Kind.CODE)
         postings = lexicon.postings([words.terms_of(name)[0] for name in defined])
-        most = max(len(lexicon.span_document) // weights.COMMON_NAME, weights.ALIKE_NAMES)
+        most = max(len(lexicon.span_document) // COMMON_NAME, ALIKE_NAMES)
         few = [name for name, posting in zip(defined, postings, strict=True) if len(posting.body[0]) <= most]
-        return sorted(few, key=counts.__getitem__)[: weights.FOLLOWED_NAMES]
+        return sorted(few, key=counts.__getitem__)[:FOLLOWED_NAMES]
 
     def callers(self, candidate: Candidate) -> Iterator[Hop]:
         """Yield the only call of a short function, and the few calls of a method in its class, but of no test."""

@@ -15,6 +15,7 @@ from satchel.answer.candidates import Candidate, Step, lines_size, record_candid
 from satchel.answer.companions import followers, import_lines
 from satchel.answer.fill_policy import level_of, shares_budget
 from satchel.answer.freshness import Freshener
+from satchel.answer.omissions import OMISSIONS
 from satchel.answer.plans import PlannedSection, role_is_asked
 from satchel.answer.request import AssembleRequest
 from satchel.answer.search import Searched, Workbench, section_floor
@@ -199,7 +200,7 @@ def _candidates(
         if hit.chunk.location is None:
             candidates.append(_record(in_workspace(hit, bench.prefix), bench, cap, passage_cap, terms, side))
             continue
-        if len(listed) == weights.OMISSIONS and highest_priority(hit) < listed[0]:
+        if len(listed) == OMISSIONS and highest_priority(hit) < listed[0]:
             continue
         current = freshener.current(hit)
         if current is None:
@@ -217,7 +218,7 @@ def _candidates(
                 best = max(best, candidate.value)
             # Values that are below the range of shown ones by less than this may be in it, by the rounding of sums.
             if candidate.value < best - reach - 1e-6:
-                keep = heapq.heappush if len(listed) < weights.OMISSIONS else heapq.heappushpop
+                keep = heapq.heappush if len(listed) < OMISSIONS else heapq.heappushpop
                 keep(listed, priority(candidate))
     failures = [one._replace(message=f"{bench.prefix}{one.message}") for one in freshener.failures]
     return candidates, lines, failures

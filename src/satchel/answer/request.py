@@ -50,6 +50,13 @@ from satchel.vocabulary import (
 if TYPE_CHECKING:
     from satchel.sources.change import Change
 
+THEME_ITEM_TOKENS = 50
+"""The same for a broad question, which asks for many short records."""
+
+ITEM_TOKENS = 200
+"""Tokens of the budget for each item where no limit is set: a large budget has room for more than the usual limit."""
+
+
 MOST_NAMES, LONGEST_NAME = 30, 100
 """Most likely names of one question, and most characters of one: models are asked for four to ten."""
 
@@ -400,7 +407,7 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
         names = sorted({row.metadata.get("name", row.name) for row in fields(AssembleRequest)} | {"purpose"})
         raise UsageError(f"unknown option {', '.join(sorted(remaining))}: choose from {', '.join(names)}")
     is_broad = bool(subject_of(str(values.get("query", ""))))
-    tokens_each = weights.THEME_ITEM_TOKENS if is_broad else weights.ITEM_TOKENS
+    tokens_each = THEME_ITEM_TOKENS if is_broad else ITEM_TOKENS
     values.setdefault("limit", max(settings.context_limit, values["max_tokens"] // tokens_each))
     check_limit(values["limit"])
     return AssembleRequest(**values)

@@ -19,7 +19,7 @@ from satchel.search.dense import Meaning, scores
 from satchel.search.filters import silent
 from satchel.search.impact_wording import is_wording
 from satchel.search.query import Query, analyse, recipe_nouns, with_names
-from satchel.search.searcher import SearchResult, balanced, search_kind
+from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
 from satchel.search.strength import (
     absent_words,
     answer_strength,
@@ -42,6 +42,21 @@ if TYPE_CHECKING:
     from satchel.answer.user_models import UserModels
     from satchel.embed import Embedder
     from satchel.receipts.session import Account
+
+SPARE_RECORDS = 4
+"""Records that a section gets beyond its limit: some turn out too large or have the text of another. Each takes a third
+of a millisecond to prepare."""
+
+LEAST_CANDIDATES = 100
+"""Spans that are searched for the smallest budget."""
+
+LARGE_CANDIDATE_TOKENS = 20
+"""Tokens for each candidate of a large budget, so that there are enough candidates to fill it."""
+
+CANDIDATE_TOKENS = 10
+"""Below 4,000 tokens there is one candidate for so many tokens: each is read, cleaned and compared before it turns out
+not to fit, and a useful span has thirty tokens or more."""
+
 
 OpenExecutor = Callable[[], "Executor"]
 """Returns the executor to search in; called only if several sections are searched at once."""
@@ -330,8 +345,8 @@ def kind_search(bench: Workbench, query: Query, **options: Any) -> Callable[[Kin
 
 def candidate_count(max_tokens: int) -> int:
     """Return the number of spans to search for a budget."""
-    few = min(search_weights.CANDIDATE_SPANS, max_tokens // weights.CANDIDATE_TOKENS)
-    return max(few, max_tokens // weights.LARGE_CANDIDATE_TOKENS, weights.LEAST_CANDIDATES)
+    few = min(CANDIDATE_SPANS, max_tokens // CANDIDATE_TOKENS)
+    return max(few, max_tokens // LARGE_CANDIDATE_TOKENS, LEAST_CANDIDATES)
 
 
 def gather(
@@ -375,7 +390,7 @@ def round_robin(rows: Sequence[Gathered]) -> list[Gathered]:
     taken: set[tuple[str, int]] = set()
     while any(waiting):
         for row, hits, own in zip(rows, waiting, chosen, strict=True):
-            if len(own) == row.section.limit + weights.SPARE_RECORDS and own[0].chunk.location is None:
+            if len(own) == row.section.limit + SPARE_RECORDS and own[0].chunk.location is None:
                 hits.clear()
             while hits:
                 hit = hits.pop()

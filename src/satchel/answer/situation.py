@@ -28,9 +28,11 @@ from satchel.types import CONTEXT_TYPES, Chunk, Context, Detail, Failure, Format
 if TYPE_CHECKING:
     from satchel.receipts.session import Account
 
+GUIDE_SHARES = (1.0, 0.95, 0.85, 0.6)
+"""Shares of the room for which a shortened guide is tried."""
+
 MOST_GUIDES = 500
 """Most guides considered for one answer; the others are counted in a note."""
-
 
 NOTE_TOKENS = 14
 """Tokens of the note about the entries that are left out."""
@@ -111,7 +113,7 @@ class Shortener:
 
     def steps(self, room: float) -> Iterator[Step]:
         """Yield ways to show the guide in about so many tokens, the longest first."""
-        for share in weights.GUIDE_SHARES:
+        for share in GUIDE_SHARES:
             if text := self.text(room * share):
                 yield Step(Detail.SIGNATURE, text=text)
         if self.line:

@@ -13,7 +13,7 @@ from satchel.answer.companions import rest_of_best
 from satchel.answer.fill_policy import FILL, FillPolicy
 from satchel.answer.items import build_items, linked, shortened
 from satchel.answer.omissions import left_out, listed, omission_of, omissions, places
-from satchel.answer.packing import BUDGET, FRAMES, LIMIT, REFILLS, VALUE, Inputs, Packing
+from satchel.answer.packing import BUDGET, FRAMES, LIMIT, REFILLS, SMALLEST_PIECE, VALUE, Inputs, Packing
 from satchel.answer.plans import Plan
 from satchel.answer.render import RenderRequest, Stop, render, render_with_usage
 from satchel.answer.render.frame import (
@@ -41,6 +41,22 @@ from satchel.types import (
 
 if TYPE_CHECKING:
     from satchel.answer.hops import Hop
+
+RELATED_SHARE = 0.1
+"""Share of the budget reserved for the names of neighbours, where they are asked for."""
+
+SENT_SHARE = 0.1
+"""Share of the budget for references to items that a session has: some twenty in 4,000 tokens; new items come first."""
+
+FEW_NOTES_TOKENS = 60
+"""Most tokens of that larger share."""
+
+FEW_NOTES_SHARE = 0.25
+"""A larger share for at most `FEW_NOTES_TOKENS`, which shows the first note in a small answer, too."""
+
+NOTES_SHARE = 0.15
+"""Largest share of the budget for notes about failures. The others are counted; all of them are in the result."""
+
 
 NUMBER_TOKENS, PLACE_TOKENS = 2, 35
 """Tokens of the number before a line and of a line of places."""
@@ -135,7 +151,7 @@ class Filling(NamedTuple):
             shows_lines=request.show_code,
             is_strict=policy.is_strict,
             line_tokens=NUMBER_TOKENS if request.places else 0,
-            least_cut=2 * weights.SMALLEST_PIECE if request.fill else None,
+            least_cut=2 * SMALLEST_PIECE if request.fill else None,
         )
 
 
@@ -172,7 +188,7 @@ def _filled(filling: Filling) -> Fitted:
     request, tokens = filling.request, filling.tokens
     alone = frame = _frame(filling)
     if filling.sent:
-        within = within_room(filling.sent, tokens, request.max_tokens * weights.SENT_SHARE)
+        within = within_room(filling.sent, tokens, request.max_tokens * SENT_SHARE)
         frame = _referring(alone, filling.sent, len(within))
     packing = Packing(filling.inputs, 0)
     if filling.sections:
@@ -181,7 +197,7 @@ def _filled(filling: Filling) -> Fitted:
         noted = 0 if is_small else NOTE_TOKENS + int(request.max_tokens * weights.LIST_SHARE)
         noted += int(limit * (weights.FEW_PLACES_SHARE if is_small else weights.PLACES_SHARE)) if request.places else 0
         room = limit - tokens.count(render(frame, (), format=request.format)) - noted
-        reserved = int(request.max_tokens * weights.RELATED_SHARE) if filling.relate is not None else 0
+        reserved = int(request.max_tokens * RELATED_SHARE) if filling.relate is not None else 0
         packing = Packing(filling.inputs, room - reserved).fit()
         page = _Page(filling, frame)
         fitted = page.within(packing, room - reserved, limit - reserved)
@@ -214,7 +230,7 @@ class _Page:
             left = limit - fitted.used
             if self._filling.request.places and not self._filling.request.fill:
                 left = min(left, room - packing.used)
-            if not packing.is_full or left < weights.SMALLEST_PIECE or not packing.refill(left):
+            if not packing.is_full or left < SMALLEST_PIECE or not packing.refill(left):
                 break
             fitted = self.write(packing)
         over, packed = fitted.used - limit, packing.used
@@ -223,7 +239,7 @@ class _Page:
         if over > 0 and not packing.inputs.is_strict and packing.refill(packed - packing.used - over):
             fitted = self._cut(packing, self.write(packing), limit)
         for _ in range(REFILLS):  # larger than estimated: try again in less room
-            if fitted.items or room < weights.SMALLEST_PIECE:
+            if fitted.items or room < SMALLEST_PIECE:
                 break
             room //= 2
             packing.refill(room)
@@ -346,7 +362,7 @@ def _frame(filling: Filling) -> RenderRequest:
 
 def _notes_shown(notes: Sequence[Failure], tokens: TokenCounter, budget: int) -> int:
     """Return how many of these notes are written."""
-    room = max(budget * weights.NOTES_SHARE, min(budget * weights.FEW_NOTES_SHARE, weights.FEW_NOTES_TOKENS))
+    room = max(budget * NOTES_SHARE, min(budget * FEW_NOTES_SHARE, FEW_NOTES_TOKENS))
     for count, note in enumerate(notes):
         room -= tokens.count(failure_entry(note)) + 1
         if room < 0:

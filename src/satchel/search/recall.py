@@ -20,6 +20,9 @@ from satchel.store.segments import Lexicon
 from satchel.text import EXACT_MARK, is_meaningful, pattern, terms_of, words
 from satchel.types import Kind
 
+THEME_LITERAL = 0.99
+"""Records that match the subject this well, in parts of the best one, have its name if it is one."""
+
 _CODED = pattern(r"\d|_|\w[./-]\w|[a-z][A-Z]")
 
 
@@ -50,7 +53,7 @@ def gathered(
     live = np.unique(columns.chunk_document[lexicon.live_chunk]).tolist()
     if not ranked.any() or len(live) > 2_000:  # each is compared with the mean in every round
         return near
-    literal = np.flatnonzero(matched >= weights.THEME_LITERAL * matched.max()).tolist()
+    literal = np.flatnonzero(matched >= THEME_LITERAL * matched.max()).tolist()
     if names(subject, store.texts(columns.document_id[literal].tolist()).values()):
         near[literal] = 1.0
         return near
