@@ -20,7 +20,7 @@ SOURCES := $(shell find src/satchel -name '*.py' -o -name '*.scm')
 INTEGRATIONS := langchain-satchel llama-index-retrievers-satchel satchel-haystack
 INTEGRATIONS_INSTALLED := $(INTEGRATIONS:%=.venv-adapters-%/.installed)
 
-.PHONY: help demo check check-adapters format lint types base test bench fit bench-gate fuzz bundle docs site man release-check clean
+.PHONY: help demo check check-adapters format lint types base test rank-check bench fit bench-gate fuzz bundle docs site man release-check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -68,6 +68,9 @@ BOTH_STORES := tests/contracts tests/properties tests/e2e tests/seeds
 test: $(INSTALLED) ## the tests in two processes, with branch coverage; contracts, properties and e2e on PostgreSQL, too
 	$(BIN)/pytest --cov --cov-report=term --durations=25 $(AT_ONCE)
 	$(BIN)/pytest --store=postgres $(AT_ONCE) $(BOTH_STORES)
+
+rank-check: $(INSTALLED) ## whether ranking still tastes right: questions with a right answer, in seconds; also part of make test
+	@$(BIN)/python -m tests.ranking
 
 fuzz: $(INSTALLED) ## the property tests with many more, random examples, then 10,000 assemblies (SATCHEL_FUZZ_EXAMPLES=2000)
 	SATCHEL_HYPOTHESIS=fuzz $(BIN)/pytest -m hypothesis
