@@ -14,17 +14,29 @@ project, what is set up before the questions, and the questions:
     files = ["net/pool.py"]              # files of the corpus that it changes
     text = {"old/a.py" = "x = 1\n"}      # optional: contents of files, an empty text deletes the file
 
-    [[memory]]                           # passed to `Satchel.memories.add`; `memory:pool` in the questions
+    author = "renovate[bot]"             # optional
+
+    [[memory]]                           # `memory:pool` in the questions
     key = "pool"
     date = "2025-12-01"                  # when it was written; without a date, at `now`
     content = "The pool is never larger than 20 connections"
+    category = "fact"                    # optional, as importance, tags and replaced_by (a key)
 
-    [[experience]]                       # what starts and resolves an experience; `experience:leak` in the questions
+    [[experience]]                       # `experience:leak` in the questions
     key = "leak"
     date = "2025-12-02"
-    resolve = {status = "confirmed", result = "..."}
-    [experience.start]
-    domain = "debugging"                 # and strategy, goal, hypothesis, action, prediction
+    goal = "Find the leak"               # all else is optional: domain, strategy, hypothesis, action, prediction,
+    status = "confirmed"                 # result, surprise, cause, lesson, takeaway, tier
+
+    [[value]]                            # `value:pools`
+    key = "pools"
+    content = "Bound every pool"
+    size = 5                             # experiences that it rests on; how many are of each kind of work:
+    domains = {debugging = 4, testing = 1}
+
+    [[conversation]]                     # `conversation:standup/1` is its first turn
+    key = "standup"
+    turns = ["Mara: Who closes the pool?", "Jon: The janitor does."]
 
 Each line of a table that is named like a door is a question, whose key is its id:
 
