@@ -1,7 +1,7 @@
 """The doors at which questions are asked, and what comes out of each, as parts with a name and a text.
 
 A part is a hit of `search`, or an item of a packed answer. It is named by its path, a record by the name of its set-up
-(`memory:pool`, `commit:pool`).
+(`memory:pool`, `commit:pool`); what it shows of a file is named by path and definition (`net/pool.py::Pool.close`).
 """
 
 from __future__ import annotations
@@ -12,26 +12,39 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from satchel.hooks.answers import HOST_FILES, PROMPT_TOKENS, asks_something, prompt_certainty, without_mentions
-from satchel.types import Context, Hit, Location
+from satchel.types import Context, ContextItem, Hit, Location
 from satchel.vocabulary import EDIT, FIND, READ
 from tests.ranking.projects import OpenProject, Question
+
+
+class Part(NamedTuple):
+    """A hit or an item: the name of its file or record, its text, and the definitions that it shows of a file."""
+
+    name: str
+    text: str
+    definitions: tuple[str, ...] = ()
 
 
 class Answer(NamedTuple):
     """What comes out of a door. `is_weak` says that it calls itself a weak match; `tokens` is 0 for a search.
 
-    `parts` are names with their texts, best first; `text` is all that is shown.
+    The parts are in the order of the answer, the best first; `text` is all that is shown.
     """
 
-    parts: tuple[tuple[str, str], ...] = ()
+    parts: tuple[Part, ...] = ()
     text: str = ""
     is_weak: bool = False
     tokens: int = 0
 
     @property
     def names(self) -> list[str]:
-        """The names of the parts, each once, best first."""
-        return [*dict.fromkeys(name for name, _ in self.parts)]
+        """The files and records, each once, best first."""
+        return [*dict.fromkeys(part.name for part in self.parts)]
+
+    @property
+    def definitions(self) -> list[str]:
+        """The definitions of files, each once, best first."""
+        return [*dict.fromkeys(name for part in self.parts for name in part.definitions)]
 
 
 Door = Callable[[OpenProject, str, Mapping[str, Any]], Answer]
@@ -66,12 +79,19 @@ def _text(project: OpenProject, hit: Hit) -> str:
 
 def _search(project: OpenProject, question: str, options: Mapping[str, Any]) -> Answer:
     hits = project.satchel.search(question, now=project.project.now, refresh=False, **options)
-    parts = tuple((_name(project, hit.chunk.id, hit.chunk.location), _text(project, hit)) for hit in hits)
-    return Answer(parts, "\n".join(text for _, text in parts))
+    parts = tuple(
+        Part(_name(project, hit.chunk.id, hit.chunk.location), _text(project, hit), (hit.chunk.id.partition(":")[2],))
+        for hit in hits
+    )
+    return Answer(parts, "\n".join(part.text for part in parts))
+
+
+def _item(name: str, item: ContextItem) -> Part:
+    return Part(name, item.content, tuple(f"{name}::{piece.name}" for piece in item.pieces if piece.name))
 
 
 def _answer(project: OpenProject, context: Context) -> Answer:
-    parts = tuple((_name(project, item.id, item.location), item.content) for item in context.items)
+    parts = tuple(_item(_name(project, item.id, item.location), item) for item in context.items)
     return Answer(parts, context.text, bool(context.meta.get("weak")), context.usage.used)
 
 

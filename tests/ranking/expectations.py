@@ -5,6 +5,7 @@ top = ["a.py", "b.py"]             the first parts, in any order
 shows = ["a.py", "memory:pool"]    these are among the parts
 hides = ["a.py"]                   these are not
 before = ["a.py", "b.py"]          the first of these comes before each other one; those may be missing
+                                   (any of these may be a definition, too: "net/pool.py::Pool.close")
 line = "if idle > limit:"          a line of the first three parts; in a packed answer, a line of what is shown
 lines = ["...", "..."]             several such lines
 without = ["def unrelated"]        texts that are not shown
@@ -30,37 +31,43 @@ SHOWN_NAMES = 8
 """Names of an answer that a red line lists."""
 
 
+def _named(answer: Answer, name: str) -> list[str]:
+    """Return the names among which a name is looked for: definitions for a definition, else files and records."""
+    return answer.definitions if "::" in name else answer.names
+
+
 def _first(answer: Answer, name: str) -> str:
-    return "" if answer.names[:1] == [name] else f"first is {_listed(answer.names[:1])}"
+    best = _named(answer, name)[:1]
+    return "" if best == [name] else f"first is {_listed(best)}"
 
 
 def _top(answer: Answer, names: Sequence[str]) -> str:
-    best = answer.names[: len(names)]
+    best = _named(answer, names[0])[: len(names)]
     return "" if set(best) == set(names) else f"the first are {_listed(best)}"
 
 
 def _shows(answer: Answer, names: Sequence[str]) -> str:
-    missing = [name for name in names if name not in answer.names]
+    missing = [name for name in names if name not in _named(answer, name)]
     return f"without {_listed(missing)}" if missing else ""
 
 
 def _hides(answer: Answer, names: Sequence[str]) -> str:
-    shown = [name for name in names if name in answer.names]
+    shown = [name for name in names if name in _named(answer, name)]
     return f"with {_listed(shown)}" if shown else ""
 
 
 def _before(answer: Answer, names: Sequence[str]) -> str:
     first, *others = names
-    if first not in answer.names:
+    every = _named(answer, first)
+    if first not in every:
         return f"without {first}"
-    place = answer.names.index(first)
-    earlier = [name for name in answer.names[:place] if name in others]
+    earlier = [name for name in every[: every.index(first)] if name in others]
     return f"{first} comes after {_listed(earlier)}" if earlier else ""
 
 
 def _lines(answer: Answer, lines: Sequence[str]) -> str:
     # A packed answer is read as it is; of a search the best parts are.
-    text = answer.text if answer.tokens else "\n".join(text for _, text in answer.parts[:BEST_PARTS])
+    text = answer.text if answer.tokens else "\n".join(part.text for part in answer.parts[:BEST_PARTS])
     missing = [line for line in lines if line not in text]
     return f"not shown: {_listed(missing)}" if missing else ""
 

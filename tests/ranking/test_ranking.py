@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.ranking.check import red_lines
-from tests.ranking.doors import Answer
+from tests.ranking.doors import Answer, Part
 from tests.ranking.expectations import EXPECTATIONS
 from tests.ranking.projects import open_project, project_names, read_project
 
@@ -20,14 +20,15 @@ def test_the_questions_of_a_project_are_answered_as_an_engineer_would(name: str,
     assert not red, "\n" + "\n".join(red)
 
 
-RIGHT = Answer((("a.py", "if idle:"), ("b.py", "pass")), "if idle:\npass", tokens=40)
-WRONG = Answer((("b.py", "pass"), ("c.py", "unrelated")), "pass\nunrelated", is_weak=True, tokens=400)
+RIGHT = Answer((Part("a.py", "if idle:", ("a.py::close",)), Part("b.py", "pass")), "if idle:\npass", tokens=40)
+WRONG = Answer((Part("b.py", "pass"), Part("c.py", "unrelated")), "pass\nunrelated", is_weak=True, tokens=400)
 
 
 @pytest.mark.parametrize(
     ("name", "value", "wrong"),
     [
         ("first", "a.py", WRONG),
+        ("first", "a.py::close", WRONG),
         ("top", ["b.py", "a.py"], WRONG),
         ("shows", ["a.py"], WRONG),
         ("hides", ["c.py"], WRONG),
