@@ -104,6 +104,14 @@ def _context(purpose: str) -> Door:
     return door
 
 
+def _change(project: OpenProject, question: str, options: Mapping[str, Any]) -> Answer:
+    """The change in the work tree; where nothing is asked, the change itself is the question."""
+    answers = project.satchel.answers
+    request = answers.request(question or "change", purpose=READ, now=project.project.now, **options)
+    about, _ = answers.about_change(request, is_asked=bool(question))
+    return _answer(project, answers.unrecorded(about))
+
+
 def _prompt(project: OpenProject, question: str, options: Mapping[str, Any]) -> Answer:
     """What a prompt is given unasked, without the state of a session: nothing where it is hardly about the project."""
     satchel = project.satchel
@@ -144,6 +152,7 @@ DOORS: Mapping[str, Door] = {
     "read": _context(READ),
     "find": _context(FIND),
     "edit": _context(EDIT),
+    "change": _change,
     "prompt": _prompt,
     "brief": _brief,
     "premortem": _premortem,

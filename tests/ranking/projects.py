@@ -16,6 +16,11 @@ project, what is set up before the questions, and the questions:
 
     author = "renovate[bot]"             # optional
 
+    [[edit]]                             # made in the work tree after indexing, for the door `change`
+    path = "net/pool.py"
+    old = "limit = 10"
+    new = "limit = 20"
+
     [[memory]]                           # `memory:pool` in the questions
     key = "pool"
     date = "2025-12-01"                  # when it was written; without a date, at `now`
@@ -65,7 +70,7 @@ from tests.ranking.records import remember, write_history
 FOLDER = Path(__file__).parent
 CORPORA = FOLDER / "corpora"
 NOT_YET = "not_yet"
-SETUP = frozenset({"corpus", "now", "synonyms", "commit", "memory", "experience", "value", "conversation"})
+SETUP = frozenset({"corpus", "now", "synonyms", "commit", "edit", "memory", "experience", "value", "conversation"})
 """Keys of a project that are not doors."""
 
 NOW = "2026-03-01"
@@ -170,6 +175,9 @@ def open_project(project: Project, folder: Path) -> OpenProject:
     names |= remember(satchel, project.setup, project.now, moment_of)
     if synonyms is not None:
         satchel.embed()
+    for edit in project.setup.get("edit", ()):
+        path = root / edit["path"]
+        path.write_text(path.read_text(encoding="utf-8").replace(edit["old"], edit["new"]), encoding="utf-8")
     return OpenProject(project, satchel, names)
 
 
