@@ -6,6 +6,7 @@ shows = ["a.py", "memory:pool"]    these are among the parts
 hides = ["a.py"]                   these are not
 before = ["a.py", "b.py"]          the first of these comes before each other one; those may be missing
                                    (any of these may be a definition, too: "net/pool.py::Pool.close")
+orders = [["a.py", "b.py"]]         several such lists
 line = "if idle > limit:"          a line of the first three parts; in a packed answer, a line of what is shown
 lines = ["...", "..."]             several such lines
 without = ["def unrelated"]        texts that are not shown
@@ -65,6 +66,10 @@ def _before(answer: Answer, names: Sequence[str]) -> str:
     return f"{first} comes after {_listed(earlier)}" if earlier else ""
 
 
+def _orders(answer: Answer, orders: Sequence[Sequence[str]]) -> str:
+    return "; ".join(filter(None, (_before(answer, names) for names in orders)))
+
+
 def _lines(answer: Answer, lines: Sequence[str]) -> str:
     # A packed answer is read as it is; of a search the best parts are.
     text = answer.text if answer.tokens else "\n".join(part.text for part in answer.parts[:BEST_PARTS])
@@ -110,6 +115,7 @@ EXPECTATIONS: Mapping[str, Callable[[Answer, Any], str]] = {
     "shows": _shows,
     "hides": _hides,
     "before": _before,
+    "orders": _orders,
     "line": _line,
     "lines": _lines,
     "without": _without,

@@ -34,6 +34,7 @@ WRONG = Answer((Part("b.py", "pass"), Part("c.py", "unrelated")), "pass\nunrelat
         ("hides", ["c.py"], WRONG),
         ("before", ["a.py", "b.py"], WRONG),
         ("before", ["b.py", "c.py"], WRONG._replace(parts=WRONG.parts[::-1])),
+        ("orders", [["b.py", "c.py"], ["a.py", "b.py"]], WRONG),
         ("line", "if idle:", WRONG),
         ("lines", ["if idle:", "pass"], WRONG),
         ("without", ["unrelated"], WRONG),
