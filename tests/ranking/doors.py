@@ -120,7 +120,8 @@ def _prompt(project: OpenProject, question: str, options: Mapping[str, Any]) -> 
     given = {"max_tokens": PROMPT_TOKENS, "exclude": HOST_FILES, "purpose": FIND, "now": project.project.now}
     context = satchel.answers.unrecorded(satchel.request(without_mentions(question), **{**given, **options}))
     is_sure = prompt_certainty(question, context, satchel) >= satchel.settings.hooks_min_relevance
-    return _answer(project, context) if is_sure else Answer()
+    # Given unasked it is no less a fault for being called weak.
+    return _answer(project, context)._replace(is_weak=False) if is_sure else Answer()
 
 
 def _brief(project: OpenProject, question: str, options: Mapping[str, Any]) -> Answer:

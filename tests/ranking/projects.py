@@ -15,8 +15,9 @@ project, what is set up before the questions, and the questions:
     text = {"old/a.py" = "x = 1\n"}      # optional: contents of files, an empty text deletes the file
 
     author = "renovate[bot]"             # optional
+    others = 40                          # optional: how many files that are not indexed it changes, too
 
-    [[edit]]                             # made in the work tree after indexing, for the door `change`
+    [[patch]]                            # made in the work tree after indexing, for the door `change`
     path = "net/pool.py"
     old = "limit = 10"
     new = "limit = 20"
@@ -70,7 +71,7 @@ from tests.ranking.records import remember, write_history
 FOLDER = Path(__file__).parent
 CORPORA = FOLDER / "corpora"
 NOT_YET = "not_yet"
-SETUP = frozenset({"corpus", "now", "synonyms", "commit", "edit", "memory", "experience", "value", "conversation"})
+SETUP = frozenset({"corpus", "now", "synonyms", "commit", "patch", "memory", "experience", "value", "conversation"})
 """Keys of a project that are not doors."""
 
 NOW = "2026-03-01"
@@ -175,9 +176,9 @@ def open_project(project: Project, folder: Path) -> OpenProject:
     names |= remember(satchel, project.setup, project.now, moment_of)
     if synonyms is not None:
         satchel.embed()
-    for edit in project.setup.get("edit", ()):
-        path = root / edit["path"]
-        path.write_text(path.read_text(encoding="utf-8").replace(edit["old"], edit["new"]), encoding="utf-8")
+    for patch in project.setup.get("patch", ()):
+        path = root / patch["path"]
+        path.write_text(path.read_text(encoding="utf-8").replace(patch["old"], patch["new"]), encoding="utf-8")
     return OpenProject(project, satchel, names)
 
 

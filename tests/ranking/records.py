@@ -55,6 +55,7 @@ def write_history(root: Path, commits: Sequence[Mapping[str, Any]], moment_of: M
     for number, commit in enumerate(commits):
         changes = {path: revised(path, number) for path in commit.get("files", ())}
         changes |= {path: text.encode() for path, text in commit.get("text", {}).items()}
+        changes |= {f"others/{n}.bin": b"%d" % number for n in range(commit.get("others", 0))}
         add(commit["message"], commit["date"], changes, commit.get("author", "Ada"))
     _git(root, "init", "-q", "-b", "main")
     _git(root, "fast-import", "--quiet", stdin=bytes(stream))
