@@ -5,7 +5,8 @@ top = ["a.py", "b.py"]             the first parts, in any order
 shows = ["a.py", "memory:pool"]    these are among the parts
 hides = ["a.py"]                   these are not
 before = ["a.py", "b.py"]          the first of these comes before each other one; those may be missing
-                                   (any of these may be a definition, too: "net/pool.py::Pool.close")
+                                   (any of these may be a definition, too, "net/pool.py::Pool.close", or lines
+                                   outside of definitions, "net/pool.py#L1-9")
 orders = [["a.py", "b.py"]]         several such lists
 line = "if idle > limit:"          a line of the first three parts; in a packed answer, a line of what is shown
 lines = ["...", "..."]             several such lines
@@ -34,7 +35,7 @@ SHOWN_NAMES = 8
 
 def _named(answer: Answer, name: str) -> list[str]:
     """Return the names among which a name is looked for: definitions for a definition, else files and records."""
-    return answer.definitions if "::" in name else answer.names
+    return answer.definitions if "::" in name or "#L" in name else answer.names
 
 
 def _first(answer: Answer, name: str) -> str:
