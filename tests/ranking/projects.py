@@ -1,6 +1,7 @@
 """The projects of the ranking check: a folder of files, what is remembered of it, and questions with right answers.
 
-A project is `tests/ranking/NAME.toml`, its files are below `tests/ranking/corpora/NAME/`. The file has settings of the
+A project is `tests/ranking/NAME.toml`, its files are below `tests/ranking/corpora/NAME/` (a vault of notes if there is
+a folder `.obsidian`). The file has settings of the
 project, what is set up before the questions, and the questions:
 
     corpus = "garden"                    # folder below corpora/, by default the name of the file
@@ -65,6 +66,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from satchel import Satchel
+from satchel.config import Folders
+from satchel.system.locations import Registry, WorkspaceType, guess_type
 from satchel.testing import HashEmbedder
 from tests.ranking.records import remember, write_history
 
@@ -165,10 +168,13 @@ def open_project(project: Project, folder: Path) -> OpenProject:
         root.mkdir(parents=True)
     names = write_history(root, project.setup.get("commit", ()), moment_of)
     synonyms = project.setup.get("synonyms")
+    environ = {"SATCHEL_HOME": str(home), "HOME": str(home), "PATH": "/usr/bin:/bin:/usr/local/bin"}
+    if guess_type(root) is WorkspaceType.VAULT:
+        Registry(Folders.from_environment(environ)).add(project.name, root)
     satchel = Satchel.open(
         root,
         root=root,
-        environ={"SATCHEL_HOME": str(home), "HOME": str(home), "PATH": "/usr/bin:/bin:/usr/local/bin"},
+        environ=environ,
         settings={"embed.provider": "off", "index.workers": 1},
         embedder=None if synonyms is None else HashEmbedder(synonyms=synonyms),
     )
