@@ -37,13 +37,13 @@ from questions.dataset import load as load_questions
 from strength import area, foreign
 
 from satchel import Satchel
-from satchel.answer.search import ITEM_FLOOR, RELATIVE_FLOOR
+from satchel.answer import weights as answer_weights
 from satchel.memory.model import Memory
 from satchel.memory.records import document_of
-from satchel.search import rank_records, searcher
+from satchel.search import rank_records, searcher, weights
 from satchel.search.dense import Meaning, scores
 from satchel.search.query import analyse
-from satchel.search.strength import LARGEST_ODDS, PLACE_EXPONENT, STRENGTH_EXPONENT, relevance_of
+from satchel.search.strength import relevance_of
 from satchel.types import Hit, Kind
 
 SHOWN, LISTED = 60, 10
@@ -300,7 +300,7 @@ def floors(one: Set) -> dict[str, dict[str, float]]:
     table = {}
     for name, values, (least, relative) in (
         ("before", one.before, FORMER_FLOORS),
-        ("after", one.after, (ITEM_FLOOR, RELATIVE_FLOOR)),
+        ("after", one.after, (answer_weights.ITEM_FLOOR, answer_weights.RELATIVE_FLOOR)),
     ):
         found, shown, asked = 0, {True: 0, False: 0}, {True: 0, False: 0}
         for (_, is_own), positions in questions.items():
@@ -367,7 +367,7 @@ def main() -> None:
     odds, *exponents = fit(every).tolist()
     result = {
         "fitted": {"odds": round(float(np.exp(odds)), 3), "exponents": [round(one, 3) for one in exponents]},
-        "used": {"odds": LARGEST_ODDS, "exponents": [STRENGTH_EXPONENT, 1.0, PLACE_EXPONENT]},
+        "used": {"odds": weights.LARGEST_ODDS, "exponents": [weights.STRENGTH_EXPONENT, 1.0, weights.PLACE_EXPONENT]},
         "sets": {
             name: {
                 "items": len(one.rows), "needed": int(one.needed.sum()), "before": figures(one.before, one),

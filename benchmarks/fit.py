@@ -47,17 +47,18 @@ MEASURES = {"find": ("reached@1000", "reached@4000"), "read": ("shown@4000",)}
 """The score of a case is the mean of these: an agent with tools reads what is named, a reader what is shown."""
 
 CONSTANTS: dict[tuple[str, str, str], tuple[float, ...]] = {
-    **{("search.rank_files", "FILE_WEIGHTS", name): () for name in ("top three parts", "history", "name")},
-    **{("search.rank_files", name, ""): () for name in (
+    **{("search.weights", "FILE_WEIGHTS", name): () for name in ("top three parts", "history", "name")},
+    **{("search.weights", name, ""): () for name in (
         "VALUE_FILE", "VALUE_FILE_RANK", "VALUE_SPAN_RANK", "VALUE_PARTS", "VALUE_TITLE", "VALUE_CALLS",
         "VALUE_COMMENT", "SECONDARY_FACTOR",
     )},
-    **{("search.query", name, ""): () for name in ("TITLE_WEIGHT", "NAMES_WEIGHT")},
-    ("answer.sections", "COST_EXPONENT", ""): (0.32, 0.52),
-    ("answer.fill_policy", "FIND_RANGE", ""): (1.0, 1.8, 100.0),
-    ("answer.packing", "LEAST_CUT", ""): (16, 120),
-    ("answer.candidates", "LONG_FUNCTION", ""): (0, 30, 120),
-    ("answer.companions", "IMPORT_VALUE", ""): (0.1, 1.0),
+    ("search.weights", "ZONE_WEIGHTS", "title"): (),
+    ("search.weights", "NAMES_WEIGHT", ""): (),
+    ("answer.weights", "COST_EXPONENT", ""): (0.32, 0.52),
+    ("answer.weights", "FIND_RANGE", ""): (1.0, 1.8, 100.0),
+    ("answer.weights", "LEAST_CUT", ""): (16, 120),
+    ("answer.weights", "LONG_FUNCTION", ""): (0, 30, 120),
+    ("answer.weights", "IMPORT_VALUE", ""): (0.1, 1.0),
 }  # fmt: skip
 """Module, name and key (in a mapping) of each constant, and the values to try: by default `FACTORS` of the present.
 

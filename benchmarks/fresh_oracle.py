@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from satchel import Satchel
+from satchel.answer import weights
 from satchel.answer.render.labels import IMPORTS
-from satchel.answer.sections import JOIN_LINES
 from satchel.safety.sanitize import clean_text, redact
 from satchel.types import ContextItem, Detail, Freshness, Kind, Piece
 
@@ -190,7 +190,7 @@ class Oracle:
         if piece.name in ("", IMPORTS):
             was = self.old.get(path, [])[piece.start - 1 : piece.end]
             closes_gap = (
-                piece.end - piece.start < JOIN_LINES
+                piece.end - piece.start < weights.JOIN_LINES
             )  # such lines may be of a definition that changed elsewhere
             return "changed, but reads as it did" if was == piece.text.split("\n") and not closes_gap else ""
         olds = [part for part in self.parts.get(path, []) if part.name == piece.name]

@@ -42,7 +42,7 @@ from typing import Any
 
 from satchel import Satchel, __version__
 from satchel.memory.memories import Memories
-from satchel.search import rank_records
+from satchel.search import weights
 from satchel.sources.conversations import Exchange
 
 DEPTHS = (1, 5, 10, 20)
@@ -56,12 +56,12 @@ BASELINES = {
 """As measured with the data (its README): speaker, date and text, stop words out, stemmed."""
 
 CONSTANTS = {
-    "neighbours": (rank_records, "NEIGHBOUR_WEIGHTS"),
-    "answers": (rank_records, "ANSWER_WEIGHT"),
-    "speakers": (rank_records, "SPEAKER_BONUS"),
-    "questions": (rank_records, "QUESTION_PENALTY"),
-    "length": (rank_records, "HALF_WEIGHT_TERMS"),
-    "vectors": (rank_records, "VECTOR_WEIGHT"),
+    "neighbours": (weights, "NEIGHBOUR_WEIGHTS"),
+    "answers": (weights, "ANSWER_WEIGHT"),
+    "speakers": (weights, "SPEAKER_BONUS"),
+    "questions": (weights, "QUESTION_PENALTY"),
+    "length": (weights, "HALF_WEIGHT_TERMS"),
+    "vectors": (weights, "VECTOR_WEIGHT"),
 }
 """What is varied, by the name that the result gives it."""
 

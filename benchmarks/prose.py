@@ -27,8 +27,9 @@ from pathlib import Path
 from typing import Any
 
 from satchel import Satchel, __version__
-from satchel.search import rank_files
-from satchel.search.strength import WEAK_FLOOR, relevance_of
+from satchel.fitted import changed
+from satchel.search import weights
+from satchel.search.strength import relevance_of
 from satchel.sources.docs import FINDERS
 
 PROJECTS = {"pallets/flask": ("flask", "docs"), "pytest-dev/pytest": ("pytest", "doc/en")}
@@ -137,14 +138,11 @@ def collections(data: Path, repositories: Path) -> Iterator[Collection]:
 
 
 @contextmanager
-def weights(file: float, part: float) -> Iterator[None]:
+def vectors_weighted(file: float, part: float) -> Iterator[None]:
     """Other weights of vectors for a while, as factors."""
-    before = rank_files.FILE_WEIGHTS["vectors"], rank_files.VALUE_VECTORS
-    rank_files.FILE_WEIGHTS["vectors"], rank_files.VALUE_VECTORS = before[0] * file, before[1] * part
-    try:
+    in_files, in_parts = weights.FILE_WEIGHTS["vectors"] * file, weights.VALUE_VECTORS * part
+    with changed(weights, "FILE_WEIGHTS", in_files, "vectors"), changed(weights, "VALUE_VECTORS", in_parts):
         yield
-    finally:
-        rank_files.FILE_WEIGHTS["vectors"], rank_files.VALUE_VECTORS = before
 
 
 def ranks(satchel: Satchel, question: Question) -> list[int | None]:
@@ -160,7 +158,7 @@ def silence(satchel: Satchel, questions: Sequence[str]) -> float:
     """The share of questions that are answered with nothing."""
     answers = [satchel.search(text, types=["docs"], limit=ASKED, refresh=False) for text in questions]
     return statistics.fmean(
-        max((hit.relevance for hit in hits), default=0.0) < relevance_of(WEAK_FLOOR) for hits in answers
+        max((hit.relevance for hit in hits), default=0.0) < relevance_of(weights.WEAK_FLOOR) for hits in answers
     )
 
 
@@ -202,7 +200,7 @@ def measure(collection: Collection, foreign: Sequence[str]) -> dict[str, dict[st
                     continue
                 for file in FILE_FACTORS:
                     for part in PART_FACTORS:
-                        with weights(file, part):
+                        with vectors_weighted(file, part):
                             name = f"file x {file}, part x {part}"
                             result[name] = figures([ranks(satchel, row) for row in collection.questions])
     return result
@@ -241,7 +239,7 @@ def main() -> None:
     result = {
         "satchel": __version__,
         "projects": {project: revision(options.repositories / folder) for project, (folder, _) in PROJECTS.items()},
-        "weights": {"file": rank_files.FILE_WEIGHTS["vectors"], "part": rank_files.VALUE_VECTORS},
+        "weights": {"file": weights.FILE_WEIGHTS["vectors"], "part": weights.VALUE_VECTORS},
         "runs": runs,
         "left_out": left_out(runs),
     }

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from satchel import Satchel
+from satchel.search import weights
 from satchel.search.change_impact import impact_of_change
-from satchel.search.change_relations import TEST
 from satchel.tokens import counter
 
 QUESTIONS = (
@@ -58,7 +58,7 @@ def change(satchel: Satchel, root: Path, commit: str) -> dict[str, Any]:
         parts = store.chunks(related)
         documents = store.documents({part.document for part in parts.values()})
     spans = {item.location.path: item.spans for item in context.items if item.location is not None}
-    near = [parts[row] for row, relation in related.items() if TEST <= relation.weight < 1]
+    near = [parts[row] for row, relation in related.items() if weights.NEAR_TEST <= relation.weight < 1]
     missing = [
         part.name
         for part in near

@@ -24,9 +24,10 @@ import numpy as np
 from localization.dataset import Instance, data_digest, load_instances, load_scorer
 
 from satchel import Satchel
+from satchel.search import weights
 from satchel.search.query import analyse
 from satchel.search.searcher import SearchResult, search_kind
-from satchel.search.strength import WEAK_FLOOR, answer_strength
+from satchel.search.strength import answer_strength
 from satchel.store.protocol import Store
 from satchel.types import Kind
 
@@ -119,7 +120,7 @@ def opened(options: argparse.Namespace, repo: str, commit: str) -> Satchel:
 
 def share_below(values: Iterable[float]) -> float:
     """The share of answers that are called weak."""
-    return round(float(np.mean([value < WEAK_FLOOR for value in values])), 4)
+    return round(float(np.mean([value < weights.WEAK_FLOOR for value in values])), 4)
 
 
 def main() -> None:
@@ -140,7 +141,7 @@ def main() -> None:
     strange = {name: [(value, False) for value in groups[name]] for name in groups if name not in ("issue", "short")}
     result = {
         "data_sha256": data_digest(),
-        "floor": WEAK_FLOOR,
+        "floor": weights.WEAK_FLOOR,
         "strength_auc": {
             **{name: area([*real, *rows]) for name, rows in strange.items()},
             "all": area([*real, *(row for rows in strange.values() for row in rows)]),

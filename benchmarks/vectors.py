@@ -43,8 +43,9 @@ from satchel.embed.minilm import (
     read_tensors,
     weights_folder,
 )
-from satchel.search.dense import VECTOR_FLOOR, Likeness, Meaning, scores, similar_chunks
-from satchel.search.strength import WEAK_FLOOR, relevance_of
+from satchel.search import weights
+from satchel.search.dense import Likeness, Meaning, scores, similar_chunks
+from satchel.search.strength import relevance_of
 from satchel.store import vectors as stored
 from satchel.types import Kind
 
@@ -211,15 +212,15 @@ def floor(turns: Rows, questions: Rows) -> dict[str, Any]:
                         whose = "own" if row["conv"] == name else "foreign"
                         hits = satchel.search(row["question"], types=["conversations"], limit=HITS, refresh=False)
                         best = max((hit.relevance for hit in hits), default=0.0)
-                        silent[mode][whose].append(best < relevance_of(WEAK_FLOOR))
+                        silent[mode][whose].append(best < relevance_of(weights.WEAK_FLOOR))
                         if satchel.vectors.embedder is not None:
                             found = likeness(satchel, row["question"])
                             lexicon = satchel.memory_store.lexicon(Kind.CONVERSATION)
                             contrasts[whose].append(float(similar_chunks(lexicon, found).contrast.max()))
                             usual.append(float(found.values.mean()))
-    needed = VECTOR_FLOOR + WEAK_FLOOR * (1 - VECTOR_FLOOR)
+    needed = weights.VECTOR_FLOOR + weights.WEAK_FLOOR * (1 - weights.VECTOR_FLOOR)
     return {
-        "floor": WEAK_FLOOR,
+        "floor": weights.WEAK_FLOOR,
         "answered_with_nothing": {
             mode: {whose: round(statistics.fmean(rows), 4) for whose, rows in table.items()}
             for mode, table in silent.items()

@@ -15,7 +15,8 @@ import subprocess
 from pathlib import Path
 
 from satchel import Satchel, __version__
-from satchel.answer import plans
+from satchel.answer import weights
+from satchel.fitted import changed
 
 QUESTIONS = (
     ("pallets+flask", "why was the async helper method removed", "2889da67"),
@@ -38,8 +39,8 @@ BUDGET = 3_000
 
 def shown(satchel: Satchel, question: str, factor: float) -> tuple[list[str], set[str]]:
     """Return the commits and the files of code that an answer shows."""
-    plans.HISTORY_FACTOR = factor
-    items = satchel.assemble(question, max_tokens=BUDGET, refresh=False).items
+    with changed(weights, "HISTORY_FACTOR", factor):
+        items = satchel.assemble(question, max_tokens=BUDGET, refresh=False).items
     return [one.id.partition(":")[2] for one in items if one.source == "commit"], {
         one.id for one in items if one.source == "code"
     }
@@ -53,7 +54,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     os.environ["SATCHEL_HOME"] = str(given.work / "home")
-    factor, rows, engines = plans.HISTORY_FACTOR, [], {}
+    factor, rows, engines = weights.HISTORY_FACTOR, [], {}
     for name in dict.fromkeys(name for name, _, _ in QUESTIONS):
         if not (given.work / name).exists():
             subprocess.run(["git", "clone", "-q", given.repos / name, given.work / name], check=True)

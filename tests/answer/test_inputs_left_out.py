@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from satchel import Satchel
-from satchel.answer import inputs
-from satchel.answer import search as gathering
+from satchel.answer import inputs, weights
 from satchel.answer.plans import PlannedSection
 from satchel.answer.search import gather
 from satchel.search.searcher import SearchResult
@@ -48,6 +48,11 @@ def answers(satchel: Satchel, **options: Any) -> list[Any]:
     return [(one.text, one.items, one.overflow, one.usage, one.failures) for one in contexts]
 
 
+def read_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make candidates of all hits, while as many are listed as before."""
+    monkeypatch.setattr(inputs, "weights", SimpleNamespace(**{**vars(weights), "OMISSIONS": 1_000_000}))
+
+
 def test_the_answer_is_the_same_without_hits_that_it_would_not_list(
     satchel: Satchel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,8 +69,8 @@ def test_the_answer_is_the_same_without_hits_that_it_would_not_list(
         few = [answers(satchel), answers(satchel, types=["code"]), answers(satchel, exclude=["shop/part_1*.py"])]
         fewer = sum(made)
         made.clear()
-        monkeypatch.setattr(inputs, "MOST_OMISSIONS", 1_000_000)
-        monkeypatch.setattr(gathering, "LEAST_PROSE", 0.0)
+        read_all(monkeypatch)
+        monkeypatch.setattr(weights, "LEAST_PROSE", 0.0)
         assert few == [
             answers(satchel), answers(satchel, types=["code"]), answers(satchel, exclude=["shop/part_1*.py"])
         ]  # fmt: skip
@@ -75,7 +80,7 @@ def test_the_answer_is_the_same_without_hits_that_it_would_not_list(
 def test_all_candidates_are_made_where_they_are_counted(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
     with satchel:
         shown = satchel.assemble(QUESTION, show_meta=True).text
-        monkeypatch.setattr(inputs, "MOST_OMISSIONS", 1_000_000)
+        read_all(monkeypatch)
         assert satchel.assemble(QUESTION, show_meta=True).text == shown
 
 

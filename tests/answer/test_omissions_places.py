@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.answer.request import MOST_PLACES
+from satchel.answer import weights
 from satchel.errors import UsageError
 from satchel.testing import TinyRepository
 from satchel.types import Context
@@ -73,7 +73,7 @@ def test_structured_formats_have_the_first_line_of_each_piece_instead(satchel: S
 def test_other_places_have_range_name_best_line_and_handle(satchel: Satchel) -> None:
     context = ask(satchel)
     rows = places(context)
-    assert 1 < len(rows) <= MOST_PLACES
+    assert 1 < len(rows) <= weights.PLACES
     for path, start, end, _, number, line, handle in rows:
         text = FILES[path].split("\n")
         assert int(start) <= int(number) <= int(end)

@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
+from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Step, file_candidates, record_candidate
 from satchel.answer.companions import followers
 from satchel.answer.packing import (
     BUDGET,
-    CLEARLY_LESS,
-    LEAST_CUT,
     LIMIT,
-    SMALLEST_PIECE,
     VALUE,
     Packing,
     TextFrame,
@@ -108,12 +106,12 @@ def test_what_does_not_fit_is_shrunk() -> None:
     made = section(code("long", 1.0, lines=60))
     packing = packed(200, made)
     ((_, step),) = packing.groups[made]["long.py"].picks
-    assert SMALLEST_PIECE <= used(packing) <= 200
+    assert weights.SMALLEST_PIECE <= used(packing) <= 200
     assert step.ranges[0][1] < 60
 
 
 def test_lines_of_a_file_are_not_cut_into_a_scrap_unless_nothing_else_is_shown() -> None:
-    room = LEAST_CUT + TextFrame().item
+    room = weights.LEAST_CUT + TextFrame().item
     rows = code("first", 1.0), code("long", 0.5, lines=60)
     assert 0 < used(packed(room, section(rows[1]))) <= room
     first = used(packed(WHOLE, section(rows[0])))
@@ -124,7 +122,7 @@ def test_lines_of_a_file_are_not_cut_into_a_scrap_unless_nothing_else_is_shown()
 
 def test_what_cannot_be_shrunk_into_the_room_is_left_out_and_something_nearly_as_good_is_shown() -> None:
     large = unshrinkable(code("large", 1.0, lines=30))
-    packing = packed(150, section(large, code("small", 1.0 - CLEARLY_LESS + 0.1)))
+    packing = packed(150, section(large, code("small", 1.0 - weights.CLEARLY_LESS + 0.1)))
     assert (names(packing), left(packing)) == (["small"], {"large": BUDGET})
 
 
@@ -310,7 +308,7 @@ def test_what_follows_a_piece_that_does_not_come_back_does_not_come_back_either(
     assert {reason for one, reason in packing.rejected[made].items() if one.leader is span} == {VALUE}
 
 
-@pytest.mark.parametrize("room", [0, SMALLEST_PIECE - 1])
+@pytest.mark.parametrize("room", [0, weights.SMALLEST_PIECE - 1])
 def test_no_room_shows_nothing(room: int) -> None:
     packing = packed(room, section(code("a", 1.0)))
     assert used(packing) == 0
@@ -331,6 +329,6 @@ def test_without_room_for_a_new_item_no_shortened_form_is_made() -> None:
         tried.append(room)
         return ()
 
-    packing = packed(SMALLEST_PIECE + 4, section((replace(candidate, shrink=shrink), text)))
+    packing = packed(weights.SMALLEST_PIECE + 4, section((replace(candidate, shrink=shrink), text)))
     assert used(packing) == 0
     assert (tried, left(packing)) == ([], {"late": BUDGET})

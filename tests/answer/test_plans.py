@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.answer.plans import HISTORY_FACTOR, make_plan, role_is_asked
+from satchel.answer import weights
+from satchel.answer.plans import make_plan, role_is_asked
 from satchel.answer.request import AssembleRequest
 from satchel.types import Kind, Role
 
@@ -51,7 +52,7 @@ def test_roles_say_what_is_meant_of_their_own_kinds_alone(
 def test_a_question_about_why_something_was_changed_gives_commits_room(
     question: str, *, is_about_history: bool
 ) -> None:
-    weights = {one.kind: one.weight for one in make_plan(AssembleRequest(question), {Kind.CODE: 3, Kind.COMMIT: 90})}
+    sections = {one.kind: one.weight for one in make_plan(AssembleRequest(question), {Kind.CODE: 3, Kind.COMMIT: 90})}
     usual = {one.kind: one.weight for one in make_plan(AssembleRequest("cache"), {Kind.CODE: 3, Kind.COMMIT: 90})}
-    assert weights[Kind.CODE] == usual[Kind.CODE]
-    assert weights[Kind.COMMIT] == usual[Kind.COMMIT] * (HISTORY_FACTOR if is_about_history else 1)
+    assert sections[Kind.CODE] == usual[Kind.CODE]
+    assert sections[Kind.COMMIT] == usual[Kind.COMMIT] * (weights.HISTORY_FACTOR if is_about_history else 1)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.answer.search import ITEM_FLOOR, RELATIVE_FLOOR, RELATIVE_FLOORS, admitted, floor_of, is_weak
+from satchel.answer import weights as answer_weights
+from satchel.answer.search import admitted, floor_of, is_weak
+from satchel.search import weights
 from satchel.search.rank_records import SearchResult
-from satchel.search.strength import WEAK_FLOOR, relevance_of
+from satchel.search.strength import relevance_of
 from satchel.types import Chunk, Hit, Kind
 
 
@@ -19,28 +21,28 @@ def test_a_floor_of_the_caller_is_the_only_one(kind: Kind, least: float) -> None
 
 
 def test_records_are_held_back_beside_a_better_one_and_code_is_not() -> None:
-    assert floor_of(Kind.COMMIT, 0.8, 0.9, None) == pytest.approx(0.8 * RELATIVE_FLOORS[Kind.COMMIT])
-    assert floor_of(Kind.MEMORY, 0.8, 0.9, None) == pytest.approx(0.8 * RELATIVE_FLOOR)
-    assert floor_of(Kind.MEMORY, 0.05, 0.9, None) == ITEM_FLOOR
+    assert floor_of(Kind.COMMIT, 0.8, 0.9, None) == pytest.approx(0.8 * answer_weights.RELATIVE_FLOORS[Kind.COMMIT])
+    assert floor_of(Kind.MEMORY, 0.8, 0.9, None) == pytest.approx(0.8 * answer_weights.RELATIVE_FLOOR)
+    assert floor_of(Kind.MEMORY, 0.05, 0.9, None) == answer_weights.ITEM_FLOOR
     assert floor_of(Kind.CODE, 0.8, 0.9, None) == 0.0
 
 
 def test_a_kind_that_hardly_matches_does_not_answer_beside_one_that_does() -> None:
-    assert floor_of(Kind.DOC, relevance_of(WEAK_FLOOR / 2), 0.9, None) is None
+    assert floor_of(Kind.DOC, relevance_of(weights.WEAK_FLOOR / 2), 0.9, None) is None
     assert floor_of(Kind.DOC, 0.0, 0.9, None) is None
 
 
 def test_a_kind_that_matches_nearly_as_well_as_the_best_answers_too() -> None:
-    assert floor_of(Kind.CODE, relevance_of(WEAK_FLOOR * 0.8), WEAK_FLOOR * 1.1, None) == 0.0
-    assert floor_of(Kind.CODE, relevance_of(WEAK_FLOOR * 0.6), WEAK_FLOOR * 1.1, None) is None
+    assert floor_of(Kind.CODE, relevance_of(weights.WEAK_FLOOR * 0.8), weights.WEAK_FLOOR * 1.1, None) == 0.0
+    assert floor_of(Kind.CODE, relevance_of(weights.WEAK_FLOOR * 0.6), weights.WEAK_FLOOR * 1.1, None) is None
 
 
 def test_of_a_weak_answer_what_is_near_its_best_is_shown() -> None:
     assert is_weak(0.05, None)
     best = relevance_of(0.05)
     assert floor_of(Kind.CODE, best, 0.05, None) == 0.0
-    assert floor_of(Kind.DOC, best, 0.05, None) == pytest.approx(best * RELATIVE_FLOOR)
-    assert floor_of(Kind.DOC, best / 5, 0.05, None) == pytest.approx(best * RELATIVE_FLOOR)
+    assert floor_of(Kind.DOC, best, 0.05, None) == pytest.approx(best * answer_weights.RELATIVE_FLOOR)
+    assert floor_of(Kind.DOC, best / 5, 0.05, None) == pytest.approx(best * answer_weights.RELATIVE_FLOOR)
     assert floor_of(Kind.CODE, 0.0, 0.0, None) is None
 
 

@@ -7,13 +7,14 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Step
-from satchel.answer.sections import JOIN_LINES, Group, subtract
+from satchel.answer.sections import Group, subtract
 from satchel.answer.source_lines import Lines
 from satchel.answer.source_lines import joined as union
 from satchel.types import Chunk, Detail, Hit, Kind, Location
 
-joined = partial(union, gap=JOIN_LINES)
+joined = partial(union, gap=weights.JOIN_LINES)
 
 ranges = st.lists(
     st.tuples(st.integers(1, 60), st.integers(0, 12)).map(lambda pair: (pair[0], pair[0] + pair[1])), max_size=8
@@ -28,7 +29,7 @@ def lines(spans: Sequence[tuple[int, int]]) -> set[int]:
 def test_joined_ranges_cover_what_went_in_and_stay_apart(spans: list[tuple[int, int]]) -> None:
     merged = joined(spans)
     assert lines(spans) <= lines(merged)
-    assert all(second[0] - first[1] > JOIN_LINES + 1 for first, second in pairwise(merged))
+    assert all(second[0] - first[1] > weights.JOIN_LINES + 1 for first, second in pairwise(merged))
     assert all(any(start in lines([span]) for span in spans) for start, _ in merged)
 
 

@@ -20,6 +20,7 @@ LEAF_FILES = (
     "tokens",
     "settings",
     "lazy_numpy",
+    "fitted",
     "system.files",
     "system.state_files",
     "system.threads",

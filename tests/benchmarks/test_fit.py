@@ -5,11 +5,11 @@ from __future__ import annotations
 import fit
 from fit import Cell, Setting, changed, chosen, compared, gain
 
-from satchel.answer import companions, fill_policy, omissions, pipeline
-from satchel.search import rank_files
+from satchel.answer import weights as answer_weights
+from satchel.search import weights
 
-RANGE = ("answer.fill_policy", "VALUE_RANGE", "")
-LONG = ("answer.candidates", "LONG_FUNCTION", "")
+RANGE = ("answer.weights", "VALUE_RANGE", "")
+LONG = ("answer.weights", "LONG_FUNCTION", "")
 
 
 def cells(scores: dict[str, float]) -> list[Cell]:
@@ -25,24 +25,17 @@ def table(before: dict[str, float], **settings: dict[str, float]) -> fit.Table:
     return {(): cells(before), **moved}
 
 
-def ranges() -> set[float]:
-    """The same constant as three modules see it."""
-    return {vars(module)["VALUE_RANGE"] for module in (fill_policy, pipeline, omissions)}
-
-
-def test_a_constant_is_changed_in_every_module_that_imported_it_and_put_back() -> None:
+def test_constants_are_changed_and_put_back() -> None:
     with changed(((RANGE, 9.0), (LONG, 7.0))):
-        assert ranges() == {9.0}
-        assert vars(companions)["LONG_FUNCTION"] == 7
-    assert ranges() == {2.4}
-    assert vars(companions)["LONG_FUNCTION"] == 60
+        assert (answer_weights.VALUE_RANGE, answer_weights.LONG_FUNCTION) == (9.0, 7.0)
+    assert (answer_weights.VALUE_RANGE, answer_weights.LONG_FUNCTION) == (2.4, 60)
 
 
 def test_one_weight_of_a_mapping_is_changed_and_put_back() -> None:
-    before = dict(rank_files.FILE_WEIGHTS)
-    with changed(((("search.rank_files", "FILE_WEIGHTS", "history"), 0.1),)):
-        assert {**before, "history": 0.1} == rank_files.FILE_WEIGHTS
-    assert before == rank_files.FILE_WEIGHTS
+    before = dict(weights.FILE_WEIGHTS)
+    with changed(((("search.weights", "FILE_WEIGHTS", "history"), 0.1),)):
+        assert {**before, "history": 0.1} == weights.FILE_WEIGHTS
+    assert before == weights.FILE_WEIGHTS
 
 
 def test_every_constant_exists_and_is_tried_with_another_value() -> None:

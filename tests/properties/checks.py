@@ -15,12 +15,12 @@ from xml.etree import ElementTree
 from markdown_it import MarkdownIt
 
 from satchel import Satchel
-from satchel.answer import pipeline, write
+from satchel.answer import pipeline, weights, write
 from satchel.answer.candidates import Candidate
-from satchel.answer.packing import BUDGET, CLEARLY_LESS, Packing
+from satchel.answer.packing import BUDGET, Packing
 from satchel.answer.render import RenderRequest, render_with_usage
 from satchel.answer.request import AssembleRequest
-from satchel.answer.sections import COST_EXPONENT, COST_OFFSET, priority
+from satchel.answer.sections import priority
 from satchel.safety.sanitize import clean_text, redact
 from satchel.tokens import counter
 from satchel.types import Context, Format, Freshness
@@ -182,9 +182,9 @@ def weaker_inside(assembly: Assembly) -> Iterator[str]:
             continue
         for better in out:
             cheaper = max(_cost(better) - _cost(inside), 0.0)
-            if inside.value < better.value - CLEARLY_LESS - cheaper - ROUNDING:
+            if inside.value < better.value - weights.CLEARLY_LESS - cheaper - ROUNDING:
                 yield f"{inside.chunk.id} is shown, and {better.chunk.id}, which is clearly better, is not"
 
 
 def _cost(candidate: Candidate) -> float:
-    return COST_EXPONENT * math.log(candidate.size + COST_OFFSET)
+    return weights.COST_EXPONENT * math.log(candidate.size + weights.COST_OFFSET)

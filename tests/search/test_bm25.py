@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel import text as text_module
-from satchel.search import bm25
+from satchel.search import bm25, weights
 from satchel.search.query import QueryTerm
 from satchel.search.strength import present_names
 from satchel.store.extract import extract
@@ -48,14 +48,18 @@ def expected_chunks(files: list[tuple[str, Parts]], term: QueryTerm) -> list[flo
     for name, parts in files:
         for title, body in parts:
             weighted = float(Counter(text_module.stem(word) for word in body)[term.term])
-            weighted += sum(bm25.FIELD_WEIGHTS[1:3]) * (text_module.stem(title) == term.term)
-            weighted += bm25.FIELD_WEIGHTS[3] * (text_module.stem(name) == term.term)
+            weighted += sum(weights.FIELD_WEIGHTS[1:3]) * (text_module.stem(title) == term.term)
+            weighted += weights.FIELD_WEIGHTS[3] * (text_module.stem(name) == term.term)
             frequencies.append(weighted)
             lengths.append(len(body))
     average = max(sum(lengths) / len(lengths), 1.0)
     weight = bm25.idf(len(lengths), sum(value > 0 for value in frequencies))
     return [
-        term.weight * weight * value * (bm25.K1 + 1) / (value + bm25.K1 * (1 - bm25.B + bm25.B * length / average))
+        term.weight
+        * weight
+        * value
+        * (weights.K1 + 1)
+        / (value + weights.K1 * (1 - weights.B + weights.B * length / average))
         for value, length in zip(frequencies, lengths, strict=True)
     ]
 

@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from satchel.search import weights
 from satchel.search.query import (
-    CODE_WEIGHT,
     LONGEST_RUN,
-    PASTED_LINES,
-    TITLE_WEIGHT,
     Zone,
     analyse,
     asks_for_a_recipe,
@@ -64,7 +62,7 @@ def test_the_title_weighs_more_than_prose() -> None:
     terms = {term.term: term for term in analyse("zebra\n\nyak").terms}
     assert terms["zebra"].weight > terms["yak"].weight
     assert terms["zebra"].title_weight > 0 == terms["yak"].title_weight
-    assert TITLE_WEIGHT > 1
+    assert weights.ZONE_WEIGHTS["title"] > 1
 
 
 def test_a_long_pasted_run_weighs_no_more_than_a_short_one() -> None:
@@ -72,7 +70,7 @@ def test_a_long_pasted_run_weighs_no_more_than_a_short_one() -> None:
     listing = ["```", *["zebra 1.0"] * 100, "```"]
     pasted = {term.term: term.weight for term in analyse("\n".join(["title", *listing])).terms}
     terms = {term.term: term.weight for term in analyse("\n".join(["title", *["zebra"] * 100])).terms}
-    assert pasted["zebra"] == pytest.approx(math.log2(1 + CODE_WEIGHT * PASTED_LINES))
+    assert pasted["zebra"] == pytest.approx(math.log2(1 + weights.ZONE_WEIGHTS["code"] * weights.PASTED_LINES))
     assert terms["zebra"] == pytest.approx(math.log2(1 + 100))
 
 

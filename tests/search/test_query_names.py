@@ -10,8 +10,9 @@ import pytest
 
 from satchel import Satchel
 from satchel.errors import UsageError
+from satchel.search import weights
 from satchel.search.mentions import _plain_names
-from satchel.search.query import NAMES_BESIDE_NAMES, NAMES_WEIGHT, analyse, with_names
+from satchel.search.query import analyse, with_names
 from satchel.testing import TinyRepository
 
 FILES = {
@@ -64,7 +65,7 @@ def test_a_name_weighs_less_beside_a_question_that_names_things_itself() -> None
         {term.term: term.weight for term in with_names(analyse(text), ["quota"]).terms}
         for text in ("why is it slow", "why is `read_all` slow")
     )
-    assert NAMES_BESIDE_NAMES < NAMES_WEIGHT
+    assert weights.NAMES_BESIDE_NAMES < weights.NAMES_WEIGHT
     assert telling["quota"] < vague["quota"]
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from satchel.search.dense import VECTOR_FLOOR, Likeness
-from satchel.search.rank_records import VECTOR_WEIGHT
-from satchel.search.searcher import SPANS_PER_RECORD
+from satchel.search import weights
+from satchel.search.dense import Likeness
 from satchel.search.strength import relevance_of
 from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
@@ -62,7 +61,7 @@ def test_every_side_of_an_experience_has_an_id_of_its_own_and_the_same_title(sto
 
 def test_no_more_records_come_than_were_asked_for(store: SqliteStore) -> None:
     put(store, *(memory(f"m{number}", f"deploy number {number}") for number in range(9)))
-    result = ask(store, Kind.MEMORY, "deploy", candidates=3 * SPANS_PER_RECORD)
+    result = ask(store, Kind.MEMORY, "deploy", candidates=3 * weights.SPANS_PER_RECORD)
     assert len(result.hits) == 3
     assert result.chunks == 9
 
@@ -95,8 +94,8 @@ def test_words_and_vectors_count_by_their_weights_in_parts_of_their_largest(stor
     near = likeness(store, Kind.MEMORY, {"word": 0.19, "near": 0.9, "far": 0.1})
     hits = {key: hit for hit in ask(store, Kind.MEMORY, "deploy", likeness=near).hits for key in keys([hit])}
     best = max(signal(hit, "words") for key, hit in hits.items() if key != "near")
-    expected = {key: (1 - VECTOR_WEIGHT) * signal(hits[key], "words") / best for key in ("word", "far")}
-    expected["near"] = VECTOR_WEIGHT
+    expected = {key: (1 - weights.VECTOR_WEIGHT) * signal(hits[key], "words") / best for key in ("word", "far")}
+    expected["near"] = weights.VECTOR_WEIGHT
     top = max(expected.values())
     for key, hit in hits.items():
         boost = sum(row.value * row.weight for row in hit.signals if row.name == "importance")
@@ -110,7 +109,7 @@ def test_a_model_that_finds_everything_alike_is_measured_by_its_own_mean(store: 
     hits = ask(store, Kind.MEMORY, "zebra", likeness=near).hits
     assert keys(hits)[0] == "m7"
     assert hits[0].relevance > relevance_of(0.5)
-    assert max(hit.relevance for hit in hits[1:]) < relevance_of(VECTOR_FLOOR)
+    assert max(hit.relevance for hit in hits[1:]) < relevance_of(weights.VECTOR_FLOOR)
 
 
 def test_no_vector_at_all_leaves_the_words(store: SqliteStore) -> None:

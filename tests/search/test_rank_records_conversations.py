@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from satchel.search import weights
 from satchel.search.query import analyse
-from satchel.search.rank_records import ANSWER_WEIGHT, NEIGHBOUR_WEIGHTS, order_of, surroundings
+from satchel.search.rank_records import order_of, surroundings
 from satchel.search.strength import relevance_of
 from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
@@ -46,7 +47,11 @@ def test_relevance_is_handed_on_to_the_answer(store: SqliteStore) -> None:
     talk(store, "s1", *TALK[:4])
     hits = ask(store, Kind.CONVERSATION, "name of the new parrot").hits
     places = {hit.chunk.fields["exchange"]: (place, hit.relevance) for place, hit in enumerate(hits, 1)}
-    shares = {"000001": 1.0, "000002": NEIGHBOUR_WEIGHTS[0] + ANSWER_WEIGHT, "000000": NEIGHBOUR_WEIGHTS[0]}
+    shares = {
+        "000001": 1.0,
+        "000002": weights.NEIGHBOUR_WEIGHTS[0] + weights.ANSWER_WEIGHT,
+        "000000": weights.NEIGHBOUR_WEIGHTS[0],
+    }
     for turn, share in shares.items():
         place, relevance = places[turn]
         assert relevance == pytest.approx(relevance_of(1.0, share, place))
@@ -96,7 +101,7 @@ def test_neighbours_are_counted_from_before_and_from_after(store: SqliteStore) -
     around = surroundings(store, Kind.CONVERSATION, store.lexicon(Kind.CONVERSATION), analyse("parrot"))
     values = np.zeros(len(around.order.place))
     values[around.order.place.argsort()[1]] = 2.0
-    shares = (NEIGHBOUR_WEIGHTS[0], 1.0, *NEIGHBOUR_WEIGHTS[:3])
+    shares = (weights.NEIGHBOUR_WEIGHTS[0], 1.0, *weights.NEIGHBOUR_WEIGHTS[:3])
     assert around.joined(values)[:5].tolist() == pytest.approx([2 * share for share in shares])
 
 

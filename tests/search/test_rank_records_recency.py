@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.search.rank_records import HALF_LIFE_SECONDS, LARGEST, recency
+from satchel.search import weights
+from satchel.search.rank_records import recency
 from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
 from satchel.vocabulary import ConfidenceTier
@@ -25,7 +26,7 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 def test_recency_is_exactly_a_half_after_thirty_days() -> None:
     assert recency(NOW // DAY * DAY - 30 * DAY, NOW) == 0.5
     assert recency(NOW // DAY * DAY - 60 * DAY, NOW) == 0.25
-    assert HALF_LIFE_SECONDS == 30 * DAY
+    assert weights.HALF_LIFE_DAYS == 30
 
 
 def test_recency_is_one_for_today_and_for_the_future_and_zero_without_a_time() -> None:
@@ -81,5 +82,5 @@ def test_the_score_is_the_match_and_its_adjustments_and_these_are_bounded(store:
     best = max(signal(hit, "words") for hit in hits)
     for hit in hits:
         added = sum(row.value * row.weight for row in hit.signals if row.name != "words")
-        assert 0 <= added <= LARGEST
+        assert 0 <= added <= max(weights.TIER_WEIGHT, weights.IMPORTANCE_WEIGHT) + weights.RECENCY_WEIGHT
         assert hit.score == pytest.approx(math.log(signal(hit, "words") / best) + added, abs=1e-3)

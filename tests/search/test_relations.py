@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.search.relations import GUESSED, INHERITED, RESOLVED
+from satchel.search import weights
+from satchel.search.relations import RESOLVED
 from satchel.search.resolve import code as resolve
 from satchel.search.resolve.code import SourceFile
 from satchel.store.records import Document
 from satchel.system.kept import Cache
+from satchel.text import MAX_WORD_CHARACTERS
 from satchel.types import Kind
 from tests.search.conftest import Open
 
@@ -41,9 +43,21 @@ def test_methods_of_self_are_those_of_the_class_and_its_bases(open_files: Open) 
     assert code.callers("shop/base.py::Base.flush") == ["shop/base.py:3", "shop/client.py:12"]
 
 
+def test_calls_of_a_function_whose_name_is_too_long_for_the_index_are_those_of_its_file(open_files: Open) -> None:
+    name = "_".join(["a_sentence_of_behaviour"] * 4)
+    code = open_files({"shop/long.py": f"def {name}():\n    pass\n\n\ndef run():\n    {name}()\n"})
+    assert len(name) > MAX_WORD_CHARACTERS
+    assert code.callers(f"shop/long.py::{name}") == ["shop/long.py:6"]
+
+
 def test_a_call_of_what_a_method_overrides_may_mean_it(open_files: Open) -> None:
     (site,) = open_files(PYTHON).sites("shop/client.py::Client.flush")
-    assert (site.path, site.line, site.certainty, site.through) == ("shop/base.py", 3, INHERITED, "Base.flush")
+    assert (site.path, site.line, site.certainty, site.through) == (
+        "shop/base.py",
+        3,
+        weights.CALL_INHERITED,
+        "Base.flush",
+    )
 
 
 def test_imports_are_followed_through_aliases_and_packages(open_files: Open) -> None:
@@ -165,7 +179,7 @@ def test_an_unknown_object_is_guessed_where_one_class_has_the_method_and_is_name
         }
     )
     (site,) = code.sites("a.py::Parser.parse_all")
-    assert (site.path, site.certainty) == ("b.py", GUESSED)
+    assert (site.path, site.certainty) == ("b.py", weights.CALL_GUESSED)
 
 
 def test_everything_else_that_names_a_definition_is_a_use(open_files: Open) -> None:
@@ -242,7 +256,10 @@ def test_objects_of_typescript_are_known_by_their_types(open_files: Open) -> Non
     calls = code.callers("src/tree.ts::Tree.grow")
     assert calls == ["src/tree.ts:6", "app/field.ts:7", "app/field.ts:8", "app/made.ts:3"]
     added = code.sites("src/tree.ts::Tree.add")
-    assert [(one.path, one.certainty) for one in added] == [("app/made.ts", RESOLVED), ("app/typed.ts", INHERITED)]
+    assert [(one.path, one.certainty) for one in added] == [
+        ("app/made.ts", RESOLVED),
+        ("app/typed.ts", weights.CALL_INHERITED),
+    ]
 
 
 GO = {

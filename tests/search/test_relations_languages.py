@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from satchel.search.relations import INHERITED, definitions_named
+from satchel.search import weights
+from satchel.search.relations import definitions_named
 from satchel.search.resolve.modules import import_targets, importers
 from satchel.types import Kind
 from tests.search.conftest import Open
@@ -95,7 +96,12 @@ GO = {
 def test_a_call_through_an_interface_of_go_may_mean_each_type_that_has_its_methods(open_files: Open) -> None:
     code = open_files(GO)
     (site,) = code.sites("google.go::google.doReq")
-    assert (site.path, site.line, site.certainty, site.through) == ("breaker.go", 11, INHERITED, "throttle.doReq")
+    assert (site.path, site.line, site.certainty, site.through) == (
+        "breaker.go",
+        11,
+        weights.CALL_INHERITED,
+        "throttle.doReq",
+    )
     assert code.sites("half.go::half.doReq") == []
     assert code.unresolved("half.go::half.doReq") == []
     assert code.heirs("breaker.go::throttle") == ["google.go::google"]

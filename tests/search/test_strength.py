@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from satchel.search import weights
 from satchel.search.rank_records import SearchResult
 from satchel.search.searcher import balanced
 from satchel.search.strength import (
-    LARGEST_ODDS,
-    WEAK_FLOOR,
     Evidence,
     answer_strength,
     places_of,
@@ -23,7 +22,7 @@ from satchel.types import Chunk, Hit, Kind
 
 def test_what_matches_well_is_strong_and_what_hardly_matches_is_weak() -> None:
     assert Evidence(0.6, 0.6, 0.1, 4).strength > 0.9
-    assert Evidence(0.1, 0.1, 0.0, 4).strength < WEAK_FLOOR
+    assert Evidence(0.1, 0.1, 0.0, 4).strength < weights.WEAK_FLOOR
     assert Evidence(0.0, 0.0, 0.0, 4).strength == 0.0
 
 
@@ -52,7 +51,7 @@ def test_commits_say_how_strong_an_answer_is_only_where_they_are_alone() -> None
 
 def test_an_item_is_less_relevant_in_a_weaker_answer_with_a_smaller_share_and_at_a_later_place() -> None:
     best = relevance_of(1.0)
-    assert best == pytest.approx(LARGEST_ODDS / (1 + LARGEST_ODDS))
+    assert best == pytest.approx(weights.LARGEST_ODDS / (1 + weights.LARGEST_ODDS))
     assert all(0 < other < best for other in (relevance_of(0.9), relevance_of(1.0, 0.9), relevance_of(1.0, 1.0, 2)))
     assert relevance_of(0.0) == relevance_of(1.0, 0.0) == 0.0
 

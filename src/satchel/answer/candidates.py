@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 from satchel import text as words
+from satchel.answer import weights
 from satchel.answer.source_lines import Lines, around, branch_end, conditions, joined, trimmed, without_blank_ends
 from satchel.answer.truncation import CHARACTERS_PER_TOKEN as CHARACTERS_PER_TOKEN
 from satchel.answer.truncation import (
@@ -25,26 +26,11 @@ from satchel.answer.truncation import (
 from satchel.search.chunks import ITEM_KEY
 from satchel.types import Chunk, Detail, Hit, Kind, Range, Role, Trust
 
-LONG_FUNCTION = 60
-"""Lines of the longest function that is completed once a passage of it is shown. A longer one has a handle for the
-other lines."""
-
-SHRINK_SHARES = (0.9, 0.6, 0.35)
-"""Shares of the remaining room for which a shortened form is tried: the size in tokens is only an estimate."""
-
 LEAST_EXCERPT = 60
 """Fewest characters of a cut line that are still useful."""
 
-RECORD_SPREAD = 3.0
-"""Factor on the score of a record (log scale), because scores of records lie close together: a record with half the
-best score is worth an eighth of the best, like a file with half the best score."""
-
 NOTE_TOKENS = 16
 """Tokens of the note that says where the full record is."""
-
-SLIVER_TOKENS = 16
-"""A candidate below this size is shown only if it contains a word of the question: `T = TypeVar("T")` ranks by the
-text of its file. Larger ones are judged by their value alone."""
 
 _TRAILER = re.compile(
     r"(?:[A-Z][\w-]*-by|Change-Id|Reviewed-on|PiperOrigin-RevId|GitOrigin-RevId|git-svn-id|Cr-Commit-Position)\s?: \S",
@@ -219,11 +205,11 @@ class Narrowing:
 
     def __call__(self, room: float) -> Iterator[Step]:
         """Yield the steps for about so many tokens."""
-        if room <= 0 or self._is_too_long(room * SHRINK_SHARES[0] * CHARACTERS_PER_TOKEN):
+        if room <= 0 or self._is_too_long(room * weights.SHRINK_SHARES[0] * CHARACTERS_PER_TOKEN):
             return
         gains, first = self._gains, self.whole[0]
         costs = [len(text) + 1 for text in self._texts]
-        for share in SHRINK_SHARES:
+        for share in weights.SHRINK_SHARES:
             characters = room * share * CHARACTERS_PER_TOKEN
             run = best_run(gains, costs, characters)
             if run is not None and any(text.strip() for text in self._texts[run[0] : run[1] + 1]):
@@ -267,11 +253,10 @@ def licence_end(lines: Lines) -> int:
 
 
 def _is_sliver(lines: Lines, shown: Range, size: float, role: Role, terms: AbstractSet[str]) -> bool:
-    if not terms or size >= SLIVER_TOKENS:
+    if not terms or size >= weights.SLIVER_TOKENS:
         return False
     text = lines.text(*shown)
-    # A class header below this size that ends by opening its body shows nothing but a name.
-    if role is Role.CLASS and size < 15 and text.rstrip().endswith(("{", ":", "(")):
+    if role is Role.CLASS and size < weights.HEADER_TOKENS and text.rstrip().endswith(("{", ":", "(")):
         return True
     return terms.isdisjoint(words.count_terms(words.words(text)))
 
@@ -325,7 +310,7 @@ def is_long_function(chunk: Chunk) -> bool:
     """Return whether a chunk is a function that is not completed once a passage of it is shown."""
     if chunk.role not in (Role.FUNCTION, Role.METHOD) or chunk.location is None:
         return False
-    return chunk.location.end_line - chunk.location.start_line >= LONG_FUNCTION
+    return chunk.location.end_line - chunk.location.start_line >= weights.LONG_FUNCTION
 
 
 def lines_size(lines: Lines, start: int, end: int) -> float:
@@ -407,14 +392,14 @@ def record_candidate(
         return steps + ([Step(Detail.SPAN, text=shorter)] if shorter and shorter != body else [])
 
     def shrink(room: float) -> Iterator[Step]:
-        for share in SHRINK_SHARES if not shorter else ():
+        for share in weights.SHRINK_SHARES if not shorter else ():
             yield from passage(min(room * share, cap * share, passage_cap))
         if shorter and told != first:
             yield Step(Detail.LINE, text=told)
         if first and first != body.strip():
             yield Step(Detail.LINE, text=first)
 
-    return Candidate(hit, RECORD_SPREAD * hit.score, min(size, cap), 0, make, shrink=shrink, body=whole)
+    return Candidate(hit, weights.RECORD_SPREAD * hit.score, min(size, cap), 0, make, shrink=shrink, body=whole)
 
 
 def cut_note(chunk: Chunk) -> str:

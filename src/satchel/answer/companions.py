@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from satchel.answer.candidates import LONG_FUNCTION, Candidate, Step, cut_note, lines_size, without_trailers
-from satchel.answer.sections import JOIN_LINES, Follow, Group, subtract
+from satchel.answer import weights
+from satchel.answer.candidates import Candidate, Step, cut_note, lines_size, without_trailers
+from satchel.answer.sections import Follow, Group, subtract
 from satchel.answer.source_lines import Lines, joined, without_blank_ends
 from satchel.answer.truncation import CHARACTERS_PER_TOKEN, excerpt
 from satchel.types import Chunk, Detail, Freshness, Import, Kind, Outline, Range, Role
@@ -105,21 +106,6 @@ def _folded(word: str) -> str:
     return word.replace("_", "").lower()
 
 
-IMPORT_VALUE = 0.3
-"""Value of import lines as a share of the value of their code. Best of 0.02, 0.1, 0.3, 0.5 and 1 on 296 issues:
-.782 / .717 of files and spans against .776 / .709 without imports, because a fix often changes an import, too."""
-
-REST_DROP, PARTIAL_DROP = 0.0, 1.6
-"""Difference in value (log scale) between the span that answers and the rest of its function. The rest of a function
-that only calls the definition in question comes after all callers."""
-
-LONGEST_WHOLE, MOST_REST = 120, 500
-"""Lines of the best function that is shown whole for a reader with tools, and tokens of its rest."""
-
-RECORD_REST_DROP = 1.5
-"""The same for a longer passage of a record, which comes after other records about as good as this one."""
-
-
 def import_lines(
     lines: Mapping[str, Lines], outline_of: Callable[[Lines], Outline]
 ) -> Callable[[Candidate, Step], list[Candidate]]:
@@ -144,7 +130,7 @@ def import_lines(
         if not ranges:
             return []
         size = sum(text.characters(*shown) for shown in ranges) / CHARACTERS_PER_TOKEN
-        value = candidate.value + math.log(IMPORT_VALUE)
+        value = candidate.value + math.log(weights.IMPORT_VALUE)
         steps = (Step(Detail.LINE, tuple(ranges)),)
         return [Candidate(candidate.hit, value, size, ranges[0][0], lambda: steps, leader=candidate)]
 
@@ -172,17 +158,17 @@ def rest_of_function(candidate: Candidate, step: Step, group: Group) -> list[Can
         return []
     whole = without_blank_ends(lines.lines, location.start_line, location.end_line)
     missing = subtract([whole], group.ranges)
-    if whole[1] - whole[0] >= LONG_FUNCTION:
+    if whole[1] - whole[0] >= weights.LONG_FUNCTION:
         own = [picked for one, picked in group.picks if one.chunk.id == candidate.chunk.id]
         passages = (one for picked in own for one in picked.ranges)
-        shown = joined((one for one in passages if one[0] <= whole[1] and one[1] >= whole[0]), JOIN_LINES)
+        shown = joined((one for one in passages if one[0] <= whole[1] and one[1] >= whole[0]), weights.JOIN_LINES)
         gaps = subtract([(shown[0][0], shown[-1][1])], shown)
-        missing = subtract([(start, end) for start, end in gaps if end - start < LONG_FUNCTION], group.ranges)
+        missing = subtract([(start, end) for start, end in gaps if end - start < weights.LONG_FUNCTION], group.ranges)
     if not any(line.strip() for start, end in missing for line in lines.lines[start - 1 : end]):
         return []
     size = sum(lines_size(lines, *span) for span in missing)
     steps = (Step(Detail.SPAN, tuple(missing)),)
-    value = candidate.value - (PARTIAL_DROP if candidate.hit.partial else REST_DROP)
+    value = candidate.value - (weights.PARTIAL_DROP if candidate.hit.partial else weights.REST_DROP)
     return [Candidate(candidate.hit, value, size, missing[0][0], lambda: steps, leader=candidate)]
 
 
@@ -194,7 +180,7 @@ def rest_of_best(candidate: Candidate, group: Group) -> Candidate | None:
     whole = without_blank_ends(lines.lines, location.start_line, location.end_line)
     missing = subtract(subtract([whole], lines.prose), group.ranges)
     size = sum(lines_size(lines, *span) for span in missing)
-    if not missing or whole[1] - whole[0] >= LONGEST_WHOLE or size > MOST_REST:
+    if not missing or whole[1] - whole[0] >= weights.WHOLE_BEST_LINES or size > weights.WHOLE_BEST_TOKENS:
         return None
     steps = (Step(Detail.SPAN, tuple(missing)),)
     return Candidate(candidate.hit, candidate.value, size, missing[0][0], lambda: steps, leader=candidate)
@@ -205,14 +191,14 @@ def more_of_record(candidate: Candidate, step: Step, terms: AbstractSet[str]) ->
     body = without_trailers(candidate.body) if candidate.kind is Kind.COMMIT else candidate.body
     if step.detail is not Detail.SPAN or not step.text.endswith(cut_note(candidate.chunk)):
         return []
-    characters = len(step.text) * 2.0  # length of the next passage of a record, as a multiple of the last
+    characters = len(step.text) * weights.RECORD_GROWTH
     text = excerpt(body, terms, characters)
     full = text == body
     made = Step(Detail.FULL, text=body) if full else Step(Detail.SPAN, text=f"{text}\n{cut_note(candidate.chunk)}")
     if len(made.text) <= len(step.text):
         return []
     size = (len(made.text) - len(step.text)) / CHARACTERS_PER_TOKEN
-    value, leader = candidate.value - RECORD_REST_DROP, candidate.leader or candidate
+    value, leader = candidate.value - weights.RECORD_REST_DROP, candidate.leader or candidate
     return [replace(candidate, value=value, size=size, make=lambda: (made,), shrink=None, pinned=False, leader=leader)]
 
 

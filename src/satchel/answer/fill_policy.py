@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
+from satchel.answer import weights
 from satchel.answer.candidates import Candidate
 from satchel.answer.plans import FAILURE, PlannedSection
 from satchel.answer.request import AssembleRequest
@@ -14,34 +15,6 @@ from satchel.answer.search import is_weak
 from satchel.answer.sections import Section
 from satchel.search.query import subject_of
 from satchel.search.strength import strength_at
-from satchel.types import Kind
-
-ITEM_SHARE = 0.25
-"""Largest share of the budget of a kind for one chunk, where several kinds were named."""
-
-SHORT_QUESTION = 15
-"""Most search terms of a short question, in which every word counts: an issue text names things of other projects."""
-
-LEAST_SHORT = 150
-"""Tokens that every short answer may use: enough for one piece with its frame."""
-
-VALUE_RANGE = 2.4
-"""Candidates worth less than the best one by more than this (log scale, a factor of 11) are not shown, up to a budget
-of `USUAL_BUDGET` tokens. On 296 issues 2.2 spends 17 % fewer tokens and loses .018 of the files, 2.4 13 % and .010."""
-
-FIND_RANGE = 1.3
-"""The same where only the sure places are shown, and the others are named."""
-
-FIND_TOKENS = 1_600
-"""Most tokens of an answer that names places, too, for the usual budget. Without it more is shown of each file, and the
-places come later: of 62 issues .488 of the ranges are reached within 1,000 tokens, with it .547."""
-
-USUAL_BUDGET = 4_000
-
-USEFULNESS: Mapping[Kind, float] = {Kind.DOC: 0.12, Kind.COMMIT: 0.1}
-"""Value of a hit of a kind relative to code of the same relevance: prose matches the words of a question far more
-easily than code does. With .4 and .25 answers to 109 questions show fewer of the deciding lines, .65 instead of .67,
-and fewer of their tokens are on the topic, .69 instead of .72."""
 
 
 class FillPolicy(NamedTuple):
@@ -93,21 +66,24 @@ def fill_policy(
     call_sites: tuple[str, ...] = (),
 ) -> FillPolicy:
     """Return the policy for an answer of this strength, and its remarks for the reader."""
-    # Strength from which an answer gets the full budget although a word of the question occurs nowhere.
-    is_absent = bool(not_found) and terms <= SHORT_QUESTION and strength < 0.7
-    # Share of the budget for the answer to a short question with a telling word that occurs nowhere.
-    # Share of the budget for an answer to a short question that is only a weak match, as for one real question in
-    # fifty.
-    is_broad = bool(subject_of(request.query))
-    share = 0.2 if is_absent and not is_broad else 0.5 if (is_weak or is_absent) and terms <= SHORT_QUESTION else 1.0
-    most = FIND_TOKENS * max(request.max_tokens / USUAL_BUDGET, 1.0) if request.places and not is_broad else math.inf
-    most = min(most, 800) if share < 1.0 and not is_broad else most  # what answers nothing well is not read further
+    is_short, is_broad = terms <= weights.SHORT_QUESTION, bool(subject_of(request.query))
+    is_absent = bool(not_found) and is_short and strength < weights.SURE_STRENGTH
+    share, most = 1.0, math.inf
+    if is_absent and not is_broad:
+        share = weights.ABSENT_SHARE
+    elif (is_weak or is_absent) and is_short:
+        share = weights.WEAK_SHARE
+    if request.places and not is_broad:
+        most = weights.FIND_TOKENS * max(request.max_tokens / weights.USUAL_BUDGET, 1.0)
+    if share < 1.0 and not is_broad:
+        most = min(most, weights.WEAK_TOKENS)
+    least = max(request.max_tokens * share, weights.LEAST_SHORT)
     return FillPolicy(
         not_found=not_found,
         is_weak=is_weak,
         is_cut=share < 1.0 and not request.fill,
         most_items=FILL.most_items if request.plan else request.limit,  # a plan limits each of its sections
-        limit=0 if request.fill else int(min(max(request.max_tokens * share, LEAST_SHORT), request.max_tokens, most)),
+        limit=0 if request.fill else int(min(least, request.max_tokens, most)),
         value_range=value_range(request),
         shares=shares_budget(request),
         is_strict=not request.fill,
@@ -117,12 +93,12 @@ def fill_policy(
 
 def value_range(request: AssembleRequest) -> float:
     """Return the largest distance in value (log scale) from the best candidate to a shown one."""
-    doublings = math.log2(request.max_tokens / USUAL_BUDGET)
     if request.fill or request.plan not in ("", FAILURE):
         return math.inf
-    # Added to the range for each doubling of the budget above the usual one.
-    is_narrow = request.places and not subject_of(request.query)
-    return FIND_RANGE if is_narrow else VALUE_RANGE + 0.5 * max(doublings, 0.0)
+    if request.places and not subject_of(request.query):
+        return weights.FIND_RANGE
+    doublings = max(math.log2(request.max_tokens / weights.USUAL_BUDGET), 0.0)
+    return weights.VALUE_RANGE + weights.VALUE_RANGE_DOUBLED * doublings
 
 
 def level_of(section: PlannedSection, candidates: Sequence[Candidate]) -> float:
@@ -130,6 +106,5 @@ def level_of(section: PlannedSection, candidates: Sequence[Candidate]) -> float:
     ranked = [one for one in candidates if not one.is_lifted] or candidates
     best = max(ranked, key=attrgetter("value"))
     strength = strength_at(max(one.hit.relevance for one in candidates)) if section.ranked_by is None else 1.0
-    useful = USEFULNESS.get(section.kind, 1.0)
-    # Least strength for computing the level of a kind.
-    return math.log(section.weight * useful * max(strength, 0.01)) - best.value
+    useful = weights.USEFULNESS.get(section.kind, 1.0)
+    return math.log(section.weight * useful * max(strength, weights.LEAST_STRENGTH)) - best.value

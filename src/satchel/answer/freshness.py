@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Step, declaration_steps, file_candidates, lines_size
 from satchel.answer.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.answer.truncation import TruncationStrategy
@@ -333,9 +334,7 @@ def _pair(olds: Sequence[_Side], news: Sequence[_Side]) -> dict[int, _Side]:
         return pairs | {old.row: new for old, new in zip(rest, free, strict=True)}
     for old in rest:
         likeness, _, best = max(((_likeness(old, new), -new.first, new) for new in free), default=(0.0, 0, old))
-        # Share of lines that two texts of one name must have in common to be paired where there is a choice among
-        # twins.
-        if likeness >= 0.5:
+        if likeness >= weights.ALIKE_TEXTS:
             pairs[old.row] = best
             free.remove(best)
     return pairs

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from satchel import lazy_numpy as np
 from satchel import text as words
+from satchel.answer import weights
 from satchel.answer.candidates import Candidate
 from satchel.answer.packing import Packing
 from satchel.answer.search import Workbench
@@ -26,19 +27,6 @@ from satchel.types import Kind, Range, Role
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-FOLLOWED = 2
-"""Shown definitions whose names are followed, the best ones."""
-
-MOST_USED, MOST_ALIKE, MOST_NAMES = 3, 20, 40
-"""Places of used definitions before those of the search, and again after them; definitions that share a followed name;
-and names that are followed. Values are read over as many lines as well."""
-
-SHORT = 12
-"""Lines of a short helper: its result is told beside its first line, and its only caller is named."""
-
-RARE = 2
-"""Lines of production code with a name that is nearly certain to lead to the answer."""
 
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
 NUMBER = re.compile(r"(?<![\w.])\d[\d_,]{2,}\d(?![\w.])")
@@ -83,7 +71,7 @@ class Hops:
     def __call__(self, packing: Packing) -> list[Hop]:
         """Return the places for what is packed."""
         best = {one.chunk.id: one for one, _ in packing.picks if one.kind is Kind.CODE and one.leader is None}
-        candidates = sorted(best.values(), key=lambda one: -one.value)[:FOLLOWED]
+        candidates = sorted(best.values(), key=lambda one: -one.value)[: weights.FOLLOWED]
         found: list[Hop] = []
         for home, relations in self._homes:
             look = _Look(packing, home, relations)
@@ -91,10 +79,10 @@ class Hops:
             own = [one for one in candidates if one.group.startswith(home.prefix) and look.is_indexed(one)]
             used = [(_worth(hop, self._terms), hop) for one in own for hop in look.used(one)]
             used.sort(key=lambda pair: -pair[0])
-            found += [hop for worth, hop in used if worth][:MOST_USED]
+            found += [hop for worth, hop in used if worth][: weights.USED_PLACES]
             classes = {(one.group, one.chunk.title.rpartition(".")[0]) for one in own}
             more = [hop for worth, hop in used if worth or (hop.path, hop.name.rpartition(".")[0]) in classes]
-            found += [hop._replace(late=True) for hop in more if hop not in found][:MOST_USED]
+            found += [hop._replace(late=True) for hop in more if hop not in found][: weights.USED_PLACES]
             found += [hop for one in own[:1] for hop in look.callers(one)]
         return _merged(found)
 
@@ -152,7 +140,7 @@ class _Look:
             support = [len((_terms(f"{one.owner} {one.path}") - _terms(name)) & terms) for one in own]
             most = max(support, default=0) if len(own) > 1 else 0
             meant = [one for one, shared in zip(own, support, strict=True) if shared == most]
-            if len(own) == 1 or (most and len(meant) <= RARE):
+            if len(own) == 1 or (most and len(meant) <= weights.RARE_LINES):
                 made += [hop for one in meant for hop in self._hops("named", one)]
         return made
 
@@ -168,8 +156,8 @@ class _Look:
         shared = partial(np.intersect1d, assume_unique=True)
         for written in spelled.values():  # an index has the parts of a number
             units = [reduce(shared, [units_of[term] for term in parts[one]]) for one in written if parts[one]]
-            every = {unit for own in units for unit in own[: MOST_ALIKE + 1].tolist()}
-            positions = {int(lexicon.span_document[unit]) for unit in every if len(every) <= MOST_ALIKE}
+            every = {unit for own in units for unit in own[: weights.ALIKE_NAMES + 1].tolist()}
+            positions = {int(lexicon.span_document[unit]) for unit in every if len(every) <= weights.ALIKE_NAMES}
             own = [one for one in positions if not lexicon.columns.document_secondary[one]]
             word = rf"(?<!\w)(?:{'|'.join(map(re.escape, written))})(?!\w)"
             exact, as_code = re.compile(word), re.compile(_AS_CODE.format(word))
@@ -180,11 +168,11 @@ class _Look:
                 near = {line: text for one in written for line, text in enumerate(texts, 1) if one in text}
                 matches = ((line, exact.search(text)) for line, text in near.items() if not COMMENT.match(text))
                 lines += [(document.key, line, match) for line, match in matches if match]
-            for path, line, match in sorted(lines, key=lambda row: row[:2]) if len(lines) <= RARE else ():
+            for path, line, match in sorted(lines, key=lambda row: row[:2]) if len(lines) <= weights.RARE_LINES else ():
                 is_plain = match[0].isalpha() and match[0].islower()
                 if not IMPORT.match(match.string) and (not is_plain or as_code.search(match.string)):
                     found += self._at("named", path, (line, line), "", line, match[0])
-        return list(dict.fromkeys(found))[:MOST_USED]
+        return list(dict.fromkeys(found))[: weights.USED_PLACES]
 
     def used(self, candidate: Candidate) -> Iterator[Hop]:
         """Yield the definitions that the shown lines of a candidate use, each once."""
@@ -210,14 +198,14 @@ class _Look:
         """Return the names on these lines that the index defines, the rarest first."""
         written = dict.fromkeys(_WORD.findall("\n".join(file.lines(*span) for span in rows)))
         counts = dict.fromkeys(written, 0)
-        for row in self._home.store.definitions(list(written), most=MOST_ALIKE):
+        for row in self._home.store.definitions(list(written), most=weights.ALIKE_NAMES):
             counts[row.name] += 1
         defined = list(filter(counts.__getitem__, written))
         lexicon = self._home.store.lexicon(Kind.CODE)
         postings = lexicon.postings([words.terms_of(name)[0] for name in defined])
-        most = max(len(lexicon.span_document) // 100, MOST_ALIKE)  # a name in more spans is that of no one matter
+        most = max(len(lexicon.span_document) // weights.COMMON_NAME, weights.ALIKE_NAMES)
         few = [name for name, posting in zip(defined, postings, strict=True) if len(posting.body[0]) <= most]
-        return sorted(few, key=counts.__getitem__)[:MOST_NAMES]
+        return sorted(few, key=counts.__getitem__)[: weights.FOLLOWED_NAMES]
 
     def callers(self, candidate: Candidate) -> Iterator[Hop]:
         """Yield the only call of a short function, and the few calls of a method in its class, but of no test."""
@@ -225,16 +213,16 @@ class _Look:
         if location is None or chunk.role not in (Role.FUNCTION, Role.METHOD):
             return
         own = self._relations.named(location.path.removeprefix(self._home.prefix), chunk.title)
-        is_short = location.end_line - location.start_line < SHORT
+        is_short = location.end_line - location.start_line < weights.SHORT_HELPER
         if own is None or not (is_short or chunk.role is Role.METHOD):
             return
-        callers = self._relations.callers(own, FOLLOWED)
+        callers = self._relations.callers(own, weights.FEW_CALLS)
         sites = [site for site in callers.sites if not site.secondary]
         late = not is_short or len(sites) != 1 or callers.unread > 0
         if late:
             owner, _, _ = own.qualified.rpartition(".")
             near = [site for site in sites if site.path == own.path and site.name.rpartition(".")[0] == owner != ""]
-            sites = [site for site in near if site.name != own.qualified] if len(near) <= FOLLOWED else []
+            sites = [site for site in near if site.name != own.qualified] if len(near) <= weights.FEW_CALLS else []
         for site in sites:
             for hop in self._at(_CALLED_BY, site.path, (site.line, site.line), site.name, site.line, ""):
                 yield hop._replace(late=late)
@@ -254,14 +242,14 @@ class _Look:
         if subtract([span], sorted(self._shown.get(key, ()))) != [span]:
             return []
         first, last = read.lines[line - 1].strip(), read.lines[span[1] - 1].strip()
-        is_short = line < span[1] < line + SHORT and _RESULT.match(last) is not None
+        is_short = line < span[1] < line + weights.SHORT_HELPER and _RESULT.match(last) is not None
         text = f"{first} … {last}" if is_short else first if line < span[1] else _value(read.lines, line)
         return [Hop(why, key, *span, name, line, text)]
 
 
 def _value(lines: Sequence[str], line: int) -> str:
     """Return a line, with the next ones where it opens a bracket that they close soon: `LIMITS = { "small": 3, }`."""
-    texts = [text.strip() for text in lines[line - 1 : line - 1 + MOST_USED]]
+    texts = [text.strip() for text in lines[line - 1 : line - 1 + weights.VALUE_LINES]]
     is_open = texts[0].endswith(("(", "[", "{"))
     end = next((at for at, text in enumerate(texts) if is_open and text[:1] in ")]}" and text), 0)
     return " ".join(texts[: end + 1])

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Step, lines_size, record_candidate
 from satchel.answer.companions import followers, import_lines
-from satchel.answer.fill_policy import ITEM_SHARE, level_of, shares_budget
+from satchel.answer.fill_policy import level_of, shares_budget
 from satchel.answer.freshness import Freshener
 from satchel.answer.plans import PlannedSection, role_is_asked
 from satchel.answer.request import AssembleRequest
 from satchel.answer.search import Searched, Workbench, section_floor
 from satchel.answer.sections import (
-    MOST_OMISSIONS,
     Follow,
     Group,
     Section,
@@ -37,9 +37,6 @@ from satchel.sources.experiences import shown_record
 from satchel.system.files import translate
 from satchel.types import Failure, Hit, Kind, Role
 from satchel.vocabulary import Axis
-
-RECIPE_FACTOR = 4.0
-"""How much more a guide is worth to a question how to add one more of a kind. Commits did not help."""
 
 _WILD = frozenset("*?[")
 
@@ -84,7 +81,7 @@ def _parts(
         hits = [hit for hit in row.result.hits if hit.relevance >= least]
         hits = [hit for hit in hits if is_free or is_wanted(hit, request, bench.prefix)]
         share = request.max_tokens * planned.weight / searched.total_weight
-        cap = max(share * ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
+        cap = max(share * weights.ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
         candidates, lines, problems = _candidates(hits, bench, request, cap, searched.terms, planned.side, reach)
         if request.places and planned.kind is Kind.CODE:
             candidates = [_less_if_bare(candidate) for candidate in candidates]
@@ -100,8 +97,7 @@ def _parts(
 def _less_if_bare(candidate: Candidate) -> Candidate:
     """Return lines outside of functions with less value: the place and its best line say nearly as much."""
     is_bare = candidate.chunk.role in (Role.GAP, Role.CLASS) and not (candidate.is_lifted or candidate.hit.partial)
-    # Subtracted from the value (log scale) of lines outside of functions where other places are named anyway.
-    return candidate.valued(candidate.value - 1.2) if is_bare else candidate
+    return candidate.valued(candidate.value - weights.BARE_DROP) if is_bare else candidate
 
 
 def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[_Part]) -> Section:
@@ -114,7 +110,7 @@ def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[
     follow = followers(imports, searched.terms)
     follow = _following_without_prose(follow) if request.places else follow
     if planned.kind is Kind.DOC and asks_for_a_recipe(request.query):
-        planned = planned._replace(weight=planned.weight * RECIPE_FACTOR)
+        planned = planned._replace(weight=planned.weight * weights.RECIPE_FACTOR)
     level = level_of(planned, candidates)
     leveled = [candidate.valued(level + candidate.value) for candidate in candidates]
     return Section(
@@ -198,14 +194,12 @@ def _candidates(
     best, listed = -math.inf, list[float]()
     freshener = Freshener(bench.store, bench.lines, request.stale, bench.changed_files)
     shortener = strategy(request.strategy)
-    # Largest share of the budget for a passage of one of several records: one that does not fit leaves room for
-    # others.
-    passage_cap = request.max_tokens * 0.5 if len(hits) > 1 else math.inf
+    passage_cap = request.max_tokens * weights.PASSAGE_SHARE if len(hits) > 1 else math.inf
     for hit in hits:
         if hit.chunk.location is None:
             candidates.append(_record(in_workspace(hit, bench.prefix), bench, cap, passage_cap, terms, side))
             continue
-        if len(listed) == MOST_OMISSIONS and highest_priority(hit) < listed[0]:
+        if len(listed) == weights.OMISSIONS and highest_priority(hit) < listed[0]:
             continue
         current = freshener.current(hit)
         if current is None:
@@ -223,7 +217,7 @@ def _candidates(
                 best = max(best, candidate.value)
             # Values that are below the range of shown ones by less than this may be in it, by the rounding of sums.
             if candidate.value < best - reach - 1e-6:
-                keep = heapq.heappush if len(listed) < MOST_OMISSIONS else heapq.heappushpop
+                keep = heapq.heappush if len(listed) < weights.OMISSIONS else heapq.heappushpop
                 keep(listed, priority(candidate))
     failures = [one._replace(message=f"{bench.prefix}{one.message}") for one in freshener.failures]
     return candidates, lines, failures

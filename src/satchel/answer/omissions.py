@@ -7,12 +7,12 @@ from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from satchel.answer import weights
 from satchel.answer.candidates import DECLARED, Candidate, is_long_function
-from satchel.answer.fill_policy import VALUE_RANGE
 from satchel.answer.items import rest_of
 from satchel.answer.packing import BUDGET, FRAMES, TWIN, VALUE, Packing
 from satchel.answer.render.labels import quote
-from satchel.answer.sections import MOST_OMISSIONS, Section, priority
+from satchel.answer.sections import Section, priority
 from satchel.answer.source_lines import COMMENT, IMPORT, Lines, without_blank_ends
 from satchel.answer.truncation import matches
 from satchel.safety.sanitize import clean_field, plain_name
@@ -22,15 +22,6 @@ from satchel.types import Detail, Format, Omission, Range, Role
 
 if TYPE_CHECKING:
     from satchel.answer.hops import Hop
-
-LISTED = 30
-"""Places that are named in lists of their files, after those with a row."""
-
-LONG_PLACE = 120
-"""Lines of a definition that is named by its passages instead of whole."""
-
-PASSAGES = 3
-"""Most passages that are named of one long definition."""
 
 LONGEST_TEXT = 70
 """Most characters of the best line of a place."""
@@ -64,7 +55,7 @@ def omissions(packing: Packing, used: int, asked: int = 0, *, is_weak: bool = Fa
         budgets[candidate] = max(int(needed), asked + 1)
     rows = (omission_of(packing, section, one, budgets.get(one, 0)) for section, one in listed(packing))
     shown = (row._replace(reason=VALUE, budget=0) if is_weak and row.reason == BUDGET else row for row in rows)
-    twins = islice(_twins(packing), MOST_OMISSIONS)
+    twins = islice(_twins(packing), weights.OMISSIONS)
     return (*shown, *(omission_of(packing, section, twin, 0) for section, twin in twins))
 
 
@@ -107,7 +98,7 @@ def places(
     """
     count = max(rows - len(hops), 0)
     early = [hop for hop in hops if not hop.late]
-    best = _unshown(packing, early, count + LISTED)
+    best = _unshown(packing, early, count + weights.LISTED_PLACES)
     found = [_place(omissions, lines, terms) for omissions, lines in best[:count]]
     paths = [*dict.fromkeys(one.path for one in found)]
     found.sort(key=lambda one: paths.index(one.path))
@@ -145,7 +136,7 @@ def _unshown(packing: Packing, hops: Sequence[Hop], most: int) -> list[tuple[lis
     """Return the best definitions of which nothing is shown, and what is left of long ones: their best passages."""
     waiting = [(section, candidate) for section in packing.rejected for candidate in packing.remaining(section)]
     waiting.sort(key=lambda pair: (-pair[1].value, pair[1].chunk.id, pair[1].place))
-    least = max((section.highest_value for section in packing.rejected), default=0.0) - VALUE_RANGE
+    least = max((section.highest_value for section in packing.rejected), default=0.0) - weights.VALUE_RANGE
     begun = {candidate.chunk.id for candidate in packing.shown}
     shown = {group.key: group.ranges for groups in packing.groups.values() for group in groups.values()}
     best: dict[tuple[str, str], tuple[list[Omission], Lines]] = {}
@@ -162,7 +153,7 @@ def _unshown(packing: Packing, hops: Sequence[Hop], most: int) -> list[tuple[lis
             continue
         passages, _ = best.setdefault(name, ([], lines))
         is_new = all(span != (one.start, one.end) for span in map(_lines_of, passages))
-        if is_new and sum(passage.id == one.id for passage in passages) < PASSAGES:
+        if is_new and sum(passage.id == one.id for passage in passages) < weights.PASSAGES:
             passages.append(one)
     return list(best.values())
 
@@ -183,7 +174,7 @@ def _whole(one: Omission, candidate: Candidate, lines: Lines) -> Omission:
     start, end = without_blank_ends(lines.lines, location.start_line, location.end_line)
     if candidate.chunk.role is Role.GAP:
         start = next((line for line in range(start, end) if not _is_aside(lines.lines[line - 1])), end)
-    if end - start >= LONG_PLACE:
+    if end - start >= weights.LONG_PLACE:
         return one
     return one._replace(start=start, end=end, handle=one.handle and handle(one.id, one.content_hash, ((start, end),)))
 
@@ -232,7 +223,7 @@ def listed(packing: Packing) -> Iterator[tuple[Section, Candidate]]:
     """
     for section in packing.rejected:
         continued: set[str] = set()
-        for candidate in islice(packing.remaining(section), MOST_OMISSIONS):
+        for candidate in islice(packing.remaining(section), weights.OMISSIONS):
             if candidate.chunk.id not in continued:
                 yield section, candidate
             if _rest(packing, section, candidate):

@@ -23,6 +23,7 @@ from functools import cache
 from itertools import count
 from typing import NamedTuple
 
+from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Step
 from satchel.answer.sections import Group, Pick, Section, ends_of, key_of, may_be_twins, priority
 from satchel.tokens import TokenCounter
@@ -36,16 +37,6 @@ TWIN = "duplicate"
 
 REFILLS = 2
 """Times that the room left by the exact count is filled again; estimates are mostly too high by 2 to 5 %."""
-
-CLEARLY_LESS = 1.0
-"""Difference in value (log scale, a factor of 2.7): after a candidate was left out for lack of room, others that are
-worth less by this much are left out as well."""
-
-SMALLEST_PIECE = 8
-"""Tokens of the smallest useful piece."""
-
-LEAST_CUT = 60
-"""Fewest tokens into which lines of a file are cut, unless they are the first: two of a function tell nothing."""
 
 MOST_CHARACTERS_PER_TOKEN = 12
 """Only rulers and white space have more characters for each token: longer texts are not counted, they do not fit."""
@@ -76,7 +67,8 @@ class Inputs(NamedTuple):
     chunk gets more than `chunk_share` of that share or `chunk_tokens`, whichever is more. Without `shows_lines` a file
     costs only its places. `is_strict` leaves out candidates worth less by `clearly_less` once a better one was left out
     for lack of room. Without `merges_twins` equal texts are shown twice. Each line of a file costs `line_tokens` beside
-    its text, and is not cut into less than `least_cut` tokens.
+    its text, and is not cut into less than `least_cut` tokens. Without `least_cut` and `clearly_less` the usual numbers
+    count (`weights.py`).
     """
 
     sections: Sequence[Section]
@@ -92,8 +84,8 @@ class Inputs(NamedTuple):
     is_strict: bool = True
     merges_twins: bool = True
     line_tokens: int = 0
-    least_cut: int = LEAST_CUT
-    clearly_less: float = CLEARLY_LESS
+    least_cut: int | None = None
+    clearly_less: float | None = None
 
 
 _Entry = tuple[bool, float, str, int, int, Section, Candidate]
@@ -115,6 +107,8 @@ class Packing:
 
     def __init__(self, inputs: Inputs, room: int) -> None:
         self.inputs, self._room = inputs, room
+        self._least_cut = weights.LEAST_CUT if inputs.least_cut is None else inputs.least_cut
+        self._clearly_less = weights.CLEARLY_LESS if inputs.clearly_less is None else inputs.clearly_less
         self.groups: dict[Section, dict[str, Group]] = {section: {} for section in inputs.sections}
         self.shown: set[Candidate] = set()
         self.rejected: dict[Section, dict[Candidate, str]] = {section: {} for section in inputs.sections}
@@ -250,7 +244,7 @@ class Packing:
             else:
                 self.rejected[section][candidate] = reason or BUDGET
                 if self.inputs.is_strict and not reason and not candidate.pinned and candidate.leader is None:
-                    barrier = max(barrier, candidate.value - self.inputs.clearly_less)
+                    barrier = max(barrier, candidate.value - self._clearly_less)
         return used
 
     def _companions(self, section: Section, candidate: Candidate) -> Sequence[Candidate]:
@@ -300,7 +294,7 @@ class Packing:
         """Show a candidate in the fullest way that fits; returns its tokens, None where nothing fits."""
         if cap is not None:
             room = min(room, cap - self._chunk_tokens[candidate.chunk.id])
-        if room < SMALLEST_PIECE:
+        if room < weights.SMALLEST_PIECE:
             return None
         frame = self._frame_tokens(section, candidate)
         if room < frame and candidate.group not in self.groups[section]:
@@ -316,7 +310,7 @@ class Packing:
         # quarters.
         estimated = (room - frame) * min(scales, default=1.0)
         is_file = candidate.group in section.lines
-        if candidate.shrink is None or (is_file and self._log and room - frame < self.inputs.least_cut):
+        if candidate.shrink is None or (is_file and self._log and room - frame < self._least_cut):
             return None
         for step in candidate.shrink(estimated):
             tokens = self._cost(section, candidate, step, room)

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from satchel.answer.fill_policy import VALUE_RANGE, fill_policy, is_weak_match, shares_budget, value_range
+from satchel.answer import weights
+from satchel.answer.fill_policy import fill_policy, is_weak_match, shares_budget, value_range
 from satchel.answer.inputs import sections_of
 from satchel.answer.items import counted_items
 from satchel.answer.pins import find_pins, with_pins
@@ -17,7 +18,7 @@ from satchel.answer.render import call_site_lines
 from satchel.answer.request import AssembleRequest
 from satchel.answer.search import Searched, Workbench, search
 from satchel.answer.sections import Section
-from satchel.answer.write import LEAST_NAMED, WEAK, Filling, Fitted, context_of, fit
+from satchel.answer.write import WEAK, Filling, Fitted, context_of, fit
 from satchel.search.filters import unavailable
 from satchel.tokens import counter
 from satchel.types import Context, Failure, Kind
@@ -52,7 +53,7 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
     # All candidates are made where they are counted, or where the session may have the best of those that are listed.
     counts_all = request.show_meta or (bench.account is not None and bool(bench.account.ledger.rows))
     sections, unreadable = sections_of(
-        request, searched, math.inf if counts_all else max(value_range(request), VALUE_RANGE)
+        request, searched, math.inf if counts_all else max(value_range(request), weights.VALUE_RANGE)
     )
     pinned, unpinned = find_pins(request.pins, [(one.prefix, one.lines, one.store) for one in bench.every])
     sections = with_pins(_best_entities(sections, request), pinned, request.weights, request.limit)
@@ -76,7 +77,7 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
 
         relate = partial(with_related, bench=bench)
     look = None
-    if request.places and request.max_tokens >= LEAST_NAMED and any(one.kind is Kind.CODE for one in sections):
+    if request.places and request.max_tokens >= weights.LEAST_NAMED and any(one.kind is Kind.CODE for one in sections):
         from satchel.answer.hops import (
             NUMBER,
             Hops,

@@ -15,12 +15,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from satchel.answer import weights
 from satchel.answer.render.frame import DEFAULT_TITLE
 from satchel.answer.request import AssembleRequest, make_request
 from satchel.errors import UsageError
 from satchel.safety import sanitize
+from satchel.search import weights as search_weights
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy, make_filters
-from satchel.search.query import FORM_WEIGHTS, Query, analyse
+from satchel.search.query import Query, analyse
 from satchel.search.trace import is_vendored
 from satchel.settings import Settings
 from satchel.text import pattern, wording
@@ -29,11 +31,6 @@ from satchel.vocabulary import PINNED_TAG, Axis, Domain, MemoryCategory, Outcome
 
 if TYPE_CHECKING:
     from satchel.search.rank_without_query import FieldRanking
-
-HISTORY_FACTOR = 8.0
-"""Factor on the weight of commits in questions about why or when something was changed, which a commit message answers:
-11 of 12 such questions show the commit, without it 5, and 44 of 47 files of code (benchmarks/results/why_changed.json).
-With 12 or 20 the code loses a third of its room."""
 
 _ASKS_OF_HISTORY = wording("asks of history")
 
@@ -69,17 +66,6 @@ BRIEF_TOKENS, BRIEF_LIMIT = 1000, 8
 
 FAILURE_TOKENS, FAILURE_LIMIT = 2000, 10
 
-MOST_VALUES = 5
-
-PREMORTEM_WEIGHTS = {"tier": 0.4, "recency": 0.3, "match": 0.3}
-"""Confidence comes first; recency and match order equally reliable experiences."""
-
-STRATEGY_WEIGHTS = {"failed": 0.3, "tier": 0.3, "recency": 0.2, "match": 0.2}
-"""Successes of a strategy count too, but a premortem is about failures."""
-
-PRINCIPLE_WEIGHTS = {"domain": 0.5, "strategy": 0.2, "support": 0.2, "recency": 0.1}
-"""A principle counts by the share of its experiences in this kind of work."""
-
 FAILURES, PERFORMANCE, SURPRISES, CAUSES, PRINCIPLES = (
     "Common Failures",
     "Strategy Performance",
@@ -100,11 +86,6 @@ PREMORTEM_QUESTIONS = {
 VALUES, EVENTS, MEMORIES, COMMITS = "Top Values", "Recent Events", "Key Memories", "Recent Commits"
 PINNED = "Pinned"
 
-VALUE_WEIGHTS = {"support": 0.7, "recency": 0.3}
-EVENT_WEIGHTS = {"recency": 0.8, "importance": 0.2, "tier": 0.2}
-MEMORY_WEIGHTS = {"importance": 0.65, "recency": 0.35}
-COMMIT_WEIGHTS = {"recency": 1.0}
-"""An event counts mainly by its age; a memory by its importance, and a little by its age."""
 
 ATTEMPTS, PLACES = "What failed like this before", "Where in the code"
 
@@ -113,10 +94,6 @@ FAILURE_TITLE = "Brief after a failure"
 _WENT_WELL = pattern(r"\b(?:ok(?:ay)?|all good|pass(?:ed|es)|succe\w+|done|completed?|finished)\b", re.IGNORECASE)
 _WENT_WRONG = pattern(r"\b(?:fail\w*|errors?|wrong|broken?|not|never|no|crash\w*|hangs?|timed?.?out)\b", re.IGNORECASE)
 """Words of a log without any error, file or name: then there is nothing to look for."""
-
-MOST_ERRORS = 3
-MOST_FILES = 6
-"""A log is reduced to this many errors, names and files."""
 
 
 class PlannedSection(NamedTuple):
@@ -171,16 +148,12 @@ def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[
     Each may have all items of the answer. A kind without weight is not searched.
     """
     kinds = request.kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
-    weights = {kind: request.weights.get(kind, DEFAULT_WEIGHTS[kind]) for kind in kinds}
-    if request.change is not None and Kind.CODE in weights:
-        # Factor on the weight of code in questions about a change, which look for callers and tests. With an even
-        # share commits and docs filled two thirds, and callers of a changed function were left out. Read on five
-        # changes of flask.
-        weights[Kind.CODE] *= 3.0
-    # A longer question is a report, in which such words tell what happened and do not ask about it.
-    if Kind.COMMIT in weights and len(request.query.split()) <= 40:
-        weights[Kind.COMMIT] *= HISTORY_FACTOR if _ASKS_OF_HISTORY.search(request.query) else 1.0
-    return tuple(PlannedSection(kind, weight, request.limit) for kind, weight in weights.items() if weight > 0)
+    of_kind = {kind: request.weights.get(kind, DEFAULT_WEIGHTS[kind]) for kind in kinds}
+    if request.change is not None and Kind.CODE in of_kind:
+        of_kind[Kind.CODE] *= weights.CHANGE_CODE_FACTOR
+    if Kind.COMMIT in of_kind and len(request.query.split()) <= weights.HISTORY_WORDS:
+        of_kind[Kind.COMMIT] *= weights.HISTORY_FACTOR if _ASKS_OF_HISTORY.search(request.query) else 1.0
+    return tuple(PlannedSection(kind, weight, request.limit) for kind, weight in of_kind.items() if weight > 0)
 
 
 def needs_history(request: AssembleRequest, since: str | None = None) -> bool:
@@ -201,21 +174,24 @@ def premortem_plan(request: AssembleRequest) -> Plan:
 
     domain, strategy = request.filters.domain or "", request.filters.strategy or ""
     words = f"{domain} {strategy}".strip()
-    by_match = FieldRanking(PREMORTEM_WEIGHTS, words)
+    by_match = FieldRanking(weights.PREMORTEM_WEIGHTS, words)
 
     def experiences(title: str, weight: float, filters: Filters, ranked_by: FieldRanking = by_match) -> PlannedSection:
         side = Axis(filters.axis or Axis.FULL)
         return PlannedSection(Kind.EXPERIENCE, weight, request.limit, title, filters, ranked_by, side=side)
 
-    sections = [experiences(FAILURES, 3.0, Filters(domain=domain, outcome=OutcomeStatus.FALSIFIED))]
+    of_section = weights.PREMORTEM_SECTIONS
+    sections = [experiences(FAILURES, of_section["failures"], Filters(domain=domain, outcome=OutcomeStatus.FALSIFIED))]
     if strategy:
         of_strategy = Filters(strategy=strategy, axis=Axis.STRATEGY)
-        sections.append(experiences(PERFORMANCE, 2.0, of_strategy, FieldRanking(STRATEGY_WEIGHTS, words)))
-    sections.append(experiences(SURPRISES, 2.0, Filters(domain=domain, axis=Axis.SURPRISE)))
-    sections.append(experiences(CAUSES, 2.0, Filters(domain=domain, axis=Axis.ROOT_CAUSE)))
-    by_kind_of_work = FieldRanking(PRINCIPLE_WEIGHTS, domain=domain, strategy=strategy)
-    limit = min(request.limit, MOST_VALUES)
-    sections.append(PlannedSection(Kind.VALUE, 1.0, limit, PRINCIPLES, Filters(domain=domain), by_kind_of_work))
+        ranked_by = FieldRanking(weights.STRATEGY_WEIGHTS, words)
+        sections.append(experiences(PERFORMANCE, of_section["performance"], of_strategy, ranked_by))
+    sections.append(experiences(SURPRISES, of_section["surprises"], Filters(domain=domain, axis=Axis.SURPRISE)))
+    sections.append(experiences(CAUSES, of_section["causes"], Filters(domain=domain, axis=Axis.ROOT_CAUSE)))
+    by_kind_of_work = FieldRanking(weights.PRINCIPLE_WEIGHTS, domain=domain, strategy=strategy)
+    limit = min(request.limit, weights.PLAN_VALUES)
+    weight, of_domain = of_section["principles"], Filters(domain=domain)
+    sections.append(PlannedSection(Kind.VALUE, weight, limit, PRINCIPLES, of_domain, by_kind_of_work))
     title = f"Premortem: {domain}" + (f" with {strategy}" if strategy else "")
     return Plan(tuple(sections), title, unique=True, based_on=Kind.EXPERIENCE)
 
@@ -224,19 +200,21 @@ def brief_plan(request: AssembleRequest) -> Plan:
     """Return what is pinned, top values, recent events (memories and experiences), key memories, and last commits."""
     from satchel.search.rank_without_query import FieldRanking
 
-    limit = request.limit
-    events = FieldRanking(EVENT_WEIGHTS)
-    commits = FieldRanking(COMMIT_WEIGHTS, last=True)
+    limit, weight = request.limit, weights.BRIEF_SECTIONS
+    pinned, of_events = Filters(tags=(PINNED_TAG,)), Filters(category=MemoryCategory.EVENT)
+    values, memories = FieldRanking(weights.VALUE_WEIGHTS), FieldRanking(weights.MEMORY_WEIGHTS)
+    events, commits = FieldRanking(weights.EVENT_WEIGHTS), FieldRanking({"recency": 1.0}, last=True)
+    few_values, few_commits = min(limit, weights.PLAN_VALUES), min(limit, weights.BRIEF_COMMITS)
     return Plan(
         (
-            # First, and few: what is always shown is paid for in every session.
-            PlannedSection(Kind.MEMORY, 3.0, 5, PINNED, Filters(tags=(PINNED_TAG,)), FieldRanking(MEMORY_WEIGHTS)),
-            PlannedSection(Kind.VALUE, 1.0, min(limit, MOST_VALUES), VALUES, NO_FILTERS, FieldRanking(VALUE_WEIGHTS)),
-            PlannedSection(Kind.MEMORY, 1.0, limit, EVENTS, Filters(category=MemoryCategory.EVENT), events),
-            PlannedSection(Kind.EXPERIENCE, 1.5, limit, EVENTS, NO_FILTERS, events, side=Axis.STRATEGY),
-            PlannedSection(Kind.MEMORY, 2.0, limit, MEMORIES, NO_FILTERS, FieldRanking(MEMORY_WEIGHTS)),
-            # Recent commits show the latest work; more of them would be the history, which has views of its own.
-            PlannedSection(Kind.COMMIT, 1.0, min(limit, 5), COMMITS, NO_FILTERS, commits),
+            PlannedSection(Kind.MEMORY, weight["pinned"], weights.PINNED_ITEMS, PINNED, pinned, memories),
+            PlannedSection(Kind.VALUE, weight["values"], few_values, VALUES, NO_FILTERS, values),
+            PlannedSection(Kind.MEMORY, weight["remembered events"], limit, EVENTS, of_events, events),
+            PlannedSection(
+                Kind.EXPERIENCE, weight["experiences"], limit, EVENTS, NO_FILTERS, events, side=Axis.STRATEGY
+            ),
+            PlannedSection(Kind.MEMORY, weight["memories"], limit, MEMORIES, NO_FILTERS, memories),
+            PlannedSection(Kind.COMMIT, weight["commits"], few_commits, COMMITS, NO_FILTERS, commits),
         ),
         "Brief",
         unique=True,
@@ -250,12 +228,14 @@ def failure_plan(request: AssembleRequest) -> Plan:
         return Plan((), FAILURE_TITLE, unique=True)
     question = question_of_failure(query)
     falsified, errors = Filters(outcome=OutcomeStatus.FALSIFIED), Filters(category=MemoryCategory.ERROR)
-    limit = request.limit
-    attempts = PlannedSection(Kind.EXPERIENCE, 3.0, limit, ATTEMPTS, falsified, question=question, side=Axis.FULL)
-    memories = PlannedSection(Kind.MEMORY, 1.0, limit, ATTEMPTS, errors, question=question)
+    limit, weight = request.limit, weights.FAILURE_SECTIONS
+    attempts = PlannedSection(
+        Kind.EXPERIENCE, weight["attempts"], limit, ATTEMPTS, falsified, question=question, side=Axis.FULL
+    )
+    memories = PlannedSection(Kind.MEMORY, weight["memories"], limit, ATTEMPTS, errors, question=question)
     # The first line of a question counts most, but the first line of a log is not telling.
     text = "\n".join((*reported_errors(query)[:1], request.query))
-    places = PlannedSection(Kind.CODE, 4.0, limit, PLACES, question=text)
+    places = PlannedSection(Kind.CODE, weight["places"], limit, PLACES, question=text)
     return Plan((attempts, memories, places), FAILURE_TITLE, unique=True)
 
 
@@ -273,21 +253,21 @@ def question_of_failure(query: Query) -> str:
 
 def reported_errors(query: Query) -> list[str]:
     """Return the errors that a log reports, the telling one first."""
-    return list(query.trace.errors[:MOST_ERRORS])
+    return list(query.trace.errors[: weights.FAILURE_ERRORS])
 
 
 def written_names(query: Query) -> list[str]:
     """Return the names that are written as names, the most telling form first, in the order of the text."""
     telling = [mention for mention in query.symbols if mention.form not in {"plain", "capitalised"}]
-    telling.sort(key=lambda mention: -FORM_WEIGHTS[mention.form])
-    return list(dict.fromkeys(mention.text for mention in telling))[:12]
+    telling.sort(key=lambda mention: -search_weights.FORM_WEIGHTS[mention.form])
+    return list(dict.fromkeys(mention.text for mention in telling))[: weights.FAILURE_NAMES]
 
 
 def own_files(query: Query) -> list[str]:
     """Return the file names of the trace without those of other people's packages, the innermost frame first."""
     paths = [*(frame.path for frame in query.trace.places if frame.path), *(mention.text for mention in query.paths)]
     own = (path.rpartition("/")[2] for path in paths if not is_vendored(path))
-    return list(dict.fromkeys(own))[:MOST_FILES]
+    return list(dict.fromkeys(own))[: weights.FAILURE_FILES]
 
 
 PLANS: Mapping[str, Callable[[AssembleRequest], Plan]] = {

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from satchel.answer import weights
 from satchel.answer.pins import Pin, parse_pin
 from satchel.answer.truncation import LADDER
 from satchel.answer.truncation import strategy as find_strategy
@@ -48,12 +49,6 @@ from satchel.vocabulary import (
 
 if TYPE_CHECKING:
     from satchel.sources.change import Change
-
-WHOLE_ITEM_TOKENS = {READ: 400, FIND: 400, EDIT: 1200}
-"""A function up to this size is shown in full, by purpose: editing wants full functions."""
-
-MOST_PLACES = 5
-"""Places that an answer names beside what it shows, for a reader with tools."""
 
 MOST_NAMES, LONGEST_NAME = 30, 100
 """Most likely names of one question, and most characters of one: models are asked for four to ten."""
@@ -263,7 +258,7 @@ class AssembleRequest:
     limit: int = 20
     format: Format = field(default=Format.MARKDOWN, metadata=_option(parse_format, setting="context_format"))
     tokenizer: str = field(default="o200k_base", metadata=_option(setting="budget_tokenizer"))
-    whole_item_tokens: int = WHOLE_ITEM_TOKENS[READ]
+    whole_item_tokens: int = field(default_factory=lambda: weights.WHOLE_ITEM_TOKENS[READ])
     min_score: float | None = field(
         default=None, metadata=_option(check_score, setting="context_min_score", load=check_score)
     )
@@ -375,12 +370,12 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
     """Return a checked request from options by name, and settings for missing options. Raises UsageError."""
     remaining = dict(options)
     purpose = remaining.pop("purpose", READ)
-    if purpose not in WHOLE_ITEM_TOKENS:
-        raise UsageError(f"unknown purpose {purpose!r}: choose from {', '.join(WHOLE_ITEM_TOKENS)}")
+    if purpose not in weights.WHOLE_ITEM_TOKENS:
+        raise UsageError(f"unknown purpose {purpose!r}: choose from {', '.join(weights.WHOLE_ITEM_TOKENS)}")
     values: dict[str, Any] = {
         "query": checked_text("the question", question),
-        "whole_item_tokens": WHOLE_ITEM_TOKENS[purpose],
-        "places": MOST_PLACES if purpose == FIND else 0,
+        "whole_item_tokens": weights.WHOLE_ITEM_TOKENS[purpose],
+        "places": weights.PLACES if purpose == FIND else 0,
         "callers": purpose == EDIT,
         "imports": purpose != FIND,
         "now": start_of_day(),
@@ -404,9 +399,8 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
     if remaining:
         names = sorted({row.metadata.get("name", row.name) for row in fields(AssembleRequest)} | {"purpose"})
         raise UsageError(f"unknown option {', '.join(sorted(remaining))}: choose from {', '.join(names)}")
-    # Tokens of the budget for each item where no limit is set: a large budget has room for more than the usual limit,
-    # and a broad question asks for many short records.
-    tokens_each = 50 if subject_of(str(values.get("query", ""))) else 200
+    is_broad = bool(subject_of(str(values.get("query", ""))))
+    tokens_each = weights.THEME_ITEM_TOKENS if is_broad else weights.ITEM_TOKENS
     values.setdefault("limit", max(settings.context_limit, values["max_tokens"] // tokens_each))
     check_limit(values["limit"])
     return AssembleRequest(**values)
@@ -447,6 +441,7 @@ def _loaded(row: Field[Any], value: Any) -> Any:
         return tuple(value)
     if isinstance(row.default, Enum):
         return type(row.default)(value)
-    if isinstance(row.default, bool | int | str) and type(value) is not type(row.default):
+    usual = row.default if row.default_factory is MISSING else row.default_factory()
+    if isinstance(usual, bool | int | str) and type(value) is not type(usual):
         raise TypeError(f"{row.name} is {value!r}")
     return value

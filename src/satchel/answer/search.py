@@ -9,19 +9,18 @@ from functools import cached_property, partial
 from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from satchel.answer import weights
 from satchel.answer.plans import Plan, PlannedSection, plan_of
 from satchel.errors import SatchelError, UsageError
 from satchel.safety import sanitize
+from satchel.search import weights as search_weights
 from satchel.search.change_relations import Impact, beside_impact, impact_of_question, with_callers, with_impact
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import silent
 from satchel.search.impact_wording import is_wording
 from satchel.search.query import Query, analyse, recipe_nouns, with_names
-from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
+from satchel.search.searcher import SearchResult, balanced, search_kind
 from satchel.search.strength import (
-    LEAST_LISTED,
-    WEAK_FLOOR,
-    WEAK_ITEMS,
     absent_words,
     answer_strength,
     present_names,
@@ -43,11 +42,6 @@ if TYPE_CHECKING:
     from satchel.answer.user_models import UserModels
     from satchel.embed import Embedder
     from satchel.receipts.session import Account
-
-SMALL_BUDGET_TOKENS = 10
-FEWEST_SPANS = 100
-"""Below 4,000 tokens there is one candidate for each ten tokens: each is read, cleaned and compared before it turns out
-not to fit, and a useful span has thirty tokens or more."""
 
 OpenExecutor = Callable[[], "Executor"]
 """Returns the executor to search in; called only if several sections are searched at once."""
@@ -175,8 +169,8 @@ class Searched:
     @cached_property
     def total_weight(self) -> float:
         """The weights of all sections with results."""
-        weights = {(row.section.kind, row.section.title): row.section.weight for _, row in self.rows if row.result.hits}
-        return sum(weights.values()) or 1.0
+        every = {(row.section.kind, row.section.title): row.section.weight for _, row in self.rows if row.result.hits}
+        return sum(every.values()) or 1.0
 
     @property
     def impacts(self) -> list[tuple[str, Impact]]:
@@ -288,7 +282,7 @@ def _section_search(
         has_floor = request.min_score is None and request.change is None and section.kind is not Kind.CODE
         ask = partial(
             search_kind, store, section.kind, candidates=candidates, silent=off, filters=filters,
-            least_share=LEAST_PROSE if has_floor else 0.0,
+            least_share=weights.LEAST_PROSE if has_floor else 0.0,
             likeness=scores(store, section.kind, meaning, worded), now=request.now,
         )  # fmt: skip
         result = ask(analyse(section.question)) if section.question else ask(query, votes=votes)
@@ -336,9 +330,8 @@ def kind_search(bench: Workbench, query: Query, **options: Any) -> Callable[[Kin
 
 def candidate_count(max_tokens: int) -> int:
     """Return the number of spans to search for a budget."""
-    few = min(CANDIDATE_SPANS, max_tokens // SMALL_BUDGET_TOKENS)
-    # Tokens for each candidate of a large budget, so that there are enough candidates to fill it.
-    return max(few, max_tokens // 20, FEWEST_SPANS)
+    few = min(search_weights.CANDIDATE_SPANS, max_tokens // weights.CANDIDATE_TOKENS)
+    return max(few, max_tokens // weights.LARGE_CANDIDATE_TOKENS, weights.LEAST_CANDIDATES)
 
 
 def gather(
@@ -382,9 +375,7 @@ def round_robin(rows: Sequence[Gathered]) -> list[Gathered]:
     taken: set[tuple[str, int]] = set()
     while any(waiting):
         for row, hits, own in zip(rows, waiting, chosen, strict=True):
-            # Records that a section gets beyond its limit: some turn out too large or have the text of another. Each
-            # takes a third of a millisecond to prepare.
-            if len(own) == row.section.limit + 4 and own[0].chunk.location is None:
+            if len(own) == row.section.limit + weights.SPARE_RECORDS and own[0].chunk.location is None:
                 hits.clear()
             while hits:
                 hit = hits.pop()
@@ -411,30 +402,9 @@ def balance(rows: Sequence[Gathered]) -> list[Gathered]:
     ]
 
 
-KIND_FLOOR = 0.45
-"""A kind whose best item is less relevant than this share of the best of the whole answer does not answer, if it would
-be a weak match alone too."""
-
-ITEM_FLOOR = 0.01
-"""Least relevance of each record and section of prose. Code has only the floor of its kind: its spans are chosen by
-value. After a failure it counts for code as well."""
-
-RELATIVE_FLOOR = 0.15
-RELATIVE_FLOORS: Mapping[Kind, float] = {Kind.CODE: 0.0, Kind.COMMIT: 0.3}
-"""A record or a section of prose is shown only with at least this share of the relevance of the best of its kind: on
-conversations, notes and documentation as many needed ones are shown as with .6 of the match of the best, and fewer
-others (benchmarks/results/calibration.json). Commits are many and short, so the bar is higher for them. What was said
-right before and after the best exchange often has the decision that the exchange itself only names, so the bar is
-lower for conversations. Code is ranked by file instead."""
-
-LEAST_PROSE = 0.08
-"""Least relevance of prose in parts of the best before kinds are balanced: a stronger answer (at most odds of .85)
-lifts nothing below it over `RELATIVE_FLOOR`, because odds are lifted alike and .08 * 1.85 is less than that."""
-
-
 def is_weak(strength: float, min_score: float | None) -> bool:
     """Return whether an answer is a weak match: by its strength, unless the caller has a floor of their own."""
-    return min_score is None and strength < WEAK_FLOOR
+    return min_score is None and strength < search_weights.WEAK_FLOOR
 
 
 def floor_of(kind: Kind, best: float, strength: float, min_score: float | None) -> float | None:
@@ -447,10 +417,15 @@ def floor_of(kind: Kind, best: float, strength: float, min_score: float | None) 
     if min_score is not None:
         return min_score
     of_all = relevance_of(strength)
-    if best <= 0 or (best < min(relevance_of(WEAK_FLOOR), KIND_FLOOR * of_all) and not is_weak(strength, min_score)):
+    bar = min(relevance_of(search_weights.WEAK_FLOOR), weights.KIND_FLOOR * of_all)
+    if best <= 0 or (best < bar and not is_weak(strength, min_score)):
         return None
-    least = 0.0 if kind is Kind.CODE else min(ITEM_FLOOR, RELATIVE_FLOOR * of_all)
-    return max(least, RELATIVE_FLOORS.get(kind, RELATIVE_FLOOR) * best)
+    least = 0.0 if kind is Kind.CODE else min(weights.ITEM_FLOOR, weights.RELATIVE_FLOOR * of_all)
+    return max(least, _relative_floor(kind) * best)
+
+
+def _relative_floor(kind: Kind) -> float:
+    return weights.RELATIVE_FLOORS.get(kind, weights.RELATIVE_FLOOR)
 
 
 def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float | None) -> list[Hit]:
@@ -464,11 +439,11 @@ def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float 
         best = max((hit.relevance for hit in result.hits), default=0.0)
         least = floor_of(kind, best, strength, min_score)
         if least is not None:
-            lowest = least if min_score is not None else min(least, LEAST_LISTED)
+            lowest = least if min_score is not None else min(least, search_weights.LEAST_LISTED)
             hits += [hit for hit in result.hits if hit.relevance >= lowest][:limit]
     if not is_weak(strength, min_score):
         return hits
-    kept = sorted(hits, key=lambda hit: -hit.relevance)[:WEAK_ITEMS]
+    kept = sorted(hits, key=lambda hit: -hit.relevance)[: search_weights.WEAK_ITEMS]
     return [hit for hit in hits if hit in kept]
 
 
@@ -481,6 +456,6 @@ def section_floor(row: Gathered, min_score: float | None, strength: float) -> fl
         return 0.0
     best = max((hit.relevance for hit in row.result.hits), default=0.0)
     if row.section.question and min_score is None:
-        is_answer = best >= relevance_of(WEAK_FLOOR)
-        return max(ITEM_FLOOR, RELATIVE_FLOORS.get(row.section.kind, RELATIVE_FLOOR) * best) if is_answer else None
+        is_answer = best >= relevance_of(search_weights.WEAK_FLOOR)
+        return max(weights.ITEM_FLOOR, _relative_floor(row.section.kind) * best) if is_answer else None
     return floor_of(row.section.kind, best, strength, min_score)

@@ -10,23 +10,10 @@ from functools import cached_property
 from itertools import islice
 from operator import itemgetter
 
+from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Step
 from satchel.answer.source_lines import Lines, joined
 from satchel.types import Hit, Kind, Range
-
-MOST_OMISSIONS = 20
-"""Candidates that are not shown but listed, for each kind, the best first."""
-
-COST_EXPONENT = 0.42
-"""Candidates are ordered by value over cost to this power. Measured flat from 0.35 to 0.5 at 4,000 tokens."""
-
-COST_OFFSET = 60.0
-"""Tokens added to every cost before the power, so that tiny spans do not win by being tiny. Anything from 8 to 60
-measures the same on 296 issues; with 60 fewer one-line pieces are shown between the ranges that answer."""
-
-
-JOIN_LINES = 3
-"""Most lines between two ranges that are joined: the lines cost less than another range marker."""
 
 Pick = tuple[Candidate, Step]
 """A shown candidate, and the step in which it is shown."""
@@ -82,15 +69,15 @@ class Group:
         """Return the ranges that a step may be joined with: a file may have thousands, and a step touches few."""
         if not step.ranges:
             return slice(0, 0)
-        first = min(start for start, _ in step.ranges) - 1 - JOIN_LINES
-        last = max(end for _, end in step.ranges) + 1 + JOIN_LINES
+        first = min(start for start, _ in step.ranges) - 1 - weights.JOIN_LINES
+        last = max(end for _, end in step.ranges) + 1 + weights.JOIN_LINES
         return slice(
             bisect_left(self.ranges, first, key=itemgetter(1)), bisect_right(self.ranges, last, key=itemgetter(0))
         )
 
     def _joined(self, ranges: Sequence[Range]) -> list[Range]:
         """Return joined ranges; a gap over lines that the session has is not closed."""
-        together = joined(ranges, JOIN_LINES)
+        together = joined(ranges, weights.JOIN_LINES)
         return subtract(together, self.lines.sent) if self.lines is not None and self.lines.sent else together
 
 
@@ -152,12 +139,12 @@ class Section:
 
 def priority(candidate: Candidate) -> float:
     """Return value over a power of the cost, on the log scale: higher ones are tried first."""
-    return candidate.value - COST_EXPONENT * math.log(candidate.size + COST_OFFSET)
+    return candidate.value - weights.COST_EXPONENT * math.log(candidate.size + weights.COST_OFFSET)
 
 
 def highest_priority(hit: Hit) -> float:
     """Return a priority that no candidate of this hit exceeds."""
-    return max([hit.score, *(span.value for span in hit.spans)]) - COST_EXPONENT * math.log(COST_OFFSET)
+    return max([hit.score, *(span.value for span in hit.spans)]) - weights.COST_EXPONENT * math.log(weights.COST_OFFSET)
 
 
 def by_priority(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from satchel.answer import weights
 from satchel.answer.pipeline import assemble
 from satchel.answer.request import (
     AssembleRequest,
@@ -25,10 +26,11 @@ from satchel.errors import UsageError
 from satchel.open_root import OpenRoot, attempts, bench_of
 from satchel.receipts.service import ReceiptService, handles_of, with_account
 from satchel.safety import sanitize
+from satchel.search import weights as search_weights
 from satchel.search.chunks import in_workspace
 from satchel.search.filters import parse_filters, parse_strategies, silent
 from satchel.search.query import analyse
-from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, balanced
+from satchel.search.searcher import balanced
 from satchel.settings import Settings
 from satchel.system.git import find_repository
 from satchel.tokens import counter
@@ -52,9 +54,6 @@ SHAPING_SETTINGS = ("index_", "redact_")
 HARMLESS_SETTINGS = frozenset({"index_workers", "index_lock_wait_s"})
 """Settings of the index that change its speed but not its content."""
 
-
-REVIEWED = {Kind.COMMIT: 0.1, Kind.DOC: 0.08}
-"""Shares of the budget of a change for the commits that wrote its lines and the documents that name it."""
 
 ONE_TREE = "a change is one of a single work tree: name one workspace, or leave out diff and staged"
 
@@ -102,7 +101,7 @@ class AnswerService:
         guesses, floor = check_names(names), check_score(min_score)
         query = analyse(sanitize.text(question, self._root.settings.redact_allow))
         options = {
-            "candidates": max(CANDIDATE_SPANS, limit * SPANS_PER_RECORD),
+            "candidates": max(search_weights.CANDIDATE_SPANS, limit * search_weights.SPANS_PER_RECORD),
             "filters": conditions,
             "now": check_now(now),
             "silent": quiet,
@@ -227,7 +226,7 @@ class AnswerService:
                 f"nothing changed in the {change.target} {since}{unseen}: name another revision, or ask a question"
             )
         query = request.query if is_asked else _question_of(change)
-        shares = {kind: int(request.max_tokens * share) for kind, share in REVIEWED.items()}
+        shares = {kind: int(request.max_tokens * share) for kind, share in weights.REVIEWED.items()}
         reserves = {**shares, **request.reserves}
         return replace(request, query=query, change=change, reserves=reserves), change_notes(change)
 

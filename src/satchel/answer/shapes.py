@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from satchel.answer import weights
 from satchel.answer.items import shortened
 from satchel.answer.plans import types_of
 from satchel.answer.render.labels import GAP, file_path, record_body
@@ -133,10 +134,9 @@ def _own_code(block: Block) -> str:
 
 def _confidence(relevances: Iterable[float]) -> float:
     """Return the mean relevance of the best results, each weighing less than the one before it."""
-    best = sorted(relevances, reverse=True)[:5]  # confident results
-    # Weight of each result relative to the one before it: in a plain average weak results would hide a sure one.
-    weights = [0.7**position for position in range(len(best))]
-    return round(sum(w * r for w, r in zip(weights, best, strict=True)) / sum(weights), 4) if best else 0.0
+    best = sorted(relevances, reverse=True)[: weights.CONFIDENT_RESULTS]
+    factors = [weights.CONFIDENCE_FACTOR**position for position in range(len(best))]
+    return round(sum(w * r for w, r in zip(factors, best, strict=True)) / sum(factors), 4) if best else 0.0
 
 
 class BlockEntity(NamedTuple):
@@ -325,9 +325,6 @@ def _related(item: ContextItem, name: str) -> tuple[str, ...]:
     )
 
 
-MOST_RELATED = 5
-"""Neighbours listed for each relation: enough for an overview, few enough to be read."""
-
 MOST_FILES = 30
 """Files that are parsed for the callers of one shown definition: those of production code and the nearest first."""
 
@@ -405,14 +402,14 @@ class _Surroundings:
             "container": self._defined([owner] if owner is not None else []),
             "callees": self._defined(called),
             "implementations": self._defined(self._relations.heirs(own) if own is not None else []),
-            "callers": [self._caller(site) for site in calling if not site.secondary][:MOST_RELATED],
-            "tests": [self._caller(site) for site in calling if site.secondary][:MOST_RELATED],
+            "callers": [self._caller(site) for site in calling if not site.secondary][: weights.RELATED],
+            "tests": [self._caller(site) for site in calling if site.secondary][: weights.RELATED],
         }
 
     def _defined(self, definitions: Sequence[CodeDefinition]) -> list[Neighbour]:
         return [
             {"name": one.qualified, "path": f"{self._prefix}{one.path}", "line": self._line_of(one)}
-            for one in definitions[:MOST_RELATED]
+            for one in definitions[: weights.RELATED]
         ]
 
     def _caller(self, site: CallSite) -> Neighbour:

@@ -18,6 +18,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from satchel import text as words
+from satchel.answer import weights
 from satchel.errors import UsageError
 from satchel.sources.code.languages import comment
 from satchel.text import pattern
@@ -35,9 +36,6 @@ CHARACTERS_PER_TOKEN = 3.6
 
 REMARK_TOKENS = 14
 """Tokens of a remark, an upper estimate."""
-
-SHARES = (1.0, 0.85, 0.6, 0.3)
-"""Shares of the most tokens of an item: the steps that a strategy offers."""
 
 _FILLERS = {"python": "...", "bash": ":"}
 """Languages in which a block must not be empty, and the statement that does nothing."""
@@ -297,7 +295,7 @@ def shortenings(
 ) -> list[Shortened]:
     """Return ever shorter forms, from `most_tokens` down to a quarter; empty if nothing can be left out."""
     forms: list[Shortened] = []
-    for share in SHARES:
+    for share in weights.STRATEGY_SHARES:
         made = chosen.shorten(source, start, end, most_tokens * share)
         if made is not None and made not in forms:
             forms.append(made)

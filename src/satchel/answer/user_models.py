@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
+from satchel.answer import weights
 from satchel.answer.request import LONGEST_NAME, AssembleRequest, check_names
 from satchel.embed.providers import ChatModel, RerankModel, model_options
 from satchel.errors import ConfigError, JudgeError, MissingExtraError
@@ -31,9 +32,6 @@ INSTRUCTIONS = (
 )
 MOST_GUESSES = 10
 _NAME = re.compile(r"[\w$./:#-]*\w[\w$./:#()-]*")
-
-CANDIDATES = 60
-"""Hits that are sent: a request of 100 KB, which a small model on a processor answers in about a second."""
 
 TEXT_CHARACTERS = 2_000
 
@@ -64,14 +62,14 @@ class UserModels:
 
     def reranked(self, question: str, result: SearchResult, store: Store) -> tuple[SearchResult, list[Failure]]:
         """Return the result with its best hits in another order, and what went wrong; then nothing is changed."""
-        hits = result.hits[:CANDIDATES]
+        hits = result.hits[: weights.RERANKED]
         if len(hits) < 2:
             return result, []
         try:
             values = self._scores(question, _texts(hits, store))
         except (ConfigError, JudgeError, MissingExtraError) as error:
             return result, [Failure("rerank", str(error), "the order of the search stays")]
-        return result._replace(hits=(*reordered(hits, values), *result.hits[CANDIDATES:])), []
+        return result._replace(hits=(*reordered(hits, values), *result.hits[weights.RERANKED :])), []
 
     def _names(self, question: str) -> Sequence[str]:
         asked = f"{self._settings.names_model}\0{question}"

@@ -8,15 +8,15 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from satchel.answer import weights
 from satchel.answer.companions import rest_of_best
-from satchel.answer.fill_policy import FILL, ITEM_SHARE, LEAST_SHORT, VALUE_RANGE, FillPolicy
+from satchel.answer.fill_policy import FILL, FillPolicy
 from satchel.answer.items import build_items, linked, shortened
 from satchel.answer.omissions import left_out, listed, omission_of, omissions, places
-from satchel.answer.packing import BUDGET, FRAMES, LEAST_CUT, LIMIT, REFILLS, SMALLEST_PIECE, VALUE, Inputs, Packing
+from satchel.answer.packing import BUDGET, FRAMES, LIMIT, REFILLS, VALUE, Inputs, Packing
 from satchel.answer.plans import Plan
 from satchel.answer.render import RenderRequest, Stop, render, render_with_usage
 from satchel.answer.render.frame import (
-    LIST_SHARE,
     OMISSIONS_SHOWN,
     failure_entry,
     related_entries,
@@ -42,30 +42,14 @@ from satchel.types import (
 if TYPE_CHECKING:
     from satchel.answer.hops import Hop
 
-LEAST_NAMED = 1_000
-"""Smallest budget (tokens) whose footer names the best omission."""
-
 NUMBER_TOKENS, PLACE_TOKENS = 2, 35
 """Tokens of the number before a line and of a line of places."""
-
-PLACES_SHARE, FEW_PLACES_SHARE = 0.5, 0.2
-"""Share of the tokens of an answer that is kept for places; in a small answer, whose first lines count most, less."""
-
-LISTED_FILES = 10
-"""Files whose places are listed after those with a row."""
 
 NOTE_TOKENS = 50
 """Tokens of the footer: the tokens used, and the best omission with its handle."""
 
-LINES_SHARE = 0.1
-"""Share of the budget for references to items that a session has: some twenty in 4,000 tokens; new items come first."""
-
 LONGEST_SUMMARY = "999 items shortened, 99,999 candidates left out"
 """Placeholder of the summary while the budget is filled: the true numbers are known later, and are not larger."""
-
-NOTES_SHARE, FEW_NOTES_SHARE, FEW_NOTES_TOKENS = 0.15, 0.25, 60
-"""Largest share of the budget for notes about failures, and a larger one for at most so many tokens, which shows the
-first note in a small answer, too. The others are counted; all of them are in the result."""
 
 WEAK, PLACES = "weak", "places"
 STOPS = {WEAK: Stop.WEAK, PLACES: Stop.NAMED, BUDGET: Stop.FULL, VALUE: Stop.NOT_WORTH_IT, LIMIT: Stop.NOT_WORTH_IT}
@@ -143,15 +127,15 @@ class Filling(NamedTuple):
             self.tokens,
             FRAMES[request.format],
             value_range=policy.value_range,
-            record_range=max(policy.value_range, VALUE_RANGE),
+            record_range=max(policy.value_range, weights.VALUE_RANGE),
             most_items=policy.most_items,
             shares=policy.shares,
-            chunk_share=ITEM_SHARE if policy.shares else 1.0,
+            chunk_share=weights.ITEM_SHARE if policy.shares else 1.0,
             chunk_tokens=request.whole_item_tokens,
             shows_lines=request.show_code,
             is_strict=policy.is_strict,
             line_tokens=NUMBER_TOKENS if request.places else 0,
-            least_cut=2 * SMALLEST_PIECE if request.fill else LEAST_CUT,
+            least_cut=2 * weights.SMALLEST_PIECE if request.fill else None,
         )
 
 
@@ -159,11 +143,11 @@ def fit(filling: Filling) -> Fitted:
     """Choose candidates and write the text, which is counted exactly and never over the limit."""
     request, policy = filling.request, filling.policy
     fitted = _filled(filling)
-    if fitted.items or filling.sent or request.max_tokens >= LEAST_NAMED:
+    if fitted.items or filling.sent or request.max_tokens >= weights.LEAST_NAMED:
         return fitted
 
     def shows_item(budget: int) -> bool:
-        limit = LEAST_SHORT if policy.is_weak or policy.not_found else budget
+        limit = weights.LEAST_SHORT if policy.is_weak or policy.not_found else budget
         limited = policy._replace(limit=min(limit, budget) if policy.limit else 0)
         asked = replace(request, max_tokens=budget)
         return bool(_filled(filling._replace(request=asked, sent=(), policy=limited, relate=None)).items)
@@ -188,17 +172,16 @@ def _filled(filling: Filling) -> Fitted:
     request, tokens = filling.request, filling.tokens
     alone = frame = _frame(filling)
     if filling.sent:
-        within = within_room(filling.sent, tokens, request.max_tokens * LINES_SHARE)
+        within = within_room(filling.sent, tokens, request.max_tokens * weights.SENT_SHARE)
         frame = _referring(alone, filling.sent, len(within))
     packing = Packing(filling.inputs, 0)
     if filling.sections:
         limit = filling.policy.limit or request.max_tokens
-        is_small = request.max_tokens < LEAST_NAMED
-        noted = 0 if is_small else NOTE_TOKENS + int(request.max_tokens * LIST_SHARE)
-        noted += int(limit * (FEW_PLACES_SHARE if is_small else PLACES_SHARE)) if request.places else 0
+        is_small = request.max_tokens < weights.LEAST_NAMED
+        noted = 0 if is_small else NOTE_TOKENS + int(request.max_tokens * weights.LIST_SHARE)
+        noted += int(limit * (weights.FEW_PLACES_SHARE if is_small else weights.PLACES_SHARE)) if request.places else 0
         room = limit - tokens.count(render(frame, (), format=request.format)) - noted
-        # Share of the budget reserved for the names of neighbours, where they are asked for.
-        reserved = int(request.max_tokens * 0.1) if filling.relate is not None else 0
+        reserved = int(request.max_tokens * weights.RELATED_SHARE) if filling.relate is not None else 0
         packing = Packing(filling.inputs, room - reserved).fit()
         page = _Page(filling, frame)
         fitted = page.within(packing, room - reserved, limit - reserved)
@@ -231,7 +214,7 @@ class _Page:
             left = limit - fitted.used
             if self._filling.request.places and not self._filling.request.fill:
                 left = min(left, room - packing.used)
-            if not packing.is_full or left < SMALLEST_PIECE or not packing.refill(left):
+            if not packing.is_full or left < weights.SMALLEST_PIECE or not packing.refill(left):
                 break
             fitted = self.write(packing)
         over, packed = fitted.used - limit, packing.used
@@ -240,7 +223,7 @@ class _Page:
         if over > 0 and not packing.inputs.is_strict and packing.refill(packed - packing.used - over):
             fitted = self._cut(packing, self.write(packing), limit)
         for _ in range(REFILLS):  # larger than estimated: try again in less room
-            if fitted.items or room < SMALLEST_PIECE:
+            if fitted.items or room < weights.SMALLEST_PIECE:
                 break
             room //= 2
             packing.refill(room)
@@ -299,12 +282,12 @@ class _Page:
         shown = summarised(self._frame, items, packing) if request.show_meta else self._frame
         hops = self._next(packing)
         rows = request.places and request.places + len(hops)
-        most = rows and rows + LISTED_FILES if most_places is None else most_places
+        most = rows and rows + weights.LISTED_FILES if most_places is None else most_places
         listing, handled = places(packing, filling.terms, rows, most, hops) if most else ((), ())
         stopped = PLACES if listing and stopped != WEAK else stopped
         shown = shown._replace(related=related, places=listing)
         if request.max_tokens >= 300:  # smallest budget (tokens) whose footer states the tokens used
-            omitted = list(listed(packing)) if request.max_tokens >= LEAST_NAMED else []
+            omitted = list(listed(packing)) if request.max_tokens >= weights.LEAST_NAMED else []
             count = 0 if request.places else OMISSIONS_SHOWN
             named = tuple(omission_of(packing, *row, 0) for row in omitted[:count])
             stop, more = STOPS.get(stopped, Stop.COMPLETE), len(omitted) - len(named)
@@ -363,7 +346,7 @@ def _frame(filling: Filling) -> RenderRequest:
 
 def _notes_shown(notes: Sequence[Failure], tokens: TokenCounter, budget: int) -> int:
     """Return how many of these notes are written."""
-    room = max(budget * NOTES_SHARE, min(budget * FEW_NOTES_SHARE, FEW_NOTES_TOKENS))
+    room = max(budget * weights.NOTES_SHARE, min(budget * weights.FEW_NOTES_SHARE, weights.FEW_NOTES_TOKENS))
     for count, note in enumerate(notes):
         room -= tokens.count(failure_entry(note)) + 1
         if room < 0:

@@ -18,7 +18,8 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from satchel.answer.candidates import CHARACTERS_PER_TOKEN, SHRINK_SHARES, Candidate, Step
+from satchel.answer import weights as answer_weights
+from satchel.answer.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
 from satchel.answer.source_lines import FileLines, Lines, Unreadable
 from satchel.graph.request import Direction, GraphRequest, Lens
 from satchel.graph.walk import GraphWalk, Reached, WalkEdge
@@ -26,7 +27,7 @@ from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import handle
 from satchel.search.chunks import REVISION, chunk_of, identity_of, in_workspace
-from satchel.search.rank_records import HALF_LIFE_SECONDS
+from satchel.search.rank_records import halved
 from satchel.search.resolve.code import Code
 from satchel.sources.notes import value_text, without_suffix
 from satchel.sources.roles import file_role, is_inline_test
@@ -67,10 +68,10 @@ class Rating(NamedTuple):
 
 
 def recency(moment: float, now: float) -> float:
-    """Return 1 for now or later, 0.5 for exactly 30 days ago, `UNDATED` without a time. Both are in seconds."""
+    """Return 1 for now or later, 0.5 a half-life ago, `UNDATED` without a time. Both are in seconds."""
     if moment <= 0:
         return UNDATED
-    return float(0.5 ** (max(now - moment, 0.0) / HALF_LIFE_SECONDS))
+    return halved(now - moment)
 
 
 def rate(reached: Reached, relevance: float, lens: Lens, now: float, *, has_words: bool) -> Rating:
@@ -370,7 +371,7 @@ class Nodes:
     def _shortened(self, body: str, chunk: Chunk, room: float) -> Iterator[Step]:
         """Yield shortened versions of a node for about so many tokens, the longest first."""
         note = f"… (shortened; handle {handle(chunk.id, *chunk.fields[REVISION])} gives all of it)"
-        for share in SHRINK_SHARES:
+        for share in answer_weights.SHRINK_SHARES:
             characters = int(min(room * share, self.cap) * CHARACTERS_PER_TOKEN)
             # A shortened node has at least so many tokens of text: less says no more than its name in the overflow.
             if 50 * CHARACTERS_PER_TOKEN <= characters < len(body):

@@ -28,13 +28,13 @@ from satchel.graph.walk import Bounds, GraphWalk, StartNode, walk
 from satchel.open_root import OpenRoot, attempts, bench_of
 from satchel.receipts.service import ReceiptService
 from satchel.safety import sanitize
+from satchel.search import weights as search_weights
 from satchel.search.chunks import REVISION, identity_of
 from satchel.search.dense import Meaning, scores
 from satchel.search.query import Query, analyse
 from satchel.search.relations import clear, definitions_named, files_named
 from satchel.search.resolve.code import Code
 from satchel.search.searcher import SearchResult, search_kind
-from satchel.search.strength import SHARE_EXPONENT
 from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.tokens import counter
@@ -113,7 +113,11 @@ def _factors(result: SearchResult, best: float) -> Iterator[tuple[Hit, float]]:
     first = max((hit.score for hit in hits), default=0.0)
     for hit in hits:
         is_record = hit.chunk.location is None or hit.chunk.kind is Kind.NOTE
-        share = result.strength / best * math.exp((1.0 if is_record else SHARE_EXPONENT) * (hit.score - first))
+        share = (
+            result.strength
+            / best
+            * math.exp((1.0 if is_record else search_weights.SHARE_EXPONENT) * (hit.score - first))
+        )
         if hit.relevance > 0:
             yield hit, min(share, 1.0) ** power
 

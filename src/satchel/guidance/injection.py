@@ -20,7 +20,7 @@ from satchel.search.changes import read_changes
 from satchel.search.chunks import chunk_of
 from satchel.search.filters import Filters, parse_filters
 from satchel.search.query import analyse
-from satchel.search.searcher import CANDIDATE_SPANS, search_kind
+from satchel.search.searcher import search_kind
 from satchel.store.protocol import Store
 from satchel.system import telemetry
 from satchel.types import Failure, Hit, Kind, Signal
@@ -396,7 +396,7 @@ def _matching_files(glob: str, sources: Sources, query: str) -> list[str]:
         if store is None:
             continue
         if query:
-            hits = search_kind(store, kind, analyse(query), candidates=CANDIDATE_SPANS).hits
+            hits = search_kind(store, kind, analyse(query)).hits
             listed = [hit.chunk.location.path for hit in hits if hit.chunk.location is not None]
         else:
             listed = sorted(store.iterate_keys(kind))
@@ -412,7 +412,7 @@ def _records(key: RecordKey, target: InjectionTarget, situation: Situation, sour
     question = target.query or ("" if key.is_newest else situation.purpose)
     if question:
         query = analyse(sanitize.text(question, sources.allow))
-        hits = search_kind(store, key.kind, query, candidates=CANDIDATE_SPANS, filters=filters).hits
+        hits = search_kind(store, key.kind, query, filters=filters).hits
         return [hit._replace(signals=(*hit.signals, _INJECTED)) for hit in hits]
     return _newest(store, key.kind, filters, target.limit or DEFAULT_LIMIT, sources)
 

@@ -28,12 +28,12 @@ from satchel.receipts.session import Account
 from satchel.receipts.why import saved_request
 from satchel.safety import sanitize
 from satchel.safety.trust import GUIDANCE_ORIGIN, is_trusted, trust_of
+from satchel.search import weights as search_weights
 from satchel.search.change_impact import with_former_names
 from satchel.search.chunks import chunk_of, stored_rows
 from satchel.search.filters import Filters
 from satchel.search.query import analyse
-from satchel.search.searcher import CANDIDATE_SPANS, search_kind
-from satchel.search.votes import MOST_FILES
+from satchel.search.searcher import search_kind
 from satchel.store.protocol import Store
 from satchel.types import Context, EdgeType, Failure, HandleTarget, Hit, Kind, ScoredSpan, Signal, Trust
 from satchel.vocabulary import MEMORY_KINDS, OutcomeStatus
@@ -325,7 +325,9 @@ def commits_of(store: Store, files: Sequence[str], most: int) -> list[Hit]:
     rows = stored_rows(store, sorted({row for row, *_ in touching}))
     visible = frozenset(store.iterate_keys(Kind.COMMIT)) if rows else frozenset()
     listed = [row for row in rows.values() if row[0].kind is Kind.COMMIT and row[0].key in visible]
-    listed.sort(key=lambda row: (row[0].fields.get("file_count", 0) > MOST_FILES, -row[0].created, row[0].id))
+    listed.sort(
+        key=lambda row: (row[0].fields.get("file_count", 0) > search_weights.SWEEP_FILES, -row[0].created, row[0].id)
+    )
     first = {document.id: (document, part) for document, part in reversed(listed)}
     hits = [Hit(chunk_of(*row), 1.0, 0.0, (ScoredSpan(row[1].start, row[1].end, 0.0),), (SIGNAL,))
             for row in reversed(first.values())]  # fmt: skip
@@ -337,7 +339,7 @@ def records_naming(
 ) -> list[Hit]:
     """Return the records of a kind that name one of these files (`naming`); failed experiences come first."""
     query = analyse(" ".join(dict.fromkeys(path.rpartition("/")[2] for path in files)))
-    hits = search_kind(store, kind, query, candidates=CANDIDATE_SPANS, filters=Filters(), now=now).hits
+    hits = search_kind(store, kind, query, filters=Filters(), now=now).hits
     texts = store.texts(hit.chunk.document for hit in hits)
     chosen = [hit for hit in hits if named.search(texts[hit.chunk.document])]
     chosen.sort(key=lambda hit: hit.chunk.fields.get("outcome_status") != OutcomeStatus.FALSIFIED)

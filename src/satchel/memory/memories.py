@@ -11,12 +11,13 @@ from satchel.errors import UsageError
 from satchel.memory.model import ExchangeRecord, FoundMemory, Memory, Remark, Remembered
 from satchel.memory.records import Records, checked_limit, discard, document_of, empty_old, records_in
 from satchel.memory.scope import EVERYWHERE, Notebook
+from satchel.search import weights as search_weights
 from satchel.search.contradictions import contradicts
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import parse_filters
 from satchel.search.query import analyse
 from satchel.search.rank_records import answering
-from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, search_kind
+from satchel.search.searcher import search_kind
 from satchel.store.protocol import Store
 from satchel.system import telemetry
 from satchel.text import EXACT_MARK, SAME_PROSE, count_terms, is_meaningful, shingles, similarity, terms_of, words
@@ -141,7 +142,7 @@ class Memories(Records[Memory]):
         """Return the memories that share the most words with a text; with `known`, by id, none is read again."""
         # Number of the best matches for the words of a new memory that are compared with it character by character: a
         # near-duplicate shares most words, so it is among the first.
-        most = 20 * SPANS_PER_RECORD
+        most = 20 * search_weights.SPANS_PER_RECORD
         with self._store.snapshot() as store:
             hits = search_kind(store, Kind.MEMORY, analyse(content), candidates=most).hits
             if known is not None:
@@ -162,7 +163,7 @@ class Memories(Records[Memory]):
         text = self._notebook.safe(checked_text("the question", question))
         if not text:
             raise UsageError("the question is empty: say what you look for")
-        most = max(checked_limit(limit) * SPANS_PER_RECORD, CANDIDATE_SPANS)
+        most = max(checked_limit(limit) * search_weights.SPANS_PER_RECORD, search_weights.CANDIDATE_SPANS)
         with self._store.snapshot() as store:
             likeness = scores(store, Kind.MEMORY, Meaning(self._embedder, text) if self._embedder else None)
             options: dict[str, Any] = {"filters": parsed, "likeness": likeness, "now": self._notebook.now()}

@@ -18,11 +18,12 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from satchel.answer.candidates import CHARACTERS_PER_TOKEN, SLIVER_TOKENS, Candidate, Step
+from satchel.answer import weights as answer_weights
+from satchel.answer.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
 from satchel.answer.items import build_item
 from satchel.answer.pins import Pin, Pinned
 from satchel.answer.render.labels import listed_title
-from satchel.answer.sections import JOIN_LINES, Follow, Group, Section, by_priority, subtract
+from satchel.answer.sections import Follow, Group, Section, by_priority, subtract
 from satchel.answer.source_lines import Lines, joined
 from satchel.safety.trust import handle
 from satchel.system import state_files, telemetry
@@ -256,7 +257,7 @@ class Account:
         if place is not None:
             lines, span = place
             history = self._ranges(f"{candidate.kind}:{lines.path}", lines)
-            if history.ranges and not _remaining([span], history):
+            if history.ranges and not _remaining([span], history, answer_weights.SLIVER_TOKENS):
                 if is_referred:
                     self._refer_to_lines(
                         candidate.kind, lines.path, history, subtract([span], subtract([span], history.ranges))
@@ -372,7 +373,7 @@ class Account:
         new = subtract([own], history.ranges)
         if not is_led and new == [own]:
             return candidate
-        least = 0 if is_led else SLIVER_TOKENS
+        least = 0 if is_led else answer_weights.SLIVER_TOKENS
         # Where the session has everything that the candidate could show, its steps need not be computed.
         is_sent = not is_led and not any(
             map(str.strip, (line for a, b in new for line in history.lines.lines[a - 1 : b]))
@@ -413,11 +414,11 @@ class Account:
         key, lines = f"{kind}:{group}", history.lines
         made = ShownBefore(key, kind.value, lines.path, lines.path, content_hash=lines.content_hash)
         row = self._referrals.setdefault(key, _Referral(made, []))
-        together = joined([*row.ranges, *ranges], JOIN_LINES)
+        together = joined([*row.ranges, *ranges], answer_weights.JOIN_LINES)
         row.ranges = subtract(together, subtract(together, history.ranges))
 
 
-def _remaining(ranges: Sequence[Range], history: _History, least: float = SLIVER_TOKENS) -> list[Range]:
+def _remaining(ranges: Sequence[Range], history: _History, least: float) -> list[Range]:
     """Return new lines of some ranges with a word, none below `least` tokens; all if shown lines have changed."""
     whole = joined(ranges)
     rest = subtract(whole, history.ranges)

@@ -2,8 +2,7 @@
 
 A span inherits the name and signature of its chunk and the path of its document, so one posting of a path counts
 for every span of the file. Lucene's idf; lengths count the body only. Robertson, Zaragoza, Taylor 2004, "Simple
-BM25 extension to multiple weighted fields". Constants from the retrieval recipe (docs/decisions/0002): the optimum
-is flat (any k1 of 0.9 to 2 and b of 0.45 to 0.75 is within 1 to 2 points).
+BM25 extension to multiple weighted fields". The numbers are in `weights.py`.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from satchel import lazy_numpy as np
+from satchel.search import weights
 from satchel.search.query import QueryTerm
 from satchel.store.segments import IntArray, Lexicon, Run
 
@@ -21,13 +21,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 FloatArray: TypeAlias = "npt.NDArray[np.float64]"
-
-FIELD_WEIGHTS = (1.0, 3.0, 1.5, 1.0)
-"""Weights of body, name, signature and path: name and signature gave 3.5 points of r@1, the path 4 more."""
-
-K1, B = 1.2, 0.6
-FILE_K1, FILE_B = 1.5, 0.75
-"""Saturation and length normalisation for spans and chunks, and for whole files."""
 
 
 class Occurrences(NamedTuple):
@@ -153,7 +146,7 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
     in_spans, in_chunks, in_documents, named = _found(lexicon, terms, files=files)
     is_absent = in_chunks.counts == 0
     rarities = np.where(is_absent, idf(lexicon.chunk_count, 0), in_chunks.idf)
-    weights, titles = [term.weight for term in terms], [term.title_weight for term in terms]
+    term_weights, titles = [term.weight for term in terms], [term.title_weight for term in terms]
     asked = [
         0.0 if term.guessed and (absent or not term.is_form) else term.weight
         for term, absent in zip(terms, is_absent.tolist(), strict=True)
@@ -162,15 +155,15 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
     for weight, title, rarity in zip(asked, titles, rarities.tolist(), strict=True):
         mass += weight * rarity
         title_mass += title * rarity
-    # A query term counts at most this much in the name signal.
-    names = np.where(in_spans.counts > 0, in_documents.idf * np.minimum(weights, 2.0), 0.0).tolist()
+    in_names = np.minimum(term_weights, weights.LARGEST_NAME_TERM)
+    names = np.where(in_spans.counts > 0, in_documents.idf * in_names, 0.0).tolist()
     share = 1.0 / mass if mass else 0.0
     shares = (in_chunks.idf * asked).tolist()
     spans, chunks, documents = map(len, (lexicon.live_span, lexicon.live_chunk, lexicon.live_document))
     return Scores(
-        in_spans.sum(weights, spans),
-        in_chunks.sum(weights, chunks),
-        in_documents.sum(weights, documents),
+        in_spans.sum(term_weights, spans),
+        in_chunks.sum(term_weights, chunks),
+        in_documents.sum(term_weights, documents),
         in_chunks.sum(titles, chunks),
         named.masses(names, documents),
         in_spans.masses(shares, spans) * share,
@@ -203,18 +196,19 @@ _Parts = tuple[_Part | None, ...]
 
 def _found(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool) -> list[Occurrences]:
     """Return the occurrences of the terms at the levels of `_Parts`, at that of chunks alone without `files`."""
-    levels: tuple[_Level, ...] = lexicon.derived(_Level, lambda: _levels(lexicon))
+    bends = weights.K1, weights.B, weights.FILE_K1, weights.FILE_B
+    levels: tuple[_Level, ...] = lexicon.derived((_Level, bends), lambda: _levels(lexicon, *bends))
     make = partial(_hold, lexicon, levels, files)
-    held = lexicon.in_segments((_found, files), [term.term for term in terms], _size, make)
+    held = lexicon.in_segments((_found, files, weights.FIELD_WEIGHTS), [term.term for term in terms], _size, make)
     every = [(number, parts) for number, row in enumerate(zip(*held, strict=True)) for parts in row if any(parts)]
     found = ([(number, own) for number, parts in every if (own := parts[place])] for place in range(len(levels)))
     return [level.occurrences(own, len(terms)) for level, own in zip(levels, found, strict=True)]
 
 
-def _levels(lexicon: Lexicon) -> tuple[_Level, ...]:
-    spans = _Level(0, lexicon.live_span, lexicon.span_length, K1, B)
-    chunks = _Level(1, lexicon.live_chunk, lexicon.chunk_length, K1, B)
-    documents = _Level(2, lexicon.live_document, lexicon.document_length, FILE_K1, FILE_B)
+def _levels(lexicon: Lexicon, k1: float, b: float, file_k1: float, file_b: float) -> tuple[_Level, ...]:
+    spans = _Level(0, lexicon.live_span, lexicon.span_length, k1, b)
+    chunks = _Level(1, lexicon.live_chunk, lexicon.chunk_length, k1, b)
+    documents = _Level(2, lexicon.live_document, lexicon.document_length, file_k1, file_b)
     return spans, chunks, documents, documents
 
 
@@ -271,7 +265,7 @@ def _spread(lexicon: Lexicon, fields: Sequence[Run], *, files: bool) -> tuple[li
     columns = lexicon.columns
     body, named, signed, placed = [
         (terms, units, counts.astype(np.float64) * weight)
-        for (terms, units, counts), weight in zip(fields, FIELD_WEIGHTS, strict=True)
+        for (terms, units, counts), weight in zip(fields, weights.FIELD_WEIGHTS, strict=True)
     ]
     inside = _sum_runs(body, columns.span_chunk)
     chunk = [inside, named, signed, _expand(placed, lexicon.document_first_chunk, lexicon.document_chunk_count)]

@@ -1,7 +1,7 @@
 """The impact of a change: dependents of the changed definitions, and earlier commits to their files.
 
 Both come from the relations of the store, not from words. Such a hit ranks with the best of its kind, by how near it is
-to the change. Weights are judgements from reading answers about real changes, not measured optima.
+to the change.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
+from satchel.search import weights
 from satchel.search.change_relations import (
     CHANGED,
-    CHANGED_TEST,
     SIGNAL,
     Impact,
     Related,
@@ -30,25 +30,13 @@ from satchel.search.relations import Relations
 from satchel.search.resolve.code import CodeDefinition
 from satchel.search.searcher import SearchResult
 from satchel.search.strength import relevance_of
-from satchel.search.votes import COMMIT_HALF_LIFE_SECONDS
+from satchel.search.votes import unfaded
 from satchel.sources.change import Change, ChangedFile
 from satchel.sources.code.languages import language_of
 from satchel.sources.roles import is_secondary
 from satchel.store.protocol import Store
 from satchel.store.records import StoredChunk
 from satchel.types import EdgeType, Hit, Kind, Range, ScoredSpan, Signal
-
-COMMIT = 0.6
-"""Nearness of a commit that touched all changed files."""
-
-MOST_FILES = 40
-"""Most files of a commit that is found by them: one with more says little about any of them."""
-
-NAMED = 0.6
-"""Nearness of a passage that names a changed definition."""
-
-PAST = 0.6
-"""Nearness of a memory or an experience that names a changed file."""
 
 
 def blended(query: Query, change: Change) -> Query:
@@ -61,7 +49,7 @@ def blended(query: Query, change: Change) -> Query:
     for source in (own, lines):
         for term in source.terms:
             extra[term.term] = max(extra.get(term.term, 0.0), term.weight)
-    factor = 0.25 if query.terms else 1.0  # weight of the words of a change beside those of a question
+    factor = weights.CHANGE_WORDS if query.terms else 1.0
     terms = [QueryTerm(term, weight * factor, 0.0) for term, weight in extra.items() if term not in query_terms]
     symbols = [Mention(one.text, one.form, Zone.PROSE, one.qualifier) for one in own.symbols]
     return replace(query, terms=(*query.terms, *terms), symbols=(*query.symbols, *symbols))
@@ -84,9 +72,8 @@ def _removed(file: ChangedFile, name: str) -> CodeDefinition:
 def with_change(result: SearchResult, change: Change, store: Store, kind: Kind, impact: Impact) -> SearchResult:
     """Return the hits of a search and those that the change concerns, best first."""
     if kind is Kind.CODE:
-        # Factors for other chunks: those of a changed file share all words with the change, and the file is open
-        # anyway; those of other files are only alike.
-        rest = tuple(faded(hit, 0.4 if _file_of(change, hit) else 0.3) for hit in result.hits)
+        beside, other = weights.CHANGED_FILE_FACTOR, weights.OTHER_FILE_FACTOR
+        rest = tuple(faded(hit, beside if _file_of(change, hit) else other) for hit in result.hits)
         return with_impact(result._replace(hits=rest), impact, store)
     if kind is Kind.COMMIT:
         return result._replace(hits=merged(result.hits, _commit_hits(result.hits, change, store)))
@@ -98,9 +85,9 @@ def _naming(hits: Sequence[Hit], change: Change, store: Store) -> tuple[Hit, ...
     names = {*(name.rpartition(".")[2] for name in change.names), *(file.path for file in change.files)}
     words = "|".join(re.escape(name) for name in sorted(names) if len(name) > 3)
     texts = store.texts({hit.chunk.document for hit in hits})
-    best = max((hit.score for hit in hits), default=0.0) + math.log(NAMED)
+    best = max((hit.score for hit in hits), default=0.0) + math.log(weights.NEAR_PASSAGE)
     naming = [
-        hit._replace(relevance=max(hit.relevance, relevance_of(NAMED)), score=max(hit.score, best))
+        hit._replace(relevance=max(hit.relevance, relevance_of(weights.NEAR_PASSAGE)), score=max(hit.score, best))
         for hit in hits
         if words and re.search(rf"(?<!\w)(?:{words})(?!\w)", _passage(hit, texts))
     ]
@@ -123,18 +110,19 @@ def with_past(
     """
     best: dict[str, Hit] = {hit.chunk.id: hit for hit in result.hits}
     answers = ask(question).hits if question.terms else ()
-    past = min(relevance_of(PAST), max((hit.relevance for hit in answers), default=1.0))
+    past = min(relevance_of(weights.NEAR_RECORD), max((hit.relevance for hit in answers), default=1.0))
     for hit in answers:
         before = best.get(hit.chunk.id)
         best[hit.chunk.id] = hit if before is None or hit.relevance > before.relevance else before
     ceiling = max((hit.score for hit in best.values()), default=0.0)
-    for file in change.files[:5]:  # most changed files whose names are searched in memories and experiences
+    for file in change.files[: weights.NAMED_FILES]:
         name = file.path.rpartition("/")[2]
         for hit in ask(analyse(name)).hits:
             if name in store.text(hit.chunk.document):
                 # The name alone asks for little, so what it finds has no relevance of its own.
                 hit = best.get(hit.chunk.id, hit._replace(relevance=0.0))
-                score, signal = max(hit.score, ceiling + math.log(PAST)), Signal(SIGNAL, PAST, 1.0)
+                score = max(hit.score, ceiling + math.log(weights.NEAR_RECORD))
+                signal = Signal(SIGNAL, weights.NEAR_RECORD, 1.0)
                 signals = (*(one for one in hit.signals if one.name != SIGNAL), signal)
                 best[hit.chunk.id] = hit._replace(relevance=max(hit.relevance, past), score=score, signals=signals)
     return result._replace(hits=merged(best.values(), ()))
@@ -152,13 +140,14 @@ def _changed_rows(change: Change, store: Store) -> dict[int, Related]:
         document = store.document(Kind.CODE, file.path) if file.names else None
         if document is not None:
             chunks = {row: part for row, part in store.chunks(document.rows).items() if part.name in file.names}
-            weight = CHANGED_TEST if document.secondary else CHANGED
+            weight = weights.NEAR_CHANGED_TEST if document.secondary else CHANGED
             rows |= {row: Related(weight, _within(file, part)) for row, part in chunks.items()}
     return rows
 
 
 def _within(file: ChangedFile, part: StoredChunk) -> tuple[Range, ...]:
-    return tuple((first - 3, last + 3) for first, last in file.ranges if first <= part.end and last >= part.start)
+    more = weights.CHANGE_LINES_AROUND
+    return tuple((first - more, last + more) for first, last in file.ranges if first <= part.end and last >= part.start)
 
 
 def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[Hit]:
@@ -174,32 +163,30 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
     visible = set(store.iterate_keys(Kind.COMMIT)) if stored else set()
     by_id = {hit.chunk.id: hit for hit in searched}
     ceiling = max((hit.score for hit in searched), default=0.0)
-    weights = _path_weights(paths, touched, store)
+    path_weights = _path_weights(paths, touched, store)
     newest = max((document.created for document, _ in stored.values()), default=0.0)
     rated = []
     for row, (document, part) in stored.items():
         size = int(document.fields.get("file_count", 0)) or len(touched[row])
-        if document.key in visible and size <= MOST_FILES:
-            fade = 0.5 ** (max(newest - document.created, 0.0) / COMMIT_HALF_LIFE_SECONDS)
-            share = _share(touched[row], paths, weights)
+        if document.key in visible and size <= weights.SWEEP_FILES:
+            share = _share(touched[row], paths, path_weights)
             is_written = document.key in written
-            rated.append((is_written + min(share, 1.0) * (0.5 + 0.5 * fade), document, part))
+            rated.append((is_written + min(share, 1.0) * unfaded(newest - document.created), document, part))
     rated.sort(key=lambda row: (-row[0], row[1].key))
     hits = []
     unasked = 0
-    for share, document, part in rated[:40]:
+    for share, document, part in rated[: weights.CHANGE_COMMITS]:
         chunk = chunk_of(document, part)
         hit = by_id.get(chunk.id)
         if hit is None:
             unasked += share < 1.0
-            # Most commits that touched the files but share no word with the question: the last few show the recent
-            # work there.
-            if unasked > 3:
+            if unasked > weights.UNASKED_COMMITS:
                 continue
-        weight = COMMIT * min(share, 1.0)
-        # A commit that shares words with the question comes before those that only touched the file.
-        # Factor for a commit that touched the changed files but shares no word with the question.
-        value = hit.score + math.log1p(share) if hit is not None else ceiling + math.log(weight * 0.2)
+        weight = weights.NEAR_COMMIT * min(share, 1.0)
+        if hit is not None:
+            value = hit.score + math.log1p(share)
+        else:
+            value = ceiling + math.log(weight * weights.UNASKED_FACTOR)
         if share >= 1.0:
             value = ceiling + math.log(share)  # it wrote the lines that were changed
         signal = Signal(SIGNAL, round(weight, 4), 1.0)
@@ -210,9 +197,9 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
     return hits
 
 
-def _share(touched: Collection[str], paths: Collection[str], weights: Mapping[str, float]) -> float:
+def _share(touched: Collection[str], paths: Collection[str], weight_of: Mapping[str, float]) -> float:
     """Return the weight of the touched paths by that of all changed ones; sets have no order, so the sums are exact."""
-    return math.fsum(map(weights.__getitem__, touched)) / math.fsum(map(weights.__getitem__, paths))
+    return math.fsum(map(weight_of.__getitem__, touched)) / math.fsum(map(weight_of.__getitem__, paths))
 
 
 def _path_weights(paths: Sequence[str], touched: Mapping[int, set[str]], store: Store) -> dict[str, float]:
@@ -220,8 +207,8 @@ def _path_weights(paths: Sequence[str], touched: Mapping[int, set[str]], store: 
     former = json.loads(store.meta("renames") or "{}")
     total = max(store.kinds().get(Kind.COMMIT, 0), 1)
     counts = Counter(path for files in touched.values() for path in files)
-    weights = {path: math.log1p(total / (1 + count)) for path, count in counts.items()}
-    return {path: weights.get(path, math.log1p(total)) for path in {*paths, *former, *weights}}
+    known = {path: math.log1p(total / (1 + count)) for path, count in counts.items()}
+    return {path: known.get(path, math.log1p(total)) for path in {*paths, *former, *known}}
 
 
 def with_former_names(paths: Sequence[str], store: Store) -> list[str]:

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from satchel.search import weights
 from satchel.search.chunks import chunks_of
 from satchel.search.impact_wording import CALLEES, CALLS, HEIRS, names_asked_for, speaks_of_impact
 from satchel.search.strength import relevance_of
@@ -29,24 +30,7 @@ if TYPE_CHECKING:
 SIGNAL = "change"
 
 CHANGED = 1.0
-CHANGED_TEST = 0.3
-CALLER = 0.9
-HEIR = 0.8
-TEST = 0.7
-FURTHER_TEST = 0.5
-CALLEE = 0.45
-USER = 0.75
-IMPORTER = 0.4
-"""Nearness of a chunk to a change: the changed definition itself (a changed test or example says less), its callers,
-its overrides and heirs, tests that call it, tests that call a caller, its callees, code that passes it on or uses it as
-a type, code that only imports it."""
-
-ALIKE, UNSURE, BESIDE = 0.1, 0.6, 0.3
-"""Factors for hits that only share words with a question about an impact: with calls or uses found, and without. The
-last is for prose and commits beside calls and uses."""
-
-MOST_RELATED = 80
-"""Most chunks found by relation that the packer gets, the nearest first."""
+"""Nearness of the changed definition itself, the unit of the others (`weights.NEAR_CALLER` ...)."""
 
 MOST_TARGETS = 200
 """Most definitions of a change that are examined: a larger one is a sweep with callers everywhere."""
@@ -178,7 +162,7 @@ def impact_targets(text: str, relations: Relations) -> list[CodeDefinition]:
     for name, start in names_asked_for(text):
         named = definitions_named(relations.code, name)
         owned = [one for one in named if one.owner and re.search(rf"\b{re.escape(last_of(one.owner))}\b", text)]
-        subject = clear(owned or named, 3)
+        subject = clear(owned or named, weights.IMPACT_DEFINITIONS)
         if subject:
             rated.append((-len(name.split(".")) if not owned else -2, start, subject))
     return min(rated, key=lambda row: row[:2])[2] if rated else []
@@ -194,9 +178,8 @@ def impact_of_definitions(
     for target in targets[:MOST_TARGETS]:
         if target.row in own and own[target.row].weight == CHANGED:
             dependents.uses(target, min(most, FURTHER_FILES), imports=False)
-            dependents.callees(target, CALLEE)
-    # The calls of the first few changed definitions are searched in the text, too.
-    told = [(target, found) for target, found in callers if not is_secondary(target.path)][:5]
+            dependents.callees(target, weights.NEAR_CALLEE)
+    told = [(target, found) for target, found in callers if not is_secondary(target.path)][: weights.IMPACT_IN_TEXT]
     unresolved = {target: relations.unresolved(target, found.sites, FURTHER_FILES) for target, found in told}
     return Impact(_capped(dependents.rows, relations), tuple(callers), unresolved=unresolved)
 
@@ -207,9 +190,9 @@ def _capped(rows: Mapping[int, Related], relations: Relations) -> dict[int, Rela
     counts: Counter[float] = Counter()
     relations.code.load(rows)
     for row in sorted(rows, key=lambda row: (-rows[row].weight, row)):
-        group = TEST if relations.code.document_of(row).secondary else rows[row].weight
+        group = weights.NEAR_TEST if relations.code.document_of(row).secondary else rows[row].weight
         counts[group] += 1
-        if rows[row].weight == CHANGED or counts[group] <= 12:
+        if rows[row].weight == CHANGED or counts[group] <= weights.IMPACT_OF_EACH:
             kept[row] = rows[row]
     return kept
 
@@ -235,15 +218,16 @@ class _Dependents:
         self._add(target.row, CHANGED)
         callers = self._relations.callers(target, most_files)
         for site in callers.sites:
-            self._add(site.row, (TEST if site.secondary else CALLER) * site.certainty, [around(site)])
+            nearness = weights.NEAR_TEST if site.secondary else weights.NEAR_CALLER
+            self._add(site.row, nearness * site.certainty, [around(site)])
         for heir in self._relations.heirs(target):
-            self._add(heir.row, HEIR)
+            self._add(heir.row, weights.NEAR_HEIR)
         between = dict.fromkeys(site.row for site in callers.sites if not site.secondary and site.row != target.row)
         for row in list(between)[:most_between]:
             middle = self._relations.definition(row)
             for site in self._relations.callers(middle, FURTHER_FILES).sites if middle is not None else ():
                 if site.secondary:
-                    self._add(site.row, FURTHER_TEST * site.certainty, [around(site)])
+                    self._add(site.row, weights.NEAR_FURTHER_TEST * site.certainty, [around(site)])
         return callers
 
     def heirs(self, target: CodeDefinition) -> Heads:
@@ -251,7 +235,8 @@ class _Dependents:
         self._add(target.row, CHANGED)
         found = self._relations.told_heirs(target)
         for one in found.heads:
-            self._add(one.row, TEST if is_secondary(one.path) else CALLER, [(one.line, one.line + 2)])
+            nearness = weights.NEAR_TEST if is_secondary(one.path) else weights.NEAR_CALLER
+            self._add(one.row, nearness, [(one.line, one.line + 2)])
         return found
 
     def callees_told(self, target: CodeDefinition) -> Heads:
@@ -259,7 +244,7 @@ class _Dependents:
         from satchel.search.relations import Heads  # here, as above: parsing is only for such questions
 
         self._add(target.row, CHANGED)
-        called, relations = self.callees(target, CALLER), self._relations
+        called, relations = self.callees(target, weights.NEAR_CALLER), self._relations
         file, part = relations.code.file(target.path), relations.code.part(target.row)
         calls = file.calls(part.start, part.end) if file is not None else []
         lines = sorted(
@@ -277,8 +262,8 @@ class _Dependents:
         """Add and return the uses of a definition other than calls: passed, defaulted, registered, named as a type."""
         uses = self._relations.uses(target, most_files)
         for site in uses if imports else [site for site in uses if site.how == "use"]:
-            weight = (FURTHER_TEST if site.secondary else USER) if site.how == "use" else IMPORTER
-            self._add(site.row, weight, [around(site)])
+            nearness = weights.NEAR_FURTHER_TEST if site.secondary else weights.NEAR_USER
+            self._add(site.row, nearness if site.how == "use" else weights.NEAR_IMPORTER, [around(site)])
         return uses
 
     def callees(self, target: CodeDefinition, weight: float) -> list[CodeDefinition]:
@@ -289,15 +274,19 @@ class _Dependents:
         return [call.definition for call in calls]
 
 
-def around(site: CallSite, most: int = 2) -> tuple[int, int]:
-    """Return the lines that show a call: the statement around it, and `most` before and after it, one in a test."""
+def around(site: CallSite, most: int | None = None) -> tuple[int, int]:
+    """Return the lines that show a call: the statement around it, and `most` before and after it, one in a test.
+
+    By default so many as a hit shows (`weights.CALL_LINES_AROUND`).
+    """
+    most = weights.CALL_LINES_AROUND if most is None else most
     count = min(1, most) if site.secondary else most
     return min(site.statement[0], site.line - count), max(site.statement[1], site.line + count)
 
 
 def with_impact(result: SearchResult, impact: Impact, store: Store) -> SearchResult:
     """Return the hits of a search and the chunks of the impact, best first."""
-    factor = ALIKE if impact.is_sure else UNSURE
+    factor = weights.IMPACT_ALIKE if impact.is_sure else weights.IMPACT_UNSURE
     rest = [faded(hit, factor) if impact.is_question else hit for hit in result.hits]
     return result._replace(hits=merged(rest, _hits(result.hits, impact, store)))
 
@@ -310,7 +299,8 @@ def merged(hits: Iterable[Hit], related: Iterable[Hit]) -> tuple[Hit, ...]:
 
 def beside_impact(result: SearchResult) -> SearchResult:
     """Return prose or commits with less relevance, for a question that calls and uses answer already."""
-    return result._replace(hits=tuple(hit._replace(relevance=hit.relevance * BESIDE) for hit in result.hits))
+    factor = weights.IMPACT_PROSE
+    return result._replace(hits=tuple(hit._replace(relevance=hit.relevance * factor) for hit in result.hits))
 
 
 def faded(hit: Hit, factor: float) -> Hit:
@@ -325,17 +315,15 @@ def _hits(searched: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
     ceiling = max((hit.score for hit in searched), default=0.0)
     top = max((hit.file_score for hit in searched), default=1.0)
     hits = []
-    nearest = sorted(related, key=lambda row: (-related[row].weight, row))[:MOST_RELATED]
+    nearest = sorted(related, key=lambda row: (-related[row].weight, row))[: weights.IMPACT_CHUNKS]
     for row, (part, chunk) in chunks_of(store, nearest).items():
         relation = related[row]
         hit = by_id.get(chunk.id) or Hit(chunk, 0.0, -math.inf)
-        # Where a question asks for them, calls in production code come before implementations, those before tests, and
-        # all of them before hits that only share words.
-        value = ceiling + math.log(relation.weight) * (1.7 if impact.is_question else 1.0)
+        value = ceiling + math.log(relation.weight) * (weights.IMPACT_EXPONENT if impact.is_question else 1.0)
         if not impact.is_question:
             value = max(hit.score, value)
         elif relation.weight == CHANGED and impact.is_sure:
-            value += 0.4  # what a question is about is worth more than the best answer of the search
+            value += weights.IMPACT_SUBJECT
         hits.append(
             hit._replace(
                 relevance=max(hit.relevance, relevance_of(relation.weight)),
@@ -352,28 +340,27 @@ def _hits(searched: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
 
 def spans_of(part: StoredChunk, relation: Related, value: float) -> tuple[ScoredSpan, ...]:
     """Return the lines of a chunk to show: all of a small one, the lines around each call of a large one."""
-    if part.end - part.start < 12:  # a chunk of at most so many lines is one span
+    if part.end - part.start < weights.DEPENDENT_LINES:
         return (ScoredSpan(part.start, part.end, value),)
     if not relation.lines:
-        # The first lines of a long definition come first; the others come after the calls and before the tests.
-        first = min(part.start + 23, part.end)
-        rest = (ScoredSpan(first + 1, part.end, value + math.log(0.75)),) if first < part.end else ()
-        return (ScoredSpan(part.start, first, value), *rest)
+        first = min(part.start + weights.FIRST_LINES - 1, part.end)
+        later = ScoredSpan(first + 1, part.end, value + math.log(weights.REST_FACTOR))
+        return (ScoredSpan(part.start, first, value), *((later,) if first < part.end else ()))
     spans: list[ScoredSpan] = []
     for first, last in sorted(set(relation.lines)):
         start, end = max(first, part.start), min(last, part.end)
         if spans and start <= spans[-1].end + 1:
             spans[-1] = spans[-1]._replace(end=max(end, spans[-1].end))
-        elif len(spans) < 20:  # most calls of one chunk that are shown; the listing has all of them
-            spans.append(ScoredSpan(start, end, value - 0.02 * len(spans)))
+        elif len(spans) < weights.CALLS_OF_CHUNK:
+            spans.append(ScoredSpan(start, end, value - weights.CALL_STEP * len(spans)))
     return tuple(spans)
 
 
 def with_callers(result: SearchResult, store: Store) -> SearchResult:
-    """Return the hits of a search for code, and the calls of the three functions ranked first, if near the best hit."""
-    least = result.hits[0].score - 1.0 if result.hits else 0.0
+    """Return the hits of a search for code, and the calls of the functions ranked first, if near the best hit."""
+    least = result.hits[0].score - weights.EDIT_REACH if result.hits else 0.0
     functions = [hit for hit in result.hits if hit.chunk.role in (Role.FUNCTION, Role.METHOD)]
-    subjects = [hit for hit in functions if hit.score >= least][:3]
+    subjects = [hit for hit in functions if hit.score >= least][: weights.EDIT_SUBJECTS]
     if not subjects:
         return result
     from satchel.search.relations import Relations  # here, because parsing is only for those who edit
@@ -388,7 +375,7 @@ def with_callers(result: SearchResult, store: Store) -> SearchResult:
         sites: dict[int, list[CallSite]] = defaultdict(list)
         # Files parsed for the calls of one function: some thirty in all, less than a tenth of a second.
         for site in relations.callers(target, 10).sites:
-            if site.row != target.row and (site.row in sites or len(sites) < 12):
+            if site.row != target.row and (site.row in sites or len(sites) < weights.EDIT_CALLERS):
                 sites[site.row].append(site)
         calls = dict(_call_hits(subject, sites, store)) | calls
     hits = sorted((*result.hits, *calls.values()), key=lambda hit: (-hit.score, hit.chunk.id))
@@ -400,8 +387,9 @@ def _call_hits(subject: Hit, sites: dict[int, list[CallSite]], store: Store) -> 
     hits = []
     for row, (part, chunk) in chunks_of(store, sites).items():
         own = sites[row]
-        value = subject.score - (1.4 if own[0].secondary else 0.7)
-        spans = spans_of(part, Related(1.0, tuple(around(site, 1) for site in own[:3])), value)
+        value = subject.score - (weights.EDIT_TEST_DROP if own[0].secondary else weights.EDIT_CALL_DROP)
+        lines = tuple(around(site, 1) for site in own[: weights.EDIT_CALLS])
+        spans = spans_of(part, Related(1.0, lines), value)
         hit = Hit(chunk, subject.relevance, value, spans, (Signal("calls", 1.0, 0.0),), partial=True)
         hits.append((row, hit))
     return hits

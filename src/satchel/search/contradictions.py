@@ -12,11 +12,9 @@ from functools import lru_cache
 from itertools import starmap
 from typing import NamedTuple
 
+from satchel.search import weights
 from satchel.text import STOP_WORDS, pattern, word_lists
 from satchel.types import Hit
-
-MOST_WORDS = 60
-"""Words of a statement that is compared; a longer one says several things."""
 
 _WORD = pattern(r"https?://\S+|\w+(?:[.:/+#-]\w+)*")
 _KNOWN = {heading: frozenset(words) for heading, words in word_lists("statements.txt").items()}
@@ -25,7 +23,7 @@ _CONTRACTED = (("don't", "do not"), ("doesn't", "does not"), ("mustn't", "must n
 
 def contradicts(older: str, newer: str) -> bool:
     """Return whether a newer statement says another thing about the same matter."""
-    first, second = _statement(older), _statement(newer)
+    first, second = (_statement(text, weights.STATEMENT_WORDS) for text in (older, newer))
     if first is None or second is None or first.words[:1] != second.words[:1]:
         return False  # the first words are the same in every contradiction
     if first.is_denied != second.is_denied:
@@ -37,7 +35,7 @@ def _has_other_value(older: _Statement, newer: _Statement) -> bool:
     """Return whether the same words are followed by another value."""
     told, said, common = older.words, newer.words, older.distinct & newer.distinct
     earliest = _earliest(told, common & _KNOWN["verbs"])
-    if len(common) < 2 or STOP_WORDS.issuperset(common) or told[:earliest] != said[:earliest]:
+    if len(common) < weights.COMMON_WORDS or STOP_WORDS.issuperset(common) or told[:earliest] != said[:earliest]:
         return False
     from difflib import SequenceMatcher  # here, because few statements share that much
 
@@ -57,7 +55,7 @@ def _earliest(told: Sequence[str], verbs: frozenset[str]) -> int:
 
 def _is_exchanged(old: Sequence[str], new: Sequence[str]) -> bool:
     """Return whether a value is replaced by one of its kind, both of a few words."""
-    return max(len(old), len(new)) <= 3 and _is_number(old[0]) == _is_number(new[0])
+    return max(len(old), len(new)) <= weights.EXCHANGED_WORDS and _is_number(old[0]) == _is_number(new[0])
 
 
 def _is_number(word: str) -> bool:
@@ -73,13 +71,13 @@ class _Statement(NamedTuple):
 
 
 @lru_cache(1_000)
-def _statement(text: str) -> _Statement | None:
+def _statement(text: str, most_words: int) -> _Statement | None:
     """Return the words of a statement, None if it has none or is too long to be compared."""
     lower = text.lower()
     for short, full in _CONTRACTED:
         lower = lower.replace(short, full)
-    written = [word.strip(".") for word in _WORD.findall(lower)[: MOST_WORDS + 1]]
-    if not written or len(written) > MOST_WORDS:
+    written = [word.strip(".") for word in _WORD.findall(lower)[: most_words + 1]]
+    if not written or len(written) > most_words:
         return None
     negations = _KNOWN["negations"]
     words = [word for word in written if word not in negations and word not in _KNOWN["frame"]]

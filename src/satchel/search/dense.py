@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from satchel import lazy_numpy as np
 from satchel.embed import Embedder, fingerprint
 from satchel.errors import EmbeddingError, MissingExtraError
+from satchel.search import weights
 from satchel.search.bm25 import FloatArray
 from satchel.search.query import TELLING_FORMS, Query, Zone
 from satchel.store.protocol import Store
@@ -22,17 +23,6 @@ from satchel.types import Failure, Kind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-UNRELATED_COSINE = 0.19
-UNRELATED_PRIOR = 20
-"""The mean similarity of a question to all chunks of a kind counts as unrelated. With few chunks it is pulled to this
-value, as if there were so many more chunks. It is a little more than the mean of the bundled model on LoCoMo (.17,
-benchmarks/results/vectors.json), so that few chunks rather get too little relevance than too much."""
-
-VECTOR_FLOOR = 0.35
-"""Similarity above the mean, as a share of what is possible, that counts as relevance 0. Questions about other people's
-conversations stay below .43 in 99 of 100 cases: vectors alone lift 8 of 1,000 such questions above the floor of a
-context (a match of .14), and 735 of 1,000 that have an answer (benchmarks/results/vectors.json)."""
 
 
 class Likeness(NamedTuple):
@@ -71,9 +61,10 @@ def similar_chunks(lexicon: Lexicon, likeness: Likeness) -> Similar:
         has_vector = (embedded[place] == rows) & lexicon.live_chunk
         cosine[has_vector] = likeness.values[order][place][has_vector]
     count = int(has_vector.sum())
-    usual = (float(cosine[has_vector].sum()) + UNRELATED_PRIOR * UNRELATED_COSINE) / (count + UNRELATED_PRIOR)
+    prior, floor = weights.UNRELATED_PRIOR, weights.VECTOR_FLOOR
+    usual = (float(cosine[has_vector].sum()) + prior * weights.UNRELATED_COSINE) / (count + prior)
     contrast = np.where(has_vector, (cosine - usual) / max(1 - usual, 1e-6), 0.0)
-    return Similar(cosine, contrast, np.clip((contrast - VECTOR_FLOOR) / (1 - VECTOR_FLOOR), 0.0, 1.0), count)
+    return Similar(cosine, contrast, np.clip((contrast - floor) / (1 - floor), 0.0, 1.0), count)
 
 
 class Meaning:

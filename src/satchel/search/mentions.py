@@ -1,8 +1,7 @@
 """Exact look-ups of names in a question: files, symbols, and the frames of a pasted trace.
 
-Weights from the retrieval recipe (docs/decisions/0002): in all, names add 1 point of r@5 and 3 of r@1. A line of a
-trace is mostly that of another version, so the function of a frame decides: the line counts where that function
-contains it, else the function in that file, else the only function of that name anywhere.
+A line of a trace is mostly that of another version, so the function of a frame decides: the line counts where that
+function contains it, else the function in that file, else the only function of that name anywhere.
 """
 
 from __future__ import annotations
@@ -16,9 +15,10 @@ from typing import NamedTuple
 
 from satchel import lazy_numpy as np
 from satchel import text as words
+from satchel.search import weights
 from satchel.search.bm25 import FloatArray, idf, largest
 from satchel.search.chunks import definitions_of
-from satchel.search.query import FORM_WEIGHTS, Mention, Query, Zone
+from satchel.search.query import Query
 from satchel.search.trace import Frame, Trace, is_vendored, name_of
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
@@ -26,18 +26,6 @@ from satchel.types import Kind
 
 MOST_FRAMES = 200
 """Most frames that are looked up, the innermost first."""
-
-MOST_PLACES = 10
-"""Most chunks that a trace leads to; further callers are only background."""
-
-LATEST_TEST = 2
-"""Largest rank (from 0) of a failed test: it is relevant after a failure, although it is the outermost frame."""
-
-MOST_FILES = 3
-"""A file name that more files share is ignored, unless only one of them defines the function."""
-
-MOST_LITERALS = 3
-"""Most errors, and most names of tests, that are searched as strings of the source."""
 
 _WORDS = re.compile(r"\w+")
 
@@ -137,11 +125,11 @@ def traced_places(trace: Trace, store: Store, lexicon: Lexicon) -> tuple[list[Tr
             led[place.chunk] = place
     order = list(led)
     ranks = [rank for rank, chunk in enumerate(order) if chunk in tests]
-    if ranks and ranks[0] > LATEST_TEST:
-        order.insert(LATEST_TEST, order.pop(ranks[-1]))
-    # The innermost place has a strength of 1, the next ones less.
+    if ranks and ranks[0] > weights.TRACE_TEST_RANK:
+        order.insert(weights.TRACE_TEST_RANK, order.pop(ranks[-1]))
     framed = [
-        led[chunk]._replace(strength=max(1.0 - 0.07 * rank, 0.6)) for rank, chunk in enumerate(order[:MOST_PLACES])
+        led[chunk]._replace(strength=max(1.0 - weights.TRACE_STEP * rank, weights.TRACE_LEAST))
+        for rank, chunk in enumerate(order[: weights.TRACE_PLACES])
     ]
     return framed, [place for frame in mentions if (place := _place(frame, sources)) is not None]
 
@@ -164,7 +152,7 @@ def _place(frame: Frame, sources: _Sources) -> TracedPlace | None:
         return TracedPlace(clear.chunk, clear.line, drifted=True)
     at = [sources.chunk_at(document, frame.line) for document in files] if is_own and frame.line else []
     by_line = [chunk for chunk in at if chunk is not None]
-    return TracedPlace(by_line[0], frame.line) if 0 < len(by_line) <= (1 if vendored else MOST_FILES) else None
+    return TracedPlace(by_line[0], frame.line) if 0 < len(by_line) <= (1 if vendored else weights.TRACE_FILES) else None
 
 
 def _nearest(frame: Frame, defined: Sequence[_Defined], sources: _Sources) -> TracedPlace:
@@ -189,9 +177,11 @@ def _clear(name: str, qualifier: str, defined: Sequence[_Defined], sources: _Sou
 
 def _raising(trace: Trace, store: Store, lexicon: Lexicon) -> list[TracedPlace]:
     """Return places with the words of the errors, then of the tests whose name is a sentence."""
-    spoken = [(text.partition(": ")[2] or text, False) for text in trace.errors[:MOST_LITERALS]]
-    spoken += [(test.function, True) for test in trace.tests[:MOST_LITERALS] if " " in test.function]
-    found = lexicon.fetched(_literal, spoken, lambda new: {one: [*_literal(*one, store, lexicon)] for one in new})
+    spoken = [(text.partition(": ")[2] or text, False) for text in trace.errors[: weights.TRACE_LITERALS]]
+    spoken += [(test.function, True) for test in trace.tests[: weights.TRACE_LITERALS] if " " in test.function]
+    fitted = weights.LITERAL_SPANS, weights.LITERAL_ERROR_SHARE, weights.LITERAL_TEST_SHARE
+    name = (_literal, *fitted, weights.LITERAL_RUN_WORDS, weights.LITERAL_RUN_LETTERS)
+    found = lexicon.fetched(name, spoken, lambda new: {one: [*_literal(*one, store, lexicon)] for one in new})
     return [place for places in found.values() for place in places]
 
 
@@ -207,13 +197,12 @@ def _literal(text: str, is_test: bool, store: Store, lexicon: Lexicon) -> Iterat
         units = postings.body[0]
         scores[units] += idf(lexicon.span_count, len(units))
     scores[(lexicon.columns.document_secondary[lexicon.span_document] > 0) != is_test] = 0.0
-    # Spans whose text is compared with the words of an error.
-    spans = [span for span in largest(scores, 12).tolist() if scores[span] > 0]
+    spans = [span for span in largest(scores, weights.LITERAL_SPANS).tolist() if scores[span] > 0]
     columns = lexicon.columns
     chunks = [int(columns.span_chunk[span]) for span in spans]
     stored = lexicon.stored(_text_of, chunks, partial(_text_of, store), lambda part: len(part[1]) + 200)
     best: tuple[int, TracedPlace] | None = None
-    least = (0.75 if is_test else 0.25) * len(runs)
+    least = (weights.LITERAL_TEST_SHARE if is_test else weights.LITERAL_ERROR_SHARE) * len(runs)
     for span, chunk in zip(spans, chunks, strict=True):
         start, end = int(columns.span_start[span]), int(columns.span_end[span])
         first, text = stored[int(columns.chunk_row[chunk])]
@@ -234,11 +223,11 @@ def _text_of(store: Store, rows: Sequence[int]) -> dict[int, tuple[int, str]]:
 
 
 def _runs(text_words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield every run of three words (two of a text of two) that is long enough to be part of a message."""
-    count = min(3, max(len(text_words), 2))
+    """Yield every run of some words (two of a text of two) that is long enough to be part of a message."""
+    count = min(weights.LITERAL_RUN_WORDS, max(len(text_words), 2))
     for start in range(len(text_words) - count + 1):
         run = tuple(text_words[start : start + count])
-        if sum(map(len, run)) >= 10:
+        if sum(map(len, run)) >= weights.LITERAL_RUN_LETTERS:
             yield run
 
 
@@ -255,13 +244,6 @@ def _spans_of(lexicon: Lexicon, document: int) -> tuple[int, int]:
     first = int(lexicon.document_first_span[document])
     return first, first + int(lexicon.document_span_count[document])
 
-
-FILE_NAME_WEIGHT = 3.0
-STEM_WEIGHTS = {"backticks": 1.5, "dotted": 1.2, "compound": 1.0, "call": 0.5, "capitalised": 0.5, "plain": 0.5}
-"""Weights of naming a file by its name (4 by several path segments), its module stem; divided by the matches."""
-
-MOST_DEFINITIONS = 30
-"""A name with more definitions is ignored."""
 
 BARE_NAMES = frozenset({"__init__.py", "mod.rs", "index.js", "index.ts", "index.tsx", "main.rs", "lib.rs", "index.jsx"})
 """File names that occur in every folder."""
@@ -314,16 +296,16 @@ def _path_values(query: Query, store: Store, lexicon: Lexicon) -> dict[int, floa
     by_stem = lexicon.fetched("files by stem", stems, lambda new: _by_name(new, store.paths_named([], new)))
     for mention in query.paths:
         name = mention.text.rpartition("/")[2]
-        matches, worth = _path_matches(mention.text, by_name.get(name, []))
-        by_name_only = worth == FILE_NAME_WEIGHT
+        matches, by_name_only = _path_matches(mention.text, by_name.get(name, []))
+        worth = weights.FILE_NAME_WEIGHT if by_name_only else weights.PATH_WEIGHT
         if not matches or (by_name_only and (name in BARE_NAMES or is_vendored(mention.text))):
             continue
         for document in matches:
-            values[document] = max(values[document], worth / len(matches) * _zone_factor(mention))
+            values[document] = max(values[document], worth / len(matches) * weights.MENTION_ZONES[mention.zone])
     for stem, mention in stems.items():
         matches = [document for document, path in by_stem.get(stem, []) if path.rpartition("/")[2] not in BARE_NAMES]
         for document in matches:
-            worth = STEM_WEIGHTS[mention.form] / len(matches) * _zone_factor(mention)
+            worth = weights.STEM_WEIGHTS[mention.form] / len(matches) * weights.MENTION_ZONES[mention.zone]
             values[document] = max(values[document], worth)
     return values
 
@@ -351,38 +333,32 @@ def _spelled_otherwise(names: Iterable[str], store: Store) -> dict[str, list[tup
     return {name: [row for row in rows if words.folded(f"/{row[1]}").endswith(key)] for name, key in asked.items()}
 
 
-def _path_matches(mention: str, candidates: Sequence[tuple[int, str]]) -> tuple[list[int], float]:
-    """Return files with the longest suffix of the mentioned path, and its weight; a file name alone weighs less."""
+def _path_matches(mention: str, candidates: Sequence[tuple[int, str]]) -> tuple[list[int], bool]:
+    """Return files with the longest suffix of the mentioned path, and whether that is the name of the file alone."""
     pieces = _segments(mention)
     for spelled in (str, words.folded):
         for length in range(len(pieces), 1, -1):
             suffix = spelled("/" + "/".join(pieces[-length:]))
             matches = [document for document, path in candidates if spelled(f"/{path}").endswith(suffix)]
             if matches:
-                return matches, 4.0
+                return matches, False
     named = [one for one, path in candidates if words.composed(path).rpartition("/")[2] == mention.rpartition("/")[2]]
-    return named, FILE_NAME_WEIGHT
-
-
-def _zone_factor(mention: Mention) -> float:
-    if mention.zone is Zone.TITLE:
-        return 1.5
-    return 1.0 if mention.zone is Zone.PROSE else 0.7
+    return named, True
 
 
 def _symbol_values(query: Query, store: Store, lexicon: Lexicon) -> dict[int, float]:
     """Return chunk rows with the weight of the best mention of a name that they define."""
     names = dict.fromkeys(mention.text for mention in query.symbols)
-    by_name = lexicon.fetched(MOST_DEFINITIONS, names, partial(definitions_of, store, MOST_DEFINITIONS))
+    most = weights.MENTION_DEFINITIONS
+    by_name = lexicon.fetched(most, names, partial(definitions_of, store, most))
     values: dict[int, float] = defaultdict(float)
     for mention in query.symbols:
         definitions = by_name[mention.text]
-        if not definitions or len(definitions) > MOST_DEFINITIONS:
+        if not definitions or len(definitions) > most:
             continue
-        worth = FORM_WEIGHTS[mention.form] / len(definitions) ** 0.7  # definition exponent
+        worth = weights.FORM_WEIGHTS[mention.form] / len(definitions) ** weights.DEFINITIONS_EXPONENT
         for definition in definitions:
             owner = definition.owner.rpartition(".")[2]
-            # Factor for a definition whose owner is named as well: `Session.send` means `send` of class `Session`.
-            factor = 2.5 if mention.qualifier and owner == mention.qualifier else 1.0
+            factor = weights.OWNER_FACTOR if mention.qualifier and owner == mention.qualifier else 1.0
             values[definition.row] = max(values[definition.row], worth * factor)
     return values

@@ -20,6 +20,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from satchel import text as words
+from satchel.search import weights
 from satchel.search.trace import NO_TRACE, Trace, read_trace
 from satchel.system.kept import Cache
 from satchel.text import pattern, wording
@@ -62,23 +63,9 @@ def is_title(line: str, error: str) -> bool:
     return not _SHELL_PROMPT.match(line) and not (error and _LOG.match(line))
 
 
-TITLE_WEIGHT = 3.0
-PROSE_WEIGHT = 1.0
-CODE_WEIGHT = 0.6
-TRACE_WEIGHT = 0.5
-"""Weight of one occurrence of a term in each zone. Title weights of 2.5 to 6 measured the same."""
-
-PASTED_LINES = 5
-"""A run of pasted lines (code, traces) counts as much as this many of them: a list of installed packages or a log of
-a hundred lines must not outweigh the sentence that asks. 1 to 2 points of file@4k; 3 to 8 lines measured the same."""
-
 LONGEST_RUN = 255
 """Most characters without a space that are matched together. No file name is longer, and patterns for names and paths
 try every position of a run: ten thousand characters of base64 cost three seconds."""
-
-
-NAMES_WEIGHT, NAMES_BESIDE_NAMES = 2.0, 0.5
-"""Weight of a likely name from the caller, and beside a question that has telling names of its own."""
 
 
 class Zone(StrEnum):
@@ -92,8 +79,6 @@ class Zone(StrEnum):
 
 
 _SENTENCES, _PASTED = frozenset({Zone.TITLE, Zone.PROSE}), frozenset({Zone.CODE, Zone.TRACE})
-
-_ZONE_WEIGHTS = {Zone.TITLE: TITLE_WEIGHT, Zone.PROSE: PROSE_WEIGHT, Zone.CODE: CODE_WEIGHT, Zone.TRACE: TRACE_WEIGHT}
 
 
 class QueryTerm(NamedTuple):
@@ -112,7 +97,7 @@ class QueryTerm(NamedTuple):
 
 
 class Mention(NamedTuple):
-    """A name or path as written in the question. `form` is a key of `FORM_WEIGHTS`, or `path`."""
+    """A name or path as written in the question. `form` is a key of `weights.FORM_WEIGHTS`, or `path`."""
 
     text: str
     form: str
@@ -205,7 +190,7 @@ def recipe_nouns(question: str) -> list[str]:
     """Return the terms of the kind of which a question adds one more, the last word first; none for other questions.
 
     "how do I add a command line flag to rg": `flag`, `line`, `command`. Each is followed by what may be short for it,
-    at most three fifths of the word and not below four letters: of `authentication` down to `auth`.
+    of `authentication` down to `auth`.
     """
     match = _RECIPE.match(question)
     subject = _SUBJECT_END.split(_ADJECTIVES.sub("", question[match.end() :], count=1), maxsplit=1)[0] if match else ""
@@ -214,7 +199,8 @@ def recipe_nouns(question: str) -> list[str]:
 
 
 def _short_forms(word: str) -> list[str]:
-    return [word[:length] for length in range(3 * len(word) // 5, 3, -1)]
+    longest = int(weights.SHORT_FORM_SHARE * len(word))
+    return [word[:length] for length in range(longest, weights.SHORT_FORM_LETTERS - 1, -1)]
 
 
 def subject_of(question: str) -> str:
@@ -224,12 +210,23 @@ def subject_of(question: str) -> str:
     return match["subject"] if match is not None else ""
 
 
-_analysed: Cache[str, Query] = Cache(lambda query: 20 * len(query.text) + 2_000)  # asked again by other tools
+_Asked = tuple[str, tuple[float, ...]]
+"""A question, and the weights that its analysis depends on."""
+
+# A question is asked again by other tools.
+_analysed: Cache[_Asked, Query] = Cache(lambda query: 20 * len(query.text) + 2_000)
 
 
 def analyse(text: str) -> Query:
     """Split a question into zones, weigh its terms, and collect its mentions. A broad one counts by its subject."""
-    return _analysed.through([text], lambda _: {text: _analyse(text)})[text]
+    fitted = (
+        weights.PASTED_LINES,
+        weights.SHORT_TERM_FACTOR,
+        *weights.ZONE_WEIGHTS.values(),
+        *weights.FORM_WEIGHTS.values(),
+    )
+    asked = text, fitted
+    return _analysed.through([asked], lambda _: {asked: _analyse(text)})[asked]
 
 
 def _analyse(text: str) -> Query:
@@ -240,12 +237,13 @@ def _analyse(text: str) -> Query:
     trace = read_trace(lines)
     zones = [] if words.asks_nothing(text) else list(_zones(lines, trace.error))
     symbols: dict[tuple[str, str], Mention] = {}
+    of_form = weights.FORM_WEIGHTS
     linked = dict.fromkeys(match[1] for match in _SOURCE_LINK.finditer(text))
     paths: dict[str, Mention] = {path: Mention(path, "path", Zone.PROSE) for path in linked}
     for zone, line in zones:
         for mention in _symbols(line, zone):
             key = (mention.text, mention.qualifier)
-            if key not in symbols or FORM_WEIGHTS[mention.form] > FORM_WEIGHTS[symbols[key].form]:
+            if key not in symbols or of_form[mention.form] > of_form[symbols[key].form]:
                 symbols[key] = mention
         for match in _PATH.finditer(line):
             paths.setdefault(match[0].replace("\\", "/"), Mention(match[0].replace("\\", "/"), "path", zone))
@@ -302,12 +300,13 @@ def with_names(query: Query, names: Sequence[str]) -> Query:
     line = " ".join(names)
     known = {mention.text for mention in query.symbols}
     guessed = [mention for mention in _symbols(line, Zone.NAMES) if mention.text not in known]
-    terms = _terms([*query.zones, (Zone.NAMES, line)], NAMES_BESIDE_NAMES if is_telling else NAMES_WEIGHT)
+    weight = weights.NAMES_BESIDE_NAMES if is_telling else weights.NAMES_WEIGHT
+    terms = _terms([*query.zones, (Zone.NAMES, line)], weight)
     return replace(query, terms=terms, symbols=(*query.symbols, *guessed))
 
 
-def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = NAMES_WEIGHT) -> tuple[QueryTerm, ...]:
-    weights = _ZONE_WEIGHTS | {Zone.NAMES: names_weight}
+def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = 0.0) -> tuple[QueryTerm, ...]:
+    of_zone = {**weights.ZONE_WEIGHTS, Zone.NAMES: names_weight}
     mass: dict[str, float] = {}
     asked: set[str] = set()
     title: Counter[str] = Counter()
@@ -317,26 +316,24 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = NAMES_WEIGHT
         line = words.without_particles(line)
         meaningful = [word for word in words.words(line) if words.is_meaningful(word) and word.lower() not in stop]
         for form in {words.stem(form) for word in meaningful for form in words.forms(word, endings)} if endings else ():
-            forms[form] = max(forms.get(form, 0), weights[zone] * share)
+            forms[form] = max(forms.get(form, 0), of_zone[zone] * share)
         for term, count in words.count_terms(meaningful).items():
-            mass[term] = mass.get(term, 0.0) + weights[zone] * share * count
+            mass[term] = mass.get(term, 0.0) + of_zone[zone] * share * count
             if zone is not Zone.NAMES:
                 asked.add(term)
             if zone is Zone.TITLE:
                 title[term] += count
         for word in filter(_is_proper_compound, meaningful if zone in _SENTENCES else ()):
             term = words.stem(word.lower())  # the folder of SQLite is `sqlite`
-            mass[term] = mass.get(term, 0.0) + PROSE_WEIGHT * share
+            mass[term] = mass.get(term, 0.0) + of_zone[Zone.PROSE] * share
     for term in mass:
-        # Short words and numbers (`os`, `10`) occur in versions and listings more often than in names. Half a point of
-        # file@4k; factors of 0.25 and 0.75 gave less.
         if len(term) <= 2 and term.isascii():
-            mass[term] *= 0.5
+            mass[term] *= weights.SHORT_TERM_FACTOR
     return tuple(
         QueryTerm(
             term,
             math.log2(1 + amount),
-            math.log2(1 + TITLE_WEIGHT * title[term]),
+            math.log2(1 + of_zone[Zone.TITLE] * title[term]),
             guessed=term not in asked,
         )
         for term, amount in mass.items()
@@ -353,16 +350,13 @@ def _is_proper_compound(word: str) -> bool:
 
 
 def _shares(zones: Sequence[tuple[Zone, str]]) -> list[float]:
-    """Return the factor of each line: 1, or its share of `PASTED_LINES` in a long pasted run."""
+    """Return the factor of each line: 1, or its share of `weights.PASTED_LINES` in a long pasted run."""
     shares: list[float] = []
     for pasted, run in groupby(zones, key=lambda row: row[0] in _PASTED):
         length = len(list(run))
-        shares += [min(PASTED_LINES / length, 1.0) if pasted else 1.0] * length
+        shares += [min(weights.PASTED_LINES / length, 1.0) if pasted else 1.0] * length
     return shares
 
-
-FORM_WEIGHTS = {"backticks": 3.0, "dotted": 2.0, "compound": 2.0, "call": 1.2, "capitalised": 1.0, "plain": 0.35}
-"""Weight of a mention of a symbol by its form."""
 
 TELLING_FORMS = frozenset({"backticks", "dotted", "compound"})
 """Forms of mentions that only code has."""

@@ -2,7 +2,7 @@
 
 F, the score of a file, is a sum of signals, each divided by its maximum over the files. The value of a span is a sum
 on the log scale, which the packer divides by a power of the cost. The log scale is essential: an additive score per
-token loses 20 points of file@4k. All constants: docs/decisions/0002, from 296 real issues of 14 repositories.
+token loses 20 points of file@4k. The numbers are in `weights.py`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, NamedTuple
 
 from satchel import lazy_numpy as np
-from satchel.search import bm25
+from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray
 from satchel.search.filters import SearchStrategy
 from satchel.search.mentions import Mentions, TracedPlace, look_up
 from satchel.search.query import Query
-from satchel.search.strength import LARGEST_MENTION, SHARE_EXPONENT, Evidence, aside, spans_share, title_share
-from satchel.search.votes import SEEDS, Votes, neighbours
+from satchel.search.strength import Evidence, aside, spans_share, title_share
+from satchel.search.votes import Votes, neighbours
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
 from satchel.types import Kind
@@ -27,52 +27,12 @@ from satchel.types import Kind
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-RANKED_FILES = 60
-RANKED_SPANS = 1500
-"""All spans of this many files, and this many spans anywhere, get a value; no other was ever shown."""
-
-FILE_WEIGHTS = {
-    "best part": 1.0,
-    "top three parts": 0.5,
-    "history": 1.0,
-    "whole file": 0.5,
-    "name": 0.5,
-    "path mention": 0.5,
-    "symbol mention": 0.5,
-    "trace": 1.0,
-    "vectors": 1.0,
-}
-"""Weight of each normalised signal in F. Vectors are of prose only: r@5 rises from .66 to .69 on encyclopedia passages,
-from .69 to .78 and .75 to .79 on headings of two documentations, from .60 to .77 and .65 to .74 on questions in other
-words than theirs; half or twice the weights change that by a few points (benchmarks/results/prose.json)."""
-
-SECONDARY_FACTOR = 0.3
-"""Tests and examples, unless the question asks for tests. Measured: as good as leaving them out. Peripheral files count
-the same (`satchel.search.strength`)."""
-
-VALUE_FILE = 1.6
-VALUE_FILE_RANK = 0.32
-VALUE_SPAN_RANK = 0.27
-VALUE_PARTS = 0.2
-VALUE_SPAN = 1.2
-VALUE_TITLE = 0.7
-VALUE_CALLS = 0.4
-VALUE_COMMENT = 0.8
-VALUE_MENTION = 0.5
-VALUE_VECTORS = 1.2
-MENTION_CEILING = 4.0
-"""Coefficients of the log value of a span."""
-
-VALUE_TRACE = 12.0
-"""Value of the span of a frame above the best of all other spans, times the strength of the frame: one step of strength
-outweighs any difference in size when spans are packed."""
-
 
 class Ranking(NamedTuple):
     """One value for each unit of the lexicon; `value` is of spans, on the log scale, -inf where unranked.
 
-    The relevance of documents marked `peripheral` is multiplied by `SECONDARY_FACTOR` too. `evidence` concerns the
-    answer of the kind, `best` is the value of the best span before any was demoted.
+    The relevance of documents marked `peripheral` is multiplied by `weights.SECONDARY_FACTOR` too. `evidence` concerns
+    the answer of the kind, `best` is the value of the best span before any was demoted.
     """
 
     scores: bm25.Scores
@@ -116,8 +76,8 @@ def rank(
     signals = _file_signals(lexicon, scores, mentions, voted, primary.document, similar)
     file_score = np.zeros(len(lexicon.columns.document_id))
     for name, values in signals.items():
-        file_score += FILE_WEIGHTS[name] * values
-    file_score[demoted] *= SECONDARY_FACTOR
+        file_score += weights.FILE_WEIGHTS[name] * values
+    file_score[demoted] *= weights.SECONDARY_FACTOR
     file_score[~lexicon.live_document] = 0.0
     file_score = _by_maximum(file_score)
     order = np.lexsort((lexicon.columns.document_id, -file_score))
@@ -129,13 +89,13 @@ def rank(
     value = np.full(len(lexicon.columns.span_chunk), -np.inf)
     value[spans] = _span_values(spans, lexicon, scores, file_score, file_rank, support, mentions, primary)
     if similar is not None:
-        meant = value[spans] + VALUE_VECTORS * _scaled(similar, primary.chunk, lexicon.columns.span_chunk[spans])
+        nearness = _scaled(similar, primary.chunk, lexicon.columns.span_chunk[spans])
+        meant = value[spans] + weights.VALUE_VECTORS * nearness
         value[spans] = _in_order_of(meant, value[spans]) if kind is Kind.CODE else meant
     best = float(value[spans].max(initial=-np.inf))
-    # Least weight of a mention for which a definition in a test is not demoted: `test_backoff_doubles`.
-    named = mentions.symbol[lexicon.columns.span_chunk[spans]] >= 2.0
+    named = mentions.symbol[lexicon.columns.span_chunk[spans]] >= weights.NAMED_TEST
     stepped_back = demoted[lexicon.span_document[spans]] & ~named
-    value[spans] += np.where(stepped_back, math.log(SECONDARY_FACTOR), 0.0)
+    value[spans] += np.where(stepped_back, math.log(weights.SECONDARY_FACTOR), 0.0)
     _lift_frames(value, mentions.places, lexicon)
     return Ranking(scores, file_score, signals, file_rank, value, support, mentions, peripheral, evidence, best)
 
@@ -143,9 +103,10 @@ def rank(
 def shares(ranking: Ranking, lexicon: Lexicon, spans: Sequence[int]) -> FloatArray:
     """Return the share (0 to 1) of these spans in the match of the best one, for their relevance."""
     listed = np.fromiter(spans, dtype=np.int64)
-    worth = np.exp(np.minimum(SHARE_EXPONENT * (ranking.value[listed] - ranking.best), 0.0))
+    worth = np.exp(np.minimum(weights.SHARE_EXPONENT * (ranking.value[listed] - ranking.best), 0.0))
     # The value of a peripheral file has the factor with the exponent; its share has the full factor.
-    aside = np.where(ranking.peripheral[lexicon.span_document[listed]], SECONDARY_FACTOR ** (1 - SHARE_EXPONENT), 1.0)
+    factor = weights.SECONDARY_FACTOR ** (1 - weights.SHARE_EXPONENT)
+    aside = np.where(ranking.peripheral[lexicon.span_document[listed]], factor, 1.0)
     result: FloatArray = worth * aside
     return result
 
@@ -169,7 +130,7 @@ def _evidence(query: Query, lexicon: Lexicon, scores: bm25.Scores, mentions: Men
     return Evidence(
         title_share(scores.title, scores.title_mass),
         spans_share(scores.span_matched, lexicon.span_count),
-        min(float(mentions.symbol.max(initial=0.0)) / LARGEST_MENTION, 1.0),
+        min(float(mentions.symbol.max(initial=0.0)) / weights.LARGEST_MENTION, 1.0),
         sum(not term.guessed for term in query.terms),
     )
 
@@ -198,8 +159,7 @@ def _file_signals(
         "top three parts": _top_three(scores.chunk, owner, total),
         "history": history_votes,
         "whole file": scores.document,
-        # The name signal of a file is divided by sqrt(1 + chunks * this): big files define every word.
-        "name": scores.name / np.sqrt(1 + lexicon.document_chunk_count * 0.075),
+        "name": scores.name / np.sqrt(1 + lexicon.document_chunk_count * weights.NAME_CHUNKS),
         "path mention": mentions.path,
         "symbol mention": symbol,
         "trace": trace,
@@ -248,13 +208,13 @@ def _scaled(values: FloatArray, primary: npt.NDArray[np.bool_], positions: IntAr
 
 
 def _top_three(chunk_scores: FloatArray, owner: IntArray, total: int) -> FloatArray:
-    """Return for each document the sum of its chunks among the best of all, weighted 1, 1/2, 1/4."""
+    """Return for each document the sum of its chunks among the best of all, weighted by their rank in it."""
     sums = np.zeros(total)
     seen = np.zeros(total, dtype=np.int64)
-    for position in bm25.largest(chunk_scores, 200).tolist():  # chunks that count in the top-three sum
+    for position in bm25.largest(chunk_scores, weights.TOP_CHUNKS).tolist():
         document = owner[position]
-        if seen[document] < 3:
-            sums[document] += chunk_scores[position] / (1 << int(seen[document]))
+        if seen[document] < len(weights.TOP_PARTS):
+            sums[document] += chunk_scores[position] * weights.TOP_PARTS[seen[document]]
             seen[document] += 1
     return sums
 
@@ -262,7 +222,7 @@ def _top_three(chunk_scores: FloatArray, owner: IntArray, total: int) -> FloatAr
 def _calls(store: Store, lexicon: Lexicon, chunk_scores: FloatArray, file_score: FloatArray) -> FloatArray:
     combined = _by_maximum(chunk_scores) + file_score[lexicon.columns.chunk_document]
     combined[~lexicon.live_chunk] = 0.0
-    best = bm25.largest(combined, SEEDS)
+    best = bm25.largest(combined, weights.CALL_SEEDS)
     seeds = [(int(position), float(combined[position])) for position in best if combined[position] > 0]
     return _by_maximum(neighbours(seeds, store, lexicon)) if seeds else np.zeros(len(chunk_scores))
 
@@ -272,15 +232,14 @@ def _ranked_spans(
 ) -> IntArray:
     """Return live spans that get a value: all of the best files, the best anywhere, and those of the nearest chunks."""
     least = 0.0
-    if len(span_scores) > RANKED_SPANS:
-        least = max(bm25.threshold(span_scores, RANKED_SPANS), 1e-9)
+    if len(span_scores) > weights.RANKED_SPANS:
+        least = max(bm25.threshold(span_scores, weights.RANKED_SPANS), 1e-9)
     chosen = span_scores >= least
-    for document in np.flatnonzero(file_rank < RANKED_FILES).tolist():
+    for document in np.flatnonzero(file_rank < weights.RANKED_FILES).tolist():
         first = lexicon.document_first_span[document]
         chosen[first : first + lexicon.document_span_count[document]] = True
     if similar is not None:
-        # Chunks that get a value for their vector alone, whatever their words.
-        for chunk in bm25.largest(similar, 50).tolist():
+        for chunk in bm25.largest(similar, weights.VECTOR_CHUNKS).tolist():
             first = lexicon.chunk_first_span[chunk]
             chosen[first : first + lexicon.chunk_span_count[chunk]] = True
     spans = np.flatnonzero(chosen & lexicon.live_span)
@@ -299,24 +258,25 @@ def _span_values(
 ) -> FloatArray:
     columns = lexicon.columns
     chunk, document = columns.span_chunk[spans], lexicon.span_document[spans]
-    mentioned = np.minimum(mentions.symbol[chunk], MENTION_CEILING) / MENTION_CEILING + mentions.trace[chunk]
+    largest = weights.LARGEST_MENTION
+    mentioned = np.minimum(mentions.symbol[chunk], largest) / largest + mentions.trace[chunk]
     comment_share = columns.span_comment_words[spans] / np.maximum(columns.span_words[spans], 1)
     part_value = (
-        VALUE_TITLE * _scaled(scores.title, primary.chunk, chunk)
-        + VALUE_CALLS * support[chunk]
-        + VALUE_MENTION * mentioned
+        weights.VALUE_TITLE * _scaled(scores.title, primary.chunk, chunk)
+        + weights.VALUE_CALLS * support[chunk]
+        + weights.VALUE_MENTION * mentioned
     )
     file_value = (
-        VALUE_FILE * file_score
-        - VALUE_FILE_RANK * np.log1p(file_rank)
-        - VALUE_PARTS * np.log1p(lexicon.document_chunk_count)
+        weights.VALUE_FILE * file_score
+        - weights.VALUE_FILE_RANK * np.log1p(file_rank)
+        - weights.VALUE_PARTS * np.log1p(lexicon.document_chunk_count)
     )
     value: FloatArray = (
         file_value[document]
         + part_value
-        + VALUE_SPAN * _scaled(scores.span, primary.span, spans)
-        - VALUE_SPAN_RANK * np.log1p(_rank_within(scores.span[spans], document))
-        - VALUE_COMMENT * comment_share
+        + weights.VALUE_SPAN * _scaled(scores.span, primary.span, spans)
+        - weights.VALUE_SPAN_RANK * np.log1p(_rank_within(scores.span[spans], document))
+        - weights.VALUE_COMMENT * comment_share
     )
     return value
 
@@ -331,13 +291,10 @@ def _lift_frames(value: FloatArray, places: Sequence[TracedPlace], lexicon: Lexi
         first = int(lexicon.chunk_first_span[place.chunk])
         last = first + int(lexicon.chunk_span_count[place.chunk])
         at = max(first + int((columns.span_start[first:last] <= place.line).sum()) - 1, first)
-        # A framed function with fewer lines is lifted as a whole; of a longer one the spans next to the line.
-        is_small = columns.span_end[last - 1] - columns.span_start[first] < 60
+        is_small = columns.span_end[last - 1] - columns.span_start[first] < weights.FRAME_LINES
         around = slice(first, last) if is_small else slice(max(at - 1, first), min(at + 2, last))
-        # Subtracted from the strength for the other spans of the function: they follow the lines of the next two
-        # frames.
-        value[around] = ceiling + VALUE_TRACE * (place.strength - 0.15)
-        value[at] = ceiling + VALUE_TRACE * place.strength
+        value[around] = ceiling + weights.VALUE_TRACE * (place.strength - weights.FRAME_REST)
+        value[at] = ceiling + weights.VALUE_TRACE * place.strength
 
 
 def _in_order_of(others: FloatArray, values: FloatArray) -> FloatArray:

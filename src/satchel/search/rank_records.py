@@ -9,9 +9,9 @@ what is said in three turns counts hardly more than what is said in one, and dif
 Measured on LoCoMo in benchmarks/memory.py, with each part added and each constant moved.
 
 Boosts are signals beside the match: reliability, importance and age. Each is a share (0 to 1) times a weight on the log
-scale of the score. Together they add at most `LARGEST`: they order records that match about equally well, and a clearly
-better match stays first. Only routine commits are lowered further: they share the words of every question about the
-project and answer few.
+scale of the score. Together they add at most 0.2: they order records that match about equally well, and a match that is
+better by more than a factor of exp(0.2) = 1.22 stays first. Only routine commits are lowered further: they share the
+words of every question about the project and answer few.
 """
 
 from __future__ import annotations
@@ -24,38 +24,19 @@ from functools import partial
 from typing import NamedTuple
 
 from satchel import lazy_numpy as np
-from satchel.search import bm25
+from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray, Occurrences
 from satchel.search.chunks import chunk_of, identity_of, stored_rows
 from satchel.search.dense import Likeness, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
 from satchel.search.query import Query
-from satchel.search.strength import LEAST_LISTED, WEAK_FLOOR, WEAK_ITEMS, places_of, relevance_of, title_of
+from satchel.search.strength import places_of, relevance_of, title_of
 from satchel.sources.roles import asks_for_routine, is_routine_commit
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.store.segments import IntArray, Lexicon
 from satchel.types import Hit, Kind, ScoredSpan, Signal
 from satchel.vocabulary import DAY_SECONDS, MISSING_TIER_WEIGHT, TIER_WEIGHTS, Axis, OutcomeStatus
-
-TIER_WEIGHT = 0.12
-"""Gold before abandoned is worth a match that is a tenth better (0.12 times the 0.8 between their weights)."""
-
-IMPORTANCE_WEIGHT = 0.12
-"""The same for a memory of importance 1 before one of importance 0."""
-
-RECENCY_WEIGHT = 0.08
-"""Less than the others, because old records are not wrong. It orders two records with the same content."""
-
-LARGEST = max(TIER_WEIGHT, IMPORTANCE_WEIGHT) + RECENCY_WEIGHT
-"""A match better by more than a factor of exp(0.2) = 1.22 cannot be overtaken."""
-
-# A commit that only moves versions or merges, where the question does not ask for one: as for peripheral files.
-# A failure whose cause nobody wrote down, as after a captured command: it comes after those with one.
-_ASIDE = {"routine": 0.3, "no cause": 0.2}
-
-HALF_LIFE_SECONDS = 30.0 * DAY_SECONDS
-"""The half-life of recency, the same as for nodes of a graph: 0.5 after 30 days, 0.25 after 60."""
 
 _TIERS = {str(tier): weight for tier, weight in TIER_WEIGHTS.items()}
 
@@ -67,11 +48,11 @@ def beside_words(kind: Kind, tier: object, importance: float | None, moment: flo
     """
     signals = []
     if kind is Kind.EXPERIENCE:
-        signals.append(Signal("tier", _TIERS.get(str(tier), MISSING_TIER_WEIGHT), TIER_WEIGHT))
+        signals.append(Signal("tier", _TIERS.get(str(tier), MISSING_TIER_WEIGHT), weights.TIER_WEIGHT))
     if kind is Kind.MEMORY and importance is not None:
-        signals.append(Signal("importance", importance, IMPORTANCE_WEIGHT))
+        signals.append(Signal("importance", importance, weights.IMPORTANCE_WEIGHT))
     if now > 0:
-        signals.append(Signal("recency", round(recency(moment, now), 4), RECENCY_WEIGHT))
+        signals.append(Signal("recency", round(recency(moment, now), 4), weights.RECENCY_WEIGHT))
     return tuple(signals)
 
 
@@ -85,7 +66,8 @@ def set_aside(document: Document) -> tuple[Signal, float] | None:
         name = "routine"
     if document.kind is Kind.EXPERIENCE and fields.get("outcome_status") == OutcomeStatus.FALSIFIED:
         name = "" if fields.get("root_cause") else "no cause"
-    return (Signal(name, 1.0, round(math.log(_ASIDE[name]), 4)), _ASIDE[name]) if name else None
+    factor = weights.SET_ASIDE.get(name)
+    return (Signal(name, 1.0, round(math.log(factor), 4)), factor) if factor is not None else None
 
 
 def tier_share(document: Document) -> float:
@@ -94,20 +76,16 @@ def tier_share(document: Document) -> float:
 
 
 def recency(moment: float, now: float) -> float:
-    """Return 1 for today or later, 0.5 for 30 days before the day of `now`, 0 without a time."""
+    """Return 1 for today or later, 0.5 for a half-life before the day of `now`, 0 without a time."""
     if moment <= 0:
         return 0.0
     today = now // DAY_SECONDS * DAY_SECONDS
-    return float(0.5 ** (max(today - moment, 0.0) / HALF_LIFE_SECONDS))
+    return halved(today - moment)
 
 
-VECTOR_WEIGHT = 0.35
-"""The part of a score from vectors; the rest is from words, each divided by its largest. On LoCoMo R@10 is .834; with
-.18 it is .821, with .53 .824, and words alone give .812 (benchmarks/results/memory.json)."""
-
-NOTE_VECTOR_WEIGHT = 0.45
-"""The same for notes, which are whole passages. Of the multi-hop questions .612 have all passages among ten (.612 with
-.55, .622 with .65); with .35 it is .580, since Snowball's stems join more words (benchmarks/results/multihop.json)."""
+def halved(seconds: float) -> float:
+    """Return what age leaves of the recency of a record, 1 for none and 0.5 after a half-life."""
+    return float(0.5 ** (max(seconds, 0.0) / (weights.HALF_LIFE_DAYS * DAY_SECONDS)))
 
 
 class SearchResult(NamedTuple):
@@ -161,7 +139,7 @@ def search_records(
         vectors = np.maximum(similar.contrast, 0.0)
         if around is not None:
             vectors = around.joined(vectors)[around.order.place] * around.worth
-        weight = NOTE_VECTOR_WEIGHT if is_alone else VECTOR_WEIGHT
+        weight = weights.NOTE_VECTOR_WEIGHT if is_alone else weights.VECTOR_WEIGHT
         ranked = (1 - weight) * _share(words) + weight * _share(vectors)
         signals = [_Column("words", words, 1 - weight), _Column("vectors", similar.cosine, weight)]
     is_theme = query.is_broad and kind in (Kind.MEMORY, Kind.EXPERIENCE)
@@ -179,7 +157,8 @@ def search_records(
     shares = ((hit, hit.relevance / max(strength, 1e-12), place) for hit, place in placed)
     rated = tuple([hit._replace(relevance=relevance_of(strength, share, place)) for hit, share, place in shares])
     if kind is Kind.MEMORY and len(rated) > 1:
-        rated = (*_newest_first(store, rated[:20]), *rated[20:])  # among the best ones
+        among = weights.REPLACING_RECORDS
+        rated = (*_newest_first(store, rated[:among]), *rated[among:])
     if is_theme and rated and query.text.lower().lstrip().startswith("timeline"):
         rated = _by_time(rated)
     return SearchResult(rated, covered, lexicon.chunk_count, strength, strength)
@@ -204,8 +183,7 @@ def _of_theme(
     best = np.zeros((2, len(lexicon.columns.document_id)))
     for row, values in zip(best, (ranked, matched), strict=True):
         np.maximum.at(row, owners, np.where(lexicon.live_chunk, values, 0.0))
-    # The fourth root: all of a theme are wanted, and those that say it in other words no less.
-    near = gathered(store, lexicon, kind, title_of(query), *best)[owners] ** 0.25
+    near = gathered(store, lexicon, kind, title_of(query), *best)[owners] ** weights.THEME_EXPONENT
     return near, near * math.sqrt(float(best[1].max(initial=0.0)))
 
 
@@ -232,24 +210,8 @@ def _by_time(hits: Sequence[Hit]) -> tuple[Hit, ...]:
 
 def answering(result: SearchResult) -> list[Hit]:
     """Return the hits of one kind that are listed: few of a weak answer, and none that hardly matches."""
-    hits = [hit for hit in result.hits if hit.relevance >= LEAST_LISTED]
-    return hits if result.strength >= WEAK_FLOOR else hits[:WEAK_ITEMS]
-
-
-NEIGHBOUR_WEIGHTS = (0.5, 0.4, 0.3, 0.2)
-"""Shares of what turns 1 to 4 places before and after say that count for a turn."""
-
-ANSWER_WEIGHT = 0.4
-"""Additional share of a question that counts for the turn right after it."""
-
-SPEAKER_BONUS = 0.2
-"""Added to the factor of a turn of a named person, who mostly has the answer."""
-
-QUESTION_PENALTY = 0.2
-"""Subtracted from the factor of a turn that only asks, which is less often the answer."""
-
-HALF_WEIGHT_TERMS = 4
-"""A turn of so many terms counts half, one of twice as many two thirds: "Thanks!" says nothing by itself."""
+    hits = [hit for hit in result.hits if hit.relevance >= weights.LEAST_LISTED]
+    return hits if result.strength >= weights.WEAK_FLOOR else hits[: weights.WEAK_ITEMS]
 
 
 class Order(NamedTuple):
@@ -277,7 +239,7 @@ def _order(store: Store, kind: Kind, lexicon: Lexicon) -> Order:
     sessions: dict[str, int] = {}
     # The key of an exchange is `SESSION/20260501T103000-1a2b3c4d`.
     numbers = [sessions.setdefault(key.rpartition("/")[0], len(sessions)) for key, _ in placed]
-    gap = len(NEIGHBOUR_WEIGHTS)
+    gap = len(weights.NEIGHBOUR_WEIGHTS)
     size = len(placed) + gap * (len(sessions) + 1) + 1
     place = np.full(len(lexicon.live_chunk), size - 1, dtype=np.int64)
     place[[chunk for _, chunk in placed]] = np.arange(len(placed)) + gap * np.array(numbers, dtype=np.int64)
@@ -303,16 +265,17 @@ class Surroundings(NamedTuple):
         squares = np.zeros(self.order.size)
         squares[self.order.place[chunks]] = values * values
         squares[-1] = 0.0
-        weights = np.square(NEIGHBOUR_WEIGHTS)
-        sums = np.convolve(squares, [*weights[::-1], 1.0, *weights])[len(weights) :][: self.order.size]
-        sums[1:] += ((NEIGHBOUR_WEIGHTS[0] + ANSWER_WEIGHT) ** 2 - weights[0]) * (squares * self.asks)[:-1]
+        beside = np.square(weights.NEIGHBOUR_WEIGHTS)
+        answering = (weights.NEIGHBOUR_WEIGHTS[0] + weights.ANSWER_WEIGHT) ** 2 - beside[0]
+        sums = np.convolve(squares, [*beside[::-1], 1.0, *beside])[len(beside) :][: self.order.size]
+        sums[1:] += answering * (squares * self.asks)[:-1]
         return np.sqrt(sums)
 
-    def scored(self, found: Occurrences, weights: Sequence[float]) -> tuple[FloatArray, FloatArray]:
+    def scored(self, found: Occurrences, term_weights: Sequence[float]) -> tuple[FloatArray, FloatArray]:
         """Return the score and the matched share (0 to 1) of each chunk, each term joined with its neighbours."""
         scores, matched = np.zeros(self.order.size), np.zeros(self.order.size)
-        masses = np.asarray(weights) * found.idf
-        whole = float(np.asarray(weights) @ np.where(found.counts > 0, found.idf, self.rarest)) or 1.0
+        masses = np.asarray(term_weights) * found.idf
+        whole = float(np.asarray(term_weights) @ np.where(found.counts > 0, found.idf, self.rarest)) or 1.0
         ends = np.cumsum(found.sizes).tolist()
         for mass, begin, end in zip(masses.tolist(), [0, *ends], ends, strict=False):
             if mass > 0:
@@ -335,7 +298,8 @@ def surroundings(store: Store, kind: Kind, lexicon: Lexicon, query: Query) -> Su
     for speaking in term_postings:
         speakers[speaking.signature[0]] = 1.0
     length, order = lexicon.chunk_length, order_of(store, kind, lexicon)
-    worth = (1 + SPEAKER_BONUS * speakers) * (1 - QUESTION_PENALTY * asks) * length / (length + HALF_WEIGHT_TERMS)
+    spoken = (1 + weights.SPEAKER_BONUS * speakers) * (1 - weights.QUESTION_PENALTY * asks)
+    worth = spoken * length / (length + weights.HALF_WEIGHT_TERMS)
     asked = np.zeros(order.size)
     asked[order.place] = asks
     return Surroundings(order, asked, worth, bm25.idf(lexicon.chunk_count, 0))
@@ -455,8 +419,7 @@ def _spans(ranking: _Ranking, position: int, value: float) -> tuple[ScoredSpan, 
         ScoredSpan(
             int(columns.span_start[span]),
             int(columns.span_end[span]),
-            # Least share of a note's best span for its other spans: three less on the log scale never wins.
-            value + math.log(max(float(ranking.spans[span]) / best, 0.05)),
+            value + math.log(max(float(ranking.spans[span]) / best, weights.NOTE_SPAN_SHARE)),
         )
         for span in matching
     ]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from satchel import lazy_numpy as np
-from satchel.search import bm25
+from satchel.search import bm25, weights
 from satchel.search.chunks import chunk_of
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.query import analyse
@@ -72,8 +72,7 @@ def known_records(
             shares = _shares(document, standing, matches.get(document.id, 0.0), now)
             relevance = standing.relevance(shares)
             if standing.last:
-                # Each counts a tenth less than the one before it: they are in order even if all are old.
-                relevance = max(relevance, 0.01) * 0.9**position
+                relevance = max(relevance, weights.ORDER_LEAST) * weights.ORDER_FACTOR**position
             aside = set_aside(document)
             if aside is not None:
                 relevance *= aside[1]
@@ -164,8 +163,7 @@ def _shares(document: Document, standing: FieldRanking, match: float, now: float
     elif document.kind is Kind.MEMORY:
         signals["importance"] = document.importance or 0.0
     elif document.kind is Kind.VALUE:
-        # Number of experiences from which a value has full support.
-        signals["support"] = min(float(fields.get("cluster_size", 0)) / 20, 1.0)
+        signals["support"] = min(float(fields.get("cluster_size", 0)) / weights.FULL_SUPPORT, 1.0)
         signals["domain"] = _share(fields.get("domains", {}), standing.domain)
         signals["strategy"] = _share(fields.get("strategies", {}), standing.strategy)
     return {name: share for name, share in signals.items() if standing.weights.get(name)}
@@ -174,8 +172,8 @@ def _shares(document: Document, standing: FieldRanking, match: float, now: float
 def _is_of_kind(document: Document, standing: FieldRanking) -> bool:
     """Return whether a value rests on enough experiences of the named domain; true for all other records."""
     is_asked = document.kind is Kind.VALUE and standing.domain
-    # A principle is of a kind of work if a quarter of its experiences are: one of twenty is not what it is about.
-    return not is_asked or _share(document.fields.get("domains", {}), standing.domain) >= 0.25
+    least = weights.VALUE_DOMAIN_SHARE
+    return not is_asked or _share(document.fields.get("domains", {}), standing.domain) >= least
 
 
 def _share(counts: Mapping[str, Any], name: str) -> float:

@@ -1,7 +1,7 @@
 """Broad questions about records: "everything we know about deployments", "lessons about encoding".
 
 Such a question asks for a theme, and most records of a theme share no word with its name. So the best matches of the
-subject lend their words (Rocchio's feedback, three rounds over the five, ten and fifteen best): what is near to their
+subject lend their words (Rocchio's feedback, in rounds over more and more of the best): what is near to their
 mean is of the theme. Each record counts by how near it is, never by its place in the list.
 """
 
@@ -13,21 +13,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from satchel import lazy_numpy as np
+from satchel.search import weights
 from satchel.search.bm25 import FloatArray
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
 from satchel.text import EXACT_MARK, is_meaningful, pattern, terms_of, words
 from satchel.types import Kind
 
-SEEDS, ROUNDS = 5, 3
-FIELD_SHARE = 0.15
-"""Share of the domain or category beside the words of a record."""
-
 _CODED = pattern(r"\d|_|\w[./-]\w|[a-z][A-Z]")
-LEAST_SHARE = 0.15
-"""Nearness, in parts of the mean of the three nearest, from which a record is of the theme. Of 20 questions about
-60 experiences .81 of the right ones are shown in 4,000 tokens, .75 of what is shown is right (`benchmarks/recall.py`);
-with .12 it is .87 and .72, with .18 .80 and .80. Without themes it was .16 and .81."""
 
 
 def names(subject: str, texts: Iterable[str]) -> bool:
@@ -57,16 +50,17 @@ def gathered(
     live = np.unique(columns.chunk_document[lexicon.live_chunk]).tolist()
     if not ranked.any() or len(live) > 2_000:  # each is compared with the mean in every round
         return near
-    literal = np.flatnonzero(matched >= 0.99 * matched.max()).tolist()
+    literal = np.flatnonzero(matched >= weights.THEME_LITERAL * matched.max()).tolist()
     if names(subject, store.texts(columns.document_id[literal].tolist()).values()):
         near[literal] = 1.0
         return near
-    rows = lexicon.derived("recall", lambda: _rows(store, lexicon, kind, live))
+    fitted = weights.THEME_FIELD, weights.THEME_COMMON
+    rows = lexicon.derived(("recall", *fitted), lambda: _rows(store, lexicon, kind, live))
     nearness = _nearness(rows, dict.fromkeys(_terms(subject), 1.0), {place: float(ranked[place]) for place in live})
-    top = sorted(nearness.values(), reverse=True)[:3]
+    top = sorted(nearness.values(), reverse=True)[: weights.THEME_NEAREST]
     largest = sum(top) / len(top)
     for place, value in nearness.items():
-        near[place] = min(value / largest, 1.0) if value >= LEAST_SHARE * largest else 0.0
+        near[place] = min(value / largest, 1.0) if value >= weights.THEME_LEAST * largest else 0.0
     return near
 
 
@@ -75,9 +69,9 @@ def _nearness(
 ) -> dict[int, float]:
     """Return how near each row is to the mean of the nearest ones and of the subject, round after round."""
     own = _unit(subject)
-    for number in range(1, ROUNDS + 1):
+    for number in range(1, weights.THEME_ROUNDS + 1):
         best = sorted(filter(nearness.__getitem__, rows), key=lambda place: (-nearness[place], place))
-        feedback = _unit(_sum((rows[place], nearness[place]) for place in best[: SEEDS * number]))
+        feedback = _unit(_sum((rows[place], nearness[place]) for place in best[: weights.THEME_SEEDS * number]))
         mean = _sum(((own, 1.0), (feedback, 1.0)))
         nearness = {
             place: sum(mean.get(term, 0.0) * weight for term, weight in row.items()) for place, row in rows.items()
@@ -101,14 +95,14 @@ def _rows(store: Store, lexicon: Lexicon, kind: Kind, places: Iterable[int]) -> 
     frequency = Counter(term for terms in counts.values() for term in terms)
     rows = {}
     for place, terms in counts.items():
-        # Share of the records from which a term says nothing about a theme.
-        weights = {
-            term: (1 + math.log(count)) * math.log(1 + len(counts) / frequency[term]) for term, count in terms.items()
-            if frequency[term] < max(0.6 * len(counts), 2)
-        }  # fmt: skip
+        told = {
+            term: (1 + math.log(count)) * math.log(1 + len(counts) / frequency[term])
+            for term, count in terms.items()
+            if frequency[term] < max(weights.THEME_COMMON * len(counts), 2)
+        }
         field = documents[ids[place]].fields.get("domain" if kind is Kind.EXPERIENCE else "category")
-        own = {term: weight * math.sqrt(1 - FIELD_SHARE) for term, weight in _unit(weights).items()}
-        rows[place] = {**own, f"={field}": math.sqrt(FIELD_SHARE)}
+        own = {term: weight * math.sqrt(1 - weights.THEME_FIELD) for term, weight in _unit(told).items()}
+        rows[place] = {**own, f"={field}": math.sqrt(weights.THEME_FIELD)}
     return rows
 
 
@@ -117,6 +111,6 @@ def _terms(text: str) -> Counter[str]:
     return Counter(term for word in told for term in terms_of(word) if not term.startswith(EXACT_MARK))
 
 
-def _unit(weights: Mapping[str, float]) -> dict[str, float]:
-    length = math.sqrt(sum(weight * weight for weight in weights.values())) or 1.0
-    return {term: weight / length for term, weight in weights.items()}
+def _unit(terms: Mapping[str, float]) -> dict[str, float]:
+    length = math.sqrt(sum(weight * weight for weight in terms.values())) or 1.0
+    return {term: weight / length for term, weight in terms.items()}

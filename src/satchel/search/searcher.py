@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from satchel import lazy_numpy as np
-from satchel.search import bm25, rank_files
+from satchel.search import bm25, rank_files, weights
 from satchel.search.chunks import chunk_of, chunks_of
 from satchel.search.dense import Likeness, Similar, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
@@ -21,20 +21,10 @@ from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
 from satchel.types import RECORD_KINDS, Hit, Kind, ScoredSpan, Signal
 
-__all__ = [
-    "CANDIDATE_SPANS", "SPANS_PER_RECORD", "SearchResult", "balanced", "chunk_of",
-    "search_kind",
-]  # fmt: skip
-
-CANDIDATE_SPANS = 400
-"""Most spans given to the packer. 94 % of the expected functions are among the first 400 chunks."""
+__all__ = ["SearchResult", "balanced", "chunk_of", "search_kind"]
 
 TRACE_SIGNAL = "trace"
 """The signal of a chunk that a frame of a pasted trace leads to; its file has "traced file"."""
-
-SPANS_PER_RECORD = 8
-"""Spans of files that count as much as one record among the candidates. A record is one item while a file needs several
-spans: 50 records are read for the twenty that are shown, which saves 15 ms."""
 
 
 def search_kind(
@@ -43,7 +33,7 @@ def search_kind(
     query: Query,
     *,
     votes: Votes | None = None,
-    candidates: int = CANDIDATE_SPANS,
+    candidates: int | None = None,
     filters: Filters = NO_FILTERS,
     now: float = 0.0,
     likeness: Likeness | None = None,
@@ -53,7 +43,8 @@ def search_kind(
     """Rank the chunks of one kind. The result is empty for a question without meaningful terms.
 
     `votes` are those of the commits for this question; pass the same object for every kind to compute them once.
-    `candidates` counts spans of files; of records there are at most an eighth as many (`SPANS_PER_RECORD`).
+    `candidates` counts spans of files, by default `weights.CANDIDATE_SPANS`; of records there are fewer
+    (`weights.SPANS_PER_RECORD`).
     `filters` and `now` (see `search_records`) concern records only. `silent` strategies
     take no part. Chunks of files with less than `least_share` of the best
     relevance are left out, except where a trace leads to one.
@@ -61,8 +52,9 @@ def search_kind(
     lexicon = store.lexicon(kind)
     if not lexicon.chunk_count or not query.terms:
         return SearchResult(())
+    candidates = weights.CANDIDATE_SPANS if candidates is None else candidates
     if kind in RECORD_KINDS:
-        most = -(-candidates // SPANS_PER_RECORD)
+        most = -(-candidates // weights.SPANS_PER_RECORD)
         return search_records(
             store, kind, query, candidates=most, filters=filters, now=now, likeness=likeness, silent=silent
         )
@@ -163,9 +155,7 @@ def _file_hits(
         own, frame = members[chunk], framed.get(chunk, 0.0)
         signals = file_signals[document] + _part_signals(called, chunk, frame, similar)
         spans = tuple([ScoredSpan(starts[one], ends[one], values[one]) for one in own])
-        # Added to the score of files of a trace: they come before all other files (at most 1) and after pinned ones
-        # (2).
-        file_score = 1.0 + 0.9 * frame if frame else score
+        file_score = 1.0 + weights.FRAME_FILE * frame if frame else score
         hits.append(Hit(stored[row][1], relevances[chunk], values[own[0]], spans, signals, file_score))
     hits.sort(key=lambda hit: (-hit.score, hit.chunk.id))
     return hits
@@ -175,37 +165,37 @@ def _file_signals(ranking: rank_files.Ranking, documents: Sequence[int]) -> dict
     """Return the signals of these files, shared by all hits of a file."""
     rows: list[list[Signal]] = [[] for _ in documents]
     for name, column in ranking.file_signals.items():
-        shown, weight = "traced file" if name == TRACE_SIGNAL else name, rank_files.FILE_WEIGHTS[name]
+        shown, weight = "traced file" if name == TRACE_SIGNAL else name, weights.FILE_WEIGHTS[name]
         for row, value in zip(rows, column[documents].tolist(), strict=True):
             if value > 0:
                 row.append(Signal(shown, round(value, 4), weight))
     for row, document, rank in zip(rows, documents, ranking.file_rank[documents].tolist(), strict=True):
-        place = Signal("file rank", float(rank + 1), -rank_files.VALUE_FILE_RANK)
+        place = Signal("file rank", float(rank + 1), -weights.VALUE_FILE_RANK)
         row += [*_peripheral_signal(ranking, document), _score_signal(ranking, document), place]
     return dict(zip(documents, map(tuple, rows), strict=True))
 
 
 def _matched_signals(ranking: rank_files.Ranking, document: int) -> list[Signal]:
     values = [(name, row.item(document)) for name, row in ranking.file_signals.items()]
-    return [Signal(name, round(value, 4), rank_files.FILE_WEIGHTS[name]) for name, value in values if value > 0]
+    return [Signal(name, round(value, 4), weights.FILE_WEIGHTS[name]) for name, value in values if value > 0]
 
 
 def _score_signal(ranking: rank_files.Ranking, document: int) -> Signal:
-    return Signal("file score", round(float(ranking.file_score[document]), 4), rank_files.VALUE_FILE)
+    return Signal("file score", round(float(ranking.file_score[document]), 4), weights.VALUE_FILE)
 
 
 def _peripheral_signal(ranking: rank_files.Ranking, document: int) -> list[Signal]:
-    factor = Signal("peripheral", 1.0, round(math.log(rank_files.SECONDARY_FACTOR), 4))
+    factor = Signal("peripheral", 1.0, round(math.log(weights.SECONDARY_FACTOR), 4))
     return [factor] if ranking.peripheral[document] else []
 
 
 def _part_signals(calls: float, chunk: int, framed: float, similar: Similar | None) -> tuple[Signal, ...]:
     """Return the signals of a chunk beside those of its file; `framed` is that of the frame that leads to it."""
-    rows = [Signal("calls", round(calls, 4), rank_files.VALUE_CALLS)] if calls > 0 else []
+    rows = [Signal("calls", round(calls, 4), weights.VALUE_CALLS)] if calls > 0 else []
     if framed > 0:
-        rows.append(Signal(TRACE_SIGNAL, round(framed, 4), rank_files.VALUE_TRACE))
+        rows.append(Signal(TRACE_SIGNAL, round(framed, 4), weights.VALUE_TRACE))
     if similar is not None and similar.cosine[chunk] > 0:
-        rows.append(Signal("likeness", round(float(similar.cosine[chunk]), 4), rank_files.VALUE_VECTORS))
+        rows.append(Signal("likeness", round(float(similar.cosine[chunk]), 4), weights.VALUE_VECTORS))
     return tuple(rows)
 
 

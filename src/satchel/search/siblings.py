@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from satchel import lazy_numpy as np
 from satchel import text as words
-from satchel.search.change_relations import CHANGED, HEIR, TEST, UNSURE, faded, merged
+from satchel.search import weights
+from satchel.search.change_relations import CHANGED, faded, merged
 from satchel.search.chunks import chunks_of, stored_rows
 from satchel.search.relations import last_of
 from satchel.search.searcher import SearchResult
@@ -58,7 +59,7 @@ def with_siblings(result: SearchResult, nouns: Sequence[str], store: Store) -> S
         location = chunk.location and chunk.location._replace(end_line=max(chunk.location.end_line, end))
         span = ScoredSpan(start, end, ceiling + math.log(weight))
         hits.append(Hit(replace(chunk, location=location), relevance_of(weight), span.value, (span,), partial=True))
-    return result._replace(hits=merged([faded(hit, UNSURE) for hit in result.hits], hits))
+    return result._replace(hits=merged([faded(hit, weights.IMPACT_UNSURE) for hit in result.hits], hits))
 
 
 def _best_family(noun: str, store: Store, lexicon: Lexicon) -> _Family | None:
@@ -71,15 +72,17 @@ def _best_family(noun: str, store: Store, lexicon: Lexicon) -> _Family | None:
 def _shown(family: _Family, store: Store, lexicon: Lexicon) -> dict[int, tuple[float, int, int]]:
     """Return the nearness, first and last line of each chunk to show."""
     columns, parts = lexicon.columns, store.chunks([family.base])
-    found = {row: (HEIR, part.start, min(part.start + 15, part.end)) for row, part in parts.items()}
+    most = weights.BASE_LINES
+    found = {row: (weights.NEAR_HEIR, part.start, min(part.start + most, part.end)) for row, part in parts.items()}
     spans = [(CHANGED, one, family.register[-1]) for one in family.register[:1]]
     names = [name for name, own in family.spans.items() if np.isin(family.register or own, own).any()]
     for _, _, _, size, row, start, tests in sorted(_examples(family, names, store))[:1]:
-        found[row] = HEIR, start, start + min(size, 60)
-        spans += [(TEST, one, one) for one in tests[-1:]]  # the first one may be an import
+        found[row] = weights.NEAR_HEIR, start, start + min(size, weights.EXAMPLE_LINES)
+        spans += [(weights.NEAR_TEST, one, one) for one in tests[-1:]]  # the first one may be an import
     for weight, first, last in spans:
         start, end = int(columns.span_start[first]), int(columns.span_end[last])
-        found[int(columns.chunk_row[columns.span_chunk[first]])] = weight, start, min(end, start + 40)
+        row = int(columns.chunk_row[columns.span_chunk[first]])
+        found[row] = weight, start, min(end, start + weights.REGISTER_LINES)
     return found
 
 
@@ -94,8 +97,8 @@ def _examples(
         own = [parts[row] for row in document.rows if f"{parts[row].name}.".startswith(prefix)]
         first, tests = next(filter(attrgetter("name"), own), part), family.tests[name].tolist()
         size = own[-1].end - first.start
-        # Lines of a member that is more than a name, and of one that is shown in full; of others the first.
-        yield size < 5, size > 60, not tests, size, first.row, first.start, tests
+        is_name, is_cut = size < weights.EXAMPLE_LEAST, size > weights.EXAMPLE_LINES
+        yield is_name, is_cut, not tests, size, first.row, first.start, tests
 
 
 def _family(lexicon: Lexicon, members: Mapping[str, int], base: int) -> _Family:
@@ -109,12 +112,12 @@ def _family(lexicon: Lexicon, members: Mapping[str, int], base: int) -> _Family:
     is_own = np.isin(lexicon.span_document, columns.chunk_document[lexicon.chunk_positions(members.values())])
     length = np.maximum(columns.span_words, 1)
     scores = counts * np.sqrt(counts / length) * (1 - columns.span_comment_words / length)
-    scores[is_test | (counts < 3) | (is_own & (base < 0))] = 0
+    scores[is_test | (counts < weights.SIBLINGS) | (is_own & (base < 0))] = 0
     last = int(np.argmax(scores))
-    near = (columns.span_chunk == columns.span_chunk[last]) & (2 * counts > counts[last])
+    near = (columns.span_chunk == columns.span_chunk[last]) & (counts > weights.REGISTER_SHARE * counts[last])
     first = last - int(np.argmin([*near[last::-1], False])) + 1
-    # Least score of lines that are a register: four names among nineteen words have 1.8.
-    return _Family(members, base, spans, tests, range(first, last + 1) if scores[last] >= 1.5 else (), scores[last])
+    register = range(first, last + 1) if scores[last] >= weights.REGISTER_SCORE else ()
+    return _Family(members, base, spans, tests, register, scores[last])
 
 
 def _units(lexicon: Lexicon, names: Iterable[str], field: int) -> dict[str, IntArray]:
@@ -135,7 +138,7 @@ def _heirs(noun: str, store: Store, lexicon: Lexicon) -> Iterator[tuple[dict[str
     places = [place for place in store.places(heirs).values() if not place.secondary]
     for base in dict.fromkeys(heirs.values()):
         own = {last_of(place.name): place.row for place in places if heirs[place.row] == base}
-        yield from [(dict(islice(own.items(), 200)), base)] if len(own) > 2 else ()
+        yield from [(dict(islice(own.items(), 200)), base)] if len(own) >= weights.SIBLINGS else ()
 
 
 def _files(noun: str, store: Store, lexicon: Lexicon) -> Iterator[tuple[dict[str, int], int]]:
@@ -147,4 +150,4 @@ def _files(noun: str, store: Store, lexicon: Lexicon) -> Iterator[tuple[dict[str
         for depth in range(1, len(names) - 1):
             if noun in words.count_terms(words.words(names[depth - 1])) and names[depth] not in _FRONTS:
                 found["/".join(names[:depth])].setdefault(names[depth], document.first_chunk)
-    yield from ((dict(islice(own.items(), 200)), -1) for own in found.values() if len(own) > 2)
+    yield from ((dict(islice(own.items(), 200)), -1) for own in found.values() if len(own) >= weights.SIBLINGS)

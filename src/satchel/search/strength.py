@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from satchel import lazy_numpy as np
 from satchel import text as words
-from satchel.search import bm25
-from satchel.search.bm25 import K1, FloatArray
+from satchel.search import bm25, weights
+from satchel.search.bm25 import FloatArray
 from satchel.search.query import Query, Zone
 from satchel.sources.roles import Peripheral, asked_peripherals, peripheral_role
 from satchel.store.protocol import Store
@@ -24,33 +24,6 @@ from satchel.types import Kind
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-WEAK_FLOOR = 0.095
-"""Least strength of an answer that is not a weak match. Below it are 1 % of the real questions, 71 % of the short
-questions about other subjects, and 31 to 43 % of the issues of other projects, which share words with every project."""
-
-WEAK_ITEMS = 3
-"""Chunks of an answer that is a weak match: the few best, not to be relied on."""
-
-LEAST_LISTED = 0.005
-"""Least relevance of a listed hit: lower ones would be written as 0.00."""
-
-TITLE, SPANS, NAMED, LENGTH, BIAS = 5.7, 20.0, 2.6, 1.25, -10.6
-
-BEST_SPANS = 5
-SPANS_FOR_EACH = 20
-"""Spans in the mean matched share: the subject of a project is in several spans; in a small corpus one of twenty."""
-
-LARGEST_MENTION = 4.0
-
-SHARE_EXPONENT = 0.5
-"""Exponent of the value of a chunk relative to the best, for its share. Right files are separated with an area under
-the curve of .80 instead of .71 (the matched share of the file), right chunks with .72 instead of .54."""
-
-LARGEST_ODDS, STRENGTH_EXPONENT, PLACE_EXPONENT = 0.85, 1.5, 1.1
-"""Constants of the relevance, from a logistic regression with the logarithms of strength, share and place over code,
-prose, notes, memories and conversations with equal weight (`benchmarks/calibration.py`, docs/decisions/0042): .88,
-1.55 and 1.19, and .81 for the share, which is 1 here."""
-
 
 def relevance_of(strength: float, share: float = 1.0, place: float = 1.0) -> float:
     """Return the probability that an item is needed for the answer, 0 to .46; 0 where nothing matches.
@@ -58,18 +31,20 @@ def relevance_of(strength: float, share: float = 1.0, place: float = 1.0) -> flo
     `strength` is that of the answer of its kind, `share` the match of the item in parts of the best one, `place` its
     place among the hits of its kind, from 1.
     """
-    odds = LARGEST_ODDS * math.pow(strength, STRENGTH_EXPONENT) * share / math.pow(place, PLACE_EXPONENT)
+    full = weights.LARGEST_ODDS * math.pow(strength, weights.STRENGTH_EXPONENT)
+    odds = full * share / math.pow(place, weights.PLACE_EXPONENT)
     return odds / (1 + odds)
 
 
 def strength_at(relevance: float) -> float:
     """Return the strength, at most 1, of an answer whose first item has this relevance (see `relevance_of`)."""
-    return min(math.pow(relevance / max(1 - relevance, 1e-9) / LARGEST_ODDS, 1 / STRENGTH_EXPONENT), 1.0)
+    odds = relevance / max(1 - relevance, 1e-9)
+    return min(math.pow(odds / weights.LARGEST_ODDS, 1 / weights.STRENGTH_EXPONENT), 1.0)
 
 
 def lifted(relevance: float, factor: float) -> float:
     """Return a relevance for an answer that is `factor` times as strong."""
-    odds = relevance * math.pow(factor, STRENGTH_EXPONENT)
+    odds = relevance * math.pow(factor, weights.STRENGTH_EXPONENT)
     return odds / (1 - relevance + odds)
 
 
@@ -96,7 +71,13 @@ class Evidence(NamedTuple):
         """0 to 1; 0 where nothing matches."""
         if self.spans <= 0 and self.named <= 0:
             return 0.0
-        log_odds = TITLE * self.title + SPANS * self.spans + NAMED * self.named + LENGTH * math.log1p(self.terms) + BIAS
+        log_odds = (
+            weights.STRENGTH_TITLE * self.title
+            + weights.STRENGTH_SPANS * self.spans
+            + weights.STRENGTH_NAMED * self.named
+            + weights.STRENGTH_LENGTH * math.log1p(self.terms)
+            + weights.STRENGTH_BIAS
+        )
         return 1 / (1 + math.exp(-log_odds))
 
 
@@ -105,13 +86,13 @@ def spans_share(matched: FloatArray, live: int) -> float:
 
     `live` is the number of the others.
     """
-    count = min(max(live // SPANS_FOR_EACH, 1), BEST_SPANS, live)
+    count = min(max(live // weights.SPANS_FOR_EACH, 1), weights.BEST_SPANS, live)
     return float(matched[bm25.largest(matched, count)].mean()) if count else 0.0
 
 
 def title_share(scores: FloatArray, possible: float) -> float:
     """Return the best BM25 score of the first line, as a share of the largest that its terms allow."""
-    return float(scores.max(initial=0.0)) / (possible * (K1 + 1)) if possible > 0 else 0.0
+    return float(scores.max(initial=0.0)) / (possible * (weights.K1 + 1)) if possible > 0 else 0.0
 
 
 def answer_strength(strengths: Mapping[Kind, float]) -> float:
@@ -158,15 +139,13 @@ def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
 def _telling(query: Query) -> Iterator[str]:
     """Yield the words about the subject of a question, each once."""
     lines = [(zone, line) for zone, line in query.zones if zone in _SCANNED]
-    # A longer text is an issue or a message: only its title and its inline code are sure to be about the project.
-    is_long = sum(len(line.split()) for _, line in lines) > 40
+    is_long = sum(len(line.split()) for _, line in lines) > weights.LONG_QUESTION
     seen: set[str] = set()
     for zone, line in lines:
         marked = {word for match in _INLINE_CODE.finditer(line) for word in words.words(match[1])}
         for word in words.words(line):
             name = word.strip("_$")
-            # Shorter pieces of code in a long text are mostly made up for its example.
-            is_name = len(name) >= 5 and (word in marked or words.is_compound(word))
+            is_name = len(name) >= weights.ABSENT_NAME_LETTERS and (word in marked or words.is_compound(word))
             is_sure = zone is Zone.TITLE or not is_long or is_name
             if is_sure and name.lower() not in seen and _is_telling(name):
                 seen.add(name.lower())
@@ -258,10 +237,6 @@ def _holders(lexicon: Lexicon, terms: Sequence[str], segments: Sequence[int]) ->
 
 BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 
-FAR_BETTER = 1.5
-"""A chunk of a peripheral file that matches so many times as much as the best other file is the answer. Chunks are
-compared with files on purpose: a changelog as a whole matches everything."""
-
 _ROLES = tuple(Peripheral)
 
 
@@ -320,11 +295,11 @@ def _far_better(
     np.maximum.at(best, lexicon.columns.chunk_document, scores.chunk_matched)
     ordinary = lexicon.live_document & ~steps_back & (lexicon.columns.document_secondary == 0)
     bar = float(scores.document_matched[ordinary].max(initial=0.0))
-    better = steps_back & (best > 0) & (best >= FAR_BETTER * bar)
+    better = steps_back & (best > 0) & (best >= weights.FAR_BETTER * bar)
     if kind is not Kind.CODE and better.any():
         code = store.lexicon(Kind.CODE)
         matched = bm25.score(code, query.terms).document_matched[
             code.live_document & (code.columns.document_secondary == 0)
         ]
-        better &= best >= FAR_BETTER * float(matched.max(initial=0.0))
+        better &= best >= weights.FAR_BETTER * float(matched.max(initial=0.0))
     return better

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from satchel import lazy_numpy as np
+from satchel.search import weights
 from satchel.search.bm25 import FloatArray, chunk_scores, largest
 from satchel.search.chunks import definitions_of, stored_rows
 from satchel.search.query import Query
@@ -25,12 +26,6 @@ from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
 from satchel.types import EdgeType, Kind
 from satchel.vocabulary import DAY_SECONDS
-
-COMMIT_HALF_LIFE_SECONDS = 3 * 365.25 * DAY_SECONDS
-"""Half of a commit's weight fades with this half-life: one three years before the newest has three quarters."""
-
-MOST_FILES = 40
-"""A commit that touches more files is a sweep and has no vote."""
 
 
 class Votes:
@@ -62,7 +57,7 @@ def _votes_by_path(query: Query, store: Store) -> dict[str, float]:
         return {}
     scores = chunk_scores(commits, query.terms)
     scores[~commits.live_chunk] = 0.0
-    best = largest(scores, 60)  # number of commits that vote; measured to matter little
+    best = largest(scores, weights.VOTING_COMMITS)
     best = best[scores[best] > 0]
     if not len(best):
         return {}
@@ -70,13 +65,17 @@ def _votes_by_path(query: Query, store: Store) -> dict[str, float]:
     newest = max(created for created, _ in touched.values())
     by_path: dict[str, float] = defaultdict(float)
     for value, (created, files) in zip(scores[best].tolist(), touched.values(), strict=True):
-        if not files or len(files) > MOST_FILES:
+        if not files or len(files) > weights.SWEEP_FILES:
             continue
-        age = max(newest - created, 0.0)
-        fade = 0.5 + 0.5 * 2 ** (-age / COMMIT_HALF_LIFE_SECONDS)
         for path in files:
-            by_path[path] += value * fade / math.sqrt(len(files))
+            by_path[path] += value * unfaded(newest - created) / math.sqrt(len(files))
     return by_path
+
+
+def unfaded(seconds: float) -> float:
+    """Return what age leaves of the weight of a commit that is so much older than the newest one."""
+    halves = max(seconds, 0.0) / (weights.COMMIT_HALF_LIFE_DAYS * DAY_SECONDS)
+    return 1 - weights.COMMIT_FADING + weights.COMMIT_FADING * math.pow(0.5, halves)
 
 
 def _positions(store: Store, kind: Kind, lexicon: Lexicon, paths: Sequence[str]) -> dict[str, int]:
@@ -95,19 +94,15 @@ def _touched(store: Store, rows: Sequence[int]) -> dict[int, tuple[float, list[s
     return {row: (document.created, files[row]) for row, (document, _) in stored_rows(store, rows).items()}
 
 
-SEEDS = 20
-MOST_DEFINITIONS = 4
-"""A name with more definitions is ambiguous: its calls are not followed."""
-
-
 def neighbours(seeds: Sequence[tuple[int, float]], store: Store, lexicon: Lexicon) -> FloatArray:
     """Return one value a chunk: weighted support from `seeds` (chunk positions with their scores, best first)."""
     support = np.zeros(len(lexicon.columns.chunk_row))
     rows = lexicon.columns.chunk_row
     score_of = {int(rows[position]): value for position, value in seeds}
     callables = lexicon.stored(_callables, [position for position, _ in seeds], partial(_callables, store))
+    most = weights.CALL_DEFINITIONS
     names = dict.fromkeys(name for own, called in callables.values() for name in (own, *called))
-    defined = lexicon.fetched(MOST_DEFINITIONS, names, partial(definitions_of, store, MOST_DEFINITIONS))
+    defined = lexicon.fetched(most, names, partial(definitions_of, store, most))
     rows_of = {name: [definition.row for definition in rows] for name, rows in defined.items()}
     callers = lexicon.fetched(
         _callers, dict.fromkeys(own for own, _ in callables.values() if rows_of[own]), partial(_callers, store)
@@ -117,8 +112,7 @@ def neighbours(seeds: Sequence[tuple[int, float]], store: Store, lexicon: Lexico
         value = score_of[row]
         _spread(gained, row, value, {r: 1 / len(rows_of[name]) for name in called for r in rows_of[name]})
         if rows_of[own]:
-            # The weight of a caller of a good candidate; a callee has 1.
-            _spread(gained, row, value, dict.fromkeys(callers[own], 0.7 / len(rows_of[own])))
+            _spread(gained, row, value, dict.fromkeys(callers[own], weights.CALLER_WEIGHT / len(rows_of[own])))
     places = lexicon.chunk_positions(gained)
     support[places[places >= 0]] = np.array(list(gained.values()))[places >= 0]
     support[~lexicon.live_chunk] = 0.0
@@ -143,8 +137,8 @@ def _callers(store: Store, names: Sequence[str]) -> dict[str, list[int]]:
 
 
 def _spread(gained: dict[int, float], source: int, value: float, reached: dict[int, float]) -> None:
-    """Add to each reached chunk its part of the source's value, divided by the square root of their number plus one."""
+    """Add to each reached chunk its part of the source's value, divided by a root of their number plus one."""
     degree = len(reached)
     for row, weight in reached.items():
         if row != source:
-            gained[row] += value * weight / (degree + 1) ** 0.5
+            gained[row] += value * weight / (degree + 1) ** weights.CALL_DEGREE

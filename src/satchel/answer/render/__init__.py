@@ -11,6 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Protocol, cast
 
+from satchel.answer import weights
 from satchel.answer.render.frame import RenderRequest, Stop, counted
 from satchel.answer.render.labels import ShownEntity, entities, quote, sections
 from satchel.tokens import TokenCounter
@@ -114,7 +115,7 @@ def call_site_lines(listing: Sequence[Listed], counter: TokenCounter, max_tokens
 
     Definitions of one name are told apart by their files. Files without room are counted: `and 7 more in 3 files`.
     """
-    room = max_tokens * 0.15  # share of the budget for these lines: some forty files in 4,000 tokens
+    room = max_tokens * weights.CALL_LINES_SHARE
     lines: list[str] = []
     names = [target["name"] for target in listing]
     for number, target in enumerate(listing):

@@ -8,6 +8,7 @@ from enum import StrEnum
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from satchel.answer import weights
 from satchel.answer.render.labels import (
     SECTION_SEPARATOR,
     file_path,
@@ -33,10 +34,6 @@ WEAK = "nothing here answers this well; the best few are shown"
 LEAST_FILES = 3
 """Fewest listed files: fewer are seen at a glance, and a list with room for fewer is left out."""
 
-LIST_SHARE = 0.01
-"""Largest share of the budget for the list of files: a quarter of what all headings and labels may use in 4,000
-tokens."""
-
 SOURCES_SHOWN = 10
 """Entries of the sources footer, from the first specification; the others are counted."""
 
@@ -61,19 +58,22 @@ QUERY_SHOWN = 200
 NO_HANDLE = "-"
 """Replaces the handle of an item that cannot be expanded, such as a situation that the caller described."""
 
-_REASONS: Mapping[str, tuple[str, float]] = {
-    "trace": ("trace", 0.0),
-    "pin": ("pinned", 0.0),
-    "given": ("given", 0.0),
-    "change": ("changed", 0.0),
-    "path mention": ("path named", 0.0),
-    "symbol mention": ("names it", 0.0),
-    "name": ("name", 0.5),
-    "calls": ("calls", 0.5),
-    "history": ("history", 0.5),
-    "likeness": ("meaning", 0.5),
+_REASONS: Mapping[str, str] = {
+    "trace": "trace",
+    "pin": "pinned",
+    "given": "given",
+    "change": "changed",
+    "path mention": "path named",
+    "symbol mention": "names it",
+    "name": "name",
+    "calls": "calls",
+    "history": "history",
+    "likeness": "meaning",
 }
-"""Signal -> its name in the list, and the least value that makes it a reason; the most telling first."""
+"""Signal -> its name in the list; the most telling first."""
+
+_GRADUAL = frozenset({"name", "calls", "history", "likeness"})
+"""Signals that are a reason only if they are strong (`weights.REASON_FLOOR`)."""
 
 _USUAL_REASON = "words"
 
@@ -199,9 +199,10 @@ def overview_lines(request: RenderRequest, items: Sequence[ContextItem]) -> list
     files = [item for item in items if file_path(item)]
     if not request.overview or request.is_numbered or request.view is not View.SECTIONS or len(files) < LEAST_FILES:
         return []
-    # Most files in the list; later ones help little if the best did not.
-    entries = [_file_entry(rank, item) for rank, item in enumerate(files[:8], 1)]
-    rows = _fitted(entries, request.limit * LIST_SHARE * CHARACTERS_PER_TOKEN if request.limit else float("inf"))
+    entries = [_file_entry(rank, item) for rank, item in enumerate(files[: weights.OVERVIEW_FILES], 1)]
+    rows = _fitted(
+        entries, request.limit * weights.LIST_SHARE * CHARACTERS_PER_TOKEN if request.limit else float("inf")
+    )
     if len(rows) < LEAST_FILES:
         return []
     more = len(files) - len(rows)
@@ -220,7 +221,10 @@ def _file_entry(rank: int, item: ContextItem) -> tuple[str, str]:
 
 def _reason(item: ContextItem) -> str:
     strength = {signal.name: signal.value for signal in item.signals}
-    reasons = [word for name, (word, least) in _REASONS.items() if strength.get(name, -1.0) >= least]
+    floor = weights.REASON_FLOOR
+    reasons = [
+        word for name, word in _REASONS.items() if strength.get(name, -1.0) >= (floor if name in _GRADUAL else 0.0)
+    ]
     return ", ".join(reasons[:1]) or _USUAL_REASON  # reasons shown
 
 

@@ -295,9 +295,11 @@ class Code:
         return file is not None and re.search(ends or "", file.lines(max(one.line - 1, 1), one.line), re.M) is not None
 
     def mentioning(self, word: str) -> list[int]:
-        """Return the chunks of code whose text contains a word."""
-        lexicon = self.store.lexicon(Kind.CODE)
-        (postings,) = lexicon.postings(terms_of(word)[:1])
+        """Return the chunks of code whose text contains a word, none for a word that is too long for the index."""
+        lexicon, terms = self.store.lexicon(Kind.CODE), terms_of(word)[:1]
+        if not terms:
+            return []
+        (postings,) = lexicon.postings(terms)
         chunks = np.unique(lexicon.columns.span_chunk[postings.body[0]])
         rows: list[int] = lexicon.columns.chunk_row[chunks[lexicon.live_chunk[chunks]]].tolist()
         return rows

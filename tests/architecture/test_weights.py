@@ -1,0 +1,88 @@
+"""Fitted numbers are read where they are used, so that a script can change one and every reader sees it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from importlib import import_module
+
+import pytest
+
+from satchel.fitted import constants
+from tests.architecture.tree import Module, modules
+
+FAMILIES = ("satchel.answer.weights", "satchel.search.weights")
+
+
+def readers() -> Iterator[tuple[Module, frozenset[str]]]:
+    """Yield each module of the package that reads fitted numbers, with its names for modules of weights."""
+    for module in modules("src"):
+        names = {
+            alias.asname or alias.name
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+            if f"{node.module}.{alias.name}" in FAMILIES
+        }
+        if names:
+            yield module, frozenset(names)
+
+
+def read_at_import(node: ast.AST, names: frozenset[str]) -> Iterator[int]:
+    """Yield the lines at which a node reads a fitted number when its module is imported: bodies of functions do not."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in names:
+        yield node.lineno
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        parts: list[ast.AST] = [node.args, *node.decorator_list]
+    elif isinstance(node, ast.Lambda):
+        parts = [node.args]
+    else:
+        parts = [*ast.iter_child_nodes(node)]
+    for part in parts:
+        yield from read_at_import(part, names)
+
+
+def test_nobody_reads_a_fitted_number_before_it_is_used() -> None:
+    found = [f"{one.path}:{line}" for one, names in readers() for line in read_at_import(one.tree, names)]
+    assert not found, "read it inside of a function: " + ", ".join(found)
+
+
+def test_nobody_imports_a_single_fitted_number() -> None:
+    found = [
+        f"{module.path}:{node.lineno}"
+        for module in modules("src")
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ImportFrom) and node.module in FAMILIES
+    ]
+    assert not found, "import the module and write weights.NAME: " + ", ".join(found)
+
+
+def test_a_number_that_is_read_too_early_is_found() -> None:
+    text = "A = weights.X\ndef f(x=weights.X):\n    return weights.X\nB = lambda x=weights.X: weights.X\n"
+    assert list(read_at_import(ast.parse(text), frozenset({"weights"}))) == [1, 2, 4]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_fitted_number_has_a_range_and_a_reason_and_is_read(name: str) -> None:
+    (module,) = (one for one in modules("src") if one.name == name)
+    body = module.tree.body[1:]
+    declared = {
+        node.target.id for node in body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
+    without_reason = [
+        node.lineno
+        for node, following in zip(body, [*body[1:], None], strict=True)
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        and not (isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant))
+    ]
+    assert not without_reason, f"say what it does below the number: lines {without_reason}"
+    assert not [node.lineno for node in body if isinstance(node, ast.Assign)], "give every number its range"
+    assert {one.name for one in constants(import_module(name))} == declared
+    used = {node.attr for one in modules("src") for node in ast.walk(one.tree) if isinstance(node, ast.Attribute)}
+    assert not declared - used, "nobody reads it"
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_fitted_number_is_within_its_range(name: str) -> None:
+    outside = [one for one in constants(import_module(name)) if not one.low <= one.value <= one.high]
+    assert outside == []
