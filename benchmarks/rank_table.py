@@ -29,7 +29,9 @@ from tests.ranking.doors import ask  # noqa: E402
 from tests.ranking.expectations import problems  # noqa: E402
 from tests.ranking.projects import OpenProject, all_projects, open_project  # noqa: E402
 
-ROOMS = ("search", "answer", "memory")
+ROOMS = tuple(sorted(path.parent.name for path in (ROOT / "src" / "satchel").glob("*/weights.py")))
+"""Rooms with fitted numbers of their own."""
+
 OUT = ROOT / "benchmarks" / "results" / "rank_table.json"
 
 LISTED = 12
@@ -149,15 +151,15 @@ def as_markdown(table: Mapping[str, Any]) -> str:
     lines = [
         "# Which lines of the ranking check notice which number",
         "",
-        f"Written by `benchmarks/rank_table.py`. Of {told['numbers']} fitted numbers {told['noticed halved or doubled']} "
-        f"turn a line red when halved or doubled, {told['noticed both']} in both directions. A dash is a change that the "
-        "range of the number does not allow.",
+        "Written by `benchmarks/rank_table.py`. How many lines turn red where one number is changed; a dash is a change",
+        f"that its range does not allow. Of {told['numbers']} fitted numbers {told['noticed halved or doubled']} turn a line red",
+        f"when halved or doubled, {told['noticed both']} in both directions.",
         "",
         "| number | value | halved | doubled | off | a line that notices |",
         "|---|---:|---:|---:|---:|---|",
     ]
     for name, entry in table["constants"].items():
-        counts = [str(entry[one]["red"]) if one in entry else "–" for one in DIRECTIONS]
+        counts = [str(entry[one]["red"]) if one in entry else "-" for one in DIRECTIONS]
         named = [line for one in DIRECTIONS for line in entry.get(one, {}).get("lines", ())]
         lines.append(f"| `{name}` | {entry['value']:g} | {' | '.join(counts)} | {named[0] if named else ''} |")
     return "\n".join(lines) + "\n"

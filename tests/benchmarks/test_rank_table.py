@@ -1,0 +1,57 @@
+"""The stored table of the ranking check: every fitted number is in it, and one that no line notices has a reason."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from rank_table import OUT, Change, as_markdown, changes, name_of, numbers, summary
+
+from satchel.fitted import Constant
+
+UNNOTICED: dict[str, str] = {}
+"""Number -> why no line of the ranking check notices it, halved or doubled."""
+
+
+@cache
+def stored() -> dict[str, Any]:
+    """The stored table."""
+    table: dict[str, Any] = json.loads(OUT.read_text(encoding="utf-8"))
+    return table
+
+
+def is_noticed(entry: dict[str, Any]) -> bool:
+    """Whether a line turns red for a number that is halved or doubled."""
+    return any(entry.get(direction, {}).get("red") for direction in ("halved", "doubled"))
+
+
+def test_every_fitted_number_is_in_the_table_with_its_value() -> None:
+    values = {name_of(room, one): one.value for room, one in numbers()}
+    measured = {name: entry["value"] for name, entry in stored()["constants"].items()}
+    different = sorted(name for name, value in values.items() if measured.get(name) != value)
+    assert not different, f"measure them: python benchmarks/rank_table.py --only NAME, for {', '.join(different)}"
+    assert measured.keys() == values.keys()
+
+
+def test_a_line_notices_each_number_or_there_is_a_reason_why_none_does() -> None:
+    unnoticed = {name for name, entry in stored()["constants"].items() if not is_noticed(entry)}
+    assert unnoticed == UNNOTICED.keys(), "a new number needs a question that it decides, or a reason"
+    assert all(UNNOTICED.values())
+
+
+def test_the_summary_and_the_page_are_those_of_the_table() -> None:
+    table = stored()
+    assert table["summary"] == summary(table["constants"])
+    assert OUT.with_suffix(".md").read_text(encoding="utf-8") == as_markdown(table)
+
+
+def test_a_change_stays_within_the_range_of_its_number() -> None:
+    every = list(changes())
+    assert all(one.constant.low <= one.value <= one.constant.high and one.value != one.constant.value for one in every)
+    assert {one.direction for one in every} == {"halved", "doubled", "off"}
+
+
+def test_a_number_of_a_mapping_is_named_with_its_key() -> None:
+    constant = Constant("FILE_WEIGHTS", "history", 1.0, 0.0, 4.0)
+    assert Change("search", constant, "halved", 0.5).name == "search.FILE_WEIGHTS[history]"
