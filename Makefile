@@ -20,7 +20,7 @@ SOURCES := $(shell find src/satchel -name '*.py' -o -name '*.scm')
 INTEGRATIONS := langchain-satchel llama-index-retrievers-satchel satchel-haystack
 INTEGRATIONS_INSTALLED := $(INTEGRATIONS:%=.venv-adapters-%/.installed)
 
-.PHONY: help demo check check-adapters format lint types base test rank-check bench fit bench-gate fuzz bundle docs site man release-check clean
+.PHONY: help demo check check-adapters format lint types base test rank-check bench fit fit-here bench-gate fuzz bundle docs site man release-check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -84,9 +84,13 @@ BASE_COMMIT ?=
 bench-gate: $(INSTALLED) ## compare the speed with that of the last tag (BASE_COMMIT=... for another commit): no ratio above 1.15
 	$(BIN)/python benchmarks/gate.py $(if $(BASE_COMMIT),--base $(BASE_COMMIT))
 
-fit: $(INSTALLED) ## choose the constants of ranking with one repository left out (SATCHEL_BENCH_REPOS, SATCHEL_BENCH_WORK)
+fit: $(INSTALLED) ## choose fitted numbers with one repository left out (SATCHEL_BENCH_REPOS, SATCHEL_BENCH_WORK)
 	$(BIN)/python benchmarks/fit.py --repos "$(SATCHEL_BENCH_REPOS)" --work "$(SATCHEL_BENCH_WORK)" --per-repo 1 \
 		--out benchmarks/results/fit.json
+
+FAMILY ?=
+fit-here: $(INSTALLED) ## the same on questions about this checkout alone, which needs no data (FAMILY=search)
+	$(BIN)/python benchmarks/fit.py --here $(FAMILY:%=--family %)
 
 bundle: $(INSTALLED) ## write satchel.mcpb, for desktop hosts that read MCP bundles, with the package in it
 	rm -rf satchel.mcpb build/bundle

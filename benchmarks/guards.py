@@ -180,7 +180,7 @@ GUARDS = (
     Guard("I9", "web/page/index.html", 'href="/page/style.css"', 'href="https://example.org/style.css"', 1),
     Guard("J6", "embed/minilm.py", 'os.environ[NO_TELEMETRY] = "1"', "pass"),
     Guard("J6", "settings.py", 'embed_endpoint: str = setting("")', 'embed_endpoint: str = setting("", safe=True)', 1),
-    Guard("K1", "memory/memories.py", "if row.score >= SAME_PROSE", "if False"),
+    Guard("K1", "memory/memories.py", "if row.score >= weights.SAME_PROSE", "if False"),
     Guard("K2", "memory/memories.py", "gone = self.with_replaced(identities)",
           "gone = [self.get(one) for one in identities]"),
     Guard("K3", "graph/walk.py", "if len(targets) > most:", "if False:", 1),

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from satchel.guidance.judge import FAILS_BELOW, HOLDS_FROM, Verdict, WordJudge
+from satchel.guidance import weights
+from satchel.guidance.judge import Verdict, WordJudge
 from satchel.guidance.situation import make_situation
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,7 +47,7 @@ def main() -> None:
     text = (ROOT / "tests/guidance/judge_pairs.jsonl").read_text(encoding="utf-8")
     rows = [json.loads(line) for line in text.splitlines()]
     halves = {half: [row for row in rows if row["half"] == half] for half in dict.fromkeys(row["half"] for row in rows)}
-    result = {"holds_from": HOLDS_FROM, "fails_below": FAILS_BELOW} | {
+    result = {"holds_from": weights.HOLDS_FROM, "fails_below": weights.FAILS_BELOW} | {
         half: measured(part) for half, part in halves.items()
     }
     print(json.dumps(result, indent=2))

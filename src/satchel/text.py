@@ -185,7 +185,6 @@ def is_compound(word: str) -> bool:
 
 
 SHINGLE_CHARACTERS = 5
-SAME_PROSE = 0.42
 
 
 def shingles(text: str) -> frozenset[str]:

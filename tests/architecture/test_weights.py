@@ -11,7 +11,7 @@ import pytest
 from satchel.fitted import constants
 from tests.architecture.tree import Module, modules
 
-FAMILIES = ("satchel.answer.weights", "satchel.search.weights")
+FAMILIES = tuple(f"satchel.{room}.weights" for room in ("answer", "guidance", "hooks", "memory", "search"))
 
 
 def readers() -> Iterator[tuple[Module, frozenset[str]]]:

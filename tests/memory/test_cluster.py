@@ -5,7 +5,8 @@ import pytest
 
 from satchel.embed import normalised
 from satchel.errors import MissingExtraError
-from satchel.memory.cluster import LEAST_ENTRIES, SPREAD, centre, group, named, validate
+from satchel.memory import weights
+from satchel.memory.cluster import centre, group, named, validate
 from satchel.memory.model import Cluster
 
 
@@ -39,7 +40,7 @@ def test_entries_without_structure_are_no_group() -> None:
 
 
 def test_too_few_entries_are_no_group() -> None:
-    assert group(cloud(LEAST_ENTRIES - 1, 2)) == []
+    assert group(cloud(weights.LEAST_ENTRIES - 1, 2)) == []
 
 
 def test_equal_vectors_give_equal_groups_the_largest_first() -> None:
@@ -61,7 +62,7 @@ def test_a_text_belongs_up_to_the_mean_and_half_a_standard_deviation() -> None:
     distances = 1 - members @ centre(members, [1.0] * 30)
     result = validate(members[0], members, [1.0] * 30)
     assert result.mean == pytest.approx(distances.mean(), abs=1e-5)
-    assert result.threshold == pytest.approx(distances.mean() + SPREAD * distances.std(), abs=1e-5)
+    assert result.threshold == pytest.approx(distances.mean() + weights.SPREAD * distances.std(), abs=1e-5)
     assert result.similarity == pytest.approx(1 - result.distance)
     inside = [validate(member, members, [1.0] * 30).is_inside for member in members]
     assert inside == [bool(distance <= result.threshold) for distance in distances]

@@ -12,7 +12,8 @@ import pytest
 from satchel import Satchel
 from satchel.embed import fingerprint
 from satchel.errors import UsageError
-from satchel.memory.cluster import SPREAD, WORDS_LABEL, make_space
+from satchel.memory import weights
+from satchel.memory.cluster import WORDS_LABEL, make_space
 from satchel.memory.model import Grouping
 from satchel.memory.values import Values
 from satchel.operations.registry import OPERATIONS
@@ -128,11 +129,11 @@ def test_the_threshold_is_the_mean_and_half_a_population_standard_deviation_of_t
     entries = make_space(satchel.memory_store, "full", satchel.vectors.embedder).select(cluster.members)[1]
     space = make_space(satchel.memory_store, "full", satchel.vectors.embedder)
     statements = space.embed([entry.statement for entry in entries])
-    weights = np.array([entry.weight for entry in entries])
-    middle = weights @ statements
+    shares = np.array([entry.weight for entry in entries])
+    middle = shares @ statements
     distances = 1 - statements @ middle / np.linalg.norm(middle)
     result = satchel.values.validate(STORIES["cache"][1], cluster.id)
-    assert result.threshold == pytest.approx(distances.mean() + SPREAD * distances.std(), abs=1e-4)
+    assert result.threshold == pytest.approx(distances.mean() + weights.SPREAD * distances.std(), abs=1e-4)
 
 
 def test_a_value_is_written_with_its_evidence_and_answers_questions(satchel: Satchel) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from satchel.errors import ContextFileError, SatchelError, UnsafePathError, UsageError
+from satchel.guidance import weights
 from satchel.guidance.context_files import CONTEXTS, RELATIVE_FILTERS, InjectionRule, InjectionTarget, absolute, file_of
 from satchel.guidance.inheritance import ContextTree, MissingContextError, ResolvedContext
 from satchel.guidance.instructions import Applied, Form, Instruction, Instructions, applied, to_judge
@@ -25,12 +26,6 @@ from satchel.store.protocol import Store
 from satchel.system import telemetry
 from satchel.types import Failure, Hit, Kind, Signal
 from satchel.vocabulary import DAY_SECONDS, MemoryCategory, choices, is_number
-
-FRESH_DAYS = 30.0
-"""Days after which a context is no longer fresh. The first specification gives one day, counted from loading."""
-
-SHOWN_NOTES = 2
-"""Problems with context files that an answer names: each takes 40 tokens, in every answer until it is fixed."""
 
 JudgeAll = Callable[[Sequence[str]], tuple[Mapping[str, Opinion], Sequence[Failure]]]
 
@@ -120,10 +115,10 @@ def folded(notes: Iterable[Failure]) -> Iterator[Failure]:
     wrong = 0
     for note in notes:
         wrong += note.source == CONTEXTS
-        if note.source != CONTEXTS or wrong <= SHOWN_NOTES:
+        if note.source != CONTEXTS or wrong <= weights.SHOWN_NOTES:
             yield note
-    if wrong > SHOWN_NOTES:
-        more = wrong - SHOWN_NOTES
+    if wrong > weights.SHOWN_NOTES:
+        more = wrong - weights.SHOWN_NOTES
         problem = f"{more} more problem{'s' if more > 1 else ''} in context files"
         yield Failure(CONTEXTS, problem, "`satchel rules list` names them all")
 
@@ -211,13 +206,13 @@ def _inject(
 
 def _active(context: ResolvedContext, distance: int | None, wanted_by: str, now: float) -> ActiveContext:
     """Return a context with the terms of its priority, those of the first specification."""
-    age_days = max(now - context.updated, 0.0) / DAY_SECONDS if context.updated else FRESH_DAYS
+    age_days = max(now - context.updated, 0.0) / DAY_SECONDS if context.updated else weights.FRESH_DAYS
     terms = {
-        "base": 1.0,
-        "current": 2.0 if distance == 0 else 0.0,
-        "parent": 1.0 if distance == 1 else 0.0,
-        "rules": 0.5 if context.behavior else 0.0,
-        "fresh": round(max(0.0, 1.0 - age_days / FRESH_DAYS), 4),
+        "base": weights.PRIORITIES["base"],
+        "current": weights.PRIORITIES["current"] if distance == 0 else 0.0,
+        "parent": weights.PRIORITIES["parent"] if distance == 1 else 0.0,
+        "rules": weights.PRIORITIES["rules"] if context.behavior else 0.0,
+        "fresh": round(max(0.0, 1.0 - age_days / weights.FRESH_DAYS), 4),
     }
     signals = tuple(Signal(name, value, 1.0) for name, value in terms.items() if value)
     return ActiveContext(context, distance, wanted_by, signals)

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from satchel.embed.providers import ChatModel, ModelOptions, model_options
 from satchel.errors import EmbeddingError, JudgeError, MissingExtraError
+from satchel.guidance import weights
 from satchel.guidance.situation import Situation
 from satchel.safety import sanitize
 from satchel.settings import Settings
@@ -40,16 +41,6 @@ from satchel.vocabulary import is_whole
 
 if TYPE_CHECKING:
     from satchel.embed import Embedder
-
-HOLDS_FROM = 0.39
-"""Share of a condition's meaning from which it is true: chosen on the development halves of the labelled pairs. One of
-two words that carry meaning is enough if it is in the situation, or another word of its topic is."""
-
-FAILS_BELOW = 0.3
-"""Share of a condition's meaning below which it is false, if topics of condition and situation are known."""
-
-LIKE_FROM, UNLIKE_BELOW = 0.2, 0.0
-"""Cosines of condition and situation from which an undecided condition is true, and below which it is false."""
 
 LONGEST_CONDITION = 500
 """Characters at the beginning of a condition that are judged."""
@@ -132,7 +123,8 @@ class WordJudge:
     def _opinion(self, condition: str, terms: frozenset[str]) -> Opinion:
         share, matches = likeness(condition, terms)
         reason = f"{share:.0%} of it is said" + (f": {', '.join(matches)}" if matches else "")
-        verdict = Verdict.TRUE if share >= HOLDS_FROM else Verdict.FALSE if share < FAILS_BELOW else Verdict.UNDECIDED
+        verdict = Verdict.FALSE if share < weights.FAILS_BELOW else Verdict.UNDECIDED
+        verdict = Verdict.TRUE if share >= weights.HOLDS_FROM else verdict
         if verdict is Verdict.FALSE and not (_topics_of(terms) and _is_known(condition)):
             verdict, reason = (
                 Verdict.UNDECIDED,
@@ -152,8 +144,8 @@ def _said(situation: Situation) -> str:
 
 def _by_meaning(cosine: float, opinion: Opinion, embedder: str) -> Opinion:
     """Return the opinion of vectors on an undecided condition."""
-    is_decided = not UNLIKE_BELOW <= cosine < LIKE_FROM
-    verdict = (Verdict.TRUE if cosine >= LIKE_FROM else Verdict.FALSE) if is_decided else Verdict.UNDECIDED
+    is_decided = not weights.UNLIKE_BELOW <= cosine < weights.LIKE_FROM
+    verdict = (Verdict.TRUE if cosine >= weights.LIKE_FROM else Verdict.FALSE) if is_decided else Verdict.UNDECIDED
     return Opinion(verdict, f"{opinion.reason}; its similarity is {cosine:.2f}", embedder, round(cosine, 3))
 
 
@@ -167,14 +159,12 @@ def likeness(condition: str, situation_terms: frozenset[str]) -> tuple[float, li
         if word in STOP_WORDS:
             continue
         terms = _terms(word)
-        # Weight of words that most conditions contain and that do not distinguish them.
-        weight = 0.15 if word in _frame() else 1.0
+        weight = weights.FRAME_WORD if word in _frame() else 1.0
         total += weight
         if terms & situation_terms:
             matching += weight
         elif any(topic in topics for term in terms for topic in (*plain.get(term, ()), *ambiguous.get(term, ()))):
-            # Weight of another word of the same topic, slightly less than that of the same word.
-            matching += weight * 0.85
+            matching += weight * weights.TOPIC_WORD
         else:
             continue
         if weight == 1.0:

@@ -16,6 +16,7 @@ from satchel.answer.service import settings_mark
 from satchel.answer.situation import Guide, MakeEntries, situation_context, situation_request
 from satchel.errors import ConfigError, ContextFileError, UsageError
 from satchel.guidance import texts as guide_texts
+from satchel.guidance import weights
 from satchel.guidance.context_files import CONTEXTS, file_of
 from satchel.guidance.inheritance import ContextTree
 from satchel.guidance.injection import ActiveContext, Guidance, Guides, KeyRegistry, Sources, Supplies, gather, supplied
@@ -80,7 +81,7 @@ class GuidanceService:
         if context is not None and not isinstance(context, str):
             raise UsageError(f"context of the situation is {context!r:.60}: give the folder of a context.yaml")
         moment = make_situation(situation, self._allow)
-        options.setdefault("limit", 5)  # items of each kind: only the few that matter
+        options.setdefault("limit", weights.ITEMS)
         request = make_request(moment.purpose, self._root.settings, options)
         account = self._receipts.account(request.session, request.ledger, pins=request.pins)
         before = [*notes, *(self._root.refresh() if refresh else ())]
@@ -225,12 +226,13 @@ class GuidanceService:
         """Return the guide of one of `count` files that apply: the nearest has the priority of a parent context."""
         instruction, nearness = row.instruction, (count - row.rank + 1) / count
         full = instruction.text.strip() or "(empty)"
+        base, rules = weights.PRIORITIES["base"], weights.PRIORITIES["rules"]
         return Guide(
             id=f"context:{instruction.path}",
             title=sanitize.line(instruction.path, 1_000, self._allow),
             texts=_shorter([full, full.split("\n", 1)[0][: guide_texts.LINE_CHARACTERS]], self._allow),
-            priority=1.5 + nearness,
-            signals=(Signal("base", 1.0, 1.0), Signal("rules", 0.5, 1.0), Signal("near", round(nearness, 4), 1.0)),
+            priority=base + rules + nearness,
+            signals=(Signal("base", base, 1.0), Signal("rules", rules, 1.0), Signal("near", round(nearness, 4), 1.0)),
             trust=trust,
             fields={
                 "path": instruction.path,

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from typing import Any, NamedTuple
 
+from satchel.guidance import weights
 from satchel.guidance.context_files import section_of
 from satchel.guidance.injection import ActiveContext
 from satchel.guidance.instructions import unfenced
@@ -26,9 +27,6 @@ from satchel.types import Data, GuideEntry, Json
 
 LINE_CHARACTERS = 400
 """Length limit of the text of a guide on one line."""
-
-OWN_WORDS, HEADING_WORDS, TOPIC_WORDS = 1.0, 0.8, 0.4
-"""Weights of words of the entry, of words of its headings, and of other words of a topic of the situation."""
 
 _SECTIONS = frozenset({"metadata", "intent_context", "relationships", "status"})
 _METADATA = frozenset({"id", "name", "type", "created", "updated", "description"})
@@ -54,9 +52,9 @@ def _values(asked: Set[str], related: Set[str], texts: Sequence[tuple[str, str]]
     rare = {term: math.log(1 + len(texts) / number) for term, number in counts.items() if term in asked | related}
     values = []
     for own, heads in terms:
-        weights = dict.fromkeys(heads & asked, HEADING_WORDS) | dict.fromkeys(own & asked, OWN_WORDS)
-        weights |= dict.fromkeys((own | heads) & related, TOPIC_WORDS)
-        values.append(sum(rare[term] * weight for term, weight in weights.items()))
+        by_term = dict.fromkeys(heads & asked, weights.HEADING_WORDS) | dict.fromkeys(own & asked, weights.OWN_WORDS)
+        by_term |= dict.fromkeys((own | heads) & related, weights.TOPIC_WORDS)
+        values.append(sum(rare[term] * weight for term, weight in by_term.items()))
     return values
 
 

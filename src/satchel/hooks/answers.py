@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from satchel.errors import SatchelError
-from satchel.hooks import background, hosts
+from satchel.hooks import background, hosts, weights
 from satchel.hooks.event_context import INDEX_NAME, Answer, EventContext, counted, injected, nothing
 from satchel.hooks.hosts import Start
 from satchel.system import telemetry
@@ -319,17 +319,6 @@ def _captured(hook: EventContext, *, is_kept: bool) -> Answer:
 USUAL_WORDS = Path(__file__).with_name("usual_words.txt")
 """Stems by the share of pieces of other projects that contain them, as powers of 1/2; `benchmarks/usual_words.py`."""
 
-STRENGTH, MISSING, SUBJECT, BIAS = 0.47, -5.3, 1.19, -2.25
-"""Weights of the evidence, fitted on 210 titles of issues and 109 questions about eleven repositories against 550
-titles of other repositories, small talk and questions about other worlds. With a table and a floor that have not seen
-the repository, .92 of the own titles are answered and .08 of the foreign ones (`benchmarks/hooks.py`); with the
-relevance alone it was .91 and .21."""
-
-RARE = 0.001
-"""Share of a word that no other project uses, so that one occurrence here is not infinitely telling."""
-
-_LIMIT = 0.001
-
 
 @cache
 def usual_shares() -> Mapping[str, float]:
@@ -360,7 +349,7 @@ def _peculiarity(prompt: str, store: Any) -> float:
         for term, row in zip(terms, lexicon.postings(terms), strict=True):
             count[term] += len(row.body[0]) + len(row.name[0])
     usual = usual_shares()
-    ratios = ((count[term] / pieces + RARE) / (usual.get(term, 0.0) + RARE) for term in terms)
+    ratios = ((count[term] / pieces + weights.RARE) / (usual.get(term, 0.0) + weights.RARE) for term in terms)
     return math.log(max(ratios, default=1.0))
 
 
@@ -368,8 +357,10 @@ def prompt_certainty(prompt: str, context: Context, engine: Satchel) -> float:
     """Return the probability, 0 to 1, that a prompt is about what the context shows, so that it is worth showing."""
     if not context.items:
         return 0.0
-    strength = min(max(float(context.meta["strength"]), _LIMIT), 1 - _LIMIT)
+    limit = weights.LEAST_STRENGTH
+    strength = min(max(float(context.meta["strength"]), limit), 1 - limit)
     missing = len(context.meta["missing_terms"]) / max(telling_words(prompt), 1)
-    subject = SUBJECT * peculiarity(prompt, engine)
-    log_odds = STRENGTH * math.log(strength / (1 - strength)) + MISSING * missing + subject + BIAS
+    subject = weights.SUBJECT * peculiarity(prompt, engine)
+    evidence = weights.STRENGTH * math.log(strength / (1 - strength)) + weights.MISSING * missing
+    log_odds = evidence + subject + weights.BIAS
     return 1 / (1 + math.exp(-log_odds))

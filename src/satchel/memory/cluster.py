@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.embed import Embedder, fingerprint, normalised
 from satchel.errors import MissingExtraError
+from satchel.memory import weights
 from satchel.memory.model import Cluster, Validation
 from satchel.store.extract import chunk_texts
 from satchel.store.protocol import Store
@@ -36,19 +37,6 @@ WORDS_LABEL = "words (TF-IDF)"
 TEXT_TOKENS = 1_000
 """Token limit of a text without an embedder; every experience is shorter."""
 
-LEAST_ENTRIES = 20
-"""Number of experiences below which an axis is not grouped: three similar ones among ten may be chance."""
-
-SMALLEST_GROUP = 3
-
-DOMAIN_WEIGHT, LINKED, MARGIN = 0.4, 0.1, 0.03
-"""Weight of the domain beside the texts, mean cosine up to which groups are joined, and how much nearer a member is to
-its group than to any other. Fitted on the five sets of benchmarks/values_sets.py, for words and vectors together;
-their neighbours move purity and coverage by about 0.1, and no set was left out."""
-
-ALIKE = 0.8
-"""Mean cosine to the centre from which entries that nothing separates are one group."""
-
 MOST_LINKED = 2_000
 """Entries that are linked, evenly spread over all: each pair is compared. The others join the nearest group."""
 
@@ -56,9 +44,6 @@ _ENDS = frozenset(stem(str(status)) for status in OutcomeStatus)
 
 EQUAL = 1e-6
 """Tolerance of cosines: the precision of 32 bits."""
-
-SPREAD = 0.5
-"""A text belongs to a group up to the mean distance of its members plus this many standard deviations."""
 
 
 class AxisEntry(NamedTuple):
@@ -157,7 +142,7 @@ def _with_domains(entries: Sequence[AxisEntry], parts: Sequence[Matrix]) -> Matr
     domains = [str(entry.fields.get("domain")) for entry in entries]
     names = sorted({*domains})
     matrix = np.zeros((len(entries), len(names)), dtype=np.float32)
-    matrix[range(len(entries)), [names.index(domain) for domain in domains]] = DOMAIN_WEIGHT
+    matrix[range(len(entries)), [names.index(domain) for domain in domains]] = weights.DOMAIN_WEIGHT
     return normalised(np.hstack([*parts, matrix]))
 
 
@@ -178,14 +163,14 @@ def _space_of_words(entries: tuple[AxisEntry, ...]) -> Space:
         return Space(WORDS_LABEL, entries, empty, lambda others: np.zeros((len(others), 1), dtype=np.float32))
     terms = TfidfVectorizer(analyzer=list, sublinear_tf=True, vocabulary=vocabulary).fit(texts)
 
-    def weights(words_of: Sequence[Sequence[str]]) -> Matrix:
+    def weighed(words_of: Sequence[Sequence[str]]) -> Matrix:
         matrix: Matrix = terms.transform(words_of).toarray().astype(np.float32)
         return matrix
 
     def embed(others: Sequence[str]) -> Matrix:
-        return weights([_telling(text) for text in others])
+        return weighed([_telling(text) for text in others])
 
-    return Space(WORDS_LABEL, entries, _with_domains(entries, [weights(texts)]), embed)
+    return Space(WORDS_LABEL, entries, _with_domains(entries, [weighed(texts)]), embed)
 
 
 def _said(entry: AxisEntry) -> str:
@@ -206,15 +191,15 @@ def group(vectors: Matrix, *, is_dense: bool = True) -> list[list[int]]:
 
     For `is_dense` see `Space`. Equal vectors give equal groups. Raises MissingExtraError without scikit-learn.
     """
-    if len(vectors) < LEAST_ENTRIES:
+    if len(vectors) < weights.LEAST_ENTRIES:
         return []
     centred, groups = _linked(vectors)
     if is_dense:
         groups = [*filter(partial(_is_above_chance, centred), groups)]
     groups = [part for positions in groups for part in _split(vectors, positions)]
     nearness = vectors @ _unit(vectors.sum(axis=0))
-    if not groups and float(nearness.mean()) >= ALIKE:
-        groups = [[place for place, cosine in enumerate(nearness.tolist()) if cosine >= ALIKE]]
+    if not groups and float(nearness.mean()) >= weights.ALIKE:
+        groups = [[place for place, cosine in enumerate(nearness.tolist()) if cosine >= weights.ALIKE]]
     return sorted(groups, key=lambda positions: (-len(positions), positions))
 
 
@@ -226,17 +211,17 @@ def _linked(vectors: Matrix) -> tuple[Matrix, list[list[int]]]:
     places = np.arange(0, len(vectors), -(-len(vectors) // MOST_LINKED))
     labels = _labels(centred[places])
     groups = [places[labels == label] for label in range(int(labels.max()) + 1)]
-    groups = [members for members in groups if len(members) >= SMALLEST_GROUP]
+    groups = [members for members in groups if len(members) >= weights.SMALLEST_GROUP]
     return centred, [members.tolist() for members in _separated(centred, groups)]
 
 
 def _split(vectors: Matrix, members: list[int]) -> list[list[int]]:
     """Return the parts of a group, if nearly all members lie in some that are close by themselves; else the group."""
-    if len(members) < LEAST_ENTRIES:
+    if len(members) < weights.LEAST_ENTRIES:
         return [members]
     centred, parts = _linked(vectors[members])
     parts = [part for part in parts if _is_above_chance(centred, part)]
-    if len(parts) < 2 or sum(map(len, parts)) < 0.8 * len(members):
+    if len(parts) < 2 or sum(map(len, parts)) < weights.SPLIT_SHARE * len(members):
         return [members]
     return [smaller for part in parts for smaller in _split(vectors, [members[place] for place in part])]
 
@@ -247,7 +232,9 @@ def _labels(vectors: Matrix) -> Any:
     except ImportError as error:
         raise MissingExtraError("grouping needs scikit-learn: pip install '.[values]' in a checkout") from error
 
-    model = AgglomerativeClustering(n_clusters=None, distance_threshold=1 - LINKED, metric="cosine", linkage="average")
+    model = AgglomerativeClustering(
+        n_clusters=None, distance_threshold=1 - weights.LINKED, metric="cosine", linkage="average"
+    )
     return model.fit_predict(vectors.astype("float64"))
 
 
@@ -264,9 +251,11 @@ def _separated(vectors: Matrix, groups: Sequence[Any]) -> list[Any]:
         second = np.partition(nearness, -2, axis=1)[:, -2]
         linked = np.zeros(len(vectors), dtype=bool)
         linked[np.concatenate(groups)] = True
-        is_clear = (best - second >= MARGIN) & (best >= LINKED) & (linked | (len(vectors) > MOST_LINKED))
+        is_clear = (
+            (best - second >= weights.MARGIN) & (best >= weights.LINKED) & (linked | (len(vectors) > MOST_LINKED))
+        )
         found = [np.flatnonzero(is_clear & (owner == place)) for place in range(len(groups))]
-        groups = [members for members in found if len(members) >= SMALLEST_GROUP]
+        groups = [members for members in found if len(members) >= weights.SMALLEST_GROUP]
         if len(groups) < 2:
             break
     return list(groups)
@@ -280,9 +269,7 @@ def _is_above_chance(vectors: Matrix, positions: Sequence[int]) -> bool:
     """
     usual, inner = _mean_cosine(vectors), _mean_cosine(vectors[list(positions)])
     chance = math.sqrt(2 * math.log(len(vectors)) / vectors.shape[1]) * math.sqrt(2 / (len(positions) - 1))
-    # Contrast of a group in multiples of `_is_above_chance`'s estimate. Groups in 20 to 300 random vectors of 48 to
-    # 384 dimensions reach 0.9; groups of real entries have 1 to 10.
-    return inner - usual >= 1.2 * chance * (1 - usual) - EQUAL
+    return inner - usual >= weights.ABOVE_CHANCE * chance * (1 - usual) - EQUAL
 
 
 def _mean_cosine(vectors: Matrix) -> float:
@@ -292,11 +279,11 @@ def _mean_cosine(vectors: Matrix) -> float:
     return (total - count) / (count * (count - 1))
 
 
-def centre(vectors: Matrix, weights: Sequence[float]) -> Matrix:
+def centre(vectors: Matrix, shares: Sequence[float]) -> Matrix:
     """Return the mean of the members by weight, of length 1."""
     import numpy as np
 
-    return _unit(np.asarray(weights, dtype=np.float32) @ vectors)
+    return _unit(np.asarray(shares, dtype=np.float32) @ vectors)
 
 
 def _unit(vector: Matrix) -> Matrix:
@@ -306,15 +293,15 @@ def _unit(vector: Matrix) -> Matrix:
     return vector / length if length else vector
 
 
-def validate(vector: Matrix, members: Matrix, weights: Sequence[float]) -> Validation:
+def validate(vector: Matrix, members: Matrix, shares: Sequence[float]) -> Validation:
     """Compare a text with this vector to the members of a group."""
     import numpy as np
 
-    middle = centre(members, weights)
+    middle = centre(members, shares)
     distances = 1.0 - (members @ middle).astype(np.float64)
     mean, deviation = float(distances.mean()), float(distances.std())
     # Equal members have no deviation: the last digits of their distances must not decide.
-    threshold = mean + SPREAD * deviation + EQUAL
+    threshold = mean + weights.SPREAD * deviation + EQUAL
     return Validation(1.0 - float(vector @ middle), mean, deviation, threshold)
 
 
@@ -328,8 +315,7 @@ def named(axis: str, groups: Sequence[Sequence[str]], before: Sequence[Cluster])
         (_jaccard(members, old.members), number, old.id)
         for number, members in enumerate(groups)
         for old in before
-        # Share of common members (Jaccard) from which a group keeps an old id.
-        if _jaccard(members, old.members) >= 0.1
+        if _jaccard(members, old.members) >= weights.KEPT_OVERLAP
     ]
     kept: dict[int, str] = {}
     for _, number, identity in sorted(overlaps, key=lambda row: (-row[0], row[2], row[1])):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 from satchel.codec import iso_time
 from satchel.errors import UsageError
+from satchel.memory import weights
 from satchel.memory.model import ExchangeRecord, FoundMemory, Memory, Remark, Remembered
 from satchel.memory.records import Records, checked_limit, discard, document_of, empty_old, records_in
 from satchel.memory.scope import EVERYWHERE, Notebook
@@ -20,7 +21,7 @@ from satchel.search.rank_records import answering
 from satchel.search.searcher import search_kind
 from satchel.store.protocol import Store
 from satchel.system import telemetry
-from satchel.text import EXACT_MARK, SAME_PROSE, count_terms, is_meaningful, shingles, similarity, terms_of, words
+from satchel.text import EXACT_MARK, count_terms, is_meaningful, shingles, similarity, terms_of, words
 from satchel.types import Kind, never
 from satchel.vocabulary import (
     DAY_SECONDS,
@@ -140,9 +141,7 @@ class Memories(Records[Memory]):
 
     def _near(self, content: str, known: Mapping[str, Memory] | None = None) -> list[Memory]:
         """Return the memories that share the most words with a text; with `known`, by id, none is read again."""
-        # Number of the best matches for the words of a new memory that are compared with it character by character: a
-        # near-duplicate shares most words, so it is among the first.
-        most = 20 * search_weights.SPANS_PER_RECORD
+        most = weights.NEAR_MEMORIES * search_weights.SPANS_PER_RECORD
         with self._store.snapshot() as store:
             hits = search_kind(store, Kind.MEMORY, analyse(content), candidates=most).hits
             if known is not None:
@@ -222,7 +221,7 @@ class Memories(Records[Memory]):
         reasons = {
             f"expired on {memory.valid_to[:10]}": memory.valid_to and parse_moment(memory.valid_to) <= moment,
             "no recent answer showed it": months and not shown,
-            f"last changed {months} months ago": months >= 12,
+            f"last changed {months} months ago": months >= weights.UNCHANGED_MONTHS,
         }
         return [*(reason for reason, applies in reasons.items() if applies), *self._outdone(memory, known)]
 
@@ -231,7 +230,7 @@ class Memories(Records[Memory]):
         said, marks = memory.content, shingles(memory.content)
         newer = [one for one in self._near(said, known) if (one.begins, one.id) > (memory.begins, memory.id)]
         opposed = (f"the newer {one.id} contradicts it" for one in newer if contradicts(said, one.content))
-        same = (one for one in newer if similarity(marks, shingles(one.content)) >= SAME_PROSE)
+        same = (one for one in newer if similarity(marks, shingles(one.content)) >= weights.SAME_PROSE)
         return [*opposed][:1] or [f"the newer {one.id} says nearly the same" for one in same][:1]
 
     def containing(self, question: str) -> list[Memory]:
@@ -353,7 +352,9 @@ def put_memories(store: Store, writer: Writer, memories: Sequence[Memory], gone:
 def _similar(near: Iterable[Memory], content: str) -> tuple[FoundMemory, ...]:
     marks = shingles(content)
     rows = [FoundMemory(one, similarity(marks, shingles(one.content))) for one in near]
-    alike = sorted((row for row in rows if row.score >= SAME_PROSE), key=lambda row: (-row.score, row.memory.id))
+    alike = sorted(
+        (row for row in rows if row.score >= weights.SAME_PROSE), key=lambda row: (-row.score, row.memory.id)
+    )
     # Number of near-duplicates that are reported.
     return tuple(row._replace(score=round(row.score, 2)) for row in alike[:3])  # likeness digits
 

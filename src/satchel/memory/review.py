@@ -22,6 +22,7 @@ from satchel import vocabulary
 from satchel.codec import iso_time
 from satchel.embed.providers import ChatModel, model_options
 from satchel.errors import ConfigError, JudgeError, MissingExtraError, UsageError
+from satchel.memory import weights
 from satchel.memory.capture import TestCounts, read_counts
 from satchel.memory.memories import Memories
 from satchel.memory.model import Chosen, Experience, Memory, Waiting, experience_from
@@ -30,7 +31,7 @@ from satchel.memory.scope import Notebook, near_ids
 from satchel.search.contradictions import contradicts
 from satchel.settings import Settings
 from satchel.sources.conversations import Action, Exchange, shortened
-from satchel.text import SAME_PROSE, pattern, shingles, similarity, wording
+from satchel.text import pattern, shingles, similarity, wording
 from satchel.types import Data, Failure, Json, never
 
 if TYPE_CHECKING:
@@ -406,7 +407,7 @@ class Review:
 def _is_said(text: str, known: Iterable[str]) -> bool:
     """Return whether one of the texts says nearly the same, and nothing else about the matter."""
     mark = shingles(text)
-    return any(similarity(mark, shingles(one)) >= SAME_PROSE and not contradicts(one, text) for one in known)
+    return any(similarity(mark, shingles(one)) >= weights.SAME_PROSE and not contradicts(one, text) for one in known)
 
 
 def _lesson_of(experience: Experience) -> str:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from satchel.embed import Embedder
 from satchel.errors import UsageError
 from satchel.memory import cluster as clustering
+from satchel.memory import weights
 from satchel.memory.model import Cluster, Grouping, Member, Validation, Value, ValueProposal
 from satchel.memory.records import Records, discard, document_of
 from satchel.memory.scope import Notebook, near_ids
@@ -27,9 +28,6 @@ from satchel.vocabulary import VALUE_CHARACTERS, Axis, Visibility, parse_choice
 
 if TYPE_CHECKING:
     from satchel.store.writer import Writer
-
-FEWEST_MEMBERS = 3
-"""Members that a value needs: the spread of fewer cannot be measured."""
 
 MOST_MEASURED = 200
 """Number of the most central members that measure a group: more hardly change the mean."""
@@ -154,10 +152,8 @@ class Values(Records[Value]):
     def _grouped(self, axis: str) -> Grouping:
         label = self._embedder.id if self._embedder is not None else clustering.WORDS_LABEL
         count = len(clustering.entries_of(self._store, axis, clustering.TEXT_TOKENS))
-        if count < clustering.LEAST_ENTRIES:
-            reason = (
-                f"not enough structure: {count} experiences on the axis {axis}, {clustering.LEAST_ENTRIES} are needed"
-            )
+        if count < weights.LEAST_ENTRIES:
+            reason = f"not enough structure: {count} experiences on the axis {axis}, {weights.LEAST_ENTRIES} are needed"
             return Grouping(axis, label, count, (), reason)
         space = self._space(axis)
         groups = [
@@ -204,14 +200,15 @@ class Values(Records[Value]):
         """
         space = self._space(axis)
         _, entries = space.select(ids)
-        if len(entries) < FEWEST_MEMBERS:
+        if len(entries) < weights.FEWEST_MEMBERS:
             raise UsageError(
-                f"{len(entries)} of {len(ids)} members are here: a value rests on at least {FEWEST_MEMBERS} experiences"
+                f"{len(entries)} of {len(ids)} members are here: a value rests on at least "
+                f"{weights.FEWEST_MEMBERS} experiences"
             )
         near = entries[:MOST_MEASURED]
-        weights = [entry.weight for entry in near]
+        shares = [entry.weight for entry in near]
         statements = space.embed([entry.statement for entry in near])
-        validations = [clustering.validate(vector, statements, weights) for vector in space.embed(texts)]
+        validations = [clustering.validate(vector, statements, shares) for vector in space.embed(texts)]
         return validations, entries, space.label
 
     def _admit(self, value: Value) -> Value:
@@ -226,10 +223,10 @@ class Values(Records[Value]):
                 "`satchel values show` shows what the members say"
             )
         evidence = self._evidence(text, value.axis, entries)
-        if len(evidence) < FEWEST_MEMBERS:
+        if len(evidence) < weights.FEWEST_MEMBERS:
             raise UsageError(
                 f"the group {value.cluster_id} is mixed: {len(evidence)} of {len(entries)} members say this, at least "
-                f"{FEWEST_MEMBERS} have to"
+                f"{weights.FEWEST_MEMBERS} have to"
             )
         entries = evidence
         admitted = replace(
@@ -265,12 +262,12 @@ class Values(Records[Value]):
     def _proposed(self, cluster: Cluster) -> ValueProposal:
         _, entries = self._space(cluster.axis).select(cluster.members)
         lessons = [(entry.id, entry.lesson) for entry in entries if entry.lesson][:MOST_MEASURED]
-        if not lessons or len(entries) < FEWEST_MEMBERS:
+        if not lessons or len(entries) < weights.FEWEST_MEMBERS:
             return ValueProposal(cluster, "", "", None)
         texts = [self._clean(lesson[:VALUE_CHARACTERS]) for _, lesson in lessons]
         validations = self._measured(texts, cluster.axis, cluster.members)[0]
         for best in sorted(range(len(texts)), key=lambda place: validations[place].distance):
-            if len(self._evidence(texts[best], cluster.axis, entries)) >= FEWEST_MEMBERS:
+            if len(self._evidence(texts[best], cluster.axis, entries)) >= weights.FEWEST_MEMBERS:
                 return ValueProposal(cluster, texts[best], lessons[best][0], validations[best])
         return ValueProposal(cluster, "", "", None)
 

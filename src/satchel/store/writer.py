@@ -48,13 +48,11 @@ class _Stopped(Exception):  # noqa: N818 - not a fault: another run merges
     """The caller stops while segments are merged."""
 
 
-def merge_segments(
-    # Share of deleted documents above which a segment is rewritten.
-    connection: WriteConnection,
-    should_stop: Callable[[], bool],
-    gone_share: float = 0.5,
-) -> None:
-    """Merge the segments of each kind where due, in the caller's transaction; a stopped merge changes nothing."""
+def merge_segments(connection: WriteConnection, should_stop: Callable[[], bool], gone_share: float = 0.5) -> None:
+    """Merge the segments of each kind where due, in the caller's transaction; a stopped merge changes nothing.
+
+    A segment is rewritten if more than `gone_share` of its documents are deleted.
+    """
     for (kind,) in rows(connection, "SELECT DISTINCT kind FROM segments ORDER BY kind"):
         chosen = _due(connection, kind, gone_share)
         if not chosen or should_stop():
