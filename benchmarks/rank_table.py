@@ -2,10 +2,11 @@
 
     python benchmarks/rank_table.py [--only search.K1] [--processes 2] [--out benchmarks/results/rank_table.json]
 
-The projects of `tests/ranking` are indexed once in each process; then one number is changed, all questions that may
-depend on it are asked, and it is changed back. A change stays within the range of the number. A number whose range
-includes 0 is also switched off. The table lists the lines that turn red; a number that no line notices may as well be
-deleted. With `--only` the stored table keeps all other numbers.
+The projects of `tests/ranking` are indexed once in each process, and it is noted which numbers are read for each
+question. Then one number is changed, all questions for which it is read are asked again, and it is changed back. A
+change stays within the range of the number. A number whose range includes 0 is also switched off. The table lists the
+lines that turn red; a number that no line notices may as well be deleted. With `--only` the stored table keeps all
+other numbers.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ import json
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 from satchel.fitted import Constant, changed, constants  # noqa: E402 - the tests are found from the root
 from tests.ranking.doors import ask  # noqa: E402
 from tests.ranking.expectations import problems  # noqa: E402
-from tests.ranking.projects import OpenProject, all_projects, open_project  # noqa: E402
+from tests.ranking.projects import OpenProject, Project, Question, all_projects, open_project  # noqa: E402
 
 ROOMS = tuple(sorted(path.parent.name for path in (ROOT / "src" / "satchel").glob("*/weights.py")))
 """Rooms with fitted numbers of their own."""
@@ -60,10 +63,15 @@ def name_of(room: str, constant: Constant) -> str:
     return f"{room}.{constant.name}{key}"
 
 
+def weights_of(room: str) -> ModuleType:
+    """Return the module with the fitted numbers of a room."""
+    return import_module(f"satchel.{room}.weights")
+
+
 def numbers() -> Iterator[tuple[str, Constant]]:
     """Yield every fitted number with its room."""
     for room in ROOMS:
-        for constant in constants(import_module(f"satchel.{room}.weights")):
+        for constant in constants(weights_of(room)):
             yield room, constant
 
 
@@ -81,30 +89,73 @@ def changes(only: str = "") -> Iterator[Change]:
                 yield Change(room, constant, direction, within)
 
 
-_opened: list[OpenProject] = []
-_folder: list[tempfile.TemporaryDirectory[str]] = []
+Number = tuple[str, str]
+"""Room and name."""
+
+_read: set[Number] = set()
+
+
+class _Recorded(ModuleType):
+    """A module of weights that notes which of its numbers are read."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.isupper():
+            _read.add((super().__getattribute__("__name__").split(".")[1], name))
+        return super().__getattribute__(name)
+
+
+class _Projects:
+    """All projects, opened once for a process, with what reads each number.
+
+    `asked` are the questions for which a number is read, `set_up` the projects that read one when they are opened, and
+    `red` the lines that are red without any change.
+    """
+
+    def __init__(self) -> None:
+        self.asked: defaultdict[Number, list[tuple[OpenProject, Question]]] = defaultdict(list)
+        self.set_up: defaultdict[Number, list[Project]] = defaultdict(list)
+        self.red: list[str] = []
+        self._folder = tempfile.TemporaryDirectory(prefix="rank-")
+        modules = [weights_of(room) for room in ROOMS]
+        for module in modules:
+            module.__class__ = _Recorded
+        for project in all_projects():
+            _read.clear()
+            opened = open_project(project, Path(self._folder.name))
+            for number in _read:
+                self.set_up[number].append(project)
+            for question in project.questions:
+                _read.clear()
+                if problems(question, ask(opened, question)):
+                    self.red.append(question.id)
+                for number in _read:
+                    self.asked[number].append((opened, question))
+        for module in modules:
+            module.__class__ = ModuleType
+
+
+_projects: list[_Projects] = []
 
 
 def _open() -> None:
-    """Open all projects of this process once."""
-    _folder.append(tempfile.TemporaryDirectory(prefix="rank-"))
-    _opened.extend(open_project(project, Path(_folder[0].name)) for project in all_projects())
+    _projects.append(_Projects())
 
 
-def red_lines(room: str = "") -> list[str]:
-    """Return the ids of the lines that are red now. Numbers of answers do not change what a search finds."""
-    return [
-        question.id
-        for opened in _opened
-        for question in opened.project.questions
-        if not (room == "answer" and question.door == "search") and problems(question, ask(opened, question))
-    ]
+def _red_before(_place: int) -> list[str]:
+    return _projects[0].red
 
 
 def _measured(change: Change) -> tuple[Change, list[str]]:
-    module = import_module(f"satchel.{change.room}.weights")
-    with changed(module, change.constant.name, change.value, change.constant.key):
-        return change, red_lines(change.room)
+    number = change.room, change.constant.name
+    with changed(weights_of(change.room), change.constant.name, change.value, change.constant.key):
+        asked = _projects[0].asked[number]
+        red = {question.id for opened, question in asked if problems(question, ask(opened, question))}
+        for project in _projects[0].set_up[number]:
+            with tempfile.TemporaryDirectory(prefix="rank-") as folder:
+                opened = open_project(project, Path(folder))
+                with opened.satchel:
+                    red |= {one.id for one in project.questions if problems(one, ask(opened, one))}
+    return change, sorted(red)
 
 
 def measure(only: str, processes: int) -> dict[str, Any]:
@@ -115,9 +166,9 @@ def measure(only: str, processes: int) -> dict[str, Any]:
         if name_of(room, one).startswith(only)
     }
     with ProcessPoolExecutor(processes, initializer=_open) as pool:
-        before = pool.submit(red_lines).result()
+        before = {line for red in pool.map(_red_before, range(processes)) for line in red}
         if before:
-            raise SystemExit(f"red without any change: {', '.join(before)}")
+            raise SystemExit(f"red without any change: {', '.join(sorted(before))}")
         for change, red in pool.map(_measured, changes(only)):
             entry = {"to": change.value, "red": len(red), "lines": red[:LISTED]}
             entries[change.name][change.direction] = entry
@@ -154,8 +205,8 @@ def as_markdown(table: Mapping[str, Any]) -> str:
         "Written by `benchmarks/rank_table.py`. How many lines turn red where one number is changed; a dash",
         "is a change that its range does not allow.",
         "",
-        f"Of {told['numbers']} fitted numbers {told['noticed halved or doubled']} turn a line red when halved or doubled,",
-        f"{told['noticed both']} in both directions.",
+        f"Of {told['numbers']} fitted numbers {told['noticed halved or doubled']} turn a line red when halved or",
+        f"doubled, {told['noticed both']} in both directions.",
         "",
         "| number | value | halved | doubled | off | a line that notices |",
         "|---|---:|---:|---:|---:|---|",
