@@ -28,6 +28,12 @@ from satchel.types import Kind, Range, Role
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+VALUE_LINES = 3
+"""Lines over which a value is read whose first line opens a bracket."""
+
+RARE_LINES = 2
+"""Lines of production code with a name that is nearly certain to lead to the answer."""
+
 FOLLOWED_NAMES = 40
 """Names that are followed, the rarest first."""
 
@@ -149,7 +155,7 @@ class _Look:
             support = [len((_terms(f"{one.owner} {one.path}") - _terms(name)) & terms) for one in own]
             most = max(support, default=0) if len(own) > 1 else 0
             meant = [one for one, shared in zip(own, support, strict=True) if shared == most]
-            if len(own) == 1 or (most and len(meant) <= weights.RARE_LINES):
+            if len(own) == 1 or (most and len(meant) <= RARE_LINES):
                 made += [hop for one in meant for hop in self._hops("named", one)]
         return made
 
@@ -177,7 +183,7 @@ class _Look:
                 # Compiled for the first line that has the name: most names have none.
                 matches = ((line, re.search(word, text)) for line, text in near.items() if not COMMENT.match(text))
                 lines += [(document.key, line, match) for line, match in matches if match]
-            for path, line, match in sorted(lines, key=lambda row: row[:2]) if len(lines) <= weights.RARE_LINES else ():
+            for path, line, match in sorted(lines, key=lambda row: row[:2]) if len(lines) <= RARE_LINES else ():
                 is_plain = match[0].isalpha() and match[0].islower()
                 if not IMPORT.match(match.string) and (not is_plain or re.search(_AS_CODE.format(word), match.string)):
                     found += self._at("named", path, (line, line), "", line, match[0])
@@ -258,7 +264,7 @@ class _Look:
 
 def _value(lines: Sequence[str], line: int) -> str:
     """Return a line, with the next ones where it opens a bracket that they close soon: `LIMITS = { "small": 3, }`."""
-    texts = [text.strip() for text in lines[line - 1 : line - 1 + weights.VALUE_LINES]]
+    texts = [text.strip() for text in lines[line - 1 : line - 1 + VALUE_LINES]]
     is_open = texts[0].endswith(("(", "[", "{"))
     end = next((at for at, text in enumerate(texts) if is_open and text[:1] in ")]}" and text), 0)
     return " ".join(texts[: end + 1])

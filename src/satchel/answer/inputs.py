@@ -39,6 +39,12 @@ from satchel.system.files import translate
 from satchel.types import Failure, Hit, Kind, Role
 from satchel.vocabulary import Axis
 
+PASSAGE_SHARE = 0.5
+"""Largest share of the budget for a passage of one of several records: one that does not fit leaves room for others."""
+
+ITEM_SHARE = 0.25
+"""Largest share of the budget of a kind for one chunk, where several kinds were named."""
+
 _WILD = frozenset("*?[")
 
 _Part = tuple[PlannedSection, list[Candidate], dict[str, Lines]]
@@ -82,7 +88,7 @@ def _parts(
         hits = [hit for hit in row.result.hits if hit.relevance >= least]
         hits = [hit for hit in hits if is_free or is_wanted(hit, request, bench.prefix)]
         share = request.max_tokens * planned.weight / searched.total_weight
-        cap = max(share * weights.ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
+        cap = max(share * ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
         candidates, lines, problems = _candidates(hits, bench, request, cap, searched.terms, planned.side, reach)
         if request.places and planned.kind is Kind.CODE:
             candidates = [_less_if_bare(candidate) for candidate in candidates]
@@ -195,7 +201,7 @@ def _candidates(
     best, listed = -math.inf, list[float]()
     freshener = Freshener(bench.store, bench.lines, request.stale, bench.changed_files)
     shortener = strategy(request.strategy)
-    passage_cap = request.max_tokens * weights.PASSAGE_SHARE if len(hits) > 1 else math.inf
+    passage_cap = request.max_tokens * PASSAGE_SHARE if len(hits) > 1 else math.inf
     for hit in hits:
         if hit.chunk.location is None:
             candidates.append(_record(in_workspace(hit, bench.prefix), bench, cap, passage_cap, terms, side))

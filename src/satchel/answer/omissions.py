@@ -23,6 +23,9 @@ from satchel.types import Detail, Format, Omission, Range, Role
 if TYPE_CHECKING:
     from satchel.answer.hops import Hop
 
+LISTED_PLACES = 30
+"""Places that are named in lists of their files, after those with a row."""
+
 LONG_PLACE = 120
 """Lines of a definition that is named by its passages instead of whole."""
 
@@ -107,7 +110,7 @@ def places(
     """
     count = max(rows - len(hops), 0)
     early = [hop for hop in hops if not hop.late]
-    best = _unshown(packing, early, count + weights.LISTED_PLACES)
+    best = _unshown(packing, early, count + LISTED_PLACES)
     found = [_place(omissions, lines, terms) for omissions, lines in best[:count]]
     paths = [*dict.fromkeys(one.path for one in found)]
     found.sort(key=lambda one: paths.index(one.path))

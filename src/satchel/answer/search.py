@@ -14,7 +14,7 @@ from satchel.answer.plans import Plan, PlannedSection, plan_of
 from satchel.errors import SatchelError, UsageError
 from satchel.safety import sanitize
 from satchel.search import weights as search_weights
-from satchel.search.change_relations import Impact, beside_impact, impact_of_question, with_callers, with_impact
+from satchel.search.change_relations import Impact, impact_of_question, with_callers, with_impact
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import silent
 from satchel.search.impact_wording import is_wording
@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from satchel.answer.user_models import UserModels
     from satchel.embed import Embedder
     from satchel.receipts.session import Account
+
+LEAST_PROSE = 0.08
+"""Least relevance of prose in parts of the best before kinds are balanced: a stronger answer (at most odds of .85)
+lifts nothing below it over `RELATIVE_FLOOR`, because odds are lifted alike and .08 * 1.85 is less than that."""
 
 SPARE_RECORDS = 4
 """Records that a section gets beyond its limit: some turn out too large or have the text of another. Each takes a third
@@ -297,7 +301,7 @@ def _section_search(
         has_floor = request.min_score is None and request.change is None and section.kind is not Kind.CODE
         ask = partial(
             search_kind, store, section.kind, candidates=candidates, silent=off, filters=filters,
-            least_share=weights.LEAST_PROSE if has_floor else 0.0,
+            least_share=LEAST_PROSE if has_floor else 0.0,
             likeness=scores(store, section.kind, meaning, worded), now=request.now,
         )  # fmt: skip
         result = ask(analyse(section.question)) if section.question else ask(query, votes=votes)
@@ -326,7 +330,7 @@ def _with_related(
         return with_change(result, request.change, store, kind, impact)
     if kind is Kind.CODE:
         return with_impact(result, impact, store)
-    return beside_impact(result) if impact.is_sure and kind in (Kind.DOC, Kind.COMMIT) else result
+    return result
 
 
 def kind_search(bench: Workbench, query: Query, **options: Any) -> Callable[[Kind], SearchResult]:
@@ -440,7 +444,9 @@ def floor_of(kind: Kind, best: float, strength: float, min_score: float | None) 
 
 
 def _relative_floor(kind: Kind) -> float:
-    return weights.RELATIVE_FLOORS.get(kind, weights.RELATIVE_FLOOR)
+    if kind is Kind.CODE:
+        return 0.0
+    return weights.COMMIT_FLOOR if kind is Kind.COMMIT else weights.RELATIVE_FLOOR
 
 
 def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float | None) -> list[Hit]:

@@ -41,12 +41,8 @@ conversations, notes and documentation as many needed ones are shown as with .6 
 others (benchmarks/results/calibration.json). What was said right before and after the best exchange often has the
 decision that the exchange itself only names."""
 
-RELATIVE_FLOORS: Annotated[Mapping[Kind, float], Between(0, 1)] = {Kind.CODE: 0.0, Kind.COMMIT: 0.3}
-"""The same for single kinds. Commits are many and short, so the bar is higher for them; code is ranked by file."""
-
-LEAST_PROSE: Annotated[float, Between(0, 1)] = 0.08
-"""Least relevance of prose in parts of the best before kinds are balanced: a stronger answer (at most odds of .85)
-lifts nothing below it over `RELATIVE_FLOOR`, because odds are lifted alike and .08 * 1.85 is less than that."""
+COMMIT_FLOOR: Annotated[float, Between(0, 1)] = 0.3
+"""The same for commits, which are many and short. Code has none, because it is ranked by file."""
 
 # The value of kinds and candidates (plans.py, fill_policy.py, inputs.py, candidates.py, companions.py)
 
@@ -54,11 +50,9 @@ USEFULNESS: Annotated[Mapping[Kind, float], Between(0.01, 4)] = {
     Kind.CODE: 1.0,
     Kind.DOC: 0.12,
     Kind.COMMIT: 0.1,
-    Kind.NOTE: 1.0,
     Kind.MEMORY: 1.0,
     Kind.EXPERIENCE: 1.0,
     Kind.VALUE: 1.0,
-    Kind.CONVERSATION: 1.0,
 }
 """Value of a hit of a kind relative to code of the same relevance: prose matches the words of a question far more
 easily than code does. With .4 and .25 for docs and commits answers to 109 questions show fewer of the deciding lines,
@@ -68,9 +62,6 @@ HISTORY_FACTOR: Annotated[float, Between(1, 40)] = 8.0
 """Factor on the weight of commits in questions about why or when something was changed, which a commit message answers:
 11 of 12 such questions show the commit, without it 5, and 44 of 47 files of code (benchmarks/results/why_changed.json).
 With 12 or 20 the code loses a third of its room."""
-
-HISTORY_WORDS: Annotated[int, Between(5, 200)] = 40
-"""Most words of such a question. A longer one is a report, in which such words tell what happened."""
 
 CHANGE_CODE_FACTOR: Annotated[float, Between(1, 12)] = 3.0
 """Factor on the weight of code in questions about a change, which look for callers and tests. With an even share
@@ -90,15 +81,6 @@ RECORD_SPREAD: Annotated[float, Between(0.5, 12)] = 3.0
 """Factor on the score of a record (log scale), because scores of records lie close together: a record with half the
 best score is worth an eighth of the best, like a file with half the best score."""
 
-RECORD_REST_DROP: Annotated[float, Between(0, 6)] = 1.5
-"""Subtracted from the value of a longer passage of a record, which comes after other records about as good as this."""
-
-RECORD_GROWTH: Annotated[float, Between(1.1, 8)] = 2.0
-"""Length of the next passage of a record, as a multiple of the last."""
-
-REST_DROP: Annotated[float, Between(0, 4)] = 0.0
-"""Subtracted from the value of the span that answers (log scale) for the rest of its function."""
-
 PARTIAL_DROP: Annotated[float, Between(0, 6)] = 1.6
 """The same for the rest of a function that only calls the definition in question: it comes after all callers."""
 
@@ -112,9 +94,6 @@ text of its file. Larger ones are judged by their value alone."""
 
 HEADER_TOKENS: Annotated[int, Between(0, 80)] = 15
 """A class header below this size that ends by opening its body shows nothing but a name."""
-
-ALIKE_TEXTS: Annotated[float, Between(0, 1)] = 0.5
-"""Share of lines that an old and a new text of one name must have in common to be paired where there is a choice."""
 
 # The order in which candidates are tried (sections.py)
 
@@ -171,24 +150,9 @@ LEAST_SHORT: Annotated[int, Between(50, 1_000)] = 150
 
 # Shares and sizes of pieces (inputs.py, candidates.py, companions.py, packing.py, truncation.py)
 
-WHOLE_ITEM_TOKENS: Annotated[Mapping[str, int], Between(50, 6_000)] = {"read": 400, "find": 400, "edit": 1200}
-"""A function up to this size is shown in full, by purpose: editing wants full functions."""
-
-ITEM_SHARE: Annotated[float, Between(0.02, 1)] = 0.25
-"""Largest share of the budget of a kind for one chunk, where several kinds were named."""
-
-PASSAGE_SHARE: Annotated[float, Between(0.05, 1)] = 0.5
-"""Largest share of the budget for a passage of one of several records: one that does not fit leaves room for others."""
-
 LONG_FUNCTION: Annotated[int, Between(0, 400)] = 60
 """Lines of the longest function that is completed once a passage of it is shown. A longer one has a handle for the
 other lines."""
-
-WHOLE_BEST_LINES: Annotated[int, Between(10, 1_000)] = 120
-"""Lines of the best function that is shown whole for a reader with tools."""
-
-WHOLE_BEST_TOKENS: Annotated[int, Between(50, 4_000)] = 500
-"""Most tokens of the rest of that function."""
 
 LEAST_CUT: Annotated[int, Between(4, 400)] = 60
 """Fewest tokens into which lines of a file are cut, unless they are the first: two of a function tell nothing."""
@@ -206,12 +170,6 @@ PLACES_SHARE: Annotated[float, Between(0, 0.9)] = 0.5
 
 FEW_PLACES_SHARE: Annotated[float, Between(0, 0.9)] = 0.2
 """The same in a small answer, whose first lines count most."""
-
-LISTED_FILES: Annotated[int, Between(0, 60)] = 10
-"""Files whose places are listed after those with a row."""
-
-LISTED_PLACES: Annotated[int, Between(0, 200)] = 30
-"""Places that are named in lists of their files, after those with a row."""
 
 CALL_LINES_SHARE: Annotated[float, Between(0.02, 0.6)] = 0.15
 """Share of the budget for the lines that list calls: some forty files in 4,000 tokens."""
@@ -237,14 +195,8 @@ USED_PLACES: Annotated[int, Between(1, 20)] = 3
 SHORT_HELPER: Annotated[int, Between(2, 60)] = 12
 """Lines of a short helper: its result is told beside its first line, and its only caller is named."""
 
-RARE_LINES: Annotated[int, Between(1, 12)] = 2
-"""Lines of production code with a name that is nearly certain to lead to the answer."""
-
 FEW_CALLS: Annotated[int, Between(1, 12)] = 2
 """Most calls of a method in its class that are named, and files that are parsed for them."""
-
-VALUE_LINES: Annotated[int, Between(1, 20)] = 3
-"""Lines over which a value is read whose first line opens a bracket."""
 
 # Plans: premortem, brief, and brief after a failure (plans.py)
 
@@ -299,13 +251,3 @@ FAILURE_SECTIONS: Annotated[Mapping[str, float], Between(0.1, 16)] = {"attempts"
 """Weights of the sections of a brief after a failure."""
 
 # Situations (situation.py)
-
-HISTORY_SHARE: Annotated[float, Between(0, 0.9)] = 0.35
-"""Largest share of the budget that guides leave to history: without earlier failures and commits, guidance is only half
-an answer. A judgement, not a measured optimum."""
-
-LEAD_SHARE: Annotated[float, Between(0.02, 0.9)] = 0.25
-"""Largest share of the room of a guide for its introduction or its goal, so that rules are shown, too."""
-
-LATER_SHARE: Annotated[float, Between(0, 1)] = 0.5
-"""Largest share of the room that a guide that does not fit in full leaves to those after it."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from satchel.answer import weights
 from satchel.answer.companions import rest_of_best
 from satchel.answer.fill_policy import FILL, FillPolicy
+from satchel.answer.inputs import ITEM_SHARE
 from satchel.answer.items import build_items, linked, shortened
 from satchel.answer.omissions import left_out, listed, omission_of, omissions, places
 from satchel.answer.packing import BUDGET, FRAMES, LIMIT, REFILLS, SMALLEST_PIECE, VALUE, Inputs, Packing
@@ -41,6 +42,9 @@ from satchel.types import (
 
 if TYPE_CHECKING:
     from satchel.answer.hops import Hop
+
+LISTED_FILES = 10
+"""Files whose places are listed after those with a row."""
 
 RELATED_SHARE = 0.1
 """Share of the budget reserved for the names of neighbours, where they are asked for."""
@@ -146,7 +150,7 @@ class Filling(NamedTuple):
             record_range=max(policy.value_range, weights.VALUE_RANGE),
             most_items=policy.most_items,
             shares=policy.shares,
-            chunk_share=weights.ITEM_SHARE if policy.shares else 1.0,
+            chunk_share=ITEM_SHARE if policy.shares else 1.0,
             chunk_tokens=request.whole_item_tokens,
             shows_lines=request.show_code,
             is_strict=policy.is_strict,
@@ -298,7 +302,7 @@ class _Page:
         shown = summarised(self._frame, items, packing) if request.show_meta else self._frame
         hops = self._next(packing)
         rows = request.places and request.places + len(hops)
-        most = rows and rows + weights.LISTED_FILES if most_places is None else most_places
+        most = rows and rows + LISTED_FILES if most_places is None else most_places
         listing, handled = places(packing, filling.terms, rows, most, hops) if most else ((), ())
         stopped = PLACES if listing and stopped != WEAK else stopped
         shown = shown._replace(related=related, places=listing)

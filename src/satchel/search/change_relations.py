@@ -324,12 +324,6 @@ def merged(hits: Iterable[Hit], related: Iterable[Hit]) -> tuple[Hit, ...]:
     return tuple(sorted(by_id.values(), key=lambda hit: (-hit.score, hit.chunk.id)))
 
 
-def beside_impact(result: SearchResult) -> SearchResult:
-    """Return prose or commits with less relevance, for a question that calls and uses answer already."""
-    factor = weights.IMPACT_PROSE
-    return result._replace(hits=tuple(hit._replace(relevance=hit.relevance * factor) for hit in result.hits))
-
-
 def faded(hit: Hit, factor: float) -> Hit:
     """Return a hit whose values are multiplied by a factor."""
     spans = tuple(span._replace(value=span.value + math.log(factor)) for span in hit.spans)
@@ -371,7 +365,7 @@ def spans_of(part: StoredChunk, relation: Related, value: float) -> tuple[Scored
         return (ScoredSpan(part.start, part.end, value),)
     if not relation.lines:
         first = min(part.start + FIRST_LINES - 1, part.end)
-        later = ScoredSpan(first + 1, part.end, value + math.log(weights.REST_FACTOR))
+        later = ScoredSpan(first + 1, part.end, value)
         return (ScoredSpan(part.start, first, value), *((later,) if first < part.end else ()))
     spans: list[ScoredSpan] = []
     for first, last in sorted(set(relation.lines)):

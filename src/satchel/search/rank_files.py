@@ -27,6 +27,10 @@ from satchel.types import Kind
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+FRAME_REST = 0.15
+"""Subtracted from the strength of a frame for the other spans of its function: they follow the lines of the next two
+frames."""
+
 VALUE_TRACE = 12.0
 """Value of the span of a frame above the best of all other spans, times the strength of the frame: one step of strength
 outweighs any difference in size when spans are packed."""
@@ -312,7 +316,7 @@ def _lift_frames(value: FloatArray, places: Sequence[TracedPlace], lexicon: Lexi
         at = max(first + int((columns.span_start[first:last] <= place.line).sum()) - 1, first)
         is_small = columns.span_end[last - 1] - columns.span_start[first] < FRAME_LINES
         around = slice(first, last) if is_small else slice(max(at - 1, first), min(at + 2, last))
-        value[around] = ceiling + VALUE_TRACE * (place.strength - weights.FRAME_REST)
+        value[around] = ceiling + VALUE_TRACE * (place.strength - FRAME_REST)
         value[at] = ceiling + VALUE_TRACE * place.strength
 
 

@@ -84,7 +84,7 @@ FILE_NAME_WEIGHT: Annotated[float, Between(0.5, 16)] = 3.0
 
 STEM_WEIGHTS: Annotated[Mapping[str, float], Between(0, 8)] = {
     "backticks": 1.5,
-    "dotted": 1.2,
+    "dotted": 1.0,
     "compound": 1.0,
     "call": 0.5,
     "capitalised": 0.5,
@@ -208,10 +208,6 @@ VALUE_MENTION: Annotated[float, Between(0, 2)] = 0.5
 
 VALUE_VECTORS: Annotated[float, Between(0, 4.8)] = 1.2
 """Coefficient of the similarity of meaning of the chunk."""
-
-FRAME_REST: Annotated[float, Between(0, 0.6)] = 0.15
-"""Subtracted from the strength of a frame for the other spans of its function: they follow the lines of the next two
-frames."""
 
 # Commits and calls as signals (votes.py)
 
@@ -372,9 +368,6 @@ with .12 it is .87 and .72, with .18 .80 and .80. Without themes it was .16 and 
 THEME_NEAREST: Annotated[int, Between(1, 20)] = 3
 """Nearest records whose mean is the largest nearness."""
 
-THEME_COMMON: Annotated[float, Between(0.1, 1)] = 0.6
-"""Share of the records from which a term that they contain says nothing about a theme."""
-
 THEME_EXPONENT: Annotated[float, Between(0.05, 1)] = 0.25
 """Exponent of the nearness to a theme: all of a theme are wanted, and those that say it in other words no less."""
 
@@ -416,28 +409,16 @@ NEAR_IMPORTER: Annotated[float, Between(0.02, 0.99)] = 0.4
 """Nearness of code that only imports it."""
 
 NEAR_COMMIT: Annotated[float, Between(0.02, 0.99)] = 0.6
-"""Nearness of a commit that touched all changed files."""
-
-NEAR_PASSAGE: Annotated[float, Between(0.02, 0.99)] = 0.6
-"""Nearness of a passage that names a changed definition."""
+"""Nearness of a commit that touched all changed files, and of a passage that names one of them."""
 
 NEAR_RECORD: Annotated[float, Between(0.02, 0.99)] = 0.6
 """Nearness of a memory or an experience that names a changed file."""
-
-CALL_INHERITED: Annotated[float, Between(0.02, 0.99)] = 0.8
-"""Certainty of a call that resolves to a definition which the definition overrides; of one that resolves to it 1."""
-
-CALL_GUESSED: Annotated[float, Between(0.02, 0.99)] = 0.5
-"""Certainty of a call whose class is unknown, in a file that names the only class with such a method."""
 
 IMPACT_ALIKE: Annotated[float, Between(0.005, 1)] = 0.1
 """Factor of hits that only share words with a question about an impact, where calls or uses are found."""
 
 IMPACT_UNSURE: Annotated[float, Between(0.05, 1)] = 0.6
 """The same where none are found, and beside examples how to add one more of a kind."""
-
-IMPACT_PROSE: Annotated[float, Between(0.02, 1)] = 0.3
-"""Factor on the relevance of prose and commits beside calls and uses."""
 
 IMPACT_EXPONENT: Annotated[float, Between(0.5, 6)] = 1.7
 """Exponent of the nearness where a question asks for dependents: calls in production code come before implementations,
@@ -451,9 +432,6 @@ CALL_LINES_AROUND: Annotated[int, Between(0, 12)] = 2
 
 DEPENDENT_LINES: Annotated[int, Between(2, 100)] = 12
 """A dependent chunk with fewer lines after its first one is shown whole; of a larger one the lines around each call."""
-
-REST_FACTOR: Annotated[float, Between(0.05, 1)] = 0.75
-"""Factor of the other lines of a long definition: they come after the calls and before the tests."""
 
 EDIT_REACH: Annotated[float, Between(0, 5)] = 1.0
 """Most that the score of such a function is below the best hit."""
@@ -480,9 +458,6 @@ OTHER_FILE_FACTOR: Annotated[float, Between(0.02, 1)] = 0.3
 
 UNASKED_COMMITS: Annotated[int, Between(0, 40)] = 3
 """Most commits that touched the files but share no word with the question: the last few show the recent work there."""
-
-UNASKED_FACTOR: Annotated[float, Between(0.01, 1)] = 0.2
-"""Factor for a commit that touched the changed files but shares no word with the question: one that does is first."""
 
 # How to add one more of a kind (siblings.py)
 
