@@ -20,7 +20,7 @@ SOURCES := $(shell find src/satchel -name '*.py' -o -name '*.scm')
 INTEGRATIONS := langchain-satchel llama-index-retrievers-satchel satchel-haystack
 INTEGRATIONS_INSTALLED := $(INTEGRATIONS:%=.venv-adapters-%/.installed)
 
-.PHONY: help demo check check-all check-adapters format lint types base test test-thorough test-server bench fit fit-here bench-gate fuzz bundle docs site man release-check clean
+.PHONY: help demo check check-all check-adapters format lint types base test test-thorough test-server rank-check bench fit fit-here bench-gate fuzz bundle docs site man release-check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -78,6 +78,9 @@ test-thorough: $(INSTALLED) ## the tests that take long, and the properties with
 ON_SERVER := tests/contracts tests/properties tests/e2e tests/seeds
 test-server: $(INSTALLED) ## contracts, properties, whole commands and specifications with everything on PostgreSQL
 	$(BIN)/pytest --store=postgres $(AT_ONCE) $(ON_SERVER)
+
+rank-check: $(INSTALLED) ## whether ranking still tastes right: questions with a right answer, in seconds; also part of make test
+	@$(BIN)/python -m tests.ranking
 
 fuzz: $(INSTALLED) ## the property tests with many more, random examples, then 10,000 assemblies (SATCHEL_FUZZ_EXAMPLES=2000)
 	SATCHEL_HYPOTHESIS=fuzz $(BIN)/pytest -m hypothesis

@@ -158,7 +158,6 @@ class ImportFormat(StrEnum):
 COLUMNS = ("content", "category", "importance", "tags", "author", "created_at", "updated_at", "id")
 """Fields of a memory that a column of a CSV file can give."""
 
-
 DAY_SECONDS = 86_400
 
 FEW_ROWS = 20

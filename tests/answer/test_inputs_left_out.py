@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -50,7 +49,7 @@ def answers(satchel: Satchel, **options: Any) -> list[Any]:
 
 def read_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make candidates of all hits, while as many are listed as before."""
-    monkeypatch.setattr(inputs, "weights", SimpleNamespace(**{**vars(weights), "OMISSIONS": 1_000_000}))
+    monkeypatch.setattr(inputs, "OMISSIONS", 1_000_000)
 
 
 def test_the_answer_is_the_same_without_hits_that_it_would_not_list(

@@ -15,6 +15,7 @@ from satchel.answer.companions import followers
 from satchel.answer.packing import (
     BUDGET,
     LIMIT,
+    SMALLEST_PIECE,
     VALUE,
     Packing,
     TextFrame,
@@ -106,7 +107,7 @@ def test_what_does_not_fit_is_shrunk() -> None:
     made = section(code("long", 1.0, lines=60))
     packing = packed(200, made)
     ((_, step),) = packing.groups[made]["long.py"].picks
-    assert weights.SMALLEST_PIECE <= used(packing) <= 200
+    assert SMALLEST_PIECE <= used(packing) <= 200
     assert step.ranges[0][1] < 60
 
 
@@ -308,7 +309,7 @@ def test_what_follows_a_piece_that_does_not_come_back_does_not_come_back_either(
     assert {reason for one, reason in packing.rejected[made].items() if one.leader is span} == {VALUE}
 
 
-@pytest.mark.parametrize("room", [0, weights.SMALLEST_PIECE - 1])
+@pytest.mark.parametrize("room", [0, SMALLEST_PIECE - 1])
 def test_no_room_shows_nothing(room: int) -> None:
     packing = packed(room, section(code("a", 1.0)))
     assert used(packing) == 0
@@ -329,6 +330,6 @@ def test_without_room_for_a_new_item_no_shortened_form_is_made() -> None:
         tried.append(room)
         return ()
 
-    packing = packed(weights.SMALLEST_PIECE + 4, section((replace(candidate, shrink=shrink), text)))
+    packing = packed(SMALLEST_PIECE + 4, section((replace(candidate, shrink=shrink), text)))
     assert used(packing) == 0
     assert (tried, left(packing)) == ([], {"late": BUDGET})

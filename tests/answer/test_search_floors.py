@@ -21,7 +21,7 @@ def test_a_floor_of_the_caller_is_the_only_one(kind: Kind, least: float) -> None
 
 
 def test_records_are_held_back_beside_a_better_one_and_code_is_not() -> None:
-    assert floor_of(Kind.COMMIT, 0.8, 0.9, None) == pytest.approx(0.8 * answer_weights.RELATIVE_FLOORS[Kind.COMMIT])
+    assert floor_of(Kind.COMMIT, 0.8, 0.9, None) == pytest.approx(0.8 * answer_weights.COMMIT_FLOOR)
     assert floor_of(Kind.MEMORY, 0.8, 0.9, None) == pytest.approx(0.8 * answer_weights.RELATIVE_FLOOR)
     assert floor_of(Kind.MEMORY, 0.05, 0.9, None) == answer_weights.ITEM_FLOOR
     assert floor_of(Kind.CODE, 0.8, 0.9, None) == 0.0

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.answer import weights
+from satchel.answer import shapes
 from satchel.operations.ask import CONTEXT_QUERY
 from satchel.operations.operation import Caller
 from satchel.testing import TinyRepository
@@ -149,7 +149,7 @@ def test_the_nearest_come_first_and_the_rest_is_left_out(tmp_path: Path) -> None
     with Satchel.open(repository.root) as satchel:
         satchel.index()
         callers = around(ask(satchel, "price in a/price.py", related=True))["price"]["callers"]
-    assert len(callers) == weights.RELATED
+    assert len(callers) == shapes.RELATED
     assert callers[:4] == [
         "beside at a/price.py:6",
         "use_near at a/near.py:5",

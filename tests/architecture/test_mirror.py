@@ -20,6 +20,7 @@ ACROSS_ROOMS = frozenset(
         "golden",
         "peers",
         "properties",
+        "ranking",
         "seeds",
     }
 )

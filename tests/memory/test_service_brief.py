@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.answer import weights
+from satchel.answer import plans
 from satchel.answer.plans import own_files, question_of_failure, reported_errors, written_names
 from satchel.errors import UsageError
 from satchel.search.query import analyse
@@ -173,7 +173,7 @@ def test_secrets_of_a_failure_are_in_no_answer(engine: Satchel) -> None:
 def test_a_log_names_its_errors_and_its_own_files(log: str, errors: list[str], files: list[str]) -> None:
     query = analyse(log)
     assert reported_errors(query)[: len(errors)] == errors or set(errors) <= set(reported_errors(query))
-    assert len(reported_errors(query)) <= weights.FAILURE_ERRORS
+    assert len(reported_errors(query)) <= plans.FAILURE_ERRORS
     assert own_files(query)[: len(files)] == files
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from satchel.search import weights
 from satchel.search.dense import Likeness
+from satchel.search.searcher import SPANS_PER_RECORD
 from satchel.search.strength import relevance_of
 from satchel.store.sqlite import SqliteStore
 from satchel.types import Kind
@@ -61,7 +62,7 @@ def test_every_side_of_an_experience_has_an_id_of_its_own_and_the_same_title(sto
 
 def test_no_more_records_come_than_were_asked_for(store: SqliteStore) -> None:
     put(store, *(memory(f"m{number}", f"deploy number {number}") for number in range(9)))
-    result = ask(store, Kind.MEMORY, "deploy", candidates=3 * weights.SPANS_PER_RECORD)
+    result = ask(store, Kind.MEMORY, "deploy", candidates=3 * SPANS_PER_RECORD)
     assert len(result.hits) == 3
     assert result.chunks == 9
 

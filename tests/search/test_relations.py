@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.search import weights
-from satchel.search.relations import RESOLVED
+from satchel.search.relations import CALL_GUESSED, CALL_INHERITED, RESOLVED
 from satchel.search.resolve import code as resolve
 from satchel.search.resolve.code import SourceFile
 from satchel.store.records import Document
@@ -55,7 +54,7 @@ def test_a_call_of_what_a_method_overrides_may_mean_it(open_files: Open) -> None
     assert (site.path, site.line, site.certainty, site.through) == (
         "shop/base.py",
         3,
-        weights.CALL_INHERITED,
+        CALL_INHERITED,
         "Base.flush",
     )
 
@@ -179,7 +178,7 @@ def test_an_unknown_object_is_guessed_where_one_class_has_the_method_and_is_name
         }
     )
     (site,) = code.sites("a.py::Parser.parse_all")
-    assert (site.path, site.certainty) == ("b.py", weights.CALL_GUESSED)
+    assert (site.path, site.certainty) == ("b.py", CALL_GUESSED)
 
 
 def test_everything_else_that_names_a_definition_is_a_use(open_files: Open) -> None:
@@ -258,7 +257,7 @@ def test_objects_of_typescript_are_known_by_their_types(open_files: Open) -> Non
     added = code.sites("src/tree.ts::Tree.add")
     assert [(one.path, one.certainty) for one in added] == [
         ("app/made.ts", RESOLVED),
-        ("app/typed.ts", weights.CALL_INHERITED),
+        ("app/typed.ts", CALL_INHERITED),
     ]
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from satchel.search import weights
-from satchel.search.relations import definitions_named
+from satchel.search.relations import CALL_INHERITED, definitions_named
 from satchel.search.resolve.modules import import_targets, importers
 from satchel.types import Kind
 from tests.search.conftest import Open
@@ -99,7 +98,7 @@ def test_a_call_through_an_interface_of_go_may_mean_each_type_that_has_its_metho
     assert (site.path, site.line, site.certainty, site.through) == (
         "breaker.go",
         11,
-        weights.CALL_INHERITED,
+        CALL_INHERITED,
         "throttle.doReq",
     )
     assert code.sites("half.go::half.doReq") == []

@@ -26,6 +26,9 @@ from satchel.answer.truncation import (
 from satchel.search.chunks import ITEM_KEY
 from satchel.types import Chunk, Detail, Hit, Kind, Range, Role, Trust
 
+SHRINK_SHARES = (0.9, 0.6, 0.35)
+"""Shares of the remaining room for which a shortened form is tried: the size in tokens is only an estimate."""
+
 LEAST_EXCERPT = 60
 """Fewest characters of a cut line that are still useful."""
 
@@ -205,11 +208,11 @@ class Narrowing:
 
     def __call__(self, room: float) -> Iterator[Step]:
         """Yield the steps for about so many tokens."""
-        if room <= 0 or self._is_too_long(room * weights.SHRINK_SHARES[0] * CHARACTERS_PER_TOKEN):
+        if room <= 0 or self._is_too_long(room * SHRINK_SHARES[0] * CHARACTERS_PER_TOKEN):
             return
         gains, first = self._gains, self.whole[0]
         costs = [len(text) + 1 for text in self._texts]
-        for share in weights.SHRINK_SHARES:
+        for share in SHRINK_SHARES:
             characters = room * share * CHARACTERS_PER_TOKEN
             run = best_run(gains, costs, characters)
             if run is not None and any(text.strip() for text in self._texts[run[0] : run[1] + 1]):
@@ -392,7 +395,7 @@ def record_candidate(
         return steps + ([Step(Detail.SPAN, text=shorter)] if shorter and shorter != body else [])
 
     def shrink(room: float) -> Iterator[Step]:
-        for share in weights.SHRINK_SHARES if not shorter else ():
+        for share in SHRINK_SHARES if not shorter else ():
             yield from passage(min(room * share, cap * share, passage_cap))
         if shorter and told != first:
             yield Step(Detail.LINE, text=told)

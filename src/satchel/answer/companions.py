@@ -15,6 +15,15 @@ from satchel.answer.source_lines import Lines, joined, without_blank_ends
 from satchel.answer.truncation import CHARACTERS_PER_TOKEN, excerpt
 from satchel.types import Chunk, Detail, Freshness, Import, Kind, Outline, Range, Role
 
+WHOLE_BEST_TOKENS = 500
+"""Most tokens of the rest of that function."""
+
+WHOLE_BEST_LINES = 120
+"""Lines of the best function that is shown whole for a reader with tools."""
+
+RECORD_GROWTH = 2.0
+"""Length of the next passage of a record, as a multiple of the last."""
+
 _WORD = re.compile(r"[^\W\d]\w*")
 _STEM_SUFFIX = re.compile(r"\.(?:h|hh|hpp|hxx|inc|inl|php|rb|sh|bash|js|mjs|cjs|ts|d\.ts)$")
 _SEPARATOR = re.compile(r"[^\w]+")
@@ -168,7 +177,7 @@ def rest_of_function(candidate: Candidate, step: Step, group: Group) -> list[Can
         return []
     size = sum(lines_size(lines, *span) for span in missing)
     steps = (Step(Detail.SPAN, tuple(missing)),)
-    value = candidate.value - (weights.PARTIAL_DROP if candidate.hit.partial else weights.REST_DROP)
+    value = candidate.value - (weights.PARTIAL_DROP if candidate.hit.partial else 0.0)
     return [Candidate(candidate.hit, value, size, missing[0][0], lambda: steps, leader=candidate)]
 
 
@@ -180,7 +189,7 @@ def rest_of_best(candidate: Candidate, group: Group) -> Candidate | None:
     whole = without_blank_ends(lines.lines, location.start_line, location.end_line)
     missing = subtract(subtract([whole], lines.prose), group.ranges)
     size = sum(lines_size(lines, *span) for span in missing)
-    if not missing or whole[1] - whole[0] >= weights.WHOLE_BEST_LINES or size > weights.WHOLE_BEST_TOKENS:
+    if not missing or whole[1] - whole[0] >= WHOLE_BEST_LINES or size > WHOLE_BEST_TOKENS:
         return None
     steps = (Step(Detail.SPAN, tuple(missing)),)
     return Candidate(candidate.hit, candidate.value, size, missing[0][0], lambda: steps, leader=candidate)
@@ -191,15 +200,15 @@ def more_of_record(candidate: Candidate, step: Step, terms: AbstractSet[str]) ->
     body = without_trailers(candidate.body) if candidate.kind is Kind.COMMIT else candidate.body
     if step.detail is not Detail.SPAN or not step.text.endswith(cut_note(candidate.chunk)):
         return []
-    characters = len(step.text) * weights.RECORD_GROWTH
+    characters = len(step.text) * RECORD_GROWTH
     text = excerpt(body, terms, characters)
     full = text == body
     made = Step(Detail.FULL, text=body) if full else Step(Detail.SPAN, text=f"{text}\n{cut_note(candidate.chunk)}")
     if len(made.text) <= len(step.text):
         return []
     size = (len(made.text) - len(step.text)) / CHARACTERS_PER_TOKEN
-    value, leader = candidate.value - weights.RECORD_REST_DROP, candidate.leader or candidate
-    return [replace(candidate, value=value, size=size, make=lambda: (made,), shrink=None, pinned=False, leader=leader)]
+    leader = candidate.leader or candidate
+    return [replace(candidate, size=size, make=lambda: (made,), shrink=None, pinned=False, leader=leader)]
 
 
 Imports = Callable[[Candidate, Step], Sequence[Candidate]]

@@ -16,6 +16,9 @@ from satchel.answer.sections import Section
 from satchel.search.query import subject_of
 from satchel.search.strength import strength_at
 
+LEAST_STRENGTH = 0.01
+"""Least strength for computing the level of a kind."""
+
 
 class FillPolicy(NamedTuple):
     """How the budget is filled.
@@ -107,4 +110,4 @@ def level_of(section: PlannedSection, candidates: Sequence[Candidate]) -> float:
     best = max(ranked, key=attrgetter("value"))
     strength = strength_at(max(one.hit.relevance for one in candidates)) if section.ranked_by is None else 1.0
     useful = weights.USEFULNESS.get(section.kind, 1.0)
-    return math.log(section.weight * useful * max(strength, weights.LEAST_STRENGTH)) - best.value
+    return math.log(section.weight * useful * max(strength, LEAST_STRENGTH)) - best.value

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Step, declaration_steps, file_candidates, lines_size
 from satchel.answer.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.answer.truncation import TruncationStrategy
@@ -25,6 +24,9 @@ from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.types import Detail, Failure, Freshness, Hit, Kind, Location, Part, ScoredSpan
 from satchel.vocabulary import STALE_CHOICES
+
+ALIKE_TEXTS = 0.5
+"""Share of lines that an old and a new text of one name must have in common to be paired where there is a choice."""
 
 STALE_GROUP = "~stale"
 """Suffix of the key of the item with the stale parts of a file whose other parts are shown up to date."""
@@ -334,7 +336,7 @@ def _pair(olds: Sequence[_Side], news: Sequence[_Side]) -> dict[int, _Side]:
         return pairs | {old.row: new for old, new in zip(rest, free, strict=True)}
     for old in rest:
         likeness, _, best = max(((_likeness(old, new), -new.first, new) for new in free), default=(0.0, 0, old))
-        if likeness >= weights.ALIKE_TEXTS:
+        if likeness >= ALIKE_TEXTS:
             pairs[old.row] = best
             free.remove(best)
     return pairs

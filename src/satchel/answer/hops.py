@@ -28,6 +28,21 @@ from satchel.types import Kind, Range, Role
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+VALUE_LINES = 3
+"""Lines over which a value is read whose first line opens a bracket."""
+
+RARE_LINES = 2
+"""Lines of production code with a name that is nearly certain to lead to the answer."""
+
+FOLLOWED_NAMES = 40
+"""Names that are followed, the rarest first."""
+
+COMMON_NAME = 100
+"""A name in more than one span of so many is that of no one matter."""
+
+ALIKE_NAMES = 20
+"""Most definitions that share a followed name, and most spans with a rare one."""
+
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
 NUMBER = re.compile(r"(?<![\w.])\d[\d_,]{2,}\d(?![\w.])")
 """A number of at least four signs."""
@@ -140,7 +155,7 @@ class _Look:
             support = [len((_terms(f"{one.owner} {one.path}") - _terms(name)) & terms) for one in own]
             most = max(support, default=0) if len(own) > 1 else 0
             meant = [one for one, shared in zip(own, support, strict=True) if shared == most]
-            if len(own) == 1 or (most and len(meant) <= weights.RARE_LINES):
+            if len(own) == 1 or (most and len(meant) <= RARE_LINES):
                 made += [hop for one in meant for hop in self._hops("named", one)]
         return made
 
@@ -156,8 +171,8 @@ class _Look:
         shared = partial(np.intersect1d, assume_unique=True)
         for written in spelled.values():  # an index has the parts of a number
             units = [reduce(shared, [units_of[term] for term in parts[one]]) for one in written if parts[one]]
-            every = {unit for own in units for unit in own[: weights.ALIKE_NAMES + 1].tolist()}
-            positions = {int(lexicon.span_document[unit]) for unit in every if len(every) <= weights.ALIKE_NAMES}
+            every = {unit for own in units for unit in own[: ALIKE_NAMES + 1].tolist()}
+            positions = {int(lexicon.span_document[unit]) for unit in every if len(every) <= ALIKE_NAMES}
             own = [one for one in positions if not lexicon.columns.document_secondary[one]]
             word = rf"(?<!\w)(?:{'|'.join(map(re.escape, written))})(?!\w)"
             lines = []
@@ -168,7 +183,7 @@ class _Look:
                 # Compiled for the first line that has the name: most names have none.
                 matches = ((line, re.search(word, text)) for line, text in near.items() if not COMMENT.match(text))
                 lines += [(document.key, line, match) for line, match in matches if match]
-            for path, line, match in sorted(lines, key=lambda row: row[:2]) if len(lines) <= weights.RARE_LINES else ():
+            for path, line, match in sorted(lines, key=lambda row: row[:2]) if len(lines) <= RARE_LINES else ():
                 is_plain = match[0].isalpha() and match[0].islower()
                 if not IMPORT.match(match.string) and (not is_plain or re.search(_AS_CODE.format(word), match.string)):
                     found += self._at("named", path, (line, line), "", line, match[0])
@@ -198,14 +213,14 @@ class _Look:
         """Return the names on these lines that the index defines, the rarest first."""
         written = dict.fromkeys(_WORD.findall("\n".join(file.lines(*span) for span in rows)))
         counts = dict.fromkeys(written, 0)
-        for row in self._home.store.definitions(list(written), most=weights.ALIKE_NAMES):
+        for row in self._home.store.definitions(list(written), most=ALIKE_NAMES):
             counts[row.name] += 1
         defined = list(filter(counts.__getitem__, written))
         lexicon = self._home.store.lexicon(Kind.CODE)
         postings = lexicon.postings([words.terms_of(name)[0] for name in defined])
-        most = max(len(lexicon.span_document) // weights.COMMON_NAME, weights.ALIKE_NAMES)
+        most = max(len(lexicon.span_document) // COMMON_NAME, ALIKE_NAMES)
         few = [name for name, posting in zip(defined, postings, strict=True) if len(posting.body[0]) <= most]
-        return sorted(few, key=counts.__getitem__)[: weights.FOLLOWED_NAMES]
+        return sorted(few, key=counts.__getitem__)[:FOLLOWED_NAMES]
 
     def callers(self, candidate: Candidate) -> Iterator[Hop]:
         """Yield the only call of a short function, and the few calls of a method in its class, but of no test."""
@@ -249,7 +264,7 @@ class _Look:
 
 def _value(lines: Sequence[str], line: int) -> str:
     """Return a line, with the next ones where it opens a bracket that they close soon: `LIMITS = { "small": 3, }`."""
-    texts = [text.strip() for text in lines[line - 1 : line - 1 + weights.VALUE_LINES]]
+    texts = [text.strip() for text in lines[line - 1 : line - 1 + VALUE_LINES]]
     is_open = texts[0].endswith(("(", "[", "{"))
     end = next((at for at, text in enumerate(texts) if is_open and text[:1] in ")]}" and text), 0)
     return " ".join(texts[: end + 1])

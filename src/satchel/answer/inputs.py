@@ -15,6 +15,7 @@ from satchel.answer.candidates import Candidate, Step, lines_size, record_candid
 from satchel.answer.companions import followers, import_lines
 from satchel.answer.fill_policy import level_of, shares_budget
 from satchel.answer.freshness import Freshener
+from satchel.answer.omissions import OMISSIONS
 from satchel.answer.plans import PlannedSection, role_is_asked
 from satchel.answer.request import AssembleRequest
 from satchel.answer.search import Searched, Workbench, section_floor
@@ -37,6 +38,12 @@ from satchel.sources.experiences import shown_record
 from satchel.system.files import translate
 from satchel.types import Failure, Hit, Kind, Role
 from satchel.vocabulary import Axis
+
+PASSAGE_SHARE = 0.5
+"""Largest share of the budget for a passage of one of several records: one that does not fit leaves room for others."""
+
+ITEM_SHARE = 0.25
+"""Largest share of the budget of a kind for one chunk, where several kinds were named."""
 
 _WILD = frozenset("*?[")
 
@@ -81,7 +88,7 @@ def _parts(
         hits = [hit for hit in row.result.hits if hit.relevance >= least]
         hits = [hit for hit in hits if is_free or is_wanted(hit, request, bench.prefix)]
         share = request.max_tokens * planned.weight / searched.total_weight
-        cap = max(share * weights.ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
+        cap = max(share * ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
         candidates, lines, problems = _candidates(hits, bench, request, cap, searched.terms, planned.side, reach)
         if request.places and planned.kind is Kind.CODE:
             candidates = [_less_if_bare(candidate) for candidate in candidates]
@@ -194,12 +201,12 @@ def _candidates(
     best, listed = -math.inf, list[float]()
     freshener = Freshener(bench.store, bench.lines, request.stale, bench.changed_files)
     shortener = strategy(request.strategy)
-    passage_cap = request.max_tokens * weights.PASSAGE_SHARE if len(hits) > 1 else math.inf
+    passage_cap = request.max_tokens * PASSAGE_SHARE if len(hits) > 1 else math.inf
     for hit in hits:
         if hit.chunk.location is None:
             candidates.append(_record(in_workspace(hit, bench.prefix), bench, cap, passage_cap, terms, side))
             continue
-        if len(listed) == weights.OMISSIONS and highest_priority(hit) < listed[0]:
+        if len(listed) == OMISSIONS and highest_priority(hit) < listed[0]:
             continue
         current = freshener.current(hit)
         if current is None:
@@ -217,7 +224,7 @@ def _candidates(
                 best = max(best, candidate.value)
             # Values that are below the range of shown ones by less than this may be in it, by the rounding of sums.
             if candidate.value < best - reach - 1e-6:
-                keep = heapq.heappush if len(listed) < weights.OMISSIONS else heapq.heappushpop
+                keep = heapq.heappush if len(listed) < OMISSIONS else heapq.heappushpop
                 keep(listed, priority(candidate))
     failures = [one._replace(message=f"{bench.prefix}{one.message}") for one in freshener.failures]
     return candidates, lines, failures

@@ -25,6 +25,18 @@ if TYPE_CHECKING:
     from satchel.store.protocol import Store
     from satchel.store.records import Document
 
+LISTED_PLACES = 30
+"""Places that are named in lists of their files, after those with a row."""
+
+LONG_PLACE = 120
+"""Lines of a definition that is named by its passages instead of whole."""
+
+PASSAGES = 3
+"""Most passages that are named of one long definition."""
+
+OMISSIONS = 20
+"""Candidates that are not shown but listed, for each kind, the best first."""
+
 LONGEST_TEXT = 70
 """Most characters of the best line of a place."""
 
@@ -57,7 +69,7 @@ def omissions(packing: Packing, used: int, asked: int = 0, *, is_weak: bool = Fa
         budgets[candidate] = max(int(needed), asked + 1)
     rows = (omission_of(packing, section, one, budgets.get(one, 0)) for section, one in listed(packing))
     shown = (row._replace(reason=VALUE, budget=0) if is_weak and row.reason == BUDGET else row for row in rows)
-    twins = islice(_twins(packing), weights.OMISSIONS)
+    twins = islice(_twins(packing), OMISSIONS)
     return (*shown, *(omission_of(packing, section, twin, 0) for section, twin in twins))
 
 
@@ -100,7 +112,7 @@ def places(
     """
     count = max(rows - len(hops), 0)
     early = [hop for hop in hops if not hop.late]
-    best = _unshown(packing, early, count + weights.LISTED_PLACES)
+    best = _unshown(packing, early, count + LISTED_PLACES)
     found = [_place(omissions, lines, terms) for omissions, lines in best[:count]]
     paths = [*dict.fromkeys(one.path for one in found)]
     found.sort(key=lambda one: paths.index(one.path))
@@ -155,7 +167,7 @@ def _unshown(packing: Packing, hops: Sequence[Hop], most: int) -> list[tuple[lis
             continue
         passages, _ = best.setdefault(name, ([], lines))
         is_new = all(span != (one.start, one.end) for span in map(_lines_of, passages))
-        if is_new and sum(passage.id == one.id for passage in passages) < weights.PASSAGES:
+        if is_new and sum(passage.id == one.id for passage in passages) < PASSAGES:
             passages.append(one)
     return list(best.values())
 
@@ -176,7 +188,7 @@ def _whole(one: Omission, candidate: Candidate, lines: Lines) -> Omission:
     start, end = without_blank_ends(lines.lines, location.start_line, location.end_line)
     if candidate.chunk.role is Role.GAP:
         start = next((line for line in range(start, end) if not _is_aside(lines.lines[line - 1])), end)
-    if end - start >= weights.LONG_PLACE:
+    if end - start >= LONG_PLACE:
         return one
     return one._replace(start=start, end=end, handle=one.handle and handle(one.id, one.content_hash, ((start, end),)))
 
@@ -243,7 +255,7 @@ def listed(packing: Packing) -> Iterator[tuple[Section, Candidate]]:
     """
     for section in packing.rejected:
         continued: set[str] = set()
-        for candidate in islice(packing.remaining(section), weights.OMISSIONS):
+        for candidate in islice(packing.remaining(section), OMISSIONS):
             if candidate.chunk.id not in continued:
                 yield section, candidate
             if _rest(packing, section, candidate):

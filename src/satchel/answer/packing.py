@@ -29,6 +29,10 @@ from satchel.answer.sections import Group, Pick, Section, ends_of, key_of, may_b
 from satchel.tokens import TokenCounter
 from satchel.types import Format
 
+SMALLEST_PIECE = 8
+"""Tokens of the smallest useful piece."""
+
+
 BUDGET, LIMIT, VALUE = "budget", "limit", "value"
 """Reasons for not showing a candidate: no room, its kind has all its items, or it is not worth its tokens."""
 
@@ -294,7 +298,7 @@ class Packing:
         """Show a candidate in the fullest way that fits; returns its tokens, None where nothing fits."""
         if cap is not None:
             room = min(room, cap - self._chunk_tokens[candidate.chunk.id])
-        if room < weights.SMALLEST_PIECE:
+        if room < SMALLEST_PIECE:
             return None
         frame = self._frame_tokens(section, candidate)
         if room < frame and candidate.group not in self.groups[section]:

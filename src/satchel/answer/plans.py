@@ -32,6 +32,24 @@ from satchel.vocabulary import PINNED_TAG, Axis, Domain, MemoryCategory, Outcome
 if TYPE_CHECKING:
     from satchel.search.rank_without_query import FieldRanking
 
+FAILURE_NAMES = 12
+"""Names to which a log is reduced."""
+
+FAILURE_FILES = 6
+"""Files to which a log is reduced."""
+
+FAILURE_ERRORS = 3
+"""Errors to which a log is reduced."""
+
+PINNED_ITEMS = 5
+"""Most pinned memories of a brief: few, because what is always shown is paid for in every session."""
+
+PLAN_VALUES = 5
+"""Most values of a plan."""
+
+BRIEF_COMMITS = 5
+"""Most commits of a brief. They show the latest work; more would be the history, which has views of its own."""
+
 _ASKS_OF_HISTORY = wording("asks of history")
 
 ROLE_KINDS: Mapping[Role, tuple[Kind, ...]] = {
@@ -151,7 +169,7 @@ def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[
     of_kind = {kind: request.weights.get(kind, DEFAULT_WEIGHTS[kind]) for kind in kinds}
     if request.change is not None and Kind.CODE in of_kind:
         of_kind[Kind.CODE] *= weights.CHANGE_CODE_FACTOR
-    if Kind.COMMIT in of_kind and len(request.query.split()) <= weights.HISTORY_WORDS:
+    if Kind.COMMIT in of_kind:
         of_kind[Kind.COMMIT] *= weights.HISTORY_FACTOR if _ASKS_OF_HISTORY.search(request.query) else 1.0
     return tuple(PlannedSection(kind, weight, request.limit) for kind, weight in of_kind.items() if weight > 0)
 
@@ -189,7 +207,7 @@ def premortem_plan(request: AssembleRequest) -> Plan:
     sections.append(experiences(SURPRISES, of_section["surprises"], Filters(domain=domain, axis=Axis.SURPRISE)))
     sections.append(experiences(CAUSES, of_section["causes"], Filters(domain=domain, axis=Axis.ROOT_CAUSE)))
     by_kind_of_work = FieldRanking(weights.PRINCIPLE_WEIGHTS, domain=domain, strategy=strategy)
-    limit = min(request.limit, weights.PLAN_VALUES)
+    limit = min(request.limit, PLAN_VALUES)
     weight, of_domain = of_section["principles"], Filters(domain=domain)
     sections.append(PlannedSection(Kind.VALUE, weight, limit, PRINCIPLES, of_domain, by_kind_of_work))
     title = f"Premortem: {domain}" + (f" with {strategy}" if strategy else "")
@@ -204,10 +222,10 @@ def brief_plan(request: AssembleRequest) -> Plan:
     pinned, of_events = Filters(tags=(PINNED_TAG,)), Filters(category=MemoryCategory.EVENT)
     values, memories = FieldRanking(weights.VALUE_WEIGHTS), FieldRanking(weights.MEMORY_WEIGHTS)
     events, commits = FieldRanking(weights.EVENT_WEIGHTS), FieldRanking({"recency": 1.0}, last=True)
-    few_values, few_commits = min(limit, weights.PLAN_VALUES), min(limit, weights.BRIEF_COMMITS)
+    few_values, few_commits = min(limit, PLAN_VALUES), min(limit, BRIEF_COMMITS)
     return Plan(
         (
-            PlannedSection(Kind.MEMORY, weight["pinned"], weights.PINNED_ITEMS, PINNED, pinned, memories),
+            PlannedSection(Kind.MEMORY, weight["pinned"], PINNED_ITEMS, PINNED, pinned, memories),
             PlannedSection(Kind.VALUE, weight["values"], few_values, VALUES, NO_FILTERS, values),
             PlannedSection(Kind.MEMORY, weight["remembered events"], limit, EVENTS, of_events, events),
             PlannedSection(
@@ -253,21 +271,21 @@ def question_of_failure(query: Query) -> str:
 
 def reported_errors(query: Query) -> list[str]:
     """Return the errors that a log reports, the telling one first."""
-    return list(query.trace.errors[: weights.FAILURE_ERRORS])
+    return list(query.trace.errors[:FAILURE_ERRORS])
 
 
 def written_names(query: Query) -> list[str]:
     """Return the names that are written as names, the most telling form first, in the order of the text."""
     telling = [mention for mention in query.symbols if mention.form not in {"plain", "capitalised"}]
     telling.sort(key=lambda mention: -search_weights.FORM_WEIGHTS[mention.form])
-    return list(dict.fromkeys(mention.text for mention in telling))[: weights.FAILURE_NAMES]
+    return list(dict.fromkeys(mention.text for mention in telling))[:FAILURE_NAMES]
 
 
 def own_files(query: Query) -> list[str]:
     """Return the file names of the trace without those of other people's packages, the innermost frame first."""
     paths = [*(frame.path for frame in query.trace.places if frame.path), *(mention.text for mention in query.paths)]
     own = (path.rpartition("/")[2] for path in paths if not is_vendored(path))
-    return list(dict.fromkeys(own))[: weights.FAILURE_FILES]
+    return list(dict.fromkeys(own))[:FAILURE_FILES]
 
 
 PLANS: Mapping[str, Callable[[AssembleRequest], Plan]] = {

@@ -50,6 +50,16 @@ from satchel.vocabulary import (
 if TYPE_CHECKING:
     from satchel.sources.change import Change
 
+WHOLE_ITEM_TOKENS = {"read": 400, "find": 400, "edit": 1200}
+"""A function up to this size is shown in full, by purpose: editing wants full functions."""
+
+THEME_ITEM_TOKENS = 50
+"""The same for a broad question, which asks for many short records."""
+
+ITEM_TOKENS = 200
+"""Tokens of the budget for each item where no limit is set: a large budget has room for more than the usual limit."""
+
+
 MOST_NAMES, LONGEST_NAME = 30, 100
 """Most likely names of one question, and most characters of one: models are asked for four to ten."""
 
@@ -258,7 +268,7 @@ class AssembleRequest:
     limit: int = 20
     format: Format = field(default=Format.MARKDOWN, metadata=_option(parse_format, setting="context_format"))
     tokenizer: str = field(default="o200k_base", metadata=_option(setting="budget_tokenizer"))
-    whole_item_tokens: int = field(default_factory=lambda: weights.WHOLE_ITEM_TOKENS[READ])
+    whole_item_tokens: int = field(default_factory=lambda: WHOLE_ITEM_TOKENS[READ])
     min_score: float | None = field(
         default=None, metadata=_option(check_score, setting="context_min_score", load=check_score)
     )
@@ -370,11 +380,11 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
     """Return a checked request from options by name, and settings for missing options. Raises UsageError."""
     remaining = dict(options)
     purpose = remaining.pop("purpose", READ)
-    if purpose not in weights.WHOLE_ITEM_TOKENS:
-        raise UsageError(f"unknown purpose {purpose!r}: choose from {', '.join(weights.WHOLE_ITEM_TOKENS)}")
+    if purpose not in WHOLE_ITEM_TOKENS:
+        raise UsageError(f"unknown purpose {purpose!r}: choose from {', '.join(WHOLE_ITEM_TOKENS)}")
     values: dict[str, Any] = {
         "query": checked_text("the question", question),
-        "whole_item_tokens": weights.WHOLE_ITEM_TOKENS[purpose],
+        "whole_item_tokens": WHOLE_ITEM_TOKENS[purpose],
         "places": weights.PLACES if purpose == FIND else 0,
         "callers": purpose == EDIT,
         "imports": purpose != FIND,
@@ -400,7 +410,7 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
         names = sorted({row.metadata.get("name", row.name) for row in fields(AssembleRequest)} | {"purpose"})
         raise UsageError(f"unknown option {', '.join(sorted(remaining))}: choose from {', '.join(names)}")
     is_broad = bool(subject_of(str(values.get("query", ""))))
-    tokens_each = weights.THEME_ITEM_TOKENS if is_broad else weights.ITEM_TOKENS
+    tokens_each = THEME_ITEM_TOKENS if is_broad else ITEM_TOKENS
     values.setdefault("limit", max(settings.context_limit, values["max_tokens"] // tokens_each))
     check_limit(values["limit"])
     return AssembleRequest(**values)

@@ -14,12 +14,12 @@ from satchel.answer.plans import Plan, PlannedSection, plan_of
 from satchel.errors import SatchelError, UsageError
 from satchel.safety import sanitize
 from satchel.search import weights as search_weights
-from satchel.search.change_relations import Impact, beside_impact, impact_of_question, with_callers, with_impact
+from satchel.search.change_relations import Impact, impact_of_question, with_callers, with_impact
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import silent
 from satchel.search.impact_wording import is_wording
 from satchel.search.query import Query, analyse, recipe_nouns, with_names
-from satchel.search.searcher import SearchResult, balanced, search_kind
+from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
 from satchel.search.strength import (
     absent_words,
     answer_strength,
@@ -42,6 +42,25 @@ if TYPE_CHECKING:
     from satchel.answer.user_models import UserModels
     from satchel.embed import Embedder
     from satchel.receipts.session import Account
+
+LEAST_PROSE = 0.08
+"""Least relevance of prose in parts of the best before kinds are balanced: a stronger answer (at most odds of .85)
+lifts nothing below it over `RELATIVE_FLOOR`, because odds are lifted alike and .08 * 1.85 is less than that."""
+
+SPARE_RECORDS = 4
+"""Records that a section gets beyond its limit: some turn out too large or have the text of another. Each takes a third
+of a millisecond to prepare."""
+
+LEAST_CANDIDATES = 100
+"""Spans that are searched for the smallest budget."""
+
+LARGE_CANDIDATE_TOKENS = 20
+"""Tokens for each candidate of a large budget, so that there are enough candidates to fill it."""
+
+CANDIDATE_TOKENS = 10
+"""Below 4,000 tokens there is one candidate for so many tokens: each is read, cleaned and compared before it turns out
+not to fit, and a useful span has thirty tokens or more."""
+
 
 OpenExecutor = Callable[[], "Executor"]
 """Returns the executor to search in; called only if several sections are searched at once."""
@@ -282,7 +301,7 @@ def _section_search(
         has_floor = request.min_score is None and request.change is None and section.kind is not Kind.CODE
         ask = partial(
             search_kind, store, section.kind, candidates=candidates, silent=off, filters=filters,
-            least_share=weights.LEAST_PROSE if has_floor else 0.0,
+            least_share=LEAST_PROSE if has_floor else 0.0,
             likeness=scores(store, section.kind, meaning, worded), now=request.now,
         )  # fmt: skip
         result = ask(analyse(section.question)) if section.question else ask(query, votes=votes)
@@ -311,7 +330,7 @@ def _with_related(
         return with_change(result, request.change, store, kind, impact)
     if kind is Kind.CODE:
         return with_impact(result, impact, store)
-    return beside_impact(result) if impact.is_sure and kind in (Kind.DOC, Kind.COMMIT) else result
+    return result
 
 
 def kind_search(bench: Workbench, query: Query, **options: Any) -> Callable[[Kind], SearchResult]:
@@ -330,8 +349,8 @@ def kind_search(bench: Workbench, query: Query, **options: Any) -> Callable[[Kin
 
 def candidate_count(max_tokens: int) -> int:
     """Return the number of spans to search for a budget."""
-    few = min(search_weights.CANDIDATE_SPANS, max_tokens // weights.CANDIDATE_TOKENS)
-    return max(few, max_tokens // weights.LARGE_CANDIDATE_TOKENS, weights.LEAST_CANDIDATES)
+    few = min(CANDIDATE_SPANS, max_tokens // CANDIDATE_TOKENS)
+    return max(few, max_tokens // LARGE_CANDIDATE_TOKENS, LEAST_CANDIDATES)
 
 
 def gather(
@@ -375,7 +394,7 @@ def round_robin(rows: Sequence[Gathered]) -> list[Gathered]:
     taken: set[tuple[str, int]] = set()
     while any(waiting):
         for row, hits, own in zip(rows, waiting, chosen, strict=True):
-            if len(own) == row.section.limit + weights.SPARE_RECORDS and own[0].chunk.location is None:
+            if len(own) == row.section.limit + SPARE_RECORDS and own[0].chunk.location is None:
                 hits.clear()
             while hits:
                 hit = hits.pop()
@@ -425,7 +444,9 @@ def floor_of(kind: Kind, best: float, strength: float, min_score: float | None) 
 
 
 def _relative_floor(kind: Kind) -> float:
-    return weights.RELATIVE_FLOORS.get(kind, weights.RELATIVE_FLOOR)
+    if kind is Kind.CODE:
+        return 0.0
+    return weights.COMMIT_FLOOR if kind is Kind.COMMIT else weights.RELATIVE_FLOOR
 
 
 def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float | None) -> list[Hit]:
@@ -454,12 +475,14 @@ def by_file(hits: Sequence[Hit], limit: int) -> list[Hit]:
     `limit` counts files. A file counts twice beside its best part: once in the score of the part, once here. The
     relevances of hits keep their places: the first hit has the largest.
     """
+    framed = [hit for hit in hits if hit.file_score > 1.0]  # of a pasted trace: in the order of its frames
     files: dict[int, list[Hit]] = {}
     for hit in hits:
-        files.setdefault(hit.chunk.document, []).append(hit)
+        if hit.file_score <= 1.0:
+            files.setdefault(hit.chunk.document, []).append(hit)
     worth = {document: max(map(_worth, parts)) for document, parts in files.items()}
     best = sorted(files, key=lambda document: -worth[document])[:limit]
-    listed = [hit for document in best for hit in files[document][: search_weights.LISTED_PARTS]]
+    listed = [*framed[:limit], *(hit for document in best for hit in files[document][: search_weights.LISTED_PARTS])]
     relevances = sorted((hit.relevance for hit in listed), reverse=True)
     return [hit._replace(relevance=relevance) for hit, relevance in zip(listed, relevances, strict=True)]
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from satchel.answer import weights
 from satchel.answer.items import shortened
 from satchel.answer.plans import types_of
 from satchel.answer.render.labels import GAP, file_path, record_body
@@ -37,6 +36,15 @@ if TYPE_CHECKING:
     from satchel.answer.search import Workbench
     from satchel.search.relations import CallSite
     from satchel.search.resolve.code import CodeDefinition
+
+CONFIDENCE_FACTOR = 0.7
+"""Weight of each of these relative to the one before it: in a plain average weak results would hide a sure one."""
+
+CONFIDENT_RESULTS = 5
+"""Best results whose relevance is the confidence of an answer."""
+
+RELATED = 5
+"""Neighbours listed for each relation: enough for an overview, few enough to be read."""
 
 PREVIEW_CHARACTERS = 200
 """Most characters of a preview, from the specification."""
@@ -134,8 +142,8 @@ def _own_code(block: Block) -> str:
 
 def _confidence(relevances: Iterable[float]) -> float:
     """Return the mean relevance of the best results, each weighing less than the one before it."""
-    best = sorted(relevances, reverse=True)[: weights.CONFIDENT_RESULTS]
-    factors = [weights.CONFIDENCE_FACTOR**position for position in range(len(best))]
+    best = sorted(relevances, reverse=True)[:CONFIDENT_RESULTS]
+    factors = [CONFIDENCE_FACTOR**position for position in range(len(best))]
     return round(sum(w * r for w, r in zip(factors, best, strict=True)) / sum(factors), 4) if best else 0.0
 
 
@@ -402,14 +410,14 @@ class _Surroundings:
             "container": self._defined([owner] if owner is not None else []),
             "callees": self._defined(called),
             "implementations": self._defined(self._relations.heirs(own) if own is not None else []),
-            "callers": [self._caller(site) for site in calling if not site.secondary][: weights.RELATED],
-            "tests": [self._caller(site) for site in calling if site.secondary][: weights.RELATED],
+            "callers": [self._caller(site) for site in calling if not site.secondary][:RELATED],
+            "tests": [self._caller(site) for site in calling if site.secondary][:RELATED],
         }
 
     def _defined(self, definitions: Sequence[CodeDefinition]) -> list[Neighbour]:
         return [
             {"name": one.qualified, "path": f"{self._prefix}{one.path}", "line": self._line_of(one)}
-            for one in definitions[: weights.RELATED]
+            for one in definitions[:RELATED]
         ]
 
     def _caller(self, site: CallSite) -> Neighbour:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Step
 from satchel.answer.inputs import hit_candidates, sections_of
 from satchel.answer.packing import FRAMES
@@ -28,9 +27,21 @@ from satchel.types import CONTEXT_TYPES, Chunk, Context, Detail, Failure, Format
 if TYPE_CHECKING:
     from satchel.receipts.session import Account
 
+LEAD_SHARE = 0.25
+"""Largest share of the room of a guide for its introduction or its goal, so that rules are shown, too."""
+
+LATER_SHARE = 0.5
+"""Largest share of the room that a guide that does not fit in full leaves to those after it."""
+
+HISTORY_SHARE = 0.35
+"""Largest share of the budget that guides leave to history: without earlier failures and commits, guidance is only half
+an answer. A judgement, not a measured optimum."""
+
+GUIDE_SHARES = (1.0, 0.95, 0.85, 0.6)
+"""Shares of the room for which a shortened guide is tried."""
+
 MOST_GUIDES = 500
 """Most guides considered for one answer; the others are counted in a note."""
-
 
 NOTE_TOKENS = 14
 """Tokens of the note about the entries that are left out."""
@@ -82,7 +93,7 @@ class Shortener:
         return more if more and self._count(more) <= room else text
 
     def _text(self, room: float) -> str:
-        left, most = room - NOTE_TOKENS, max(room - NOTE_TOKENS, 0) * weights.LEAD_SHARE
+        left, most = room - NOTE_TOKENS, max(room - NOTE_TOKENS, 0) * LEAD_SHARE
         shown: dict[int, str] = {}
         count = 0
         for place in self._order:
@@ -111,7 +122,7 @@ class Shortener:
 
     def steps(self, room: float) -> Iterator[Step]:
         """Yield ways to show the guide in about so many tokens, the longest first."""
-        for share in weights.GUIDE_SHARES:
+        for share in GUIDE_SHARES:
             if text := self.text(room * share):
                 yield Step(Detail.SIGNATURE, text=text)
         if self.line:
@@ -180,7 +191,7 @@ def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: floa
     """Return the guides in order, each with its longest text that fits the room of all guides, and the shorter ones."""
     count = counter(request.tokenizer).count
     # Tokens of the head, section titles and footer with its notes; an upper estimate, the remaining room is filled.
-    room = request.max_tokens - 90 - min(need, request.max_tokens * weights.HISTORY_SHARE)
+    room = request.max_tokens - 90 - min(need, request.max_tokens * HISTORY_SHARE)
     rows: list[tuple[Guide, Candidate, int]] = []
     for guide in sorted(guides, key=lambda guide: (not guide.must, -guide.priority)):
         made = _candidate(guide, len(rows))
@@ -194,7 +205,7 @@ def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: floa
         later -= whole.size + frame
         candidate = whole
         if whole.size + frame > room:
-            candidate = _shortened(guide, whole, room - frame, min(later, room * weights.LATER_SHARE), count)
+            candidate = _shortened(guide, whole, room - frame, min(later, room * LATER_SHARE), count)
         elif guide.entries is not None:
             candidate = _offering(whole, whole.steps, guide.entries, count)
         candidates.append(candidate)

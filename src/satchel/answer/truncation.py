@@ -18,7 +18,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from satchel import text as words
-from satchel.answer import weights
 from satchel.errors import UsageError
 from satchel.sources.code.languages import comment
 from satchel.text import pattern
@@ -27,6 +26,8 @@ from satchel.types import Range
 if TYPE_CHECKING:
     from satchel.sources.code.runs import Run, Unit
 
+STRATEGY_SHARES = (1.0, 0.85, 0.6, 0.3)
+"""Shares of the most tokens of an item: the steps that a truncation strategy offers."""
 
 LADDER = "ladder"
 """The name of the default: full body, span around what matched, signature, one line."""
@@ -295,7 +296,7 @@ def shortenings(
 ) -> list[Shortened]:
     """Return ever shorter forms, from `most_tokens` down to a quarter; empty if nothing can be left out."""
     forms: list[Shortened] = []
-    for share in weights.STRATEGY_SHARES:
+    for share in STRATEGY_SHARES:
         made = chosen.shorten(source, start, end, most_tokens * share)
         if made is not None and made not in forms:
             forms.append(made)

@@ -8,7 +8,8 @@ and situations are judgements. The weights of kinds are settings (`context.weigh
 `types.py`: `USEFULNESS` here is a factor on them.
 
 None of them needs a new index or a cleared cache: nothing that is kept between two answers depends on them. Readers
-write `weights.NAME`; `satchel.fitted` lists and changes them.
+write `weights.NAME`; `satchel.fitted` lists and changes them. Bounds of work and of layout, which only say how many are
+read or listed, are beside the code that they bound.
 """
 
 from __future__ import annotations
@@ -19,25 +20,7 @@ from typing import Annotated
 from satchel.fitted import Between
 from satchel.types import Kind
 
-# How many spans are searched (search.py)
-
-CANDIDATE_TOKENS: Annotated[int, Between(2, 100)] = 10
-"""Below 4,000 tokens there is one candidate for so many tokens: each is read, cleaned and compared before it turns out
-not to fit, and a useful span has thirty tokens or more."""
-
-LARGE_CANDIDATE_TOKENS: Annotated[int, Between(4, 200)] = 20
-"""Tokens for each candidate of a large budget, so that there are enough candidates to fill it."""
-
-LEAST_CANDIDATES: Annotated[int, Between(20, 1_000)] = 100
-"""Spans that are searched for the smallest budget."""
-
-SPARE_RECORDS: Annotated[int, Between(0, 40)] = 4
-"""Records that a section gets beyond its limit: some turn out too large or have the text of another. Each takes a third
-of a millisecond to prepare."""
-
-RERANKED: Annotated[int, Between(10, 400)] = 60
-"""Hits that are sent to a model that orders code anew: a request of 100 KB, which a small model on a processor answers
-in about a second."""
+# Hits that a model orders anew (user_models.py)
 
 RERANK_FACTOR: Annotated[float, Between(0.25, 16)] = 2.0
 """Weight of the place that the model gives to a hit; that of the search has 1."""
@@ -58,12 +41,8 @@ conversations, notes and documentation as many needed ones are shown as with .6 
 others (benchmarks/results/calibration.json). What was said right before and after the best exchange often has the
 decision that the exchange itself only names."""
 
-RELATIVE_FLOORS: Annotated[Mapping[Kind, float], Between(0, 1)] = {Kind.CODE: 0.0, Kind.COMMIT: 0.3}
-"""The same for single kinds. Commits are many and short, so the bar is higher for them; code is ranked by file."""
-
-LEAST_PROSE: Annotated[float, Between(0, 1)] = 0.08
-"""Least relevance of prose in parts of the best before kinds are balanced: a stronger answer (at most odds of .85)
-lifts nothing below it over `RELATIVE_FLOOR`, because odds are lifted alike and .08 * 1.85 is less than that."""
+COMMIT_FLOOR: Annotated[float, Between(0, 1)] = 0.3
+"""The same for commits, which are many and short. Code has none, because it is ranked by file."""
 
 # The value of kinds and candidates (plans.py, fill_policy.py, inputs.py, candidates.py, companions.py)
 
@@ -71,26 +50,18 @@ USEFULNESS: Annotated[Mapping[Kind, float], Between(0.01, 4)] = {
     Kind.CODE: 1.0,
     Kind.DOC: 0.12,
     Kind.COMMIT: 0.1,
-    Kind.NOTE: 1.0,
     Kind.MEMORY: 1.0,
     Kind.EXPERIENCE: 1.0,
     Kind.VALUE: 1.0,
-    Kind.CONVERSATION: 1.0,
 }
 """Value of a hit of a kind relative to code of the same relevance: prose matches the words of a question far more
 easily than code does. With .4 and .25 for docs and commits answers to 109 questions show fewer of the deciding lines,
 .65 instead of .67, and fewer of their tokens are on the topic, .69 instead of .72."""
 
-LEAST_STRENGTH: Annotated[float, Between(0.0001, 0.2)] = 0.01
-"""Least strength for computing the level of a kind."""
-
 HISTORY_FACTOR: Annotated[float, Between(1, 40)] = 8.0
 """Factor on the weight of commits in questions about why or when something was changed, which a commit message answers:
 11 of 12 such questions show the commit, without it 5, and 44 of 47 files of code (benchmarks/results/why_changed.json).
 With 12 or 20 the code loses a third of its room."""
-
-HISTORY_WORDS: Annotated[int, Between(5, 200)] = 40
-"""Most words of such a question. A longer one is a report, in which such words tell what happened."""
 
 CHANGE_CODE_FACTOR: Annotated[float, Between(1, 12)] = 3.0
 """Factor on the weight of code in questions about a change, which look for callers and tests. With an even share
@@ -110,15 +81,6 @@ RECORD_SPREAD: Annotated[float, Between(0.5, 12)] = 3.0
 """Factor on the score of a record (log scale), because scores of records lie close together: a record with half the
 best score is worth an eighth of the best, like a file with half the best score."""
 
-RECORD_REST_DROP: Annotated[float, Between(0, 6)] = 1.5
-"""Subtracted from the value of a longer passage of a record, which comes after other records about as good as this."""
-
-RECORD_GROWTH: Annotated[float, Between(1.1, 8)] = 2.0
-"""Length of the next passage of a record, as a multiple of the last."""
-
-REST_DROP: Annotated[float, Between(0, 4)] = 0.0
-"""Subtracted from the value of the span that answers (log scale) for the rest of its function."""
-
 PARTIAL_DROP: Annotated[float, Between(0, 6)] = 1.6
 """The same for the rest of a function that only calls the definition in question: it comes after all callers."""
 
@@ -132,9 +94,6 @@ text of its file. Larger ones are judged by their value alone."""
 
 HEADER_TOKENS: Annotated[int, Between(0, 80)] = 15
 """A class header below this size that ends by opening its body shows nothing but a name."""
-
-ALIKE_TEXTS: Annotated[float, Between(0, 1)] = 0.5
-"""Share of lines that an old and a new text of one name must have in common to be paired where there is a choice."""
 
 # The order in which candidates are tried (sections.py)
 
@@ -191,39 +150,9 @@ LEAST_SHORT: Annotated[int, Between(50, 1_000)] = 150
 
 # Shares and sizes of pieces (inputs.py, candidates.py, companions.py, packing.py, truncation.py)
 
-WHOLE_ITEM_TOKENS: Annotated[Mapping[str, int], Between(50, 6_000)] = {"read": 400, "find": 400, "edit": 1200}
-"""A function up to this size is shown in full, by purpose: editing wants full functions."""
-
-ITEM_TOKENS: Annotated[int, Between(20, 2_000)] = 200
-"""Tokens of the budget for each item where no limit is set: a large budget has room for more than the usual limit."""
-
-THEME_ITEM_TOKENS: Annotated[int, Between(5, 500)] = 50
-"""The same for a broad question, which asks for many short records."""
-
-ITEM_SHARE: Annotated[float, Between(0.02, 1)] = 0.25
-"""Largest share of the budget of a kind for one chunk, where several kinds were named."""
-
-PASSAGE_SHARE: Annotated[float, Between(0.05, 1)] = 0.5
-"""Largest share of the budget for a passage of one of several records: one that does not fit leaves room for others."""
-
 LONG_FUNCTION: Annotated[int, Between(0, 400)] = 60
 """Lines of the longest function that is completed once a passage of it is shown. A longer one has a handle for the
 other lines."""
-
-WHOLE_BEST_LINES: Annotated[int, Between(10, 1_000)] = 120
-"""Lines of the best function that is shown whole for a reader with tools."""
-
-WHOLE_BEST_TOKENS: Annotated[int, Between(50, 4_000)] = 500
-"""Most tokens of the rest of that function."""
-
-SHRINK_SHARES: Annotated[tuple[float, ...], Between(0.05, 1)] = (0.9, 0.6, 0.35)
-"""Shares of the remaining room for which a shortened form is tried: the size in tokens is only an estimate."""
-
-STRATEGY_SHARES: Annotated[tuple[float, ...], Between(0.05, 1)] = (1.0, 0.85, 0.6, 0.3)
-"""Shares of the most tokens of an item: the steps that a truncation strategy offers."""
-
-SMALLEST_PIECE: Annotated[int, Between(2, 60)] = 8
-"""Tokens of the smallest useful piece."""
 
 LEAST_CUT: Annotated[int, Between(4, 400)] = 60
 """Fewest tokens into which lines of a file are cut, unless they are the first: two of a function tell nothing."""
@@ -242,39 +171,6 @@ PLACES_SHARE: Annotated[float, Between(0, 0.9)] = 0.5
 FEW_PLACES_SHARE: Annotated[float, Between(0, 0.9)] = 0.2
 """The same in a small answer, whose first lines count most."""
 
-LISTED_FILES: Annotated[int, Between(0, 60)] = 10
-"""Files whose places are listed after those with a row."""
-
-LISTED_PLACES: Annotated[int, Between(0, 200)] = 30
-"""Places that are named in lists of their files, after those with a row."""
-
-LONG_PLACE: Annotated[int, Between(20, 600)] = 120
-"""Lines of a definition that is named by its passages instead of whole."""
-
-PASSAGES: Annotated[int, Between(1, 20)] = 3
-"""Most passages that are named of one long definition."""
-
-OMISSIONS: Annotated[int, Between(1, 200)] = 20
-"""Candidates that are not shown but listed, for each kind, the best first."""
-
-SENT_SHARE: Annotated[float, Between(0, 0.5)] = 0.1
-"""Share of the budget for references to items that a session has: some twenty in 4,000 tokens; new items come first."""
-
-RELATED_SHARE: Annotated[float, Between(0, 0.5)] = 0.1
-"""Share of the budget reserved for the names of neighbours, where they are asked for."""
-
-RELATED: Annotated[int, Between(1, 40)] = 5
-"""Neighbours listed for each relation: enough for an overview, few enough to be read."""
-
-NOTES_SHARE: Annotated[float, Between(0, 0.5)] = 0.15
-"""Largest share of the budget for notes about failures. The others are counted; all of them are in the result."""
-
-FEW_NOTES_SHARE: Annotated[float, Between(0, 0.9)] = 0.25
-"""A larger share for at most `FEW_NOTES_TOKENS`, which shows the first note in a small answer, too."""
-
-FEW_NOTES_TOKENS: Annotated[int, Between(10, 400)] = 60
-"""Most tokens of that larger share."""
-
 CALL_LINES_SHARE: Annotated[float, Between(0.02, 0.6)] = 0.15
 """Share of the budget for the lines that list calls: some forty files in 4,000 tokens."""
 
@@ -288,12 +184,6 @@ OVERVIEW_FILES: Annotated[int, Between(3, 40)] = 8
 REASON_FLOOR: Annotated[float, Between(0, 1)] = 0.5
 """Least value of a name, calls, history or likeness that makes it the reason for a file in that list."""
 
-CONFIDENT_RESULTS: Annotated[int, Between(1, 40)] = 5
-"""Best results whose relevance is the confidence of an answer."""
-
-CONFIDENCE_FACTOR: Annotated[float, Between(0.1, 1)] = 0.7
-"""Weight of each of these relative to the one before it: in a plain average weak results would hide a sure one."""
-
 # Places to look at next (hops.py)
 
 FOLLOWED: Annotated[int, Between(1, 12)] = 2
@@ -302,26 +192,11 @@ FOLLOWED: Annotated[int, Between(1, 12)] = 2
 USED_PLACES: Annotated[int, Between(1, 20)] = 3
 """Places of used definitions before those of the search, and again after them; and of names of the question."""
 
-ALIKE_NAMES: Annotated[int, Between(2, 200)] = 20
-"""Most definitions that share a followed name, and most spans with a rare one."""
-
-FOLLOWED_NAMES: Annotated[int, Between(5, 400)] = 40
-"""Names that are followed, the rarest first."""
-
-COMMON_NAME: Annotated[int, Between(10, 1_000)] = 100
-"""A name in more than one span of so many is that of no one matter."""
-
 SHORT_HELPER: Annotated[int, Between(2, 60)] = 12
 """Lines of a short helper: its result is told beside its first line, and its only caller is named."""
 
-RARE_LINES: Annotated[int, Between(1, 12)] = 2
-"""Lines of production code with a name that is nearly certain to lead to the answer."""
-
 FEW_CALLS: Annotated[int, Between(1, 12)] = 2
 """Most calls of a method in its class that are named, and files that are parsed for them."""
-
-VALUE_LINES: Annotated[int, Between(1, 20)] = 3
-"""Lines over which a value is read whose first line opens a bracket."""
 
 # Plans: premortem, brief, and brief after a failure (plans.py)
 
@@ -375,35 +250,4 @@ BRIEF_SECTIONS: Annotated[Mapping[str, float], Between(0.1, 12)] = {
 FAILURE_SECTIONS: Annotated[Mapping[str, float], Between(0.1, 16)] = {"attempts": 3.0, "memories": 1.0, "places": 4.0}
 """Weights of the sections of a brief after a failure."""
 
-PLAN_VALUES: Annotated[int, Between(1, 40)] = 5
-"""Most values of a plan."""
-
-PINNED_ITEMS: Annotated[int, Between(1, 40)] = 5
-"""Most pinned memories of a brief: few, because what is always shown is paid for in every session."""
-
-BRIEF_COMMITS: Annotated[int, Between(1, 40)] = 5
-"""Most commits of a brief. They show the latest work; more would be the history, which has views of its own."""
-
-FAILURE_ERRORS: Annotated[int, Between(1, 20)] = 3
-"""Errors to which a log is reduced."""
-
-FAILURE_FILES: Annotated[int, Between(1, 40)] = 6
-"""Files to which a log is reduced."""
-
-FAILURE_NAMES: Annotated[int, Between(1, 100)] = 12
-"""Names to which a log is reduced."""
-
 # Situations (situation.py)
-
-HISTORY_SHARE: Annotated[float, Between(0, 0.9)] = 0.35
-"""Largest share of the budget that guides leave to history: without earlier failures and commits, guidance is only half
-an answer. A judgement, not a measured optimum."""
-
-LEAD_SHARE: Annotated[float, Between(0.02, 0.9)] = 0.25
-"""Largest share of the room of a guide for its introduction or its goal, so that rules are shown, too."""
-
-GUIDE_SHARES: Annotated[tuple[float, ...], Between(0.1, 1)] = (1.0, 0.95, 0.85, 0.6)
-"""Shares of the room for which a shortened guide is tried."""
-
-LATER_SHARE: Annotated[float, Between(0, 1)] = 0.5
-"""Largest share of the room that a guide that does not fit in full leaves to those after it."""

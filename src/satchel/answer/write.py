@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from satchel.answer import weights
 from satchel.answer.companions import rest_of_best
 from satchel.answer.fill_policy import FILL, FillPolicy
+from satchel.answer.inputs import ITEM_SHARE
 from satchel.answer.items import build_items, linked, shortened
 from satchel.answer.omissions import left_out, listed, omission_of, omissions, places
-from satchel.answer.packing import BUDGET, FRAMES, LIMIT, REFILLS, VALUE, Inputs, Packing
+from satchel.answer.packing import BUDGET, FRAMES, LIMIT, REFILLS, SMALLEST_PIECE, VALUE, Inputs, Packing
 from satchel.answer.plans import Plan
 from satchel.answer.render import RenderRequest, Stop, render, render_with_usage
 from satchel.answer.render.frame import (
@@ -41,6 +42,25 @@ from satchel.types import (
 
 if TYPE_CHECKING:
     from satchel.answer.hops import Hop
+
+LISTED_FILES = 10
+"""Files whose places are listed after those with a row."""
+
+RELATED_SHARE = 0.1
+"""Share of the budget reserved for the names of neighbours, where they are asked for."""
+
+SENT_SHARE = 0.1
+"""Share of the budget for references to items that a session has: some twenty in 4,000 tokens; new items come first."""
+
+FEW_NOTES_TOKENS = 60
+"""Most tokens of that larger share."""
+
+FEW_NOTES_SHARE = 0.25
+"""A larger share for at most `FEW_NOTES_TOKENS`, which shows the first note in a small answer, too."""
+
+NOTES_SHARE = 0.15
+"""Largest share of the budget for notes about failures. The others are counted; all of them are in the result."""
+
 
 NUMBER_TOKENS, PLACE_TOKENS = 2, 35
 """Tokens of the number before a line and of a line of places."""
@@ -130,12 +150,12 @@ class Filling(NamedTuple):
             record_range=max(policy.value_range, weights.VALUE_RANGE),
             most_items=policy.most_items,
             shares=policy.shares,
-            chunk_share=weights.ITEM_SHARE if policy.shares else 1.0,
+            chunk_share=ITEM_SHARE if policy.shares else 1.0,
             chunk_tokens=request.whole_item_tokens,
             shows_lines=request.show_code,
             is_strict=policy.is_strict,
             line_tokens=NUMBER_TOKENS if request.places else 0,
-            least_cut=2 * weights.SMALLEST_PIECE if request.fill else None,
+            least_cut=2 * SMALLEST_PIECE if request.fill else None,
         )
 
 
@@ -172,7 +192,7 @@ def _filled(filling: Filling) -> Fitted:
     request, tokens = filling.request, filling.tokens
     alone = frame = _frame(filling)
     if filling.sent:
-        within = within_room(filling.sent, tokens, request.max_tokens * weights.SENT_SHARE)
+        within = within_room(filling.sent, tokens, request.max_tokens * SENT_SHARE)
         frame = _referring(alone, filling.sent, len(within))
     packing = Packing(filling.inputs, 0)
     if filling.sections:
@@ -181,7 +201,7 @@ def _filled(filling: Filling) -> Fitted:
         noted = 0 if is_small else NOTE_TOKENS + int(request.max_tokens * weights.LIST_SHARE)
         noted += int(limit * (weights.FEW_PLACES_SHARE if is_small else weights.PLACES_SHARE)) if request.places else 0
         room = limit - tokens.count(render(frame, (), format=request.format)) - noted
-        reserved = int(request.max_tokens * weights.RELATED_SHARE) if filling.relate is not None else 0
+        reserved = int(request.max_tokens * RELATED_SHARE) if filling.relate is not None else 0
         packing = Packing(filling.inputs, room - reserved).fit()
         page = _Page(filling, frame)
         fitted = page.within(packing, room - reserved, limit - reserved)
@@ -214,7 +234,7 @@ class _Page:
             left = limit - fitted.used
             if self._filling.request.places and not self._filling.request.fill:
                 left = min(left, room - packing.used)
-            if not packing.is_full or left < weights.SMALLEST_PIECE or not packing.refill(left):
+            if not packing.is_full or left < SMALLEST_PIECE or not packing.refill(left):
                 break
             fitted = self.write(packing)
         over, packed = fitted.used - limit, packing.used
@@ -223,7 +243,7 @@ class _Page:
         if over > 0 and not packing.inputs.is_strict and packing.refill(packed - packing.used - over):
             fitted = self._cut(packing, self.write(packing), limit)
         for _ in range(REFILLS):  # larger than estimated: try again in less room
-            if fitted.items or room < weights.SMALLEST_PIECE:
+            if fitted.items or room < SMALLEST_PIECE:
                 break
             room //= 2
             packing.refill(room)
@@ -282,7 +302,7 @@ class _Page:
         shown = summarised(self._frame, items, packing) if request.show_meta else self._frame
         hops = self._next(packing)
         rows = request.places and request.places + len(hops)
-        most = rows and rows + weights.LISTED_FILES if most_places is None else most_places
+        most = rows and rows + LISTED_FILES if most_places is None else most_places
         listing, handled = places(packing, filling.terms, rows, most, hops) if most else ((), ())
         stopped = PLACES if listing and stopped != WEAK else stopped
         shown = shown._replace(related=related, places=listing)
@@ -346,7 +366,7 @@ def _frame(filling: Filling) -> RenderRequest:
 
 def _notes_shown(notes: Sequence[Failure], tokens: TokenCounter, budget: int) -> int:
     """Return how many of these notes are written."""
-    room = max(budget * weights.NOTES_SHARE, min(budget * weights.FEW_NOTES_SHARE, weights.FEW_NOTES_TOKENS))
+    room = max(budget * NOTES_SHARE, min(budget * FEW_NOTES_SHARE, FEW_NOTES_TOKENS))
     for count, note in enumerate(notes):
         room -= tokens.count(failure_entry(note)) + 1
         if room < 0:

@@ -18,8 +18,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from satchel.answer import weights as answer_weights
-from satchel.answer.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
+from satchel.answer.candidates import CHARACTERS_PER_TOKEN, SHRINK_SHARES, Candidate, Step
 from satchel.answer.source_lines import FileLines, Lines, Unreadable
 from satchel.graph.request import Direction, GraphRequest, Lens
 from satchel.graph.walk import GraphWalk, Reached, WalkEdge
@@ -371,7 +370,7 @@ class Nodes:
     def _shortened(self, body: str, chunk: Chunk, room: float) -> Iterator[Step]:
         """Yield shortened versions of a node for about so many tokens, the longest first."""
         note = f"… (shortened; handle {handle(chunk.id, *chunk.fields[REVISION])} gives all of it)"
-        for share in answer_weights.SHRINK_SHARES:
+        for share in SHRINK_SHARES:
             characters = int(min(room * share, self.cap) * CHARACTERS_PER_TOKEN)
             # A shortened node has at least so many tokens of text: less says no more than its name in the overflow.
             if 50 * CHARACTERS_PER_TOKEN <= characters < len(body):

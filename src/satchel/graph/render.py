@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from satchel.answer import weights as answer_weights
 from satchel.answer.candidates import CHARACTERS_PER_TOKEN, Step
 from satchel.answer.items import build_items
-from satchel.answer.packing import REFILLS, Inputs, Packing, TextFrame
+from satchel.answer.packing import REFILLS, SMALLEST_PIECE, Inputs, Packing, TextFrame
 from satchel.answer.render.frame import NOTICE, reference_lines
 from satchel.answer.render.json import dumped
 from satchel.answer.render.labels import quote
 from satchel.answer.render.markdown import fenced
 from satchel.answer.sections import Section
-from satchel.answer.write import Fitted, within_room
+from satchel.answer.write import SENT_SHARE, Fitted, within_room
 from satchel.codec import iso_time
 from satchel.graph.nodes import Overflow, field_lines, node_of
 from satchel.graph.request import GraphRequest
@@ -98,7 +97,7 @@ class GraphPage(NamedTuple):
 def references(before: Sequence[ShownBefore], counter: TokenCounter, budget: int, *, is_all: bool) -> tuple[str, ...]:
     """Return lines for the references that fit beside nodes, or into the whole budget with `is_all`."""
     # Tokens reserved for head and foot where an answer has only references; the rest of them stays unused.
-    lines = within_room(before, counter, budget - 250 if is_all else budget * answer_weights.SENT_SHARE)
+    lines = within_room(before, counter, budget - 250 if is_all else budget * SENT_SHARE)
     return reference_lines(lines, len(before) - len(lines))
 
 
@@ -220,7 +219,7 @@ def fitted_page(page: GraphPage, section: Section, uncap: Callable[[], None]) ->
         kept = _overflow_tokens(page, packing, max(HEADER_RESERVE - head, 0))
         for _ in range(REFILLS):
             spare = limit - kept - page.text(build_items(packing, page.key), ())[1]
-            if spare < answer_weights.SMALLEST_PIECE or not packing.refill(spare):
+            if spare < SMALLEST_PIECE or not packing.refill(spare):
                 break
         uncap()
         _grow(page, section, packing, limit - kept)
@@ -243,7 +242,7 @@ def _grow(page: GraphPage, section: Section, packing: Packing, limit: int) -> No
             continue
         for _ in range(REFILLS):
             spare = limit - page.text(build_items(packing, page.key), ())[1]
-            if spare < answer_weights.SMALLEST_PIECE:
+            if spare < SMALLEST_PIECE:
                 return
             text = packing.groups[section][candidate.group].picks[-1][1].text
             characters = len(text) * (1 + spare / max(page.counter.count(text), 1))

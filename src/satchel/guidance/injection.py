@@ -27,6 +27,10 @@ from satchel.system import telemetry
 from satchel.types import Failure, Hit, Kind, Signal
 from satchel.vocabulary import DAY_SECONDS, MemoryCategory, choices, is_number
 
+SHOWN_NOTES = 2
+"""Problems with context files that an answer names: each takes 40 tokens, in every answer until it is fixed."""
+
+
 JudgeAll = Callable[[Sequence[str]], tuple[Mapping[str, Opinion], Sequence[Failure]]]
 
 
@@ -115,10 +119,10 @@ def folded(notes: Iterable[Failure]) -> Iterator[Failure]:
     wrong = 0
     for note in notes:
         wrong += note.source == CONTEXTS
-        if note.source != CONTEXTS or wrong <= weights.SHOWN_NOTES:
+        if note.source != CONTEXTS or wrong <= SHOWN_NOTES:
             yield note
-    if wrong > weights.SHOWN_NOTES:
-        more = wrong - weights.SHOWN_NOTES
+    if wrong > SHOWN_NOTES:
+        more = wrong - SHOWN_NOTES
         problem = f"{more} more problem{'s' if more > 1 else ''} in context files"
         yield Failure(CONTEXTS, problem, "`satchel rules list` names them all")
 

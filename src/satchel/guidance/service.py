@@ -39,6 +39,9 @@ from satchel.store.protocol import Store
 from satchel.types import Context, EdgeType, Failure, HandleTarget, Hit, Kind, ScoredSpan, Signal, Trust
 from satchel.vocabulary import MEMORY_KINDS, OutcomeStatus
 
+ITEMS = 5
+"""Items of each kind beside the guides of a situation: only the few that matter."""
+
 HISTORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.COMMIT)
 """Kinds that are searched for the history of a situation."""
 
@@ -81,7 +84,7 @@ class GuidanceService:
         if context is not None and not isinstance(context, str):
             raise UsageError(f"context of the situation is {context!r:.60}: give the folder of a context.yaml")
         moment = make_situation(situation, self._allow)
-        options.setdefault("limit", weights.ITEMS)
+        options.setdefault("limit", ITEMS)
         request = make_request(moment.purpose, self._root.settings, options)
         account = self._receipts.account(request.session, request.ledger, pins=request.pins)
         before = [*notes, *(self._root.refresh() if refresh else ())]

@@ -54,9 +54,3 @@ HEADING_WORDS: Annotated[float, Between(0, 4)] = 0.8
 
 TOPIC_WORDS: Annotated[float, Between(0, 4)] = 0.4
 """Weight of other words of a topic of the situation."""
-
-ITEMS: Annotated[int, Between(1, 60)] = 5
-"""Items of each kind beside the guides of a situation: only the few that matter."""
-
-SHOWN_NOTES: Annotated[int, Between(0, 20)] = 2
-"""Problems with context files that an answer names: each takes 40 tokens, in every answer until it is fixed."""

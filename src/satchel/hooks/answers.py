@@ -30,6 +30,9 @@ from satchel.vocabulary import CLIENT_SESSION, FIND
 if TYPE_CHECKING:
     from satchel.engine import Satchel
 
+LEAST_STRENGTH = 0.001
+"""Least strength, and least distance of it from 1: their log odds are not infinite."""
+
 HOST_FILES = (
     "CLAUDE.md", "*/CLAUDE.md", "CLAUDE.local.md", "*/CLAUDE.local.md", ".claude/*", "*/.claude/*",
     "AGENTS.md", "*/AGENTS.md", "AGENTS.override.md", ".codex/*", "*/.codex/*",
@@ -357,7 +360,7 @@ def prompt_certainty(prompt: str, context: Context, engine: Satchel) -> float:
     """Return the probability, 0 to 1, that a prompt is about what the context shows, so that it is worth showing."""
     if not context.items:
         return 0.0
-    limit = weights.LEAST_STRENGTH
+    limit = LEAST_STRENGTH
     strength = min(max(float(context.meta["strength"]), limit), 1 - limit)
     missing = len(context.meta["missing_terms"]) / max(telling_words(prompt), 1)
     subject = weights.SUBJECT * peculiarity(prompt, engine)

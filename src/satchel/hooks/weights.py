@@ -29,9 +29,3 @@ BIAS: Annotated[float, Between(-12, 4)] = -2.25
 
 RARE: Annotated[float, Between(0.00001, 0.1)] = 0.001
 """Share of a word that no other project uses, so that one occurrence here is not infinitely telling."""
-
-LEAST_STRENGTH: Annotated[float, Between(0.00001, 0.1)] = 0.001
-"""Least strength, and least distance of it from 1: their log odds are not infinite."""
-
-PREMORTEM_SHARE: Annotated[float, Between(0, 0.9)] = 0.35
-"""Share of the budget for a premortem at the first failure of a session. The failure itself gets the rest."""

@@ -14,13 +14,16 @@ from pathlib import Path
 
 from satchel.config import Folders, load_settings
 from satchel.errors import NoIndexError, SatchelError
-from satchel.hooks import answers, event_context, hosts, weights
+from satchel.hooks import answers, event_context, hosts
 from satchel.hooks.hosts import Event, HookEvent
 from satchel.safety import sanitize
 from satchel.system import telemetry
 from satchel.system.locations import locate
 from satchel.text import pattern, wording
 from satchel.vocabulary import Domain
+
+PREMORTEM_SHARE = 0.35
+"""Share of the budget for a premortem at the first failure of a session. The failure itself gets the rest."""
 
 EDITING = frozenset({
     "edit", "write", "multiedit", "notebookedit", "apply_patch", "str_replace", "create", "delete", "search_replace",
@@ -81,7 +84,7 @@ def _packed(hook: event_context.EventContext, tokens: int, *, is_first: bool) ->
     if is_first:
         active = hook.active
         domain, strategy = (active.domain, active.strategy) if active is not None else (Domain.DEBUGGING, None)
-        share = max(int(tokens * weights.PREMORTEM_SHARE), 1)
+        share = max(int(tokens * PREMORTEM_SHARE), 1)
         premortem = engine.premortem_request(domain, strategy, **hook.options(max_tokens=share))
         answers.append((premortem, engine.answers.unrecorded(premortem)))
     rest = max(tokens - sum(context.usage.used for _, context in answers if context.items), 1)

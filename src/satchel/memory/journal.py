@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 ACTIVE_KEY = "active_experiences"
 """The `meta` key of the memory file for the active experiences of all repositories, a JSON list."""
 
-
 _CORRECTED = ("goal", "hypothesis", "action", "prediction", "surprise", "domain", "strategy", "visibility")
 _OF_OUTCOME = ("status", "result")
 _OF_CAUSE = {"root_cause": "category", "root_cause_description": "description"}

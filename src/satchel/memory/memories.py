@@ -12,13 +12,12 @@ from satchel.memory import weights
 from satchel.memory.model import ExchangeRecord, FoundMemory, Memory, Remark, Remembered
 from satchel.memory.records import Records, checked_limit, discard, document_of, empty_old, records_in
 from satchel.memory.scope import EVERYWHERE, Notebook
-from satchel.search import weights as search_weights
 from satchel.search.contradictions import contradicts
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import parse_filters
 from satchel.search.query import analyse
 from satchel.search.rank_records import answering
-from satchel.search.searcher import search_kind
+from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, search_kind
 from satchel.store.protocol import Store
 from satchel.system import telemetry
 from satchel.text import EXACT_MARK, count_terms, is_meaningful, shingles, similarity, terms_of, words
@@ -42,6 +41,13 @@ from satchel.vocabulary import (
 if TYPE_CHECKING:
     from satchel.embed import Embedder
     from satchel.store.writer import Writer
+
+UNCHANGED_MONTHS = 12
+"""Months without a change after which a memory is listed to be cleaned up."""
+
+NEAR_MEMORIES = 20
+"""Best matches for the words of a new memory that are compared with it character by character: a near-duplicate shares
+most words, so it is among the first."""
 
 
 class Untidy(NamedTuple):
@@ -141,7 +147,7 @@ class Memories(Records[Memory]):
 
     def _near(self, content: str, known: Mapping[str, Memory] | None = None) -> list[Memory]:
         """Return the memories that share the most words with a text; with `known`, by id, none is read again."""
-        most = weights.NEAR_MEMORIES * search_weights.SPANS_PER_RECORD
+        most = NEAR_MEMORIES * SPANS_PER_RECORD
         with self._store.snapshot() as store:
             hits = search_kind(store, Kind.MEMORY, analyse(content), candidates=most).hits
             if known is not None:
@@ -162,7 +168,7 @@ class Memories(Records[Memory]):
         text = self._notebook.safe(checked_text("the question", question))
         if not text:
             raise UsageError("the question is empty: say what you look for")
-        most = max(checked_limit(limit) * search_weights.SPANS_PER_RECORD, search_weights.CANDIDATE_SPANS)
+        most = max(checked_limit(limit) * SPANS_PER_RECORD, CANDIDATE_SPANS)
         with self._store.snapshot() as store:
             likeness = scores(store, Kind.MEMORY, Meaning(self._embedder, text) if self._embedder else None)
             options: dict[str, Any] = {"filters": parsed, "likeness": likeness, "now": self._notebook.now()}
@@ -221,7 +227,7 @@ class Memories(Records[Memory]):
         reasons = {
             f"expired on {memory.valid_to[:10]}": memory.valid_to and parse_moment(memory.valid_to) <= moment,
             "no recent answer showed it": months and not shown,
-            f"last changed {months} months ago": months >= weights.UNCHANGED_MONTHS,
+            f"last changed {months} months ago": months >= UNCHANGED_MONTHS,
         }
         return [*(reason for reason, applies in reasons.items() if applies), *self._outdone(memory, known)]
 

@@ -74,7 +74,6 @@ MOST_CHARACTERS = 400
 MOST_SAID = 6_000
 """Characters of a prompt that are read: a longer one is mostly pasted."""
 
-
 SHORT_PROMPT = 400
 """Characters of a prompt in which a plain statement of a fact counts."""
 
@@ -130,7 +129,6 @@ _RULES: tuple[tuple[vocabulary.MemoryCategory, Callable[[str], object]], ...] = 
     (vocabulary.MemoryCategory.FACT, _is_stated),
 )
 """Category and rule, in the order in which they are tried; the first and the last only count in a short prompt."""
-
 
 _CHECK = pattern(
     r"^(?:(?:uv run|poetry run|npx|python3? -m|bundle exec|pnpm exec) )?(?P<program>pytest|tox|nox|unittest|make|just|"

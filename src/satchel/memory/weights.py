@@ -19,13 +19,6 @@ from satchel.fitted import Between
 SAME_PROSE: Annotated[float, Between(0.05, 1)] = 0.42
 """Similarity of the shingles of two texts (Jaccard) from which they say nearly the same."""
 
-NEAR_MEMORIES: Annotated[int, Between(2, 200)] = 20
-"""Best matches for the words of a new memory that are compared with it character by character: a near-duplicate shares
-most words, so it is among the first."""
-
-UNCHANGED_MONTHS: Annotated[int, Between(1, 120)] = 12
-"""Months without a change after which a memory is listed to be cleaned up."""
-
 # Groups of experiences (cluster.py)
 
 LEAST_ENTRIES: Annotated[int, Between(5, 200)] = 20

@@ -219,7 +219,7 @@ LINE_CHARACTERS = 100
 """Characters of a line of code in a list."""
 
 
-class FileEntry(NamedTuple):
+class ListedFile(NamedTuple):
     """A file in a list of hits, with its best parts."""
 
     path: str
@@ -258,10 +258,10 @@ def _record_line(hit: Hit) -> str:
     return f"{clean_field(hit.chunk.id)}  {hit.relevance:.2f}  {clean_field(hit.chunk.title)}{newer}"
 
 
-def file_entries(hits: Iterable[Hit]) -> list[FileEntry]:
+def file_entries(hits: Iterable[Hit]) -> list[ListedFile]:
     """Return the files of hits that are listed file by file, each with its parts."""
     listed = [(path, tuple(parts)) for path, parts in groupby(hits, key=_path_of) if path]
-    return [FileEntry(path, parts[0].relevance, parts) for path, parts in listed]
+    return [ListedFile(path, parts[0].relevance, parts) for path, parts in listed]
 
 
 def no_items(context: Context, nothing: str, spelling: Spelling) -> tuple[str, ...]:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 SESSIONS = "sessions"
 """Name of the folder of session ledgers, in the state folder."""
 
-
 MOST_BYTES = 4_000_000
 """Size above which the older half is dropped: the handles of about 300 answers, read in some 10 ms."""
 

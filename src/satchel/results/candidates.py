@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from satchel.answer import weights as answer_weights
 from satchel.answer.candidates import (
     CHARACTERS_PER_TOKEN,
     NOTE_TOKENS,
+    SHRINK_SHARES,
     Candidate,
     Step,
     cut_note,
@@ -188,7 +188,7 @@ def _located(
 def _beginnings(lines: Lines, whole: Range, room: float) -> list[Step]:
     """Return the first lines that fit of a definition without parts, such as one statement below a long doc comment."""
     lasts = []
-    for share in answer_weights.SHRINK_SHARES:
+    for share in SHRINK_SHARES:
         last = whole[0]
         while last < whole[1] and lines_size(lines, whole[0], last + 1) <= room * share:
             last += 1
@@ -216,7 +216,7 @@ def _record(
         if language:
             steps = _shortened_texts(body, language, supplied.most_tokens(size, room, request), request)
         else:
-            rooms = (max(room * share - (NOTE_TOKENS if note else 0), 0) for share in answer_weights.SHRINK_SHARES)
+            rooms = (max(room * share - (NOTE_TOKENS if note else 0), 0) for share in SHRINK_SHARES)
             passages = (excerpt(body, frozenset(), tokens * CHARACTERS_PER_TOKEN) for tokens in rooms)
             steps = [Step(Detail.SPAN, text=passage + note) for passage in passages if passage and passage != body]
         return steps + ([Step(Detail.LINE, text=short)] if short != body else [])

@@ -38,6 +38,15 @@ from satchel.store.protocol import Store
 from satchel.store.records import StoredChunk
 from satchel.types import EdgeType, Hit, Kind, Range, ScoredSpan, Signal
 
+CHANGE_LINES_AROUND = 3
+"""Lines before and after the changed lines of a definition."""
+
+NAMED_FILES = 5
+"""Most changed files whose names are searched in memories and experiences."""
+
+CHANGE_COMMITS = 40
+"""Most commits found by the changed files."""
+
 
 def blended(query: Query, change: Change) -> Query:
     """Return the question with the names in the change and, at low weight, the words of the changed lines."""
@@ -85,9 +94,9 @@ def _naming(hits: Sequence[Hit], change: Change, store: Store) -> tuple[Hit, ...
     names = {*(name.rpartition(".")[2] for name in change.names), *(file.path for file in change.files)}
     words = "|".join(re.escape(name) for name in sorted(names) if len(name) > 3)
     texts = store.texts({hit.chunk.document for hit in hits})
-    best = max((hit.score for hit in hits), default=0.0) + math.log(weights.NEAR_PASSAGE)
+    best = max((hit.score for hit in hits), default=0.0) + math.log(weights.NEAR_COMMIT)
     naming = [
-        hit._replace(relevance=max(hit.relevance, relevance_of(weights.NEAR_PASSAGE)), score=max(hit.score, best))
+        hit._replace(relevance=max(hit.relevance, relevance_of(weights.NEAR_COMMIT)), score=max(hit.score, best))
         for hit in hits
         if words and re.search(rf"(?<!\w)(?:{words})(?!\w)", _passage(hit, texts))
     ]
@@ -115,7 +124,7 @@ def with_past(
         before = best.get(hit.chunk.id)
         best[hit.chunk.id] = hit if before is None or hit.relevance > before.relevance else before
     ceiling = max((hit.score for hit in best.values()), default=0.0)
-    for file in change.files[: weights.NAMED_FILES]:
+    for file in change.files[:NAMED_FILES]:
         name = file.path.rpartition("/")[2]
         for hit in ask(analyse(name)).hits:
             if name in store.text(hit.chunk.document):
@@ -146,7 +155,7 @@ def _changed_rows(change: Change, store: Store) -> dict[int, Related]:
 
 
 def _within(file: ChangedFile, part: StoredChunk) -> tuple[Range, ...]:
-    more = weights.CHANGE_LINES_AROUND
+    more = CHANGE_LINES_AROUND
     return tuple((first - more, last + more) for first, last in file.ranges if first <= part.end and last >= part.start)
 
 
@@ -175,7 +184,7 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
     rated.sort(key=lambda row: (-row[0], row[1].key))
     hits = []
     unasked = 0
-    for share, document, part in rated[: weights.CHANGE_COMMITS]:
+    for share, document, part in rated[:CHANGE_COMMITS]:
         chunk = chunk_of(document, part)
         hit = by_id.get(chunk.id)
         if hit is None:
@@ -183,10 +192,7 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
             if unasked > weights.UNASKED_COMMITS:
                 continue
         weight = weights.NEAR_COMMIT * min(share, 1.0)
-        if hit is not None:
-            value = hit.score + math.log1p(share)
-        else:
-            value = ceiling + math.log(weight * weights.UNASKED_FACTOR)
+        value = hit.score + math.log1p(share) if hit is not None else ceiling + math.log(weight)
         if share >= 1.0:
             value = ceiling + math.log(share)  # it wrote the lines that were changed
         signal = Signal(SIGNAL, round(weight, 4), 1.0)

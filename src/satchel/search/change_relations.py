@@ -27,6 +27,33 @@ if TYPE_CHECKING:
     from satchel.search.searcher import SearchResult
     from satchel.store.protocol import Store
 
+CALL_STEP = 0.02
+"""Subtracted from the value of each further call of one chunk."""
+
+IMPACT_OF_EACH = 12
+"""Most dependents of a change among tests, and among production code of each nearness."""
+
+IMPACT_IN_TEXT = 5
+"""First changed definitions whose calls are searched in the text, too."""
+
+IMPACT_DEFINITIONS = 3
+"""Most definitions of a name that a question about an impact may mean."""
+
+IMPACT_CHUNKS = 80
+"""Most chunks found by relation that the packer gets, the nearest first."""
+
+FIRST_LINES = 24
+"""First lines of a long definition, which come first."""
+
+EDIT_SUBJECTS = 3
+"""Functions ranked first whose calls belong to an answer for editing."""
+
+EDIT_CALLS = 3
+"""First calls in such a chunk whose lines are shown, each with one line around it."""
+
+CALLS_OF_CHUNK = 20
+"""Most calls of one chunk that are shown; the listing has all of them."""
+
 SIGNAL = "change"
 
 CHANGED = 1.0
@@ -162,7 +189,7 @@ def impact_targets(text: str, relations: Relations) -> list[CodeDefinition]:
     for name, start in names_asked_for(text):
         named = definitions_named(relations.code, name)
         owned = [one for one in named if one.owner and re.search(rf"\b{re.escape(last_of(one.owner))}\b", text)]
-        subject = clear(owned or named, weights.IMPACT_DEFINITIONS)
+        subject = clear(owned or named, IMPACT_DEFINITIONS)
         if subject:
             rated.append((-len(name.split(".")) if not owned else -2, start, subject))
     return min(rated, key=lambda row: row[:2])[2] if rated else []
@@ -179,7 +206,7 @@ def impact_of_definitions(
         if target.row in own and own[target.row].weight == CHANGED:
             dependents.uses(target, min(most, FURTHER_FILES), imports=False)
             dependents.callees(target, weights.NEAR_CALLEE)
-    told = [(target, found) for target, found in callers if not is_secondary(target.path)][: weights.IMPACT_IN_TEXT]
+    told = [(target, found) for target, found in callers if not is_secondary(target.path)][:IMPACT_IN_TEXT]
     unresolved = {target: relations.unresolved(target, found.sites, FURTHER_FILES) for target, found in told}
     return Impact(_capped(dependents.rows, relations), tuple(callers), unresolved=unresolved)
 
@@ -192,7 +219,7 @@ def _capped(rows: Mapping[int, Related], relations: Relations) -> dict[int, Rela
     for row in sorted(rows, key=lambda row: (-rows[row].weight, row)):
         group = weights.NEAR_TEST if relations.code.document_of(row).secondary else rows[row].weight
         counts[group] += 1
-        if rows[row].weight == CHANGED or counts[group] <= weights.IMPACT_OF_EACH:
+        if rows[row].weight == CHANGED or counts[group] <= IMPACT_OF_EACH:
             kept[row] = rows[row]
     return kept
 
@@ -297,12 +324,6 @@ def merged(hits: Iterable[Hit], related: Iterable[Hit]) -> tuple[Hit, ...]:
     return tuple(sorted(by_id.values(), key=lambda hit: (-hit.score, hit.chunk.id)))
 
 
-def beside_impact(result: SearchResult) -> SearchResult:
-    """Return prose or commits with less relevance, for a question that calls and uses answer already."""
-    factor = weights.IMPACT_PROSE
-    return result._replace(hits=tuple(hit._replace(relevance=hit.relevance * factor) for hit in result.hits))
-
-
 def faded(hit: Hit, factor: float) -> Hit:
     """Return a hit whose values are multiplied by a factor."""
     spans = tuple(span._replace(value=span.value + math.log(factor)) for span in hit.spans)
@@ -315,7 +336,7 @@ def _hits(searched: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
     ceiling = max((hit.score for hit in searched), default=0.0)
     top = max((hit.file_score for hit in searched), default=1.0)
     hits = []
-    nearest = sorted(related, key=lambda row: (-related[row].weight, row))[: weights.IMPACT_CHUNKS]
+    nearest = sorted(related, key=lambda row: (-related[row].weight, row))[:IMPACT_CHUNKS]
     for row, (part, chunk) in chunks_of(store, nearest).items():
         relation = related[row]
         hit = by_id.get(chunk.id) or Hit(chunk, 0.0, -math.inf)
@@ -343,16 +364,16 @@ def spans_of(part: StoredChunk, relation: Related, value: float) -> tuple[Scored
     if part.end - part.start < weights.DEPENDENT_LINES:
         return (ScoredSpan(part.start, part.end, value),)
     if not relation.lines:
-        first = min(part.start + weights.FIRST_LINES - 1, part.end)
-        later = ScoredSpan(first + 1, part.end, value + math.log(weights.REST_FACTOR))
+        first = min(part.start + FIRST_LINES - 1, part.end)
+        later = ScoredSpan(first + 1, part.end, value)
         return (ScoredSpan(part.start, first, value), *((later,) if first < part.end else ()))
     spans: list[ScoredSpan] = []
     for first, last in sorted(set(relation.lines)):
         start, end = max(first, part.start), min(last, part.end)
         if spans and start <= spans[-1].end + 1:
             spans[-1] = spans[-1]._replace(end=max(end, spans[-1].end))
-        elif len(spans) < weights.CALLS_OF_CHUNK:
-            spans.append(ScoredSpan(start, end, value - weights.CALL_STEP * len(spans)))
+        elif len(spans) < CALLS_OF_CHUNK:
+            spans.append(ScoredSpan(start, end, value - CALL_STEP * len(spans)))
     return tuple(spans)
 
 
@@ -360,7 +381,7 @@ def with_callers(result: SearchResult, store: Store) -> SearchResult:
     """Return the hits of a search for code, and the calls of the functions ranked first, if near the best hit."""
     least = result.hits[0].score - weights.EDIT_REACH if result.hits else 0.0
     functions = [hit for hit in result.hits if hit.chunk.role in (Role.FUNCTION, Role.METHOD)]
-    subjects = [hit for hit in functions if hit.score >= least][: weights.EDIT_SUBJECTS]
+    subjects = [hit for hit in functions if hit.score >= least][:EDIT_SUBJECTS]
     if not subjects:
         return result
     from satchel.search.relations import Relations  # here, because parsing is only for those who edit
@@ -388,7 +409,7 @@ def _call_hits(subject: Hit, sites: dict[int, list[CallSite]], store: Store) -> 
     for row, (part, chunk) in chunks_of(store, sites).items():
         own = sites[row]
         value = subject.score - (weights.EDIT_TEST_DROP if own[0].secondary else weights.EDIT_CALL_DROP)
-        lines = tuple(around(site, 1) for site in own[: weights.EDIT_CALLS])
+        lines = tuple(around(site, 1) for site in own[:EDIT_CALLS])
         spans = spans_of(part, Related(1.0, lines), value)
         hit = Hit(chunk, subject.relevance, value, spans, (Signal("calls", 1.0, 0.0),), partial=True)
         hits.append((row, hit))

@@ -24,6 +24,9 @@ from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
 from satchel.types import Kind
 
+LITERAL_SPANS = 12
+"""Spans whose text is compared with the words of an error."""
+
 MOST_FRAMES = 200
 """Most frames that are looked up, the innermost first."""
 
@@ -179,7 +182,7 @@ def _raising(trace: Trace, store: Store, lexicon: Lexicon) -> list[TracedPlace]:
     """Return places with the words of the errors, then of the tests whose name is a sentence."""
     spoken = [(text.partition(": ")[2] or text, False) for text in trace.errors[: weights.TRACE_LITERALS]]
     spoken += [(test.function, True) for test in trace.tests[: weights.TRACE_LITERALS] if " " in test.function]
-    fitted = weights.LITERAL_SPANS, weights.LITERAL_ERROR_SHARE, weights.LITERAL_TEST_SHARE
+    fitted = LITERAL_SPANS, weights.LITERAL_ERROR_SHARE, weights.LITERAL_TEST_SHARE
     name = (_literal, *fitted, weights.LITERAL_RUN_WORDS, weights.LITERAL_RUN_LETTERS)
     found = lexicon.fetched(name, spoken, lambda new: {one: [*_literal(*one, store, lexicon)] for one in new})
     return [place for places in found.values() for place in places]
@@ -197,7 +200,7 @@ def _literal(text: str, is_test: bool, store: Store, lexicon: Lexicon) -> Iterat
         units = postings.body[0]
         scores[units] += idf(lexicon.span_count, len(units))
     scores[(lexicon.columns.document_secondary[lexicon.span_document] > 0) != is_test] = 0.0
-    spans = [span for span in largest(scores, weights.LITERAL_SPANS).tolist() if scores[span] > 0]
+    spans = [span for span in largest(scores, LITERAL_SPANS).tolist() if scores[span] > 0]
     columns = lexicon.columns
     chunks = [int(columns.span_chunk[span]) for span in spans]
     stored = lexicon.stored(_text_of, chunks, partial(_text_of, store), lambda part: len(part[1]) + 200)

@@ -173,7 +173,6 @@ _RECIPE = pattern(
 """The beginning of a question how to add one more of a kind: its words are those of any change. Without them .64 of the
 deciding lines of seven questions in seven repositories are reached, with them .60."""
 
-
 _ADJECTIVES = pattern(r"(?:(?:kind|type|sort)s? of (?:an? )?|(?:built[- ]?in|default) )+", re.IGNORECASE)
 _SUBJECT_END = pattern(
     r"[^\w\s-]|\b(?:to|for|so|that|which|in|of|with|like|from|next|by|written|on|into|say|when|without|than|as|is|are)\b",

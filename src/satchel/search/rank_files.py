@@ -27,6 +27,29 @@ from satchel.types import Kind
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+FRAME_REST = 0.15
+"""Subtracted from the strength of a frame for the other spans of its function: they follow the lines of the next two
+frames."""
+
+VALUE_TRACE = 12.0
+"""Value of the span of a frame above the best of all other spans, times the strength of the frame: one step of strength
+outweighs any difference in size when spans are packed."""
+
+VECTOR_CHUNKS = 50
+"""Chunks that get a value for their vector alone, whatever their words."""
+
+TOP_CHUNKS = 200
+"""Chunks, the best of all files, that count in the signal "top three parts"."""
+
+RANKED_SPANS = 1500
+"""This many spans, the best anywhere, get a value."""
+
+RANKED_FILES = 60
+"""All spans of this many files get a value; with `RANKED_SPANS`, no other span was ever shown."""
+
+FRAME_LINES = 60
+"""A framed function with fewer lines is lifted as a whole; of a longer one the spans next to the line."""
+
 
 class Ranking(NamedTuple):
     """One value for each unit of the lexicon; `value` is of spans, on the log scale, -inf where unranked.
@@ -213,7 +236,7 @@ def _top_three(chunk_scores: FloatArray, owner: IntArray, total: int) -> FloatAr
     """Return for each document the sum of its chunks among the best of all, weighted by their rank in it."""
     sums = np.zeros(total)
     seen = np.zeros(total, dtype=np.int64)
-    for position in bm25.largest(chunk_scores, weights.TOP_CHUNKS).tolist():
+    for position in bm25.largest(chunk_scores, TOP_CHUNKS).tolist():
         document = owner[position]
         if seen[document] < len(weights.TOP_PARTS):
             sums[document] += chunk_scores[position] * weights.TOP_PARTS[seen[document]]
@@ -234,14 +257,14 @@ def _ranked_spans(
 ) -> IntArray:
     """Return live spans that get a value: all of the best files, the best anywhere, and those of the nearest chunks."""
     least = 0.0
-    if len(span_scores) > weights.RANKED_SPANS:
-        least = max(bm25.threshold(span_scores, weights.RANKED_SPANS), 1e-9)
+    if len(span_scores) > RANKED_SPANS:
+        least = max(bm25.threshold(span_scores, RANKED_SPANS), 1e-9)
     chosen = span_scores >= least
-    for document in np.flatnonzero(file_rank < weights.RANKED_FILES).tolist():
+    for document in np.flatnonzero(file_rank < RANKED_FILES).tolist():
         first = lexicon.document_first_span[document]
         chosen[first : first + lexicon.document_span_count[document]] = True
     if similar is not None:
-        for chunk in bm25.largest(similar, weights.VECTOR_CHUNKS).tolist():
+        for chunk in bm25.largest(similar, VECTOR_CHUNKS).tolist():
             first = lexicon.chunk_first_span[chunk]
             chosen[first : first + lexicon.chunk_span_count[chunk]] = True
     spans = np.flatnonzero(chosen & lexicon.live_span)
@@ -289,10 +312,10 @@ def _lift_frames(value: FloatArray, places: Sequence[TracedPlace], lexicon: Lexi
         first = int(lexicon.chunk_first_span[place.chunk])
         last = first + int(lexicon.chunk_span_count[place.chunk])
         at = max(first + int((columns.span_start[first:last] <= place.line).sum()) - 1, first)
-        is_small = columns.span_end[last - 1] - columns.span_start[first] < weights.FRAME_LINES
+        is_small = columns.span_end[last - 1] - columns.span_start[first] < FRAME_LINES
         around = slice(first, last) if is_small else slice(max(at - 1, first), min(at + 2, last))
-        value[around] = ceiling + weights.VALUE_TRACE * (place.strength - weights.FRAME_REST)
-        value[at] = ceiling + weights.VALUE_TRACE * place.strength
+        value[around] = ceiling + VALUE_TRACE * (place.strength - FRAME_REST)
+        value[at] = ceiling + VALUE_TRACE * place.strength
 
 
 def _in_order_of(others: FloatArray, values: FloatArray) -> FloatArray:

@@ -38,6 +38,12 @@ from satchel.store.segments import IntArray, Lexicon
 from satchel.types import Hit, Kind, ScoredSpan, Signal
 from satchel.vocabulary import DAY_SECONDS, MISSING_TIER_WEIGHT, TIER_WEIGHTS, Axis, OutcomeStatus
 
+NOTE_SPAN_SHARE = 0.05
+"""Least share of a note's best span for its other spans: three less on the log scale never wins."""
+
+REPLACING_RECORDS = 20
+"""Best memories among which a newer one comes before what it contradicts."""
+
 _TIERS = {str(tier): weight for tier, weight in TIER_WEIGHTS.items()}
 
 
@@ -157,7 +163,7 @@ def search_records(
     shares = ((hit, hit.relevance / max(strength, 1e-12), place) for hit, place in placed)
     rated = tuple([hit._replace(relevance=relevance_of(strength, share, place)) for hit, share, place in shares])
     if kind is Kind.MEMORY and len(rated) > 1:
-        among = weights.REPLACING_RECORDS
+        among = REPLACING_RECORDS
         rated = (*_newest_first(store, rated[:among]), *rated[among:])
     if is_theme and rated and query.text.lower().lstrip().startswith("timeline"):
         rated = _by_time(rated)
@@ -419,7 +425,7 @@ def _spans(ranking: _Ranking, position: int, value: float) -> tuple[ScoredSpan, 
         ScoredSpan(
             int(columns.span_start[span]),
             int(columns.span_end[span]),
-            value + math.log(max(float(ranking.spans[span]) / best, weights.NOTE_SPAN_SHARE)),
+            value + math.log(max(float(ranking.spans[span]) / best, NOTE_SPAN_SHARE)),
         )
         for span in matching
     ]

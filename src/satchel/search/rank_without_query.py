@@ -22,6 +22,12 @@ from satchel.store.segments import Lexicon
 from satchel.types import Hit, Kind, ScoredSpan, Signal
 from satchel.vocabulary import Axis, OutcomeStatus
 
+ORDER_LEAST = 0.01
+"""Least relevance of one of the newest records, before its place counts."""
+
+ORDER_FACTOR = 0.9
+"""Factor of each of the newest records on the one before it: they are in order even if all are old."""
+
 PORTION = 64
 """Records whose chunks are read at once to find those with the requested side."""
 
@@ -72,7 +78,7 @@ def known_records(
             shares = _shares(document, standing, matches.get(document.id, 0.0), now)
             relevance = standing.relevance(shares)
             if standing.last:
-                relevance = max(relevance, weights.ORDER_LEAST) * weights.ORDER_FACTOR**position
+                relevance = max(relevance, ORDER_LEAST) * ORDER_FACTOR**position
             aside = set_aside(document)
             if aside is not None:
                 relevance *= aside[1]

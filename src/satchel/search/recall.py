@@ -20,6 +20,9 @@ from satchel.store.segments import Lexicon
 from satchel.text import EXACT_MARK, is_meaningful, pattern, terms_of, words
 from satchel.types import Kind
 
+THEME_LITERAL = 0.99
+"""Records that match the subject this well, in parts of the best one, have its name if it is one."""
+
 _CODED = pattern(r"\d|_|\w[./-]\w|[a-z][A-Z]")
 
 
@@ -50,12 +53,11 @@ def gathered(
     live = np.unique(columns.chunk_document[lexicon.live_chunk]).tolist()
     if not ranked.any() or len(live) > 2_000:  # each is compared with the mean in every round
         return near
-    literal = np.flatnonzero(matched >= weights.THEME_LITERAL * matched.max()).tolist()
+    literal = np.flatnonzero(matched >= THEME_LITERAL * matched.max()).tolist()
     if names(subject, store.texts(columns.document_id[literal].tolist()).values()):
         near[literal] = 1.0
         return near
-    fitted = weights.THEME_FIELD, weights.THEME_COMMON
-    rows = lexicon.derived(("recall", *fitted), lambda: _rows(store, lexicon, kind, live))
+    rows = lexicon.derived(("recall", weights.THEME_FIELD), lambda: _rows(store, lexicon, kind, live))
     nearness = _nearness(rows, dict.fromkeys(_terms(subject), 1.0), {place: float(ranked[place]) for place in live})
     top = sorted(nearness.values(), reverse=True)[: weights.THEME_NEAREST]
     largest = sum(top) / len(top)
@@ -98,7 +100,7 @@ def _rows(store: Store, lexicon: Lexicon, kind: Kind, places: Iterable[int]) -> 
         told = {
             term: (1 + math.log(count)) * math.log(1 + len(counts) / frequency[term])
             for term, count in terms.items()
-            if frequency[term] < max(weights.THEME_COMMON * len(counts), 2)
+            if frequency[term] < max(len(counts) / 2, 2)  # most records have a common word
         }
         field = documents[ids[place]].fields.get("domain" if kind is Kind.EXPERIENCE else "category")
         own = {term: weight * math.sqrt(1 - weights.THEME_FIELD) for term, weight in _unit(told).items()}

@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from satchel.search import weights
 from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entity, SourceFile
 from satchel.search.resolve.interfaces import implemented, implementers
 from satchel.search.resolve.modules import folder_of, words_of
@@ -26,6 +25,12 @@ from satchel.types import EdgeType, Kind, Role
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+CALL_INHERITED = 0.8
+"""Certainty of a call that resolves to a definition which the definition overrides; of one that resolves to it 1."""
+
+CALL_GUESSED = 0.5
+"""Certainty of a call whose class is unknown, in a file that names the only class with such a method."""
 
 _WORDS = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])")
 _FILE = re.compile(r"(?:^|/)[\w@+-]+(?:\.[\w@+-]+)*\.[A-Za-z]{1,5}$|/")
@@ -83,7 +88,7 @@ MOST_FILES, MOST_HEIRS = 250, 100
 of heirs are searched until there are so many."""
 
 RESOLVED = 1.0
-"""Certainty of a call that resolves to the definition, the unit of the others (`weights.CALL_INHERITED` ...)."""
+"""Certainty of a call that resolves to the definition, the unit of the others (`CALL_INHERITED` ...)."""
 
 CALL, USE, IMPORT = "call", "use", "import"
 
@@ -358,9 +363,9 @@ class Relations:
             if definitions & keys:
                 yield self._site(row, node, RESOLVED)
             elif inherited and not calls_base(node, file.source):
-                yield self._site(row, node, weights.CALL_INHERITED, overridden[min(inherited)])
+                yield self._site(row, node, CALL_INHERITED, overridden[min(inherited)])
             elif self._guesses(entities, file, node) & keys:
-                yield self._site(row, node, weights.CALL_GUESSED)
+                yield self._site(row, node, CALL_GUESSED)
 
     def _guesses(self, entities: Sequence[Entity], file: SourceFile, node: Node) -> set[tuple[str, str]]:
         """Return possible targets of a call that syntax cannot resolve: it has no result, or a name of several words.
@@ -389,7 +394,7 @@ class Relations:
         calls: dict[tuple[str, str], Call] = {}
         for node in file.calls(part.start, part.end):
             entities = self.names.meaning(file, node)
-            certainty = RESOLVED if entities else weights.CALL_GUESSED
+            certainty = RESOLVED if entities else CALL_GUESSED
             for one in entities or self.names.guess(file, node):
                 if isinstance(one, CodeDefinition) and (one.row, one.qualified) != (row, part.name):
                     calls.setdefault(one.key, Call(one, node.start_point[0] + 1, certainty))

@@ -14,12 +14,25 @@ from satchel.search.chunks import chunk_of, chunks_of
 from satchel.search.dense import Likeness, Similar, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
 from satchel.search.query import Query
+from satchel.search.rank_files import VALUE_TRACE
 from satchel.search.rank_records import SearchResult, search_records
 from satchel.search.strength import lifted, places_of, relevance_of
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
 from satchel.types import RECORD_KINDS, Hit, Kind, ScoredSpan, Signal
+
+FRAME_FILE = 0.9
+"""Added, times the strength of the frame, to the score of a file of a trace, which is 1: such files come before all
+others (at most 1) and after pinned ones (2)."""
+
+SPANS_PER_RECORD = 8
+"""Spans of files that count as much as one record among the candidates. A record is one item while a file needs several
+spans: 50 records are read for the twenty that are shown, which saves 15 ms."""
+
+CANDIDATE_SPANS = 400
+"""Most spans given to the packer. 94 % of the expected functions are among the first 400 chunks."""
+
 
 __all__ = ["SearchResult", "balanced", "chunk_of", "search_kind"]
 
@@ -43,8 +56,8 @@ def search_kind(
     """Rank the chunks of one kind. The result is empty for a question without meaningful terms.
 
     `votes` are those of the commits for this question; pass the same object for every kind to compute them once.
-    `candidates` counts spans of files, by default `weights.CANDIDATE_SPANS`; of records there are fewer
-    (`weights.SPANS_PER_RECORD`).
+    `candidates` counts spans of files, by default `CANDIDATE_SPANS`; of records there are fewer
+    (`SPANS_PER_RECORD`).
     `filters` and `now` (see `search_records`) concern records only. `silent` strategies
     take no part. Chunks of files with less than `least_share` of the best
     relevance are left out, except where a trace leads to one.
@@ -52,9 +65,9 @@ def search_kind(
     lexicon = store.lexicon(kind)
     if not lexicon.chunk_count or not query.terms:
         return SearchResult(())
-    candidates = weights.CANDIDATE_SPANS if candidates is None else candidates
+    candidates = CANDIDATE_SPANS if candidates is None else candidates
     if kind in RECORD_KINDS:
-        most = -(-candidates // weights.SPANS_PER_RECORD)
+        most = -(-candidates // SPANS_PER_RECORD)
         return search_records(
             store, kind, query, candidates=most, filters=filters, now=now, likeness=likeness, silent=silent
         )
@@ -155,7 +168,7 @@ def _file_hits(
         own, frame = members[chunk], framed.get(chunk, 0.0)
         signals = file_signals[document] + _part_signals(called, chunk, frame, similar)
         spans = tuple([ScoredSpan(starts[one], ends[one], values[one]) for one in own])
-        file_score = 1.0 + weights.FRAME_FILE * frame if frame else score
+        file_score = 1.0 + FRAME_FILE * frame if frame else score
         hits.append(Hit(stored[row][1], relevances[chunk], values[own[0]], spans, signals, file_score))
     hits.sort(key=lambda hit: (-hit.score, hit.chunk.id))
     return hits
@@ -193,7 +206,7 @@ def _part_signals(calls: float, chunk: int, framed: float, similar: Similar | No
     """Return the signals of a chunk beside those of its file; `framed` is that of the frame that leads to it."""
     rows = [Signal("calls", round(calls, 4), weights.VALUE_CALLS)] if calls > 0 else []
     if framed > 0:
-        rows.append(Signal(TRACE_SIGNAL, round(framed, 4), weights.VALUE_TRACE))
+        rows.append(Signal(TRACE_SIGNAL, round(framed, 4), VALUE_TRACE))
     if similar is not None and similar.cosine[chunk] > 0:
         rows.append(Signal("likeness", round(float(similar.cosine[chunk]), 4), weights.VALUE_VECTORS))
     return tuple(rows)

@@ -24,6 +24,18 @@ from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
 from satchel.types import EdgeType, Hit, Kind, Role, ScoredSpan
 
+REGISTER_LINES = 40
+"""Lines of a register, or of a test, that are shown after its first one."""
+
+BASE_LINES = 15
+"""Lines of the base class that are shown after its first one."""
+
+EXAMPLE_LEAST = 5
+"""Fewest lines of a member that is more than a name."""
+
+EXAMPLE_LINES = 60
+"""Lines of a member that is shown in full; of others the first."""
+
 _FRONTS = frozenset({"__init__", "index", "mod", "lib", "main"})
 """Names of files that stand for their folder."""
 
@@ -72,17 +84,17 @@ def _best_family(noun: str, store: Store, lexicon: Lexicon) -> _Family | None:
 def _shown(family: _Family, store: Store, lexicon: Lexicon) -> dict[int, tuple[float, int, int]]:
     """Return the nearness, first and last line of each chunk to show."""
     columns, parts = lexicon.columns, store.chunks([family.base])
-    most = weights.BASE_LINES
+    most = BASE_LINES
     found = {row: (weights.NEAR_HEIR, part.start, min(part.start + most, part.end)) for row, part in parts.items()}
     spans = [(CHANGED, one, family.register[-1]) for one in family.register[:1]]
     names = [name for name, own in family.spans.items() if np.isin(family.register or own, own).any()]
     for _, _, _, size, row, start, tests in sorted(_examples(family, names, store))[:1]:
-        found[row] = weights.NEAR_HEIR, start, start + min(size, weights.EXAMPLE_LINES)
+        found[row] = weights.NEAR_HEIR, start, start + min(size, EXAMPLE_LINES)
         spans += [(weights.NEAR_TEST, one, one) for one in tests[-1:]]  # the first one may be an import
     for weight, first, last in spans:
         start, end = int(columns.span_start[first]), int(columns.span_end[last])
         row = int(columns.chunk_row[columns.span_chunk[first]])
-        found[row] = weight, start, min(end, start + weights.REGISTER_LINES)
+        found[row] = weight, start, min(end, start + REGISTER_LINES)
     return found
 
 
@@ -97,7 +109,7 @@ def _examples(
         own = [parts[row] for row in document.rows if f"{parts[row].name}.".startswith(prefix)]
         first, tests = next(filter(attrgetter("name"), own), part), family.tests[name].tolist()
         size = own[-1].end - first.start
-        is_name, is_cut = size < weights.EXAMPLE_LEAST, size > weights.EXAMPLE_LINES
+        is_name, is_cut = size < EXAMPLE_LEAST, size > EXAMPLE_LINES
         yield is_name, is_cut, not tests, size, first.row, first.start, tests
 
 

@@ -24,6 +24,10 @@ from satchel.types import Kind
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+LONG_QUESTION = 40
+"""Words of a longer text, which is an issue or a message: only its title and its inline code are sure to be about the
+project when words that occur nowhere are listed."""
+
 
 def relevance_of(strength: float, share: float = 1.0, place: float = 1.0) -> float:
     """Return the probability that an item is needed for the answer, 0 to .46; 0 where nothing matches.
@@ -139,7 +143,7 @@ def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
 def _telling(query: Query) -> Iterator[str]:
     """Yield the words about the subject of a question, each once."""
     lines = [(zone, line) for zone, line in query.zones if zone in _SCANNED]
-    is_long = sum(len(line.split()) for _, line in lines) > weights.LONG_QUESTION
+    is_long = sum(len(line.split()) for _, line in lines) > LONG_QUESTION
     seen: set[str] = set()
     for zone, line in lines:
         marked = {word for match in _INLINE_CODE.finditer(line) for word in words.words(match[1])}

@@ -27,6 +27,9 @@ from satchel.store.segments import Lexicon
 from satchel.types import EdgeType, Kind
 from satchel.vocabulary import DAY_SECONDS
 
+VOTING_COMMITS = 60
+"""Best commits that vote for the files that they touched; measured to matter little."""
+
 
 class Votes:
     """The votes of the commits for one question: computed when first asked for, then shared by all kinds of files."""
@@ -57,7 +60,7 @@ def _votes_by_path(query: Query, store: Store) -> dict[str, float]:
         return {}
     scores = chunk_scores(commits, query.terms)
     scores[~commits.live_chunk] = 0.0
-    best = largest(scores, weights.VOTING_COMMITS)
+    best = largest(scores, VOTING_COMMITS)
     best = best[scores[best] > 0]
     if not len(best):
         return {}

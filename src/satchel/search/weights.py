@@ -8,7 +8,8 @@ floors by `benchmarks/strength.py`, the relevance by `benchmarks/calibration.py`
 reading answers about real changes.
 
 None of them needs a new index or a cleared cache: nothing stored depends on them, and what is kept in memory has them
-in its key. Readers write `weights.NAME`; `satchel.fitted` lists and changes them.
+in its key. Readers write `weights.NAME`; `satchel.fitted` lists and changes them. Bounds of work, which only say how
+many are read, are beside the code that they bound.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ FILE_NAME_WEIGHT: Annotated[float, Between(0.5, 16)] = 3.0
 
 STEM_WEIGHTS: Annotated[Mapping[str, float], Between(0, 8)] = {
     "backticks": 1.5,
-    "dotted": 1.2,
+    "dotted": 1.0,
     "compound": 1.0,
     "call": 0.5,
     "capitalised": 0.5,
@@ -133,9 +134,6 @@ TRACE_LEAST: Annotated[float, Between(0, 1)] = 0.6
 TRACE_LITERALS: Annotated[int, Between(1, 20)] = 3
 """Most errors, and most names of tests, that are searched as strings of the source."""
 
-LITERAL_SPANS: Annotated[int, Between(1, 100)] = 12
-"""Spans whose text is compared with the words of an error."""
-
 LITERAL_ERROR_SHARE: Annotated[float, Between(0, 1)] = 0.25
 """Least share of the runs of words of an error that the span has which raises it: the rest are values."""
 
@@ -169,9 +167,6 @@ words than theirs; half or twice the weights change that by a few points (benchm
 TOP_PARTS: Annotated[tuple[float, ...], Between(0, 2)] = (1.0, 0.5, 0.25)
 """Weights of the best chunks of a file, best first, in its signal "top three parts"."""
 
-TOP_CHUNKS: Annotated[int, Between(20, 2_000)] = 200
-"""Chunks, the best of all files, that count in the signal "top three parts"."""
-
 SECONDARY_FACTOR: Annotated[float, Between(0.02, 1)] = 0.3
 """Factor of tests and examples, unless the question asks for tests. Measured: as good as leaving them out. Peripheral
 files (strength.py) count the same."""
@@ -181,15 +176,6 @@ FAR_BETTER: Annotated[float, Between(1, 8)] = 1.5
 compared with files on purpose: a changelog as a whole matches everything."""
 
 # Values of spans (rank_files.py): coefficients of a sum on the log scale
-
-RANKED_FILES: Annotated[int, Between(5, 500)] = 60
-"""All spans of this many files get a value; with `RANKED_SPANS`, no other span was ever shown."""
-
-RANKED_SPANS: Annotated[int, Between(100, 10_000)] = 1500
-"""This many spans, the best anywhere, get a value."""
-
-VECTOR_CHUNKS: Annotated[int, Between(5, 500)] = 50
-"""Chunks that get a value for their vector alone, whatever their words."""
 
 VALUE_FILE: Annotated[float, Between(0.4, 6.4)] = 1.6
 """Coefficient of the score of the file."""
@@ -218,32 +204,7 @@ VALUE_MENTION: Annotated[float, Between(0, 2)] = 0.5
 VALUE_VECTORS: Annotated[float, Between(0, 4.8)] = 1.2
 """Coefficient of the similarity of meaning of the chunk."""
 
-VALUE_TRACE: Annotated[float, Between(3, 48)] = 12.0
-"""Value of the span of a frame above the best of all other spans, times the strength of the frame: one step of strength
-outweighs any difference in size when spans are packed."""
-
-FRAME_LINES: Annotated[int, Between(10, 400)] = 60
-"""A framed function with fewer lines is lifted as a whole; of a longer one the spans next to the line."""
-
-FRAME_REST: Annotated[float, Between(0, 0.6)] = 0.15
-"""Subtracted from the strength of a frame for the other spans of its function: they follow the lines of the next two
-frames."""
-
-FRAME_FILE: Annotated[float, Between(0.05, 0.99)] = 0.9
-"""Added, times the strength of the frame, to the score of a file of a trace, which is 1: such files come before all
-others (at most 1) and after pinned ones (2)."""
-
-CANDIDATE_SPANS: Annotated[int, Between(50, 3_000)] = 400
-"""Most spans given to the packer. 94 % of the expected functions are among the first 400 chunks."""
-
-SPANS_PER_RECORD: Annotated[int, Between(1, 40)] = 8
-"""Spans of files that count as much as one record among the candidates. A record is one item while a file needs several
-spans: 50 records are read for the twenty that are shown, which saves 15 ms."""
-
 # Commits and calls as signals (votes.py)
-
-VOTING_COMMITS: Annotated[int, Between(5, 500)] = 60
-"""Best commits that vote for the files that they touched; measured to matter little."""
 
 COMMIT_HALF_LIFE_DAYS: Annotated[float, Between(90, 10_000)] = 3 * 365.25
 """Half-life of the part of a commit's weight that fades: of two commits three years apart the older one has three
@@ -318,10 +279,6 @@ STRENGTH_EXPONENT: Annotated[float, Between(0.3, 5)] = 1.5
 PLACE_EXPONENT: Annotated[float, Between(0, 4)] = 1.1
 """Exponent of the place in the odds of an item, which are divided by it; the regression gave 1.19."""
 
-LONG_QUESTION: Annotated[int, Between(5, 300)] = 40
-"""Words of a longer text, which is an issue or a message: only its title and its inline code are sure to be about the
-project when words that occur nowhere are listed."""
-
 ABSENT_NAME_LETTERS: Annotated[int, Between(2, 12)] = 5
 """Fewest letters of a name in a long text that may be listed as absent: shorter ones are mostly made up for its
 example."""
@@ -382,19 +339,7 @@ QUESTION_PENALTY: Annotated[float, Between(0, 1)] = 0.2
 HALF_WEIGHT_TERMS: Annotated[int, Between(0, 40)] = 4
 """A turn of so many terms counts half, one of twice as many two thirds: "Thanks!" says nothing by itself."""
 
-NOTE_SPAN_SHARE: Annotated[float, Between(0.001, 1)] = 0.05
-"""Least share of a note's best span for its other spans: three less on the log scale never wins."""
-
-REPLACING_RECORDS: Annotated[int, Between(2, 200)] = 20
-"""Best memories among which a newer one comes before what it contradicts."""
-
 # Records without a question (rank_without_query.py)
-
-ORDER_FACTOR: Annotated[float, Between(0.3, 1)] = 0.9
-"""Factor of each of the newest records on the one before it: they are in order even if all are old."""
-
-ORDER_LEAST: Annotated[float, Between(0.0001, 0.5)] = 0.01
-"""Least relevance of one of the newest records, before its place counts."""
 
 FULL_SUPPORT: Annotated[int, Between(2, 200)] = 20
 """Number of experiences from which a value has full support."""
@@ -420,12 +365,6 @@ with .12 it is .87 and .72, with .18 .80 and .80. Without themes it was .16 and 
 
 THEME_NEAREST: Annotated[int, Between(1, 20)] = 3
 """Nearest records whose mean is the largest nearness."""
-
-THEME_COMMON: Annotated[float, Between(0.1, 1)] = 0.6
-"""Share of the records from which a term that they contain says nothing about a theme."""
-
-THEME_LITERAL: Annotated[float, Between(0.5, 1)] = 0.99
-"""Records that match the subject this well, in parts of the best one, have its name if it is one."""
 
 THEME_EXPONENT: Annotated[float, Between(0.05, 1)] = 0.25
 """Exponent of the nearness to a theme: all of a theme are wanted, and those that say it in other words no less."""
@@ -468,28 +407,16 @@ NEAR_IMPORTER: Annotated[float, Between(0.02, 0.99)] = 0.4
 """Nearness of code that only imports it."""
 
 NEAR_COMMIT: Annotated[float, Between(0.02, 0.99)] = 0.6
-"""Nearness of a commit that touched all changed files."""
-
-NEAR_PASSAGE: Annotated[float, Between(0.02, 0.99)] = 0.6
-"""Nearness of a passage that names a changed definition."""
+"""Nearness of a commit that touched all changed files, and of a passage that names one of them."""
 
 NEAR_RECORD: Annotated[float, Between(0.02, 0.99)] = 0.6
 """Nearness of a memory or an experience that names a changed file."""
-
-CALL_INHERITED: Annotated[float, Between(0.02, 0.99)] = 0.8
-"""Certainty of a call that resolves to a definition which the definition overrides; of one that resolves to it 1."""
-
-CALL_GUESSED: Annotated[float, Between(0.02, 0.99)] = 0.5
-"""Certainty of a call whose class is unknown, in a file that names the only class with such a method."""
 
 IMPACT_ALIKE: Annotated[float, Between(0.005, 1)] = 0.1
 """Factor of hits that only share words with a question about an impact, where calls or uses are found."""
 
 IMPACT_UNSURE: Annotated[float, Between(0.05, 1)] = 0.6
 """The same where none are found, and beside examples how to add one more of a kind."""
-
-IMPACT_PROSE: Annotated[float, Between(0.02, 1)] = 0.3
-"""Factor on the relevance of prose and commits beside calls and uses."""
 
 IMPACT_EXPONENT: Annotated[float, Between(0.5, 6)] = 1.7
 """Exponent of the nearness where a question asks for dependents: calls in production code come before implementations,
@@ -498,47 +425,17 @@ those before tests, and all of them before hits that only share words."""
 IMPACT_SUBJECT: Annotated[float, Between(0, 2)] = 0.4
 """Added to the value of the definition that a question is about: it is above the best answer of the search."""
 
-IMPACT_DEFINITIONS: Annotated[int, Between(1, 20)] = 3
-"""Most definitions of a name that a question about an impact may mean."""
-
-IMPACT_CHUNKS: Annotated[int, Between(10, 400)] = 80
-"""Most chunks found by relation that the packer gets, the nearest first."""
-
-IMPACT_OF_EACH: Annotated[int, Between(2, 100)] = 12
-"""Most dependents of a change among tests, and among production code of each nearness."""
-
-IMPACT_IN_TEXT: Annotated[int, Between(1, 50)] = 5
-"""First changed definitions whose calls are searched in the text, too."""
-
 CALL_LINES_AROUND: Annotated[int, Between(0, 12)] = 2
 """Lines before and after a call that show it, one in a test."""
 
 DEPENDENT_LINES: Annotated[int, Between(2, 100)] = 12
 """A dependent chunk with fewer lines after its first one is shown whole; of a larger one the lines around each call."""
 
-FIRST_LINES: Annotated[int, Between(2, 200)] = 24
-"""First lines of a long definition, which come first."""
-
-REST_FACTOR: Annotated[float, Between(0.05, 1)] = 0.75
-"""Factor of the other lines of a long definition: they come after the calls and before the tests."""
-
-CALLS_OF_CHUNK: Annotated[int, Between(1, 100)] = 20
-"""Most calls of one chunk that are shown; the listing has all of them."""
-
-CALL_STEP: Annotated[float, Between(0, 0.5)] = 0.02
-"""Subtracted from the value of each further call of one chunk."""
-
-EDIT_SUBJECTS: Annotated[int, Between(1, 20)] = 3
-"""Functions ranked first whose calls belong to an answer for editing."""
-
 EDIT_REACH: Annotated[float, Between(0, 5)] = 1.0
 """Most that the score of such a function is below the best hit."""
 
 EDIT_CALLERS: Annotated[int, Between(1, 100)] = 12
 """Most chunks that call such a function."""
-
-EDIT_CALLS: Annotated[int, Between(1, 20)] = 3
-"""First calls in such a chunk whose lines are shown, each with one line around it."""
 
 EDIT_CALL_DROP: Annotated[float, Between(0, 4)] = 0.7
 """Subtracted from the score of the function for a chunk that calls it."""
@@ -557,20 +454,8 @@ CHANGED_FILE_FACTOR: Annotated[float, Between(0.02, 1)] = 0.4
 OTHER_FILE_FACTOR: Annotated[float, Between(0.02, 1)] = 0.3
 """Factor of chunks of other files, which are only alike."""
 
-CHANGE_LINES_AROUND: Annotated[int, Between(0, 20)] = 3
-"""Lines before and after the changed lines of a definition."""
-
-NAMED_FILES: Annotated[int, Between(1, 50)] = 5
-"""Most changed files whose names are searched in memories and experiences."""
-
-CHANGE_COMMITS: Annotated[int, Between(5, 200)] = 40
-"""Most commits found by the changed files."""
-
 UNASKED_COMMITS: Annotated[int, Between(0, 40)] = 3
 """Most commits that touched the files but share no word with the question: the last few show the recent work there."""
-
-UNASKED_FACTOR: Annotated[float, Between(0.01, 1)] = 0.2
-"""Factor for a commit that touched the changed files but shares no word with the question: one that does is first."""
 
 # How to add one more of a kind (siblings.py)
 
@@ -582,15 +467,3 @@ REGISTER_SCORE: Annotated[float, Between(0.3, 8)] = 1.5
 
 REGISTER_SHARE: Annotated[float, Between(0, 1)] = 0.5
 """Lines next to the best ones belong to the register if they name more than this share of as many members."""
-
-REGISTER_LINES: Annotated[int, Between(5, 200)] = 40
-"""Lines of a register, or of a test, that are shown after its first one."""
-
-BASE_LINES: Annotated[int, Between(2, 100)] = 15
-"""Lines of the base class that are shown after its first one."""
-
-EXAMPLE_LINES: Annotated[int, Between(10, 300)] = 60
-"""Lines of a member that is shown in full; of others the first."""
-
-EXAMPLE_LEAST: Annotated[int, Between(1, 30)] = 5
-"""Fewest lines of a member that is more than a name."""

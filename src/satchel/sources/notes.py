@@ -26,7 +26,6 @@ _ATTACHMENTS = frozenset(word_lists("file_names.txt")["attachments"])
 SUFFIXES = (".md", ".markdown")
 """Files of a vault with one of these endings are notes."""
 
-
 CANVAS = ".canvas"
 """Suffix of a board of notes: JSON with nodes and edges."""
 

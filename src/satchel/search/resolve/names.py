@@ -306,18 +306,14 @@ class Names(Imports):
         return self._fixture(file, bound.node) if is_passed else ()
 
     def _fixture(self, file: SourceFile, node: Node) -> Entities:
-        """Return the value of a parameter in pytest: the result of the fixture of its name, here or in a conftest.
-
-        The place of a definition is looked at before its decorator, for which a file is parsed.
-        """
-        homes = [
-            one
-            for one in self.code.defined(file.text(node))
-            if one.path == file.path or (one.path.endswith("conftest.py") and file.path.startswith(folder_of(one.path)))
+        """Return the value of a parameter in pytest: the result of the fixture of its name, here or in a conftest."""
+        defined = self.code.defined(file.text(node))
+        near = [
+            one for one in defined if one.path.endswith("conftest.py") and file.path.startswith(folder_of(one.path))
         ]
-        homes.sort(key=lambda one: (one.path != file.path, -len(one.path)))
-        fixtures = (one for one in homes if "fixture" in self.code.decorator(one))
-        return next(map(self.returned, fixtures), ())
+        homes = [one for one in defined if one.path == file.path] + sorted(near, key=lambda one: -len(one.path))
+        # A decorator comes after the place, because its file is parsed for it.
+        return next((self.returned(one) for one in homes if "fixture" in self.code.decorator(one)), ())
 
     # Calls
 

@@ -241,7 +241,6 @@ def _first_sentence(lines: Iterable[str]) -> str:
 MAX_REFERENCES = 200
 """Most references of one part: a generated table of calls must not fill the graph."""
 
-
 _NO_NAMES = frozenset({b"Self", b"self", b"static", b"parent"})
 """Words in the place of a called name that mean the enclosing class."""
 

@@ -38,7 +38,6 @@ PRIVATE_ROOTS = "index/"
 ASIDE = ".damaged"
 """Suffix of the name of a damaged root that was put aside; the next one replaces it."""
 
-
 _BLOBS = ("texts", "body"), ("postings", "body"), ("segments", "columns"), ("vectors", "vector")
 _SUMS = (f"(SELECT coalesce(sum(length({column})), 0) FROM satchel.{table} WHERE root = roots.id)"
          for table, column in _BLOBS)  # fmt: skip

@@ -126,7 +126,6 @@ STEPS = (
 )  # fmt: skip
 """The numbered migrations: each runs once, in a transaction of its own. Rights on tables and views stay."""
 
-
 OLDEST_SERVER = 150_000
 """The oldest version of the server, as it numbers itself: PostgreSQL 15, whose views check the rights of who asks."""
 

@@ -1,0 +1,4 @@
+"""Small things of the wall clock."""
+
+LIMIT = {"rod": 3}
+SIZE = LIMIT["rod"] / 0

@@ -1,0 +1,1 @@
+"""Berths and who lies there."""

@@ -1,0 +1,1 @@
+"""Jobs as text and back."""

@@ -1,0 +1,2 @@
+export { DiscriminatedUnion, ObjSchema, StrSchema, VerifyError } from "./schema";
+export { EmailSchema } from "./email";

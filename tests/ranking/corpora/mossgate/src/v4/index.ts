@@ -1,0 +1,3 @@
+export * from "./core/schemas";
+export * from "./core/problems";
+export * from "./core/messages";

@@ -1,0 +1,1 @@
+"""From apples to juice."""

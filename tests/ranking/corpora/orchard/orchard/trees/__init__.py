@@ -1,0 +1,1 @@
+"""Trees and their care."""

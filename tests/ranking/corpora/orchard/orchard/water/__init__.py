@@ -1,0 +1,1 @@
+"""Water for the rows."""

@@ -1,0 +1,3 @@
+module quarry.invalid/quarry
+
+go 1.22

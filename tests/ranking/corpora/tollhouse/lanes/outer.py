@@ -1,0 +1,3 @@
+"""One lane."""
+
+LENGTH = 40

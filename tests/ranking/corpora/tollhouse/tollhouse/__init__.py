@@ -1,0 +1,1 @@
+"""Gates, tariffs and the ledger of a toll road."""
