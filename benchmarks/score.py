@@ -47,6 +47,7 @@ def arguments() -> argparse.ArgumentParser:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--base", default="", help="commit to compare with; the last tag, else where main was left")
+    parser.add_argument("--tree", type=Path, default=REPOSITORY_ROOT, help="the work tree; default this repository")
     parser.add_argument("--sample", type=int, default=SAMPLE, help="size of the sample of a repository; 0: everything")
     parser.add_argument("--only", default="", help=f"parts, separated by commas, of: {', '.join(PARTS)}")
     parser.add_argument("--by", choices=["repository"], help="also the figures of each repository or set")
@@ -88,7 +89,7 @@ def main() -> int:
 
 
 def _scored(options: argparse.Namespace, machine: Machine, names: list[str], base: tuple[str, str]) -> int:
-    began, compared_versions = time.monotonic(), versions(machine.work, base[0])
+    began, compared_versions = time.monotonic(), versions(machine.work, base[0], options.tree.resolve())
     before, now = compared_versions
     prune(machine.work, {one.index for one in compared_versions})
     tasks, left_out = tasks_of(machine, names)

@@ -46,6 +46,12 @@ MAX_TOKENS, FEW_TOKENS = 4_000, 1_000
 FRESH_SECONDS = 20.0
 """Time after which the index is brought up to date before a hook, which else starts a process that does it."""
 
+KEY = "5" * 64
+"""The same marks around the blocks of all answers: the marks of two homes differ, and so would counts of tokens."""
+
+COMMITTED = "2026-01-01T00:00:00Z"
+"""When a project of the memory is committed: answers show the id of the commit, which has more or fewer tokens."""
+
 DOORS = ("hook", "edit", "files", "context", "situation")
 UNASKED = ("hook", "edit")
 """Doors through which an agent gets memories without asking; together they are the door `unasked`."""
@@ -128,7 +134,9 @@ def enter(place: Place, *, fresh_seconds: float = math.inf) -> None:
 def scorer(path: Path) -> Mapping[str, Any]:
     """The functions of a scorer of the data that is a script: nothing else of it is run."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    kept = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.Import | ast.ImportFrom)]
+    kept: list[ast.stmt] = [
+        node for node in tree.body if isinstance(node, ast.FunctionDef | ast.Import | ast.ImportFrom)
+    ]
     names: dict[str, Any] = {}
     exec(compile(ast.Module(kept, []), str(path), "exec"), names)
     return names
@@ -225,7 +233,8 @@ def hook(data: Row, place: Place) -> Cases:
     enter(place, fresh_seconds=FRESH_SECONDS)
     event = {"session_id": uuid.uuid4().hex, "cwd": str(place.tree), "hook_event_name": "UserPromptSubmit"}
     done = called(["hook", "prompt"], json.dumps({**event, "prompt": data["prompt"]}))
-    return [{"figures": {f"answered: {data['sort']}": float(bool(done.stdout.strip()))}}]
+    said = json.loads(done.stdout or "{}").get("hookSpecificOutput", {})
+    return [{"figures": {f"answered: {data['sort']}": float(bool(said.get("additionalContext")))}}]
 
 
 @cache
@@ -287,7 +296,7 @@ def _helped(module: ModuleType, project: Any, task: Row, records: Row) -> dict[s
         "tokens": sum(looks[door]["tokens"] for door in UNASKED),
         "records": [one for door in UNASKED for one in looks[door]["records"]],
     }
-    figures = {}
+    figures: dict[str, float] = {}
     for door, row in looks.items():
         if task["lesson"]:
             figures |= {f"{door}: arrived": float(row["arrived"]), f"{door}: tokens a task": row["tokens"]}
@@ -331,7 +340,7 @@ def multihop(data: Row, place: Place) -> Cases:
 
 
 def _walked(benchmark: ModuleType, ways: Mapping[str, Any], row: Row) -> dict[str, float]:
-    found = {}
+    found: dict[str, float] = {}
     for name in ("search", "graph, depth 2"):
         measured = benchmark.measured(ways[name], [row])
         found |= {f"{name}: R@5": measured["r5"], f"{name}: all in 10": float(measured["all10"])}
@@ -366,12 +375,6 @@ PARTS: Mapping[str, Callable[[Row, Place], Cases]] = {
     "memory": memory, "memory-3000": memory, "conversations": conversation, "multihop": multihop,
     "duplicates": duplicates,
 }  # fmt: skip
-
-KEY = "5" * 64
-"""The same marks around the blocks of all answers: the marks of two homes differ, and so would counts of tokens."""
-
-COMMITTED = "2026-01-01T00:00:00Z"
-"""When a project of the memory is committed: answers show the id of the commit, which has more or fewer tokens."""
 
 
 def spent() -> float:

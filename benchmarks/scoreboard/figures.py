@@ -65,16 +65,16 @@ def _part(pairs: Sequence[tuple[Row, Row]]) -> dict[str, Row]:
 def _figure(name: str, values: Sequence[tuple[Any, Any]], repos: Sequence[str]) -> Row:
     """One figure from its values in each case, None where a case does not have it."""
     kept = [(*pair, repo) for pair, repo in zip(values, repos, strict=True) if None not in pair]
-    columns = np.asarray([[*_counts(before), *_counts(after)] for before, after, _ in kept], dtype=float)
+    columns = np.asarray([[*_counts(old), *_counts(new)] for old, new, _ in kept], dtype=float)
     places = [repo for _, _, repo in kept]
-    base, now = (_value(columns.mean(axis=0, keepdims=True)[:, half])[0] for half in _halves(columns))
-    if np.array_equal(*(columns[:, half] for half in _halves(columns))):
+    before, after = np.split(columns, 2, axis=1)
+    base, now = (_value(half.mean(axis=0, keepdims=True))[0] for half in (before, after))
+    if np.array_equal(before, after):
         low = high = 0.0
     else:
-        drawn = drawn_means(columns, places)
-        before_drawn, now_drawn = (_value(drawn[:, half]) for half in _halves(columns))
-        low, high = np.nanquantile(now_drawn - before_drawn, ENDS)
-    each = [_gain(before, after) * (-1 if is_cost(name) else 1) for before, after, _ in kept]
+        drawn = np.split(drawn_means(columns, places), 2, axis=1)
+        low, high = np.nanquantile(_value(drawn[1]) - _value(drawn[0]), ENDS)
+    each = [_gain(old, new) * (-1 if is_cost(name) else 1) for old, new, _ in kept]
     low, high = (round(float(end), DIGITS) for end in (low, high))
     return {
         "n": len(kept),
@@ -92,18 +92,13 @@ def _counts(value: Any) -> Sequence[float]:
     return value if isinstance(value, list) else [value]
 
 
-def _halves(columns: np.ndarray) -> tuple[slice, slice]:
-    middle = columns.shape[1] // 2
-    return slice(0, middle), slice(middle, None)
-
-
 def _value(means: np.ndarray) -> np.ndarray:
     """The figure of each row of means: the mean itself, or F1 = 2 tp / (2 tp + fp + fn)."""
     if means.shape[1] != F1_COUNTS:
         return means[:, 0]
     twice = 2 * means[:, 0]
-    whole = twice + means[:, 1] + means[:, 2]
-    return np.divide(twice, whole, out=np.zeros_like(whole), where=whole > 0)
+    total = twice + means[:, 1] + means[:, 2]
+    return np.asarray(np.divide(twice, total, out=np.zeros_like(total), where=total > 0))
 
 
 def _gain(before: Any, after: Any) -> float:

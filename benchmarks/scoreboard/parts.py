@@ -118,11 +118,10 @@ def _hooks(machine: Machine) -> Iterator[Task | str]:
         return
     from hooks import prompts  # here, because it imports the package that is in the work tree
 
-    rng = random.Random(SEED)
     for repo, commit in sorted({(row.repo, row.commit) for row in load()}):
-        for sort, texts in prompts(repo, rng).items():
-            count = PROMPTS.get(sort, machine.per_repo or len(texts))
-            for number, text in enumerate(rng.sample(texts, min(count, len(texts)))):
+        for sort, texts in prompts(repo, random.Random(SEED)).items():
+            mixed = random.Random(SEED).sample(texts, len(texts))  # a smaller sample is part of a larger one
+            for number, text in enumerate(mixed[: PROMPTS.get(sort, machine.per_repo or len(texts))]):
                 data = {"sort": sort, "prompt": text[0] if isinstance(text, tuple) else text}
                 yield Task("hooks", f"{repo} {sort} {number}", repo, repo, data, commit)
 
@@ -254,13 +253,8 @@ class Trees:
 def scorer_digest() -> str:
     """A digest of the code that judges, so that an answer judged otherwise before is asked again."""
     here = Path(__file__).resolve().parents[1]
-    files = [
-        *(here / "agents" / name for name in ("cases.py", "reach.py", "reading.py", "report.py")),
-        *sorted((here / "localization").glob("*.py")),
-        here / "questions" / "judge.py",
-        here / "scoreboard" / "asking.py",
-        *(here / name for name in ("memory.py", "multihop.py", "duplicates.py")),
-    ]
+    files = [file for room in ("agents", "localization", "questions") for file in sorted((here / room).glob("*.py"))]
+    files += [here / name for name in ("scoreboard/asking.py", "memory.py", "multihop.py", "duplicates.py")]
     try:
         files += sorted(evaluation_folder().glob("score_*.py"))
     except FileNotFoundError:

@@ -22,13 +22,16 @@ from typing import IO, Any
 from localization.runner import Answers
 
 from .parts import Machine, Task, Trees
-from .versions import Version, home
+from .versions import Version, copied, home
 
 Row = dict[str, Any]
 
 SECONDS = {"concepts": 0.1, "issues": 1.5, "questions": 0.4, "agents": 1.5, "hooks": 0.15, "memory": 4.0,
            "memory-3000": 15.0, "conversations": 15.0, "multihop": 20.0, "duplicates": 15.0}  # fmt: skip
 """Processor seconds of a task of each part, where none was asked yet: for the estimate of the time that is left."""
+
+EXPECTED_TASKS = 4
+"""The expected seconds count like so many tasks that were asked."""
 
 PAUSE_SECONDS = 15.0
 """Time between two lines that say how far it is."""
@@ -74,16 +77,18 @@ class Progress:
         return f"{share}, {minutes:.1f} min, about {left / 60:.1f} min left; now {unit}"
 
     def _mean(self, part: str) -> float:
-        asked = self.seconds.get(part)
-        return sum(asked) / len(asked) if asked else SECONDS[part]
+        """Seconds of a task of a part; the first ones, which index, hardly change what was expected."""
+        asked = self.seconds.get(part, [])
+        return (SECONDS[part] * EXPECTED_TASKS + sum(asked)) / (EXPECTED_TASKS + len(asked))
 
 
 class Board:
-    """Asks tasks of versions; `scorer` is the digest of what judges."""
+    """Asks tasks of versions; `scorer` is the digest of what judges, which is copied, too."""
 
     def __init__(self, machine: Machine, versions: Sequence[Version], scorer: str, jobs: int) -> None:
         self._machine, self._versions, self._scorer, self._jobs = machine, versions, scorer, jobs
         rows = machine.work / "rows"
+        self._benchmarks = copied(machine.work, Path(__file__).resolve().parents[1], scorer)
         self._kept = {one.name: Answers(rows / f"{one.digest.replace(' ', '-')}.jsonl") for one in versions}
         self._trees = Trees(machine)
         self._children: set[subprocess.Popen[str]] = set()
@@ -145,7 +150,7 @@ class Board:
         work, unit = self._machine.work, tasks[0].unit
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SATCHEL_")}
         environment |= {
-            "PYTHONPATH": os.pathsep.join(map(str, (version.source, Path(__file__).resolve().parents[1]))),
+            "PYTHONPATH": os.pathsep.join(map(str, (version.source, self._benchmarks))),
             "SATCHEL_EMBED_PROVIDER": "off", "SATCHEL_INDEX_WORKERS": "1", "SATCHEL_EVAL": str(self._machine.data),
         }  # fmt: skip
         with (work / "asking.log").open("a", encoding="utf-8") as log:
@@ -159,20 +164,17 @@ class Board:
         assert child.stdin is not None
         assert child.stdout is not None
         where = {"source": version.source, "data": self._machine.data, "repos": self._machine.repos or work}
-        try:
+        with child:
             _tell(child.stdin, {name: str(path) for name, path in {**where, "work": work}.items()})
             for task in tasks:
                 began = time.monotonic()
                 row = self._answer(version, task, child)
                 if self._stopping.is_set():
-                    return
+                    break
                 self._keep(version, task, row)
                 self.progress.done(version.name, task.part, time.monotonic() - began, row["seconds"], unit)
-        finally:
-            with self._guard:
-                self._children.discard(child)
-            child.stdin.close()
-            child.wait()
+        with self._guard:
+            self._children.discard(child)
 
     def _answer(self, version: Version, task: Task, child: subprocess.Popen[str]) -> Row:
         """The judged answer to a task; a tree that cannot be laid out and a process that dies are failures."""

@@ -71,8 +71,8 @@ def _printed(*words: str) -> str:
         return ""
 
 
-def versions(work: Path, base: str) -> list[Version]:
-    """The base, and the work tree as it is now; both are copied, so that the tree may be edited meanwhile.
+def versions(work: Path, base: str, tree: Path) -> list[Version]:
+    """The base, and a work tree as it is now; both are copied, so that the tree may be edited meanwhile.
 
     A version that is compared with itself has another digest the second time: it is asked twice.
     """
@@ -80,17 +80,23 @@ def versions(work: Path, base: str) -> list[Version]:
     if not (folder / "src").exists():
         package_of(base, folder)
     before = source_digest(folder / "src")
-    now = source_digest(REPOSITORY_ROOT / "src")
-    copy = work / "versions" / now[:16] / "src"
-    if not copy.exists():
-        shutil.copytree(REPOSITORY_ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-    head = git(REPOSITORY_ROOT, "rev-parse", "HEAD").strip()[:12]
-    changed = git(REPOSITORY_ROOT, "status", "--porcelain", "--", "src").strip()
+    now = source_digest(tree / "src")
+    copy = copied(work, tree / "src", now)
+    head = git(tree, "rev-parse", "HEAD").strip()[:12]
+    changed = git(tree, "status", "--porcelain", "--", "src").strip()
     again = " again" if now == before else ""
     return [
         Version(BASE, base[:12], folder / "src", before[:16]),
         Version(NOW, f"{head}, changed" if changed else head, copy, f"{now[:16]}{again}"),
     ]
+
+
+def copied(work: Path, folder: Path, digest: str) -> Path:
+    """Return a copy of a folder of the work tree, made once for each digest of it."""
+    copy = work / "versions" / digest[:16] / folder.name
+    if not copy.exists():
+        shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "results"))
+    return copy
 
 
 def home(work: Path, version: Version, tree: Path) -> Path:
