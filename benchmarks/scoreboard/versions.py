@@ -48,11 +48,11 @@ class Version:
 
 
 def base_commit(given: str) -> tuple[str, str]:
-    """Return a commit and why it is the base: the one given, the last tag, or where this branch left `main`.
+    """Return a commit and why it is the base: it is given, the last tag, or where this branch left `main`.
 
     Raises ValueError if there is none.
     """
-    wanted = {given: given} if given else {
+    wanted = {"as given": given} if given else {
         "the last tag": _printed("describe", "--tags", "--abbrev=0"),
         "where this branch left main": _printed("merge-base", "HEAD", "main"),
     }  # fmt: skip

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from localization.dataset import REPOSITORY_ROOT
 from questions.dataset import Question
+from scoreboard.asking import scorer
 from scoreboard.parts import PARTS, Machine, Task, chosen, tasks_of
 from scoreboard.run import Board
 from scoreboard.versions import KEPT_INDEXES, Version, alone, base_commit, home, prune
@@ -68,6 +69,14 @@ def test_what_a_machine_has_no_data_for_is_named(tmp_path: Path, monkeypatch: py
     assert any("no pallets/flask at its commits" in line for line in left_out)
 
 
+def test_of_a_scorer_that_is_a_script_only_the_functions_are_taken(tmp_path: Path) -> None:
+    script = tmp_path / "score_concepts.py"
+    script.write_text(
+        "import math\n\ndef half(of):\n    return math.ceil(of / 2)\n\nraise SystemExit\n", encoding="utf-8"
+    )
+    assert scorer(script)["half"](5) == 3
+
+
 def test_parts_are_chosen_by_name_and_those_on_request_only_so() -> None:
     assert chosen("concepts,memory") == ["memory", "concepts"]
     assert "memory-3000" not in chosen("")
@@ -119,6 +128,6 @@ def test_two_scoreboards_do_not_work_in_one_folder(tmp_path: Path) -> None:
 
 
 def test_a_base_that_is_not_a_commit_is_an_error() -> None:
-    assert base_commit("HEAD") == (base_commit("HEAD^0")[0], "HEAD")
+    assert base_commit("HEAD") == base_commit("HEAD^0")
     with pytest.raises(ValueError, match="nowhere is not a commit"):
         base_commit("nowhere")
