@@ -187,10 +187,12 @@ def run(ask: Ask, jobs: int, work: Sequence[tuple[Sequence[Setting], Case | Expe
     """Ask each question with its settings, so many at once."""
     table: Table = defaultdict(list)
     with ProcessPoolExecutor(jobs) as pool:
-        for (settings, case), rows in zip(work, pool.map(ask, *zip(*work, strict=True)), strict=True):
+        every = zip(work, pool.map(ask, *zip(*work, strict=True)), strict=True)
+        for done, ((settings, case), rows) in enumerate(every, 1):
             for setting, parts in zip(settings, rows, strict=True):
                 table[setting].append(Cell(case.id, case.kind, case.repo, statistics.fmean(parts), tuple(parts)))
-            print(case.id, file=sys.stderr, flush=True)
+            told = f"{done} of {len(work)} questions: {case.id}, with {len(settings)} settings"
+            print(told, file=sys.stderr, flush=True)
     return {setting: sorted(cells) for setting, cells in table.items()}
 
 

@@ -46,12 +46,21 @@ INTERRUPTED = 130
 def arguments() -> argparse.ArgumentParser:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--base", default="", help="commit to compare with; the last tag, else where main was left")
+    parser.add_argument(
+        "--base",
+        default="",
+        help="commit to compare with, HEAD for what is not committed (default the last tag, else where main was left)",
+    )
     parser.add_argument("--tree", type=Path, default=REPOSITORY_ROOT, help="the work tree; default this repository")
-    parser.add_argument("--sample", type=int, default=SAMPLE, help="size of the sample of a repository; 0: everything")
+    parser.add_argument(
+        "--sample",
+        type=int,
+        default=SAMPLE,
+        help=f"size of the sample of a repository; 0: everything (default {SAMPLE}: 15 minutes)",
+    )
     parser.add_argument("--only", default="", help=f"parts, separated by commas, of: {', '.join(PARTS)}")
     parser.add_argument("--by", choices=["repository"], help="also the figures of each repository or set")
-    parser.add_argument("--jobs", type=int, default=JOBS, help="processes that ask at once")
+    parser.add_argument("--jobs", type=int, default=JOBS, help=f"processes that ask at once (default {JOBS})")
     parser.add_argument("--out", type=Path, help="the figures as JSON")
     return parser
 
@@ -65,6 +74,9 @@ def machine_of(per_repo: int) -> Machine:
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    """End once: `make` and a time limit send the signal again while the rest is put away."""
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 

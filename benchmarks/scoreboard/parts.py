@@ -73,7 +73,7 @@ class Machine:
     def has(self, *names: str) -> str:
         """What is missing of these files of the data, as a sentence; empty if nothing is."""
         missing = [name for name in names if not (self.data / name).is_file()]
-        return f"{', '.join(missing)} is not in {self.data}" if missing else ""
+        return f"{', '.join(missing)} is not in {self.data} (set SATCHEL_EVAL)" if missing else ""
 
     def rows(self, name: str) -> list[Row]:
         """The rows of a file of the data."""
