@@ -148,6 +148,9 @@ def _graph(project: OpenProject, question: str, options: Mapping[str, Any]) -> A
     return _answer(project, project.satchel.graph(question, refresh=False, now=project.project.now, **options))
 
 
+OPTIONS = frozenset({"fill", "in", "limit", "max_tokens", "names", "related", "strategy", "types"})
+"""Options that questions give to their doors; any other word is a misspelt expectation."""
+
 DOORS: Mapping[str, Door] = {
     "search": _search,
     "read": _context(READ),
