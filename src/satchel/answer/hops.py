@@ -40,7 +40,7 @@ SHORT = 12
 RARE = 2
 """Lines of production code with a name that is nearly certain to lead to the answer."""
 
-_WORD = re.compile(r"[A-Za-z_]\w{2,}")
+_WORD = re.compile(r"[^\W\d]\w{2,}")
 NUMBER = re.compile(r"(?<![\w.])\d[\d_,]{2,}\d(?![\w.])")
 """A number of at least four signs."""
 

@@ -89,7 +89,7 @@ class _Table(dict[str, int]):
         with self._guard:
             every, spans, numbers = self._terms, self._spans, self._numbers
             for run in self._new:
-                pieces = (run,) if run.isidentifier() else words.words(run)
+                pieces = (run,) if run.isascii() and run.isidentifier() else words.words(run)
                 terms = [term for word in pieces for term in words.analysed(word)]
                 spans.extend((len(every), len(terms), len(pieces)))
                 every.extend([numbers.setdefault(term, len(numbers)) for term in terms])
