@@ -23,7 +23,7 @@ from satchel.index.run import ReadingOptions, tick
 from satchel.safety.sanitize import clean_text, redact
 from satchel.sources.docs import title_of
 from satchel.sources.notes import is_note
-from satchel.sources.outline import outline_file, unwanted
+from satchel.sources.outline import outline_file, readable, unwanted
 from satchel.store.extract import extract_files
 from satchel.store.records import Extraction
 from satchel.system import files
@@ -98,11 +98,12 @@ def read_file(path: str, indexed: str, options: ReadingOptions) -> tuple[Reading
     reading.unchanged = content.content_hash == indexed
     if reading.unchanged:
         return reading, None
-    reason = unwanted(path, content.text)
+    text = readable(path, content.text)
+    reason = unwanted(path, text)
     if reason is not None:
         reading.skipped = str(reason)
         return reading, None
-    return reading, content.text
+    return reading, text
 
 
 def _parse(reading: Reading, text: str, options: ReadingOptions) -> tuple[str, Outline]:

@@ -28,10 +28,17 @@ _NEVER = 10_000
 
 
 def cut_spans(lines: Sequence[str], start: int, end: int) -> list[tuple[int, int]]:
-    """Return spans of `SPAN_LINES` of lines from 1, without a gap, cut late and before the least indented line."""
+    """Return spans of `SPAN_LINES` of lines from 1, without a gap, cut late and before the least indented line.
+
+    More than `SPAN_LINES` of blank lines at the end, the outputs of a notebook, belong to the last span.
+    """
     spans: list[tuple[int, int]] = []
-    while end - start + 1 > SPAN_LINES:
-        cut = _best_cut(lines, start, end)
+    last = end
+    while last > start and not lines[last - 1].strip():
+        last -= 1
+    last = last if end - last > SPAN_LINES else end
+    while last - start + 1 > SPAN_LINES:
+        cut = _best_cut(lines, start, last)
         spans.append((start, cut))
         start = cut + 1
     spans.append((start, end))
