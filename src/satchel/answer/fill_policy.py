@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
+from satchel import lazy_numpy as np
 from satchel.answer.candidates import Candidate
 from satchel.answer.plans import FAILURE, PlannedSection
 from satchel.answer.request import AssembleRequest
@@ -14,6 +15,10 @@ from satchel.answer.search import is_weak
 from satchel.answer.sections import Section
 from satchel.search.query import subject_of
 from satchel.search.strength import strength_at
+from satchel.sources.code.languages import language_of
+from satchel.sources.docs import PROSE
+from satchel.store.protocol import Store
+from satchel.store.segments import Lexicon
 from satchel.types import Kind
 
 ITEM_SHARE = 0.25
@@ -42,6 +47,33 @@ USEFULNESS: Mapping[Kind, float] = {Kind.DOC: 0.12, Kind.COMMIT: 0.1}
 """Value of a hit of a kind relative to code of the same relevance: prose matches the words of a question far more
 easily than code does. With .4 and .25 answers to 109 questions show fewer of the deciding lines, .65 instead of .67,
 and fewer of their tokens are on the topic, .69 instead of .72."""
+
+
+DOCUMENTS_SHARE = 2 / 3
+"""Share of prose in the text of prose and code from which a store is one of documents: there prose counts like code. Of
+37 repositories of code it is at most .47 (Flask, then .31), with tests; a handbook with some scripts has over .9."""
+
+
+def is_of_documents(store: Store) -> bool:
+    """Return whether most of the text of a store is prose, worked out once for each state of its documents."""
+    prose, code = store.lexicon(Kind.DOC), store.lexicon(Kind.CODE)
+    words = prose.derived(is_of_documents, lambda: _prose_words(store, prose))
+    return words >= DOCUMENTS_SHARE * (words + float(code.document_length[code.live_document].sum()))
+
+
+def documents_lead(sections: Sequence[Section], stores: Iterable[Store]) -> bool:
+    """Return whether prose comes before code: in stores of documents where it answers as well."""
+    best = {section.kind: section.highest_value for section in sections}
+    is_as_good = best.get(Kind.DOC, -math.inf) >= best.get(Kind.CODE, math.inf)
+    return is_as_good and all(map(is_of_documents, stores))
+
+
+def _prose_words(store: Store, lexicon: Lexicon) -> float:
+    """Return the words of the documents with headings, not those of configuration and data."""
+    keys = [key for key in store.iterate_keys(Kind.DOC) if language_of(key) in PROSE]
+    positions = lexicon.document_positions(store.document_ids(Kind.DOC, keys).values())
+    length = np.where(lexicon.live_document, lexicon.document_length, 0.0)
+    return float(length[positions[positions >= 0]].sum())
 
 
 class FillPolicy(NamedTuple):
@@ -125,11 +157,14 @@ def value_range(request: AssembleRequest) -> float:
     return FIND_RANGE if is_narrow else VALUE_RANGE + 0.5 * max(doublings, 0.0)
 
 
-def level_of(section: PlannedSection, candidates: Sequence[Candidate]) -> float:
-    """Return the level that makes values of kinds comparable: the best of a kind counts its weight times strength."""
+def level_of(section: PlannedSection, candidates: Sequence[Candidate], *, of_documents: bool = False) -> float:
+    """Return the level that makes values of kinds comparable: the best of a kind counts its weight times strength.
+
+    `of_documents` is whether the section is searched in stores of documents.
+    """
     ranked = [one for one in candidates if not one.is_lifted] or candidates
     best = max(ranked, key=attrgetter("value"))
     strength = strength_at(max(one.hit.relevance for one in candidates)) if section.ranked_by is None else 1.0
-    useful = USEFULNESS.get(section.kind, 1.0)
+    useful = 1.0 if of_documents and section.kind is Kind.DOC else USEFULNESS.get(section.kind, 1.0)
     # Least strength for computing the level of a kind.
     return math.log(section.weight * useful * max(strength, 0.01)) - best.value

@@ -98,7 +98,9 @@ def _sections(lines: Sequence[str], headings: Sequence[Heading]) -> Iterator[Par
         first = follower
 
 
-_PROSE = frozenset({"asciidoc", "markdown", "org", "rst"})
+PROSE = frozenset({"asciidoc", "markdown", "org", "rst"})
+"""Languages of documents with headings that people read."""
+
 _FRONT_TITLE = re.compile(r"title[ \t]*[:=][ \t]*(.+?)[ \t]*\Z", re.IGNORECASE)
 
 
@@ -107,7 +109,7 @@ def title_of(text: str, outline: Outline) -> str:
 
     It is the `title` of the front matter, else the first heading.
     """
-    if outline.language not in _PROSE:
+    if outline.language not in PROSE:
         return ""
     lines = text.split("\n")
     for line in lines[1 : _front_matter(lines)]:
