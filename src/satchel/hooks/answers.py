@@ -22,7 +22,7 @@ from satchel.hooks.event_context import INDEX_NAME, Answer, EventContext, counte
 from satchel.hooks.hosts import Start
 from satchel.system import telemetry
 from satchel.system.locations import as_listed
-from satchel.text import CHATTER, GREETINGS, STOP_WORDS, WORD, terms_of, words
+from satchel.text import CHATTER, GREETINGS, STOP_WORDS, terms_of, words
 from satchel.tokens import counter
 from satchel.types import Context, Kind
 from satchel.vocabulary import CLIENT_SESSION, FIND
@@ -106,7 +106,7 @@ def asks_something(prompt: str) -> bool:
 
 def telling_words(prompt: str) -> int:
     """Count the different significant words of a prompt."""
-    every = {word.lower() for word in WORD.findall(prompt[:PROMPT_CHARACTERS])}
+    every = {word.lower() for word in words(prompt[:PROMPT_CHARACTERS])}
     return len({word for word in every if len(word) > 2} - INSIGNIFICANT)
 
 

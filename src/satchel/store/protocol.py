@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from satchel.store.vectors import Finder, NearVectors, VectorTable
     from satchel.store.writer import Writer
 
-EXTRACTION_VERSION = f"3.{words.ANALYSIS_VERSION}"
+EXTRACTION_VERSION = f"4.{words.ANALYSIS_VERSION}"
 """Part of the version of an index: change it when the same text gives another extraction."""
 
 WORDS_VERSION = "words_version"
