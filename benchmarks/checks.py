@@ -3,7 +3,7 @@
     python benchmarks/checks.py --out benchmarks/results/checks.json [--only lint,types,base,test]
 
 Everything has to be installed: what is timed is a run on a machine that has run the checks before. Each target runs
-alone; `load` is how many processes wanted a processor on average in the minute before it ended.
+alone; with `--only` the others stay as they are stored. `load` is how many processes wanted a processor on average in the minute before it ended.
 """
 
 from __future__ import annotations
@@ -44,12 +44,14 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(CHECK + REST), help="targets of the Makefile, with commas")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    targets = {target: timed(target) for target in options.only.split(",")}
+    stored = json.loads(options.out.read_text(encoding="utf-8"))["targets"] if options.out.exists() else {}
+    targets = stored | {target: timed(target) for target in options.only.split(",")}
+    commands = {"check": CHECK, "check-all": CHECK + REST}
     sums = {
-        name: {unit: round(sum(targets[target][unit] for target in parts if target in targets), 1)
-               for unit in ("wall", "processor")}
-        for name, parts in (("check", CHECK), ("check-all", CHECK + REST))
-    }  # fmt: skip
+        name: {unit: round(sum(targets[part][unit] for part in parts), 1) for unit in ("wall", "processor")}
+        for name, parts in commands.items()
+        if targets.keys() >= {*parts}
+    }
     options.out.write_text(json.dumps({"sums": sums, "targets": targets}, indent=1) + "\n", encoding="utf-8")
     for name, row in sums.items():
         print(f"make {name}: {row['wall']} s wall, {row['processor']} s processor")
