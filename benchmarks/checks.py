@@ -3,7 +3,8 @@
     python benchmarks/checks.py --out benchmarks/results/checks.json [--only lint,types,base,test]
 
 Everything has to be installed: what is timed is a run on a machine that has run the checks before. Each target runs
-alone; with `--only` the others stay as they are stored. `load` is how many processes wanted a processor on average in the minute before it ended.
+alone; with `--only` the others stay as they are stored. `load` is how many processes wanted a processor on average in
+the minute before it ended.
 """
 
 from __future__ import annotations
