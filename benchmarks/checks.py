@@ -13,10 +13,13 @@ import json
 import os
 import resource
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from options import output
 
 ROOT = Path(__file__).resolve().parents[1]
 CHECK = ("lint", "types", "base", "test")
@@ -42,9 +45,15 @@ def main() -> None:
     """Time the targets, store and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=",".join(CHECK + REST), help="targets of the Makefile, with commas")
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=output, required=True)
     options = parser.parse_args()
-    targets = {target: timed(target) for target in options.only.split(",")}
+    chosen = options.only.split(",")
+    if unknown := [target for target in chosen if target not in CHECK + REST]:
+        parser.error(f"unknown target {', '.join(unknown)}: choose from {', '.join(CHECK + REST)}")
+    try:
+        targets = {target: timed(target) for target in chosen}
+    except subprocess.CalledProcessError as problem:
+        sys.exit(f"{' '.join(problem.cmd)} failed: a check that is red has no time")
     sums = {
         name: {unit: round(sum(targets[target][unit] for target in parts if target in targets), 1)
                for unit in ("wall", "processor")}
