@@ -14,10 +14,13 @@ import json
 import os
 import resource
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from options import output
 
 ROOT = Path(__file__).resolve().parents[1]
 CHECK = ("lint", "types", "base", "test")
@@ -43,10 +46,16 @@ def main() -> None:
     """Time the targets, store and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=",".join(CHECK + REST), help="targets of the Makefile, with commas")
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=output, required=True)
     options = parser.parse_args()
+    chosen = options.only.split(",")
+    if unknown := [target for target in chosen if target not in CHECK + REST]:
+        parser.error(f"unknown target {', '.join(unknown)}: choose from {', '.join(CHECK + REST)}")
     stored = json.loads(options.out.read_text(encoding="utf-8"))["targets"] if options.out.exists() else {}
-    targets = stored | {target: timed(target) for target in options.only.split(",")}
+    try:
+        targets = stored | {target: timed(target) for target in chosen}
+    except subprocess.CalledProcessError as problem:
+        sys.exit(f"{' '.join(problem.cmd)} failed: a check that is red has no time")
     commands = {"check": CHECK, "check-all": CHECK + REST}
     sums = {
         name: {unit: round(sum(targets[part][unit] for part in parts), 1) for unit in ("wall", "processor")}

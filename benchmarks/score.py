@@ -11,7 +11,8 @@ asked, and after Ctrl-C the table is of what is done. The work tree is copied fi
     SATCHEL_BENCH_REPOS  folder with the public repositories and their history, each OWNER+NAME
     SATCHEL_BENCH_WORK   work trees, indexes and answers, else a folder in TMPDIR
 
-What the machine has no data for is named as left out. The exit status is 1 when a question failed, 130 after Ctrl-C.
+What the machine has no data for is named as left out. The exit status is 1 when a question failed, 2 when there is
+nothing to ask, 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ from types import FrameType
 from typing import Any
 
 from localization.dataset import REPOSITORY_ROOT
+from options import natural, output, positive
 from scoreboard.figures import by_repository, compared, table
 from scoreboard.parts import ON_REQUEST, PARTS, Machine, chosen, scorer_digest, tasks_of
 from scoreboard.run import Board
-from scoreboard.versions import alone, base_commit, prune, versions
+from scoreboard.versions import alone, base_commit, check_tree, check_work, prune, versions
 
 SAMPLE = 8
 """Issues of each repository, questions of each kind and repository, reports, prompts of each sort: 15 minutes."""
@@ -54,14 +56,14 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--tree", type=Path, default=REPOSITORY_ROOT, help="the work tree; default this repository")
     parser.add_argument(
         "--sample",
-        type=int,
+        type=natural,
         default=SAMPLE,
         help=f"size of the sample of a repository; 0: everything (default {SAMPLE}: 15 minutes)",
     )
     parser.add_argument("--only", default="", help=f"parts, separated by commas, of: {', '.join(PARTS)}")
     parser.add_argument("--by", choices=["repository"], help="also the figures of each repository or set")
-    parser.add_argument("--jobs", type=int, default=JOBS, help=f"processes that ask at once (default {JOBS})")
-    parser.add_argument("--out", type=Path, help="the figures as JSON")
+    parser.add_argument("--jobs", type=positive, default=JOBS, help=f"processes that ask at once (default {JOBS})")
+    parser.add_argument("--out", type=output, help="the figures as JSON")
     return parser
 
 
@@ -92,12 +94,17 @@ def main() -> int:
     try:
         names = chosen(options.only)
         base, reason = base_commit(options.base)
+        check_tree(options.tree)
+        check_work(machine.work)
         with alone(machine.work):
             return _scored(options, machine, names, (base, reason))
     except BlockingIOError:
         parser.error(f"another scoreboard works in {machine.work}: wait for it, or set SATCHEL_BENCH_WORK")
     except ValueError as problem:
         parser.error(str(problem))
+    except KeyboardInterrupt:
+        print("interrupted before anything was asked", file=sys.stderr)
+        return INTERRUPTED
 
 
 def _scored(options: argparse.Namespace, machine: Machine, names: list[str], base: tuple[str, str]) -> int:
@@ -110,6 +117,9 @@ def _scored(options: argparse.Namespace, machine: Machine, names: list[str], bas
           f"{'are the same' if before.index == now.index else 'differ'}", file=sys.stderr)  # fmt: skip
     for text in left_out:
         print(f"left out: {text}", file=sys.stderr)
+    if not tasks:
+        message = "nothing is left to ask: set SATCHEL_EVAL and SATCHEL_BENCH_REPOS to folders with the data"
+        raise ValueError(message)
     board = Board(machine, compared_versions, scorer_digest(), options.jobs)
     is_complete = board.ask(tasks)
     cases, failures = board.rows(tasks)

@@ -76,8 +76,15 @@ class Machine:
         return f"{', '.join(missing)} is not in {self.data} (set SATCHEL_EVAL)" if missing else ""
 
     def rows(self, name: str) -> list[Row]:
-        """The rows of a file of the data."""
-        return [json.loads(line) for line in (self.data / name).read_text(encoding="utf-8").splitlines()]
+        """The rows of a file of the data. Raises ValueError for one that is not JSON."""
+        rows = []
+        for number, line in enumerate((self.data / name).read_text(encoding="utf-8").splitlines(), 1):
+            try:
+                rows.append(json.loads(line))
+            except json.JSONDecodeError as problem:
+                message = f"{self.data / name}:{number} is not JSON: {problem}"
+                raise ValueError(message) from problem
+        return rows
 
 
 def _concepts(machine: Machine) -> Iterator[Task | str]:

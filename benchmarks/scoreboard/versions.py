@@ -63,6 +63,23 @@ def base_commit(given: str) -> tuple[str, str]:
     raise ValueError(message)
 
 
+def check_tree(tree: Path) -> None:
+    """Raise ValueError for a folder that is no work tree of satchel."""
+    if not (tree / "src" / "satchel").is_dir() or not (tree / ".git").exists():
+        message = f"{tree} is not a work tree of satchel: give one with its .git and its src"
+        raise ValueError(message)
+
+
+def check_work(work: Path) -> None:
+    """Make a work folder. Raises ValueError where that cannot be done."""
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+        (work / "score.lock").touch()
+    except OSError as problem:
+        message = f"{work} cannot be written ({problem.strerror}): set SATCHEL_BENCH_WORK to another folder"
+        raise ValueError(message) from problem
+
+
 def _printed(*words: str) -> str:
     """What git prints, empty where it fails."""
     try:
@@ -78,7 +95,8 @@ def versions(work: Path, base: str, tree: Path) -> list[Version]:
     """
     folder = work / "versions" / base[:16]
     if not (folder / "src").exists():
-        package_of(base, folder)
+        with whole(folder) as part:
+            package_of(base, part)
     before = source_digest(folder / "src")
     now = source_digest(tree / "src")
     copy = copied(work, tree / "src", now)
@@ -95,8 +113,20 @@ def copied(work: Path, folder: Path, digest: str) -> Path:
     """Return a copy of a folder of the work tree, made once for each digest of it."""
     copy = work / "versions" / digest[:16] / folder.name
     if not copy.exists():
-        shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "results"))
+        with whole(copy) as part:
+            shutil.copytree(folder, part, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "results"))
     return copy
+
+
+@contextmanager
+def whole(folder: Path) -> Iterator[Path]:
+    """Give another path to make a folder at, which becomes `folder` once it is done: Ctrl-C leaves no half of it."""
+    part = folder.with_name(f"{folder.name}.part")
+    for left in (part, folder):
+        shutil.rmtree(left, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    yield part
+    part.rename(folder)
 
 
 def home(work: Path, version: Version, tree: Path) -> Path:
@@ -108,7 +138,8 @@ def home(work: Path, version: Version, tree: Path) -> Path:
         shutil.rmtree(mine, ignore_errors=True)
         others = [other / name for other in sorted(homes.glob("*")) if (other / name / "indexed").exists()]
         if others:
-            shutil.copytree(others[0], mine)
+            with whole(mine) as part:
+                shutil.copytree(others[0], part)
         mine.mkdir(parents=True, exist_ok=True)
     return mine
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from questions.dataset import Question
 from scoreboard.asking import scorer
 from scoreboard.parts import PARTS, Machine, Task, chosen, tasks_of
 from scoreboard.run import Board
-from scoreboard.versions import KEPT_INDEXES, Version, alone, base_commit, home, prune
+from scoreboard.versions import KEPT_INDEXES, Version, alone, base_commit, check_tree, check_work, home, prune, whole
 
 TASK = Task("issues", "shop-1", "acme/shop", "acme/shop", {"question": "where"}, "c0ffee")
 
@@ -131,3 +132,31 @@ def test_a_base_that_is_not_a_commit_is_an_error() -> None:
     assert base_commit("HEAD") == base_commit("HEAD^0")
     with pytest.raises(ValueError, match="nowhere is not a commit"):
         base_commit("nowhere")
+
+
+def test_a_folder_that_was_interrupted_is_made_again(tmp_path: Path) -> None:
+    folder = tmp_path / "versions" / "src"
+    with suppress(KeyboardInterrupt), whole(folder) as part:
+        part.mkdir()
+        raise KeyboardInterrupt
+    assert not folder.exists()
+    with whole(folder) as part:
+        part.mkdir()
+        (part / "new").touch()
+    assert [file.name for file in folder.iterdir()] == ["new"]
+    assert [one.name for one in folder.parent.iterdir()] == ["src"]
+
+
+def test_a_folder_that_is_no_work_tree_or_cannot_be_written_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="is not a work tree of satchel"):
+        check_tree(tmp_path)
+    check_tree(REPOSITORY_ROOT)
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match="set SATCHEL_BENCH_WORK to another folder"):
+        check_work(tmp_path / "file")
+
+
+def test_a_file_of_the_data_that_is_not_json_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "neardup.jsonl").write_text("{}\n{bad\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"neardup\.jsonl:2 is not JSON"):
+        Machine(tmp_path, None, tmp_path / "work", 1).rows("neardup.jsonl")

@@ -92,6 +92,9 @@ ROWS: Mapping[str, tuple[str, str]] = {
 
 NOW = "2026-03-01"
 
+KEY = "5" * 64
+"""The same marks around the blocks of every answer: with a key of each home, tokens differed from run to run."""
+
 
 class Question(NamedTuple):
     """One line of a table: what is asked at which door, with which options, and what a right answer has."""
@@ -224,7 +227,12 @@ def open_project(project: Project, folder: Path) -> OpenProject:
         root.mkdir(parents=True)
     names = write_history(root, project.setup.get("commit", ()), moment_of)
     synonyms = project.setup.get("synonyms")
-    environ = {"SATCHEL_HOME": str(home), "HOME": str(home), "PATH": "/usr/bin:/bin:/usr/local/bin"}
+    environ = {
+        "SATCHEL_HOME": str(home),
+        "SATCHEL_KEY": KEY,
+        "HOME": str(home),
+        "PATH": "/usr/bin:/bin:/usr/local/bin",
+    }
     if guess_type(root) is WorkspaceType.VAULT:
         Registry(Folders.from_environment(environ)).add(project.name, root)
     satchel = Satchel.open(
