@@ -28,6 +28,7 @@ from satchel.types import Context, Kind
 from satchel.vocabulary import CLIENT_SESSION, FIND
 
 if TYPE_CHECKING:
+    from satchel.answer.request import AssembleRequest
     from satchel.engine import Satchel
 
 LEAST_STRENGTH = 0.001
@@ -131,14 +132,19 @@ def _prompt_context(hook: EventContext, prompt: str, tokens: int) -> Answer:
     attached = [*mentioned(prompt), *hook.event.attached]
     least = hook.settings.hooks_min_relevance
     globs = excluded(hook.places.root, hook.folder, attached)
-    options = hook.options(max_tokens=max(tokens, 1), exclude=globs, purpose=FIND)
-    engine = hook.engine
-    request = engine.request(without_mentions(prompt)[:PROMPT_CHARACTERS], **options)
-    context = engine.answers.unrecorded(request)
-    if prompt_certainty(prompt, context, engine) < least:
+    options = hook.options(max_tokens=max(tokens, 1), exclude=globs)
+    request, context, certainty = about_prompt(hook.engine, prompt, **options)
+    if certainty < least:
         has_it = bool(context.shown_before)
         return nothing("the session has what is relevant" if has_it else f"nothing is relevant enough ({least:.2f})")
     return injected(hook, "relevant to the prompt", [(request, context)])
+
+
+def about_prompt(engine: Satchel, prompt: str, **options: Any) -> tuple[AssembleRequest, Context, float]:
+    """Return the request for a prompt (with options of `Satchel.request`), its context and its certainty, 0 to 1."""
+    request = engine.request(without_mentions(prompt)[:PROMPT_CHARACTERS], purpose=FIND, **options)
+    context = engine.answers.unrecorded(request)
+    return request, context, prompt_certainty(prompt, context, engine)
 
 
 def mentioned(prompt: str) -> list[str]:
