@@ -20,7 +20,7 @@ SOURCES := $(shell find src/satchel -name '*.py' -o -name '*.scm')
 INTEGRATIONS := langchain-satchel llama-index-retrievers-satchel satchel-haystack
 INTEGRATIONS_INSTALLED := $(INTEGRATIONS:%=.venv-adapters-%/.installed)
 
-.PHONY: help demo check check-all check-adapters format lint types base test test-thorough test-server rank-check bench fit fit-here bench-gate fuzz bundle docs site man release-check clean
+.PHONY: help demo check check-all check-adapters format lint types base test test-thorough test-server rank-check bench fit fit-here bench-gate score fuzz bundle docs site man release-check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -93,6 +93,14 @@ bench: $(INSTALLED) ## the benchmarks whose data is here; says what it leaves ou
 BASE_COMMIT ?=
 bench-gate: $(INSTALLED) ## compare the speed with that of the last tag (BASE_COMMIT=... for another commit): no ratio above 1.15
 	$(BIN)/python benchmarks/gate.py $(if $(BASE_COMMIT),--base $(BASE_COMMIT))
+
+SAMPLE ?=
+ONLY ?=
+BY ?=
+OUT ?=
+score: $(INSTALLED) ## what a change does to all that can be measured, beside BASE_COMMIT (SAMPLE=, ONLY=, BY=repository, OUT=)
+	$(BIN)/python benchmarks/score.py $(if $(BASE_COMMIT),--base $(BASE_COMMIT)) $(if $(SAMPLE),--sample $(SAMPLE)) \
+		$(if $(ONLY),--only $(ONLY)) $(if $(BY),--by $(BY)) $(if $(OUT),--out $(OUT))
 
 fit: $(INSTALLED) ## choose fitted numbers with one repository left out (SATCHEL_BENCH_REPOS, SATCHEL_BENCH_WORK)
 	$(BIN)/python benchmarks/fit.py --repos "$(SATCHEL_BENCH_REPOS)" --work "$(SATCHEL_BENCH_WORK)" --per-repo 1 \

@@ -15,7 +15,8 @@ import json
 import os
 import string
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -50,33 +51,51 @@ def is_equal(row: dict[str, Any]) -> bool:
     return str(row["a"]).split() == str(row["b"]).split()
 
 
-def outcomes(rows: Sequence[dict[str, Any]]) -> list[tuple[bool, bool]]:
-    """For each pair, whether it was shown as one, and whether it is one."""
+def reported(rows: Sequence[dict[str, Any]]) -> list[tuple[bool, bool]]:
+    """For each labelled pair, whether remembering the second text reports the first, and whether they are near."""
+    with opened() as satchel:
+        pairs = []
+        for row in rows:
+            first = satchel.memories.add(row["a"]).memory.id
+            similar = satchel.memories.add(row["b"]).similar
+            pairs.append((any(one.memory.id == first for one in similar), bool(row["label"])))
+        return pairs
+
+
+@contextmanager
+def opened() -> Iterator[Satchel]:
+    """An empty folder with a memory of its own, without vectors."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "root"
         root.mkdir()
         environ = {**os.environ, "SATCHEL_HOME": f"{folder}/home", "SATCHEL_EMBED_PROVIDER": "off"}
         with Satchel.open(root, environ=environ) as satchel:
-            lines = [
-                json.dumps(
-                    {
-                        "type": "memory",
-                        "id": f"mem_{side}_{number}",
-                        "content": row[side],
-                        "tags": [mark(number)],
-                        "category": "fact",
-                        "created_at": "2026-01-01T00:00:00Z",
-                    }
-                )
-                for number, row in enumerate(rows)
-                for side in ("a", "b")
-            ]
-            satchel.import_memory([line.encode() for line in lines], here=True)
-            found = []
-            for number, row in enumerate(rows):
-                context = satchel.assemble(mark(number), types=["memories"], refresh=False, min_score=0.0)
-                found.append((len(context.items) == 1 and len(context.items[0].origins) == 1, is_equal(row)))
-            return found
+            yield satchel
+
+
+def outcomes(rows: Sequence[dict[str, Any]]) -> list[tuple[bool, bool]]:
+    """For each pair, whether it was shown as one, and whether it is one."""
+    with opened() as satchel:
+        lines = [
+            json.dumps(
+                {
+                    "type": "memory",
+                    "id": f"mem_{side}_{number}",
+                    "content": row[side],
+                    "tags": [mark(number)],
+                    "category": "fact",
+                    "created_at": "2026-01-01T00:00:00Z",
+                }
+            )
+            for number, row in enumerate(rows)
+            for side in ("a", "b")
+        ]
+        satchel.import_memory([line.encode() for line in lines], here=True)
+        found = []
+        for number, row in enumerate(rows):
+            context = satchel.assemble(mark(number), types=["memories"], refresh=False, min_score=0.0)
+            found.append((len(context.items) == 1 and len(context.items[0].origins) == 1, is_equal(row)))
+        return found
 
 
 def main() -> None:

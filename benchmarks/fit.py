@@ -40,8 +40,9 @@ from agents.asking import INDEX, WORDS_ONLY, Arm, Asker, Place
 from agents.cases import Case, load_cases, sample
 from agents.reading import LinesOf, read
 from agents.report import bootstrap, judge
-from localization.dataset import REPOSITORY_ROOT
+from localization.dataset import REPOSITORY_ROOT, evaluation_folder
 from localization.measures import read_lines
+from options import folder, natural, output, positive
 
 from satchel import Satchel, fitted
 from satchel.answer import weights as answer_weights
@@ -187,10 +188,12 @@ def run(ask: Ask, jobs: int, work: Sequence[tuple[Sequence[Setting], Case | Expe
     """Ask each question with its settings, so many at once."""
     table: Table = defaultdict(list)
     with ProcessPoolExecutor(jobs) as pool:
-        for (settings, case), rows in zip(work, pool.map(ask, *zip(*work, strict=True)), strict=True):
+        every = zip(work, pool.map(ask, *zip(*work, strict=True)), strict=True)
+        for done, ((settings, case), rows) in enumerate(every, 1):
             for setting, parts in zip(settings, rows, strict=True):
                 table[setting].append(Cell(case.id, case.kind, case.repo, statistics.fmean(parts), tuple(parts)))
-            print(case.id, file=sys.stderr, flush=True)
+            told = f"{done} of {len(work)} questions: {case.id}, with {len(settings)} settings"
+            print(told, file=sys.stderr, flush=True)
     return {setting: sorted(cells) for setting, cells in table.items()}
 
 
@@ -274,12 +277,12 @@ def main() -> None:
     """Fit, and print or store the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--here", action="store_true", help="fit on questions that need nothing but this checkout")
-    parser.add_argument("--repos", type=Path, help="folder with one git repository a project")
+    parser.add_argument("--repos", type=folder, help="folder with one git repository a project")
     parser.add_argument("--work", type=Path, help="folder of trees and indexes, as of agents/reach.py")
-    parser.add_argument("--per-repo", type=int, default=5, help="issues, and questions, of each repository; 0: all")
+    parser.add_argument("--per-repo", type=natural, default=5, help="issues, and questions, of each repository; 0: all")
     parser.add_argument("--family", choices=FAMILIES, action="append", help="fit only these numbers (repeatable)")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--jobs", type=positive, default=2)
+    parser.add_argument("--out", type=output)
     options = parser.parse_args()
     if options.here:
         with tempfile.TemporaryDirectory(prefix="satchel-fit-") as home:
@@ -290,6 +293,10 @@ def main() -> None:
     elif options.repos is None or options.work is None:
         parser.error("give --repos and --work, or --here")
     else:
+        try:
+            evaluation_folder()
+        except FileNotFoundError as problem:
+            parser.error(str(problem))
         place = Place(options.repos, options.work.resolve(), BUDGET, environment=WORDS_ONLY)
         asked = [case for case in sample(load_cases(KINDS, {}), options.per_repo) if case.targets]
         measures = [f"{way} {name}" for way, names in MEASURES.items() for name in names]

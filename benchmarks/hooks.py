@@ -239,36 +239,40 @@ def _asked(trees: Path, bare: Path | None, environ: dict[str, str]) -> Iterator[
         tables = [table for name, table in shares.items() if name not in names]
         return {stem: 0.5**power for power, stems in usual_words.usual(tables).items() for stem in stems}
 
-    questions, instances = load(), load_instances()
-    people = [row["question"] for row in _lines(evaluation_folder() / "memory_locomo_dev_questions.jsonl")]
-    places = [row["question"] for row in _lines(evaluation_folder() / "multihop_dev_questions.jsonl")]
-    talk = SMALL_TALK.read_text(encoding="utf-8").split("\n")[:-1]
-    for repository in sorted({one.repo for one in questions}):
-        own = [one for one in questions if one.repo == repository]
-        issues = [row for row in instances if row["repo"] == repository]
-        others = [(_title(row), row["repo"]) for row in instances if row["repo"] != repository]
-        asked: dict[str, list[Any]] = {
-            "question": [one.question for one in own if one.kind != "absent"],
-            "question about what is not there": [
-                one.question for one in own if one.kind == "absent" and not one.id.startswith("foreign")
-            ],
-            "question about another world": [one.question for one in own if one.id.startswith("foreign")],
-            OWN: [_title(row) for row in issues],
-            "own issue": [row["query"] for row in issues],
-            FOREIGN: rng.sample(others, 50),
-            "about people": rng.sample(people, 10),
-            "about places and facts": rng.sample(places, 10),
-            SMALL: talk,
-        }
+    for repository in sorted({one.repo for one in load()}):
+        asked = prompts(repository, rng)
         name = repository.replace("/", "+")
         with Satchel.open(trees / name, root=trees / name, environ=environ) as engine:
             engine.index()
-            for sort, prompts in asked.items():
-                for one in prompts:
+            for sort, some in asked.items():
+                for one in some:
                     prompt, source = one if isinstance(one, tuple) else (one, repository)
                     table = unseen(*sorted({name, source.replace("/", "+")})) if shares else None
                     yield Asked(repository, sort, *_best(engine, prompt, table))
         print(repository, file=sys.stderr, flush=True)
+
+
+def prompts(repository: str, rng: random.Random) -> dict[str, list[Any]]:
+    """The prompts for a repository by sort; of the titles of other ones each is a pair of title and repository."""
+    questions, instances = load(), load_instances()
+    people = [row["question"] for row in _lines(evaluation_folder() / "memory_locomo_dev_questions.jsonl")]
+    places = [row["question"] for row in _lines(evaluation_folder() / "multihop_dev_questions.jsonl")]
+    own = [one for one in questions if one.repo == repository]
+    issues = [row for row in instances if row["repo"] == repository]
+    others = [(_title(row), row["repo"]) for row in instances if row["repo"] != repository]
+    return {
+        "question": [one.question for one in own if one.kind != "absent"],
+        "question about what is not there": [
+            one.question for one in own if one.kind == "absent" and not one.id.startswith("foreign")
+        ],
+        "question about another world": [one.question for one in own if one.id.startswith("foreign")],
+        OWN: [_title(row) for row in issues],
+        "own issue": [row["query"] for row in issues],
+        FOREIGN: rng.sample(others, 50),
+        "about people": rng.sample(people, 10),
+        "about places and facts": rng.sample(places, 10),
+        SMALL: SMALL_TALK.read_text(encoding="utf-8").split("\n")[:-1],
+    }
 
 
 def _best(engine: Satchel, prompt: str, unseen: Mapping[str, float] | None) -> tuple[float, float]:

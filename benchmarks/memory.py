@@ -37,12 +37,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from satchel import Satchel, __version__
-from satchel.memory.memories import Memories
-from satchel.search import weights
 from satchel.sources.conversations import Exchange
 
 DEPTHS = (1, 5, 10, 20)
@@ -56,14 +56,14 @@ BASELINES = {
 """As measured with the data (its README): speaker, date and text, stop words out, stemmed."""
 
 CONSTANTS = {
-    "neighbours": (weights, "NEIGHBOUR_WEIGHTS"),
-    "answers": (weights, "ANSWER_WEIGHT"),
-    "speakers": (weights, "SPEAKER_BONUS"),
-    "questions": (weights, "QUESTION_PENALTY"),
-    "length": (weights, "HALF_WEIGHT_TERMS"),
-    "vectors": (weights, "VECTOR_WEIGHT"),
+    "neighbours": "NEIGHBOUR_WEIGHTS",
+    "answers": "ANSWER_WEIGHT",
+    "speakers": "SPEAKER_BONUS",
+    "questions": "QUESTION_PENALTY",
+    "length": "HALF_WEIGHT_TERMS",
+    "vectors": "VECTOR_WEIGHT",
 }
-"""What is varied, by the name that the result gives it."""
+"""What is varied in `satchel.search.weights`, by the name that the result gives it."""
 
 OFF: Mapping[str, Any] = {"neighbours": (0, 0, 0, 0), "answers": 0, "speakers": 0, "questions": 0, "length": 0}
 
@@ -119,15 +119,20 @@ def turns_of(rows: Rows) -> Iterator[Exchange]:
 @contextmanager
 def constants(values: Mapping[str, Any]) -> Iterator[None]:
     """Other constants for a while."""
-    places = [(*CONSTANTS[name], value) for name, value in values.items()]
-    before = [getattr(module, attribute) for module, attribute, _ in places]
-    for module, attribute, value in places:
-        setattr(module, attribute, value)
+    module = _ranking()
+    before = {name: getattr(module, CONSTANTS[name]) for name in values}
+    for name, value in values.items():
+        setattr(module, CONSTANTS[name], value)
     try:
         yield
     finally:
-        for (module, attribute, _), value in zip(places, before, strict=True):
-            setattr(module, attribute, value)
+        for name, value in before.items():
+            setattr(module, CONSTANTS[name], value)
+
+
+def _ranking() -> ModuleType:
+    """The fitted numbers, imported when they are varied: `score.py` also asks versions that do not have it."""
+    return import_module("satchel.search.weights")
 
 
 def steps() -> dict[str, dict[str, Any]]:
@@ -143,10 +148,10 @@ def steps() -> dict[str, dict[str, Any]]:
 def variations(*, vectors: bool) -> dict[str, dict[str, Any]]:
     """Each constant alone, a half less and a half more."""
     table: dict[str, dict[str, Any]] = {}
-    for name, (module, attribute) in CONSTANTS.items():
+    for name, attribute in CONSTANTS.items():
         if name == "vectors" and not vectors:
             continue
-        value = getattr(module, attribute)
+        value = getattr(_ranking(), attribute)
         for factor in (0.5, 1.5):
             moved = tuple(part * factor for part in value) if isinstance(value, tuple) else value * factor
             table[f"{name} x {factor}"] = {name: moved}
@@ -295,6 +300,8 @@ def updates(questions: Rows, conversation: Rows) -> Iterator[tuple[str, str, str
 
 def updated(satchel: Satchel, pairs: Sequence[tuple[str, str, str]]) -> Iterator[dict[str, float]]:
     """For each pair: whether both are found, the newer one comes first, and the older one is marked."""
+    from satchel.memory.memories import Memories  # here, for the same reason as in `_ranking`
+
     began, half_a_year = datetime(2026, 1, 1, tzinfo=UTC).timestamp(), 182 * 86_400
     ids = []
     for number, (_, older, newer) in enumerate(pairs):

@@ -5,8 +5,9 @@
 The projects of `tests/ranking` are indexed once in each process, and it is noted which numbers are read for each
 question. Then one number is changed, all questions for which it is read are asked again, and it is changed back. A
 change stays within the range of the number. A number whose range includes 0 is also switched off. The table lists the
-lines that turn red; a number that no line notices may as well be deleted. With `--only` the stored table keeps all
-other numbers.
+lines that turn red; a number that no line notices may as well be deleted. With `--only` the table keeps the entries of
+other numbers that still exist, as they were measured: a new question may add red lines to them, which the next whole
+table has (ten minutes on two cores).
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
+
+from options import output, positive  # noqa: E402 - found in the folder above
 
 from satchel.fitted import Constant, changed, constants  # noqa: E402 - the tests are found from the root
 from tests.ranking.doors import ask  # noqa: E402
@@ -218,18 +221,40 @@ def as_markdown(table: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _stored(parser: argparse.ArgumentParser, file: Path) -> dict[str, Any]:
+    """Return the numbers of a stored table, none where there is no table yet."""
+    try:
+        table: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {"constants": {}}
+        found: dict[str, Any] = table["constants"]
+    except (ValueError, KeyError, TypeError):
+        parser.error(f"{file} is not a table that this script wrote: give another --out, or remove it")
+    return found
+
+
 def main() -> None:
     """Measure and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="the beginning of a name, as in search.FILE_WEIGHTS")
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--only", default="", help="the beginning of a name, as in 'search.FILE_WEIGHTS[history]'")
+    parser.add_argument("--processes", type=positive, default=2)
+    parser.add_argument("--out", type=output, default=OUT)
     options = parser.parse_args()
+    values = {name_of(room, one): one.value for room, one in numbers()}
+    if not any(name.startswith(options.only) for name in values):
+        parser.error(f"no number begins with {options.only!r}, as {min(values)} does")
     begun = time.perf_counter()
+    stored = _stored(parser, options.out)
     entries = measure(options.only, options.processes)
-    stored = json.loads(options.out.read_text(encoding="utf-8"))["constants"] if options.out.exists() else {}
-    kept = {name_of(room, one): None for room, one in numbers()}
-    every = {name: entries.get(name) or stored.get(name) for name in kept}
+    every = {name: entries.get(name) or stored.get(name) for name in values}
+    told = {
+        "dropped, because they are gone": sorted(stored.keys() - values.keys()),
+        "not measured yet": [name for name, entry in every.items() if not entry],
+        "measured with another value": [
+            name for name, entry in every.items() if entry and entry["value"] != values[name]
+        ],
+    }
+    for what, names in told.items():
+        if names:
+            print(f"{what}: {', '.join(names)}", file=sys.stderr)
     table = {
         "questions": sum(len(project.questions) for project in all_projects()),
         "summary": summary({name: entry for name, entry in every.items() if entry}),

@@ -1,8 +1,9 @@
 """Ends what a run of the tests left running, also when the run itself was killed.
 
 `watch` starts this file as a process that reads paths from a pipe. The pipe ends with the run, however that ends; then
-every process that works below one of the paths, or names one in its environment, is killed, and folders that belong to
-a server are removed. Where there is no /proc, nothing is done.
+every process that began after it and works below one of the paths, or names one in its environment, is killed, and
+folders that belong to a server are removed. Older processes are not of the run: the make or the shell that started it,
+whose variables may name the folder, too. Where there is no /proc, nothing is done.
 """
 
 from __future__ import annotations
@@ -43,16 +44,23 @@ def watch(folder: Path, *, is_removed: bool = False) -> None:
     pipe.flush()
 
 
+def begun(process: Path) -> int:
+    """Return when a process of /proc began, in ticks since the machine did. Raises OSError."""
+    return int((process / "stat").read_bytes().rpartition(b")")[2].split()[19])
+
+
 def users_of(folders: Sequence[str]) -> Iterator[int]:
-    """Yield the processes, but for this one, that work below a folder or have one in their environment."""
+    """Yield the processes after this one that work below a folder or have one in their environment."""
     names = b"|".join(re.escape(os.fsencode(folder)) for folder in folders)
-    below = re.compile(rb"(?:" + names + rb")(?![\w.-])")  # `run-1` is not in the name of `run-12`
+    below = re.compile(rb"(?<![\w.-])(?:" + names + rb")(?![\w.-])")  # `/run-1` is not in `/run-12`, nor in `/a/run-1`
+    own = begun(Path("/proc/self"))
     for process in Path("/proc").glob("[0-9]*"):
         if int(process.name) == os.getpid():
             continue
         with suppress(OSError):  # it ended, or belongs to somebody else
             place = bytes((process / "cwd").readlink())
-            if below.match(place) or below.search((process / "environ").read_bytes()):
+            is_user = below.match(place) or below.search((process / "environ").read_bytes())
+            if is_user and begun(process) >= own:
                 yield int(process.name)
 
 

@@ -46,6 +46,56 @@ def test_the_forms_of_a_word_meet_in_one_stem(family: tuple[str, ...]) -> None:
     assert len({text.stem(word) for word in family}) == 1
 
 
+@pytest.mark.parametrize(
+    ("word", "terms"),
+    [
+        ("café", ("café", "cafe")),
+        ("cafe\u0301", ("café", "cafe")),
+        ("straße", ("straße", "strass")),
+        ("Łódź", ("łódź", "lodz")),
+        ("max_größe", ("=max_größe", "max", "größe", "=max_grosse", "gross")),
+        ("получитьИмя", ("=получитьимя", "получ", "им")),
+        ("ёлки", ("елк",)),
+        ("мой", ("мо",)),
+        ("χρήστες", ("χρηστ",)),
+        ("SQLжди", ("=sqlжди", "sql", "жди")),
+        ("हिन्दी", ("हिन्द",)),
+        ("كِتَاب", ("كتاب",)),
+        ("\uff21\uff30\uff29", ("api",)),
+        ("ｻｰﾋﾞｽ", ("サー", "ービ", "ビス")),
+        ("ภาษา", ("ภา", "าษ", "ษา")),
+    ],
+)
+def test_a_word_of_any_script_yields_its_parts_and_is_found_without_accents(word: str, terms: tuple[str, ...]) -> None:
+    assert text.terms_of(word) == terms
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("使用useState管理", ["使用", "useState", "管理"]),
+        ("第3章parse_config2を読む", ["第", "3", "章", "parse_config2", "を読む"]),
+        ("비밀번호useState로", ["비밀번호", "useState", "로"]),
+        ("人々・ユーザー", ["人々", "ユーザー"]),
+        ("größe, $bösse über", ["größe", "$bösse", "über"]),
+        ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
+    ],
+)
+def test_a_word_ends_where_a_script_without_spaces_begins_or_ends(written: str, words: list[str]) -> None:
+    assert text.words(written) == words
+    assert text.words(text.scripts_apart(written)) == words
+
+
+def test_a_name_in_two_scripts_yields_the_terms_of_both() -> None:
+    assert text.terms_of("get名前") == ("get", "名前")
+
+
+@given(st.text(max_size=40))
+def test_a_text_without_accents_has_none_left_to_lose(sample: str) -> None:
+    bare = text.unaccented(sample)
+    assert text.unaccented(bare) == bare
+
+
 def test_encoded_data_yields_no_terms() -> None:
     assert text.terms_of("A1" * text.MAX_WORD_CHARACTERS) == ()
 
@@ -69,7 +119,7 @@ def test_any_text_has_words_that_occur_in_it_and_terms_in_lower_case(sample: str
         assert all(term for term in text.terms_of(word))
 
 
-code_like = st.text(st.sampled_from("ab_B3$ .\n(é検"), max_size=60) | st.text(max_size=60)
+code_like = st.text(st.sampled_from("ab_B3$ .\n(é検ーи\u0301"), max_size=60) | st.text(max_size=60)
 
 
 @given(code_like)
@@ -92,6 +142,9 @@ def test_the_language_of_a_question_is_recognised_by_its_stop_words() -> None:
     french, _ = text.other_language("Où est vérifié le mot de passe ?")
     assert "wird" in german
     assert "est" in french
+    russian, _ = text.other_language("Где проверяется пароль?")
+    assert "где" in russian
+    assert "ou" in french, "a question may be typed without accents"
     assert text.other_language("Where do we die in the man page?") == (frozenset(), ())
 
 
@@ -101,7 +154,8 @@ def test_a_word_has_the_forms_of_its_language() -> None:
     assert text.forms("max_tokens", endings) == text.forms("cache", ()) == set()
 
 
-def test_the_grammar_of_chinese_and_japanese_is_left_out_of_a_question() -> None:
+def test_the_grammar_of_chinese_japanese_and_korean_is_left_out_of_a_question() -> None:
     assert text.without_particles("用户的密码在哪里检查").split() == ["用户", "密码", "检查"]
     assert text.without_particles("ログはどこに書かれますか").split()[0] == "ログ"
+    assert text.without_particles("서비스가 비밀번호를 어디에서 확인합니까").split() == ["서비스", "비밀번호", "확인"]
     assert text.without_particles("where is it") == "where is it"

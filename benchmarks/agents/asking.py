@@ -68,12 +68,13 @@ class Arm:
 
 
 @cache
-def source_digest(source: Path | None) -> str:
-    """A digest of all files of the package below this folder; read once."""
+def source_digest(source: Path | None, left_out: frozenset[str] = frozenset()) -> str:
+    """A digest of all files of the package below this folder, except for rooms that are `left_out`; read once."""
     digest = hashlib.sha256()
-    files = sorted((source / "satchel").rglob("*")) if source is not None else []
+    package = source / "satchel" if source is not None else Path()
+    files = sorted(package.rglob("*")) if source is not None else []
     for file in files:
-        if file.is_file() and "__pycache__" not in file.parts:
+        if file.is_file() and "__pycache__" not in file.parts and file.relative_to(package).parts[0] not in left_out:
             digest.update(f"{file.relative_to(source or file)}\0".encode() + file.read_bytes() + b"\0")
     return digest.hexdigest()
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from localization.dataset import evaluation_folder, load_instances
 from questions.dataset import FOLDER as QUESTIONS
@@ -159,14 +159,33 @@ def _unknown(_names: Mapping[str, Sequence[str]]) -> list[Case]:
     ]
 
 
-def sample(cases: Iterable[Case], per_repo: int, only: Sequence[str] = ()) -> list[Case]:
+class Sampled(Protocol):
+    """What can be sampled: cases, and questions as they are stored."""
+
+    @property
+    def id(self) -> str:
+        """Its name; the order of the names' hashes is that of the sample."""
+
+    @property
+    def kind(self) -> str:
+        """So many are taken of each kind in a repository."""
+
+    @property
+    def repo(self) -> str:
+        """OWNER/NAME."""
+
+
+AnySampled = TypeVar("AnySampled", bound=Sampled)
+
+
+def sample(cases: Iterable[AnySampled], per_repo: int, only: Sequence[str] = ()) -> list[AnySampled]:
     """At most `per_repo` cases (0: all) of each kind and repository, always the same ones; `only` these repositories.
 
     A repository is named whole or by what follows the slash. The cases come in the order of the hashes of their ids, so
     that a sample is spread, and a smaller one is part of a larger one. Tasks and questions about code that nobody
     remembers are of one repository and are not sampled.
     """
-    chosen: dict[tuple[str, str], list[Case]] = defaultdict(list)
+    chosen: dict[tuple[str, str], list[AnySampled]] = defaultdict(list)
     for case in sorted(cases, key=lambda case: hashlib.sha256(case.id.encode()).hexdigest()):
         rows = chosen[case.kind, case.repo]
         is_wanted = not only or case.repo in only or case.repo.rpartition("/")[2] in only

@@ -91,7 +91,7 @@ def ask(asker: Asker, max_tokens: int, arm: Arm, case: Case) -> Row:
     answer = asker.answer(arm, case)
     head: Row = {"arm": arm.name, "id": case.id, "kind": case.kind, "group": case.group, "repo": case.repo}
     head |= {"has_names": bool(case.names), "seconds": answer["seconds"], "failure": answer["failure"]}
-    lines_of: LinesOf = _no_lines if answer["failure"] else partial(_lines, asker.tree(case), {})
+    lines_of: LinesOf = _no_lines if answer["failure"] else partial(tree_lines, asker.tree(case), {})
     targets = [target.located(lines_of(target.path)) for target in case.targets]
     return head | judge(read(answer["text"], lines_of), targets, max_tokens, answer["text"])
 
@@ -100,7 +100,7 @@ def _no_lines(_path: str) -> list[str]:
     return []
 
 
-def _lines(tree: Path, kept: dict[str, list[str]], path: str) -> list[str]:
+def tree_lines(tree: Path, kept: dict[str, list[str]], path: str) -> list[str]:
     """The lines of a file of the tree, none for any other path."""
     if path not in kept:
         is_inside = bool(path) and not path.startswith("/") and ".." not in Path(path).parts

@@ -133,6 +133,12 @@ def bootstrap(table: Sequence[Sequence[float]], repos: Sequence[str]) -> list[li
     if not table:
         return []
     values = np.asarray(table)
+    ends = np.nanquantile(drawn_means(values, repos), (0.05, 0.95), axis=0)
+    return [[round(float(number), 4) for number in row] for row in np.vstack([np.nanmean(values, axis=0), ends]).T]
+
+
+def drawn_means(values: np.ndarray, repos: Sequence[str]) -> np.ndarray:
+    """The mean of each column in each of `DRAWS` samples of repositories and their cases, a row a sample."""
     places = [np.flatnonzero(np.asarray(repos) == repo) for repo in sorted(set(repos))]
     draw = np.random.default_rng(SEED)
     means = np.full((DRAWS, values.shape[1]), math.nan)
@@ -141,8 +147,7 @@ def bootstrap(table: Sequence[Sequence[float]], repos: Sequence[str]) -> list[li
         drawn = values[np.concatenate([draw.choice(places[one], places[one].size) for one in some])]
         counts = (~np.isnan(drawn)).sum(axis=0)
         means[index] = np.nansum(drawn, axis=0) / np.where(counts, counts, math.nan)
-    ends = np.nanquantile(means, (0.05, 0.95), axis=0)
-    return [[round(float(number), 4) for number in row] for row in np.vstack([np.nanmean(values, axis=0), ends]).T]
+    return means
 
 
 def tables(result: Mapping[str, Any], *, every: bool = True) -> str:

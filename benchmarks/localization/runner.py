@@ -66,6 +66,10 @@ class Answers:
             stream.write(json.dumps(row) + "\n")
             self._rows[row["system"], row["id"]] = row
 
+    def row(self, system: str, question: str) -> Row | None:
+        """The last row of a question, None if there is none."""
+        return self._rows.get((system, question))
+
     @property
     def rows(self) -> list[Row]:
         """The last row of every question."""

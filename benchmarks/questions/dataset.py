@@ -53,7 +53,8 @@ class Question:
         return any(path == name or (name.endswith("/") and path.startswith(name)) for name in self.files)
 
 
-def _question(row: dict[str, Any]) -> Question:
+def question_of(row: dict[str, Any]) -> Question:
+    """The question of a row of a file, or of the fields of a question."""
     deciding = tuple(Deciding(**entry) for entry in row["deciding"])
     return Question(**{**row, "deciding": deciding, "files": tuple(row["files"]), "absent": tuple(row["absent"])})
 
@@ -64,7 +65,7 @@ def load(paths: Iterable[Path] = ()) -> list[Question]:
     for path in list(paths) or sorted(FOLDER.glob("*.jsonl")):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             try:
-                questions.append(_question(json.loads(line)))
+                questions.append(question_of(json.loads(line)))
             except (KeyError, TypeError, ValueError) as problem:
                 message = f"{path.name}:{number}: {problem}"
                 raise ValueError(message) from problem

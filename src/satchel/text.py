@@ -3,6 +3,9 @@
 A word is an identifier (`[letter_$][letter_$0-9]*`) or a run of digits. A compound such as `parseHTTPRequest`,
 `max_tokens` or `utf8` yields its complete lower-case form marked as exact (`=max_tokens`) and the stem of each part
 (`max`, `token`); a plain word yields its stem. Source of the rules: the retrieval recipe (docs/decisions/0002).
+
+A script without spaces between words, such as Chinese, is a word of its own beside letters (`使用useState`: `使用`,
+`useState`) and yields its pairs of characters. A word with accents also yields the terms that it has without them.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 EXACT_MARK = "="
 """Prefix of the term of a complete compound. No word contains it, so marked and plain never collide."""
@@ -19,14 +22,27 @@ EXACT_MARK = "="
 MAX_WORD_CHARACTERS = 80
 """Maximum length of a word: longer runs are encoded data and would only fill the vocabulary."""
 
-ANALYSIS_VERSION = "4"
+ANALYSIS_VERSION = "5"
 """Part of the version of an index and of the memory file: change it when `terms_of` gives other terms."""
 
-WORD = re.compile(r"[^\W\d][\w$]*|\$[\w$]+|\d+")
-_UPPER, _LOWER = "A-ZÀ-ÖØ-Þ", "a-zß-öø-ÿ"  # an umlaut is a letter of its word
-_PARTS = re.compile(rf"[{_UPPER}]+(?![{_LOWER}])|[{_UPPER}]?[{_LOWER}]+|\d+|[^\W\d_{_UPPER}{_LOWER}]+")
-_BLANKED = bytes(code if code < 128 and WORD.fullmatch("a" + chr(code)) else 32 for code in range(256))
+_WORD = re.compile(r"[A-Za-z_][\w$]*|\$[\w$]+|\d+", re.ASCII)
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_BLANKED = bytes(code if code < 128 and _WORD.fullmatch("a" + chr(code)) else 32 for code in range(256))
 _memo: dict[str, tuple[str, ...]] = {}
+
+
+class _Pattern:
+    def __init__(self, compiled: Callable[[], re.Pattern[str]]) -> None:
+        self._compiled = compiled
+
+    def __getattr__(self, name: str) -> Any:
+        value = self.__dict__[name] = getattr(self._compiled(), name)
+        return value
+
+
+def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
+    """Return an expression that is compiled when it is first used: a process uses half of those that it imports."""
+    return cast("re.Pattern[str]", _Pattern(lambda: re.compile(text, flags)))
 
 
 def composed(text: str) -> str:
@@ -61,29 +77,117 @@ ENGLISH = word_lists("english.txt")
 STOP_WORDS, GREETINGS, CHATTER = (frozenset(ENGLISH[heading]) for heading in ("stop words", "greetings", "chatter"))
 
 
-@cache
-def _cjk() -> re.Pattern[str]:
-    """Chinese, Japanese and Korean characters. Compiled when needed: ranges this long need 3 ms."""
-    return re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
+_UNSPACED = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u1000-\u103f\u1050-\u108f\u1780-\u17d3"  # Thai, Lao, Burmese, Khmer
+    "\u3041-\u3096\u3099\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # Japanese
+    "\u3005-\u3007\u3105-\u312f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"  # Chinese
+    "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb\uffa0-\uffdc"  # Korean
+)
+"""Letters of scripts that put no spaces between words, or none between a word and its particles (Korean)."""
+
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0900-\u0963\u0971-\u0df3\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
+    "\u0eb1-\u0ebc\u0ec8-\u0ece\u0f71-\u0fbc\u102b-\u103e\u1056-\u108f\u17b4-\u17d3\u1ab0-\u1aff\u1dc0-\u1dff"
+    "\u200c\u200d\u302a-\u302f\u3099\u309a\ufe20-\ufe2f"
+)
+"""Accents, vowel signs and joiners: they belong to the letter before, and `\\w` has only some of them."""
+
+
+class _Scripts(NamedTuple):
+    """Expressions for text that is not ASCII."""
+
+    word: re.Pattern[str]
+    run: re.Pattern[str]
+    unspaced: re.Pattern[str]
+    change: re.Pattern[str]
+    """The place between two letters of which one is `unspaced`."""
 
 
 @cache
-def _snowball() -> Callable[[str], str]:
-    """Return the stemmer without its own cache: words are kept here. Loaded when needed (1 ms)."""
+def _scripts() -> _Scripts:
+    """Compiled when needed: ranges this long need some milliseconds."""
+    spaced = rf"(?:[^\W{_UNSPACED}]|[${_MARKS}])"
+    return _Scripts(
+        re.compile(rf"[{_UNSPACED}]+|[^\W\d{_UNSPACED}]{spaced}*|\${spaced}+|\d+"),
+        re.compile(rf"[\w${_MARKS}]+"),
+        re.compile(rf"[{_UNSPACED}]"),
+        re.compile(rf"(?<=[{_UNSPACED}])(?=[^\W{_UNSPACED}])|(?<=[^\W{_UNSPACED}])(?=[{_UNSPACED}])"),
+    )
+
+
+def scripts_apart(text: str) -> str:
+    """Return a text with a blank where letters without spaces between words meet others: `使用 useState`."""
+    return text if text.isascii() else _scripts().change.sub(" ", text)
+
+
+_ACCENTS = pattern("(?<![ИиУу])\u0306|[\u0300-\u0305\u0307-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u200c\u200d]")
+"""What a word may be written without; the breve of `й` makes another letter."""
+
+_BARE = str.maketrans(
+    {"ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d",
+     "Đ": "D", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ħ": "h", "Ħ": "H", "\u0131": "i", "\u03c2": "\u03c3"}
+)  # fmt: skip
+"""Letters that Unicode does not split into a plain letter and an accent; the last are the `i` of Turkish and the `s`
+that ends a Greek word."""
+
+
+def unaccented(text: str) -> str:
+    """Return a text without accents, ligatures and wide letters: `Größe` is `Grosse`. Case is kept."""
+    if text.isascii():
+        return text
+    import unicodedata
+
+    decomposed = unicodedata.normalize("NFKD", text)
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", decomposed)).translate(_BARE)
+
+
+_STEMMERS = {
+    "greek": "\u0370-\u03ff\u1f00-\u1fff",
+    "russian": "\u0400-\u052f",
+    "armenian": "\u0530-\u058f",
+    "arabic": "\u0600-\u06ff",
+    "hindi": "\u0900-\u097f",
+    "tamil": "\u0b80-\u0bff",
+}
+"""Stemmer -> the letters of its script. It serves the other languages of the script, too: no better one is known."""
+
+
+@cache
+def _stemmer_of_script() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?P<{name}>[{letters}])" for name, letters in _STEMMERS.items()))
+
+
+def _script_of(word: str) -> str:
+    """Return the stemmer of the script of a word, empty if it has none of its own."""
+    match = None if word.isascii() else _stemmer_of_script().match(word)
+    return (match and match.lastgroup) or ""
+
+
+@cache
+def _snowball(language: str) -> Callable[[str], str]:
+    """Return a stemmer without its own cache: words are kept here. Loaded when needed (1 ms)."""
     from Stemmer import Stemmer
 
-    stem_word: Callable[[str], str] = Stemmer("english", 0).stemWord
+    stem_word: Callable[[str], str] = Stemmer(language, 0).stemWord
     return stem_word
 
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """Return the stem of a lower-case word by Snowball: `caches` and `cached` meet in `cach`; 1 or 2 letters stay."""
-    return _snowball()(word) if len(word) > 2 and word.isalpha() else word
+    """Return the stem of a lower-case word by Snowball: `caches` and `cached` meet in `cach`; 1 or 2 letters stay.
+
+    The stemmer is that of English, for another script than the Latin one that of its most spoken language.
+    """
+    if len(word) <= 2:
+        return word
+    if script := _script_of(word):
+        return _snowball(script)(word)
+    return _snowball("english")(word) if word.isalpha() else word
 
 
 def terms_of(word: str) -> tuple[str, ...]:
-    """Return the search terms of one match of `WORD`, the exact form first if there is one."""
+    """Return the search terms of one of the `words`, the exact form first, those without accents last."""
     terms = _memo.get(word)
     if terms is None:
         terms = analysed(word)
@@ -95,28 +199,73 @@ def terms_of(word: str) -> tuple[str, ...]:
 
 def analysed(word: str) -> tuple[str, ...]:
     """Return `terms_of` without keeping it, for a caller that keeps the terms of all of its words itself."""
+    terms = written_terms(word)
+    bare = unaccented(word)
+    return terms if bare == word else (*terms, *(term for term in _terms_in(bare) if term not in terms))
+
+
+def written_terms(word: str) -> tuple[str, ...]:
+    """Return the terms of a word with its accents: a text is as long as these, in whatever language."""
+    if word.isascii():
+        return _spaced_terms(word)
+    import unicodedata
+
+    return _terms_in(unicodedata.normalize("NFKC", word))
+
+
+def _terms_in(word: str) -> tuple[str, ...]:
+    return tuple(term for piece in words(word) for term in _piece_terms(piece))
+
+
+def _piece_terms(word: str) -> tuple[str, ...]:
+    if not is_unspaced(word):
+        return _spaced_terms(word)
+    return tuple(word[i : i + 2] for i in range(max(len(word) - 1, 1)))
+
+
+def _spaced_terms(word: str) -> tuple[str, ...]:
     if len(word) > MAX_WORD_CHARACTERS:
         return ()
     if word.isascii() and word.islower() and word.isalpha():
         return (stem(word),)
-    if not word.isascii() and _cjk().search(word):
-        return tuple(word[i : i + 2] for i in range(max(len(word) - 1, 1)))
-    parts = _PARTS.findall(word)
+    parts = _PARTS.findall(word) if word.isascii() else _parts(word)
     if len(parts) == 1 and parts[0] == word.strip("_$"):
         plain = stem(parts[0].lower())
         return (plain,) if parts[0] == word else (EXACT_MARK + word.lower(), plain)
     return (EXACT_MARK + word.lower(), *(stem(part.lower()) for part in parts))
 
 
+_SHAPES = pattern(r"A[Am]*(?!a)|A?m*a[am]*|B[Bm]*(?!b)|B?m*b[bm]*|x[xm]*|0+")
+"""`_PARTS` for any script, where a letter is a mark for its case and for whether it is Latin."""
+
+
+def _parts(word: str) -> list[str]:
+    shape = "".join(map(_shape, word))
+    return [word[match.start() : match.end()] for match in _SHAPES.finditer(shape)]
+
+
+def _shape(letter: str) -> str:
+    if letter.isdecimal():
+        return "0"
+    is_latin = letter < "\u02b0" or "\u1e00" <= letter <= "\u1eff"
+    if letter.isupper():
+        return "A" if is_latin else "B"
+    if letter.islower():
+        return "a" if is_latin else "b"
+    if letter.isalnum():
+        return "x"
+    return letter if letter in "_$" else "m"
+
+
 def words(text: str) -> list[str]:
-    """Return the words of a text in order, as written."""
-    return WORD.findall(text)
+    """Return the words of a text in order, as written; one also ends where a script without spaces begins or ends."""
+    return _WORD.findall(text) if text.isascii() else _scripts().word.findall(text)
 
 
 def runs(text: str) -> list[str]:
     """Return the runs of word characters of a text, which together have its words, in a third of the time."""
     if not text.isascii():
-        return WORD.findall(text)
+        return _scripts().run.findall(text)
     return text.encode("ascii").translate(_BLANKED).decode("ascii").split()  # bytes are translated far faster
 
 
@@ -134,7 +283,12 @@ def is_meaningful(word: str) -> bool:
     """Return whether a query word has a meaning: stop words and single letters do not, a single digit does."""
     if len(word) > 1 or word.isdigit():
         return word.lower() not in STOP_WORDS
-    return not word.isascii() and bool(_cjk().match(word))
+    return is_unspaced(word)
+
+
+def is_unspaced(word: str) -> bool:
+    """Return whether a word is of a script without spaces between words: its terms are pairs of characters."""
+    return not word.isascii() and _scripts().unspaced.match(word) is not None
 
 
 def asks_nothing(text: str) -> bool:
@@ -146,29 +300,39 @@ def asks_nothing(text: str) -> bool:
 
 @cache
 def _other_languages() -> list[tuple[frozenset[str], tuple[str, ...]]]:
-    *lists, _ = word_lists("languages.txt").values()
-    return [(frozenset(stop), tuple(endings)) for stop, endings in zip(lists[::2], lists[1::2], strict=True)]
+    *lists, _, _ = word_lists("languages.txt").values()
+    return [
+        (frozenset({*stop, *map(unaccented, stop)}), tuple(endings))
+        for stop, endings in zip(lists[::2], lists[1::2], strict=True)
+    ]
 
 
 @cache
 def _particles() -> re.Pattern[str]:
-    return re.compile("|".join(word_lists("languages.txt")["particles"]))
+    lists = word_lists("languages.txt")
+    # At the end of a Korean word of three letters or more, so that no short word loses its own last letter.
+    return re.compile(
+        "|".join([*lists["particles"], rf"(?<=[가-힣]{{2}})(?:{'|'.join(lists['korean endings'])})(?![가-힣])"])
+    )
 
 
 def without_particles(question: str) -> str:
-    """Return a question with a blank for each word of Chinese and Japanese grammar: what is left are its words."""
-    return question if question.isascii() or not _cjk().search(question) else _particles().sub(" ", question)
+    """Return a question with a blank for each word of Chinese, Japanese and Korean grammar: its words are left."""
+    is_spaced = question.isascii() or not _scripts().unspaced.search(question)
+    return question if is_spaced else _particles().sub(" ", question)
 
 
 def other_language(question: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """Return the stop words and endings of the language of a question, both empty for English and unknown ones.
 
-    Recognised by its stop words: at least two, and more than English ones.
+    Recognised by its stop words: at least two, or one in another script than the Latin one, and more than English ones.
     """
     asked = [word.lower() for word in words(question[:400])]  # characters that show the language
     best = max(_other_languages(), key=lambda language: sum(word in language[0] for word in asked))
     english = sum(word in STOP_WORDS for word in asked)
-    return best if sum(word in best[0] for word in asked) > max(english, 1) else (frozenset(), ())
+    shared = [word for word in asked if word in best[0]]
+    is_certain = len(shared) > 1 or any(_script_of(word) for word in shared)
+    return best if is_certain and len(shared) > english else (frozenset(), ())
 
 
 def forms(word: str, endings: Iterable[str]) -> set[str]:
@@ -198,20 +362,6 @@ def similarity(first: frozenset[str], second: frozenset[str]) -> float:
     common = len(first & second)
     union = len(first) + len(second) - common
     return common / union if union else 1.0
-
-
-class _Pattern:
-    def __init__(self, compiled: Callable[[], re.Pattern[str]]) -> None:
-        self._compiled = compiled
-
-    def __getattr__(self, name: str) -> Any:
-        value = self.__dict__[name] = getattr(self._compiled(), name)
-        return value
-
-
-def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
-    """Return an expression that is compiled when it is first used: a process uses half of those that it imports."""
-    return cast("re.Pattern[str]", _Pattern(lambda: re.compile(text, flags)))
 
 
 def wording(heading: str) -> re.Pattern[str]:

@@ -46,7 +46,7 @@ def tried(place: tuple[Path, dict[str, str]]) -> dict[str, dict[str, Any]]:
     """What became of every fault."""
     root, environ = place
     command = [sys.executable, "-m", "tests.hooks.faults", str(root), environ["SATCHEL_HOME"]]
-    done = subprocess.run(command, capture_output=True, env=environ, check=False, timeout=600, cwd=root)
+    done = subprocess.run(command, capture_output=True, env=environ, check=False, timeout=1800, cwd=root)
     assert done.returncode == 0, done.stderr.decode()[-2_000:]
     result: dict[str, dict[str, Any]] = json.loads(done.stdout)
     return result

@@ -6,6 +6,7 @@ those that satchel is known to answer wrongly, too, and says which of them it no
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import tempfile
@@ -19,9 +20,15 @@ from tests.ranking.projects import all_projects, open_project
 
 
 def main(arguments: list[str]) -> int:
-    """Run the check; returns the exit status."""
-    wants_wrong = "--not-yet" in arguments
-    projects = all_projects([name for name in arguments if name != "--not-yet"])
+    """Run the check; returns the exit status, 2 for arguments or a file of questions that nobody understands."""
+    parser = argparse.ArgumentParser(prog="rank-check", description=__doc__)
+    parser.add_argument("projects", nargs="*", metavar="PROJECT", help="by default all")
+    parser.add_argument("--not-yet", action="store_true", help="also ask what is known to be answered wrongly")
+    options = parser.parse_args(arguments)
+    try:
+        projects = all_projects(options.projects)
+    except ValueError as problem:
+        parser.error(str(problem))
     red, asked = [], 0
     with tempfile.TemporaryDirectory(prefix="rank-") as folder:
         indexed = 0.0
@@ -32,7 +39,7 @@ def main(arguments: list[str]) -> int:
             with opened.satchel:
                 red += red_lines(opened)
                 asked += len(project.questions)
-                for question in project.not_yet if wants_wrong else ():
+                for question in project.not_yet if options.not_yet else ():
                     if not problems(question, ask(opened, question)):
                         print(f"{question.id} is right now: take it out of not_yet")
     for line in red:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from satchel.hooks.answers import HOST_FILES, PROMPT_TOKENS, asks_something, prompt_certainty, without_mentions
+from satchel.hooks.answers import HOST_FILES, PROMPT_TOKENS, about_prompt, asks_something
 from satchel.types import Context, ContextItem, Hit, Location
 from satchel.vocabulary import EDIT, FIND, READ
 from tests.ranking.projects import OpenProject, Question
@@ -117,11 +117,12 @@ def _prompt(project: OpenProject, question: str, options: Mapping[str, Any]) -> 
     satchel = project.satchel
     if not asks_something(question):
         return Answer()
-    given = {"max_tokens": PROMPT_TOKENS, "exclude": HOST_FILES, "purpose": FIND, "now": project.project.now}
-    context = satchel.answers.unrecorded(satchel.request(without_mentions(question), **{**given, **options}))
-    is_sure = prompt_certainty(question, context, satchel) >= satchel.settings.hooks_min_relevance
+    given = {"max_tokens": PROMPT_TOKENS, "exclude": HOST_FILES, "now": project.project.now}
+    _, context, certainty = about_prompt(satchel, question, **{**given, **options})
+    if certainty < satchel.settings.hooks_min_relevance:
+        return Answer()
     # Given unasked it is no less a fault for being called weak.
-    return _answer(project, context)._replace(is_weak=False) if is_sure else Answer()
+    return _answer(project, context)._replace(is_weak=False)
 
 
 def _brief(project: OpenProject, question: str, options: Mapping[str, Any]) -> Answer:
@@ -147,6 +148,9 @@ def _situation(project: OpenProject, question: str, options: Mapping[str, Any]) 
 def _graph(project: OpenProject, question: str, options: Mapping[str, Any]) -> Answer:
     return _answer(project, project.satchel.graph(question, refresh=False, now=project.project.now, **options))
 
+
+OPTIONS = frozenset({"fill", "in", "limit", "max_tokens", "names", "related", "strategy", "types"})
+"""Options that questions give to their doors; any other word is a misspelt expectation."""
 
 DOORS: Mapping[str, Door] = {
     "search": _search,

@@ -129,6 +129,37 @@ EXPECTATIONS: Mapping[str, Callable[[Answer, Any], str]] = {
 """Expectation -> what is wrong with an answer, empty if it is right."""
 
 
+_FORMS: Mapping[str, str] = {
+    **dict.fromkeys(("first", "line"), "a text"),
+    **dict.fromkeys(("silent", "sure"), "true or false"),
+    **dict.fromkeys(("within", "beyond"), "a number of tokens"),
+    "orders": "a list of lists of at least two names",
+    "before": "a list of at least two names",
+}
+
+
+def _is_list(value: Any, least: int = 1) -> bool:
+    return isinstance(value, list) and len(value) >= least and all(one and isinstance(one, str) for one in value)
+
+
+def has_form(name: str, value: Any) -> bool:
+    """Return whether an expectation has a value of its kind: a text in place of a list would never be found."""
+    if name in ("first", "line"):
+        return isinstance(value, str) and bool(value)
+    if name in ("silent", "sure"):
+        return isinstance(value, bool)
+    if name in ("within", "beyond"):
+        return type(value) is int and value > 0
+    if name == "orders":
+        return isinstance(value, list) and bool(value) and all(_is_list(one, 2) for one in value)
+    return _is_list(value, 2 if name == "before" else 1)
+
+
+def form_of(name: str) -> str:
+    """Return what the value of an expectation is, for the message about one that is not."""
+    return _FORMS.get(name, "a list of texts")
+
+
 def problems(question: Question, answer: Answer) -> list[str]:
     """Return what is wrong with an answer, one text for each expectation that it does not meet."""
     wrong = ((name, value, EXPECTATIONS[name](answer, value)) for name, value in question.expected.items())

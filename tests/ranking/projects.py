@@ -77,7 +77,23 @@ NOT_YET = "not_yet"
 SETUP = frozenset({"corpus", "now", "synonyms", "commit", "patch", "memory", "experience", "value", "conversation"})
 """Keys of a project that are not doors."""
 
+ROWS: Mapping[str, tuple[str, str]] = {
+    "commit": ("date message", "key author files text others"),
+    "patch": ("path old new", ""),
+    "memory": ("key content", "date category importance tags replaced_by"),
+    "experience": (
+        "key goal",
+        "date domain strategy hypothesis action prediction status result surprise cause lesson takeaway tier",
+    ),
+    "value": ("key content", "date size domains strategies"),
+    "conversation": ("key turns", "date"),
+}
+"""Table of the set-up -> the keys that each of its rows needs, and those that it may have."""
+
 NOW = "2026-03-01"
+
+KEY = "5" * 64
+"""The same marks around the blocks of every answer: with a key of each home, tokens differed from run to run."""
 
 
 class Question(NamedTuple):
@@ -130,30 +146,73 @@ def project_names() -> list[str]:
 
 
 def read_project(name: str) -> Project:
-    """Read and check a project. Raises ValueError for a door, an expectation or a setting that nobody knows."""
-    data = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    """Read and check a project. Raises ValueError for what is not TOML, and for a word or value that nobody knows."""
+    if name not in project_names():
+        raise ValueError(f"there is no project {name!r}: choose from {', '.join(project_names())}")
+    try:
+        data = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as problem:
+        raise ValueError(f"{name}.toml: {problem}") from problem
     setup = {key: data.pop(key) for key in SETUP & data.keys()}
+    _check_setup(name, setup)
     not_yet = _questions(name, data.pop(NOT_YET, {}))
     questions = _questions(name, data)
     twice = {one.id for one in questions} & {one.id for one in not_yet}
     if twice:
         raise ValueError(f"{name}: {', '.join(sorted(twice))} are both expected and not yet right: keep one of them")
+    if not questions:
+        raise ValueError(f"{name}: there is no question: write one below a door, as [search]")
     return Project(name, setup, questions, not_yet)
 
 
+def _check_setup(project: str, setup: Mapping[str, Any]) -> None:
+    corpus = CORPORA / setup.get("corpus", project)
+    if "corpus" in setup and not corpus.is_dir():
+        raise ValueError(f"{project}: there is no folder {corpus.name!r} below corpora")
+    for table, (needed, others) in ROWS.items():
+        for row in setup.get(table, ()):
+            missing = [key for key in needed.split() if key not in row]
+            unknown = sorted(row.keys() - {*needed.split(), *others.split()})
+            if missing or unknown:
+                wrong = f"without {', '.join(missing)}" if missing else f"with an unknown {', '.join(unknown)}"
+                raise ValueError(f"{project}: [[{table}]] {row.get('key', '')} {wrong}: its keys are {needed} {others}")
+            if "date" in row:
+                _check_date(f"{project}: [[{table}]] {row.get('key', '')}", row["date"])
+    _check_date(f"{project}: now", setup.get("now", NOW))
+    for patch in setup.get("patch", ()):
+        file = corpus / patch["path"]
+        if not file.is_file() or patch["old"] not in file.read_text(encoding="utf-8"):
+            raise ValueError(f"{project}: [[patch]] {patch['path']} has no text {patch['old']!r} to replace")
+
+
+def _check_date(place: str, date: Any) -> None:
+    try:
+        moment_of(date)
+    except (TypeError, ValueError):
+        raise ValueError(f'{place}: {date!r} is no date: write one like "2026-03-01"') from None
+
+
 def _questions(project: str, tables: Mapping[str, Mapping[str, Any]]) -> tuple[Question, ...]:
-    from tests.ranking.doors import DOORS
-    from tests.ranking.expectations import EXPECTATIONS
+    from tests.ranking.doors import DOORS, OPTIONS
+    from tests.ranking.expectations import EXPECTATIONS, form_of, has_form
 
     made = []
     for door, rows in tables.items():
         if door not in DOORS:
             raise ValueError(f"{project}: unknown door {door!r}: choose from {', '.join(DOORS)}")
         for key, row in rows.items():
+            if not isinstance(row, Mapping):
+                raise ValueError(f"{project}: {door}.{key} is no table: write {{ask = ..., first = ...}}")
             expected = {name: row[name] for name in EXPECTATIONS if name in row}
             options = {name: value for name, value in row.items() if name != "ask" and name not in EXPECTATIONS}
             if not expected or not isinstance(row.get("ask"), str):
                 raise ValueError(f"{project}: {door}.{key} needs `ask` and one of {', '.join(EXPECTATIONS)}")
+            if unknown := sorted(options.keys() - OPTIONS):
+                known = ", ".join([*EXPECTATIONS, *sorted(OPTIONS)])
+                raise ValueError(f"{project}: {door}.{key} has an unknown {', '.join(unknown)}: choose from {known}")
+            for name, value in expected.items():
+                if not has_form(name, value):
+                    raise ValueError(f"{project}: {door}.{key}: {name} = {value!r} is not {form_of(name)}")
             made.append(Question(f"{project}/{door}/{key}", door, row["ask"], expected, options))
     return tuple(made)
 
@@ -168,7 +227,12 @@ def open_project(project: Project, folder: Path) -> OpenProject:
         root.mkdir(parents=True)
     names = write_history(root, project.setup.get("commit", ()), moment_of)
     synonyms = project.setup.get("synonyms")
-    environ = {"SATCHEL_HOME": str(home), "HOME": str(home), "PATH": "/usr/bin:/bin:/usr/local/bin"}
+    environ = {
+        "SATCHEL_HOME": str(home),
+        "SATCHEL_KEY": KEY,
+        "HOME": str(home),
+        "PATH": "/usr/bin:/bin:/usr/local/bin",
+    }
     if guess_type(root) is WorkspaceType.VAULT:
         Registry(Folders.from_environment(environ)).add(project.name, root)
     satchel = Satchel.open(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.sources.docs import FINDERS, MAX_LINES, outline_chunk
+from satchel.sources.docs import FINDERS, MAX_LINES, outline_chunk, title_of
 from satchel.types import Role
 from tests.sources.code.rendering import assert_tiles
 
@@ -229,3 +229,21 @@ def test_any_chunk_is_tiled(language: str, text: str) -> None:
 @given(st.sampled_from([*sorted(FINDERS), "text"]), st.text(max_size=300))
 def test_any_text_is_tiled(language: str, text: str) -> None:
     assert_tiles(outline_chunk(text, language), text)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "title"),
+    [
+        ("---\nlayout: page\ntitle: 'Escalation [matrix](a.md)'\n---\n# Nights\n", "markdown", "Escalation matrix"),
+        ('+++\ntitle = "Releases"\n+++\ntext\n', "markdown", "Releases"),
+        ("# One\n\n## Inside\n", "markdown", ""),
+        ("# One\n\n# Two\n", "markdown", "One"),
+        ("# One\n", "markdown", ""),
+        ("plain\n", "markdown", ""),
+        ("[one]\na = 1\n[two]\nb = 1\n", "toml", ""),
+    ],
+)
+def test_a_document_has_a_title_of_its_own_where_its_sections_do_not_name_it(
+    text: str, language: str, title: str
+) -> None:
+    assert title_of(text, outline_chunk(text, language)) == title

@@ -169,7 +169,9 @@ def file_candidates(
     whole, characters = trimmed(lines, start, end)
     size = characters / CHARACTERS_PER_TOKEN
     if shortener is not None or (size <= whole_item_tokens and not hit.partial):
-        if _is_sliver(lines, whole, size, hit.chunk.role, terms) or _imports_only(hit.chunk, lines, whole, terms):
+        if _is_sliver(hit.chunk, lines, whole, size, terms, is_whole=True) or _imports_only(
+            hit.chunk, lines, whole, terms
+        ):
             return []
         make = partial(_whole_steps, hit, lines, whole_item_tokens, shortener, whole)
         shrink = Narrowing(lines, whole, terms, hit.chunk)
@@ -179,7 +181,7 @@ def file_candidates(
         shown, characters = trimmed(lines, max(span.start, start), min(span.end, end))
         size = characters / CHARACTERS_PER_TOKEN
         is_empty = shown[0] > shown[1] or _imports_only(hit.chunk, lines, shown, terms)
-        if not is_empty and not _is_sliver(lines, shown, size, Role.GAP, terms):
+        if not is_empty and not _is_sliver(hit.chunk, lines, shown, size, terms):
             shrink, steps = Narrowing(lines, shown, terms, hit.chunk), partial(_span_steps, hit.chunk, lines, shown)
             made.append(Candidate(hit, span.value, size, shown[0], steps, shrink))
     return made
@@ -255,12 +257,19 @@ def licence_end(lines: Lines) -> int:
     return end if any(_LICENCE.search(line) for line in lines.lines[:end]) else 0
 
 
-def _is_sliver(lines: Lines, shown: Range, size: float, role: Role, terms: AbstractSet[str]) -> bool:
+def _is_sliver(
+    chunk: Chunk, lines: Lines, shown: Range, size: float, terms: AbstractSet[str], *, is_whole: bool = False
+) -> bool:
     if not terms or size >= weights.SLIVER_TOKENS:
         return False
     text = lines.text(*shown)
-    if role is Role.CLASS and size < weights.HEADER_TOKENS and text.rstrip().endswith(("{", ":", "(")):
+    is_header = is_whole and chunk.role is Role.CLASS and size < weights.HEADER_TOKENS
+    if is_header and text.rstrip().endswith(("{", ":", "(")):
         return True
+    if chunk.kind is not Kind.CODE and chunk.location is not None:
+        # A short passage need not repeat the title or the name of its document, or the headings above it.
+        name = chunk.location.path.rpartition("/")[2]
+        text = f"{text}\n{name}\n{chunk.title}\n{chunk.fields.get('title', '')}"
     return terms.isdisjoint(words.count_terms(words.words(text)))
 
 

@@ -21,6 +21,9 @@ WHOLE_BEST_TOKENS = 500
 WHOLE_BEST_LINES = 120
 """Lines of the best function that is shown whole for a reader with tools."""
 
+LONGER_DROP = 1.5
+"""Value that a longer passage of a record loses, so that a first one that is too large starves no smaller record."""
+
 RECORD_GROWTH = 2.0
 """Length of the next passage of a record, as a multiple of the last."""
 
@@ -207,8 +210,8 @@ def more_of_record(candidate: Candidate, step: Step, terms: AbstractSet[str]) ->
     if len(made.text) <= len(step.text):
         return []
     size = (len(made.text) - len(step.text)) / CHARACTERS_PER_TOKEN
-    leader = candidate.leader or candidate
-    return [replace(candidate, size=size, make=lambda: (made,), shrink=None, pinned=False, leader=leader)]
+    value, leader = candidate.value - LONGER_DROP, candidate.leader or candidate
+    return [replace(candidate, value=value, size=size, make=lambda: (made,), shrink=None, pinned=False, leader=leader)]
 
 
 Imports = Callable[[Candidate, Step], Sequence[Candidate]]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
+from satchel import lazy_numpy as np
 from satchel.answer import weights
 from satchel.answer.candidates import Candidate
 from satchel.answer.plans import FAILURE, PlannedSection
@@ -15,9 +16,36 @@ from satchel.answer.search import is_weak
 from satchel.answer.sections import Section
 from satchel.search.query import subject_of
 from satchel.search.strength import strength_at
+from satchel.sources.code.languages import language_of
+from satchel.sources.docs import PROSE
+from satchel.store.protocol import Store
+from satchel.store.segments import Lexicon
+from satchel.types import Kind
 
 LEAST_STRENGTH = 0.01
 """Least strength for computing the level of a kind."""
+
+
+def is_of_documents(store: Store) -> bool:
+    """Return whether most of the text of a store is prose, worked out once for each state of its documents."""
+    prose, code = store.lexicon(Kind.DOC), store.lexicon(Kind.CODE)
+    words = prose.derived(is_of_documents, lambda: _prose_words(store, prose))
+    return words >= weights.DOCUMENTS_SHARE * (words + float(code.document_length[code.live_document].sum()))
+
+
+def documents_lead(sections: Sequence[Section], stores: Iterable[Store]) -> bool:
+    """Return whether prose comes before code: in stores of documents where it answers as well."""
+    best = {section.kind: section.highest_value for section in sections}
+    is_as_good = best.get(Kind.DOC, -math.inf) >= best.get(Kind.CODE, math.inf)
+    return is_as_good and all(map(is_of_documents, stores))
+
+
+def _prose_words(store: Store, lexicon: Lexicon) -> float:
+    """Return the words of the documents with headings, not those of configuration and data."""
+    keys = [key for key in store.iterate_keys(Kind.DOC) if language_of(key) in PROSE]
+    positions = lexicon.document_positions(store.document_ids(Kind.DOC, keys).values())
+    length = np.where(lexicon.live_document, lexicon.document_length, 0.0)
+    return float(length[positions[positions >= 0]].sum())
 
 
 class FillPolicy(NamedTuple):
@@ -104,10 +132,14 @@ def value_range(request: AssembleRequest) -> float:
     return weights.VALUE_RANGE + weights.VALUE_RANGE_DOUBLED * doublings
 
 
-def level_of(section: PlannedSection, candidates: Sequence[Candidate]) -> float:
-    """Return the level that makes values of kinds comparable: the best of a kind counts its weight times strength."""
+def level_of(section: PlannedSection, candidates: Sequence[Candidate], *, of_documents: bool = False) -> float:
+    """Return the level that makes values of kinds comparable: the best of a kind counts its weight times strength.
+
+    `of_documents` is whether the section is searched in stores of documents.
+    """
     ranked = [one for one in candidates if not one.is_lifted] or candidates
     best = max(ranked, key=attrgetter("value"))
     strength = strength_at(max(one.hit.relevance for one in candidates)) if section.ranked_by is None else 1.0
-    useful = weights.USEFULNESS.get(section.kind, 1.0)
+    kind = Kind.CODE if of_documents and section.kind is Kind.DOC else section.kind
+    useful = weights.USEFULNESS.get(kind, 1.0)
     return math.log(section.weight * useful * max(strength, LEAST_STRENGTH)) - best.value

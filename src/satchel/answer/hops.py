@@ -43,7 +43,7 @@ COMMON_NAME = 100
 ALIKE_NAMES = 20
 """Most definitions that share a followed name, and most spans with a rare one."""
 
-_WORD = re.compile(r"[A-Za-z_]\w{2,}")
+_WORD = re.compile(r"[^\W\d]\w{2,}")
 NUMBER = re.compile(r"(?<![\w.])\d[\d_,]{2,}\d(?![\w.])")
 """A number of at least four signs."""
 

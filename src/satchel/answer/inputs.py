@@ -6,14 +6,14 @@ import fnmatch
 import heapq
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Step, lines_size, record_candidate
 from satchel.answer.companions import followers, import_lines
-from satchel.answer.fill_policy import level_of, shares_budget
+from satchel.answer.fill_policy import is_of_documents, level_of, shares_budget
 from satchel.answer.freshness import Freshener
 from satchel.answer.omissions import OMISSIONS
 from satchel.answer.plans import PlannedSection, role_is_asked
@@ -110,15 +110,17 @@ def _less_if_bare(candidate: Candidate) -> Candidate:
 def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[_Part]) -> Section:
     """Return the section of these candidates, their values on the scale of the request."""
     planned, candidates, _ = workspaces[0]
+    of_documents = planned.kind is Kind.DOC and all(is_of_documents(bench.store) for bench in searched.bench.every)
     if len(workspaces) > 1:
-        candidates = _on_one_scale([candidates for _, candidates, _ in workspaces], planned)
+        measure = partial(level_of, planned, of_documents=of_documents)
+        candidates = _on_one_scale([candidates for _, candidates, _ in workspaces], measure)
     lines = {path: text for *_, texts in workspaces for path, text in texts.items()}
     imports = import_lines(lines, searched.bench.lines.outline) if request.imports else None
     follow = followers(imports, searched.terms)
     follow = _following_without_prose(follow) if request.places else follow
     if planned.kind is Kind.DOC and asks_for_a_recipe(request.query):
         planned = planned._replace(weight=planned.weight * weights.RECIPE_FACTOR)
-    level = level_of(planned, candidates)
+    level = level_of(planned, candidates, of_documents=of_documents)
     leveled = [candidate.valued(level + candidate.value) for candidate in candidates]
     return Section(
         planned.kind,
@@ -135,12 +137,17 @@ def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[
     )
 
 
-def _on_one_scale(workspaces: Sequence[Sequence[Candidate]], planned: PlannedSection) -> list[Candidate]:
-    """Return the candidates of one kind in several workspaces: the best of each workspace counts by its relevance."""
+def _on_one_scale(
+    workspaces: Sequence[Sequence[Candidate]], measure: Callable[[Sequence[Candidate]], float]
+) -> list[Candidate]:
+    """Return the candidates of one kind in several workspaces: the best of each workspace counts by its relevance.
+
+    `measure` is `level_of` for the section.
+    """
     strengths = [strength_at(max(one.hit.relevance for one in candidates)) for candidates in workspaces]
     made = []
     for candidates, strength in zip(workspaces, strengths, strict=True):
-        level = level_of(planned, candidates)
+        level = measure(candidates)
         for candidate in candidates:
             hit = candidate.hit
             if not candidate.is_lifted:

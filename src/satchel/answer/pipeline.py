@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from satchel.answer import weights
-from satchel.answer.fill_policy import fill_policy, is_weak_match, shares_budget, value_range
+from satchel.answer.fill_policy import documents_lead, fill_policy, is_weak_match, shares_budget, value_range
 from satchel.answer.inputs import sections_of
 from satchel.answer.items import counted_items
 from satchel.answer.pins import find_pins, with_pins
@@ -57,6 +57,9 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
     )
     pinned, unpinned = find_pins(request.pins, [(one.prefix, one.lines, one.store) for one in bench.every])
     sections = with_pins(_best_entities(sections, request), pinned, request.weights, request.limit)
+    if request.lead is None and not request.plan and documents_lead(sections, [one.store for one in bench.every]):
+        request = replace(request, lead=Kind.DOC)
+        sections = sorted(sections, key=lambda section: section.kind is not Kind.DOC)
     impacts, strength = searched.impacts, searched.strength
     is_sure = any(impact.is_sure for _, impact in impacts)
     is_known = any(impact.is_question for _, impact in impacts)  # what the question names is found

@@ -41,6 +41,9 @@ FAILURE_FILES = 6
 FAILURE_ERRORS = 3
 """Errors to which a log is reduced."""
 
+HISTORY_WORDS = 40
+"""Words of a question that may ask about history: a longer text is an issue, in which a "why" asks something else."""
+
 PINNED_ITEMS = 5
 """Most pinned memories of a brief: few, because what is always shown is paid for in every session."""
 
@@ -169,7 +172,7 @@ def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[
     of_kind = {kind: request.weights.get(kind, DEFAULT_WEIGHTS[kind]) for kind in kinds}
     if request.change is not None and Kind.CODE in of_kind:
         of_kind[Kind.CODE] *= weights.CHANGE_CODE_FACTOR
-    if Kind.COMMIT in of_kind:
+    if Kind.COMMIT in of_kind and len(request.query.split()) <= HISTORY_WORDS:
         of_kind[Kind.COMMIT] *= weights.HISTORY_FACTOR if _ASKS_OF_HISTORY.search(request.query) else 1.0
     return tuple(PlannedSection(kind, weight, request.limit) for kind, weight in of_kind.items() if weight > 0)
 

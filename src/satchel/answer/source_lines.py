@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_text, redact
+from satchel.sources.code.languages import is_notebook
 from satchel.system import files
 from satchel.system.kept import Cache
 from satchel.tokens import TokenCounter
@@ -84,8 +85,11 @@ class Lines:
 
     @property
     def prose(self) -> tuple[Range, ...]:
-        """Return the lines of long doc comments after their first sentence; found once while the lines are kept."""
-        found: tuple[Range, ...] | None = self.derived.get("prose")
+        """Return the lines of long doc comments after their first sentence; found once while the lines are kept.
+
+        Comments of a notebook are its text.
+        """
+        found: tuple[Range, ...] | None = () if is_notebook(self.path) else self.derived.get("prose")
         if found is None:
             found = self.derived["prose"] = tuple(prose_of(self.lines))
         return found
@@ -152,7 +156,9 @@ class FileLines:
         decoded = files.decode(file.raw)
         if decoded is None:
             return Unreadable(path, str(files.SkipReason.BINARY))
-        text, _ = redact(clean_text(decoded[0])[0], self._allow)
+        from satchel.sources.outline import readable  # here, because most files are as they were indexed
+
+        text, _ = redact(clean_text(readable(path, decoded[0]))[0], self._allow)
         return self.keep(path, current, text)
 
     def keep(self, path: str, content_hash: str, text: str) -> Lines:

@@ -58,6 +58,10 @@ USEFULNESS: Annotated[Mapping[Kind, float], Between(0.01, 4)] = {
 easily than code does. With .4 and .25 for docs and commits answers to 109 questions show fewer of the deciding lines,
 .65 instead of .67, and fewer of their tokens are on the topic, .69 instead of .72."""
 
+DOCUMENTS_SHARE: Annotated[float, Between(0.5, 1)] = 2 / 3
+"""Share of prose in the text of prose and code from which a store is one of documents: there prose counts like code. Of
+37 repositories of code it is at most .47 (Flask, then .31), with tests; a handbook with some scripts has over .9."""
+
 HISTORY_FACTOR: Annotated[float, Between(1, 40)] = 8.0
 """Factor on the weight of commits in questions about why or when something was changed, which a commit message answers:
 11 of 12 such questions show the commit, without it 5, and 44 of 47 files of code (benchmarks/results/why_changed.json).

@@ -22,12 +22,13 @@ from satchel.hooks.event_context import INDEX_NAME, Answer, EventContext, counte
 from satchel.hooks.hosts import Start
 from satchel.system import telemetry
 from satchel.system.locations import as_listed
-from satchel.text import CHATTER, GREETINGS, STOP_WORDS, WORD, terms_of, words
+from satchel.text import CHATTER, GREETINGS, STOP_WORDS, terms_of, words
 from satchel.tokens import counter
 from satchel.types import Context, Kind
 from satchel.vocabulary import CLIENT_SESSION, FIND
 
 if TYPE_CHECKING:
+    from satchel.answer.request import AssembleRequest
     from satchel.engine import Satchel
 
 LEAST_STRENGTH = 0.001
@@ -106,7 +107,7 @@ def asks_something(prompt: str) -> bool:
 
 def telling_words(prompt: str) -> int:
     """Count the different significant words of a prompt."""
-    every = {word.lower() for word in WORD.findall(prompt[:PROMPT_CHARACTERS])}
+    every = {word.lower() for word in words(prompt[:PROMPT_CHARACTERS])}
     return len({word for word in every if len(word) > 2} - INSIGNIFICANT)
 
 
@@ -131,14 +132,19 @@ def _prompt_context(hook: EventContext, prompt: str, tokens: int) -> Answer:
     attached = [*mentioned(prompt), *hook.event.attached]
     least = hook.settings.hooks_min_relevance
     globs = excluded(hook.places.root, hook.folder, attached)
-    options = hook.options(max_tokens=max(tokens, 1), exclude=globs, purpose=FIND)
-    engine = hook.engine
-    request = engine.request(without_mentions(prompt)[:PROMPT_CHARACTERS], **options)
-    context = engine.answers.unrecorded(request)
-    if prompt_certainty(prompt, context, engine) < least:
+    options = hook.options(max_tokens=max(tokens, 1), exclude=globs)
+    request, context, certainty = about_prompt(hook.engine, prompt, **options)
+    if certainty < least:
         has_it = bool(context.shown_before)
         return nothing("the session has what is relevant" if has_it else f"nothing is relevant enough ({least:.2f})")
     return injected(hook, "relevant to the prompt", [(request, context)])
+
+
+def about_prompt(engine: Satchel, prompt: str, **options: Any) -> tuple[AssembleRequest, Context, float]:
+    """Return the request for a prompt (with options of `Satchel.request`), its context and its certainty, 0 to 1."""
+    request = engine.request(without_mentions(prompt)[:PROMPT_CHARACTERS], purpose=FIND, **options)
+    context = engine.answers.unrecorded(request)
+    return request, context, prompt_certainty(prompt, context, engine)
 
 
 def mentioned(prompt: str) -> list[str]:

@@ -21,8 +21,9 @@ from typing import IO, NamedTuple, Self, TypeVar
 
 from satchel.index.run import ReadingOptions, tick
 from satchel.safety.sanitize import clean_text, redact
+from satchel.sources.docs import title_of
 from satchel.sources.notes import is_note
-from satchel.sources.outline import outline_file, unwanted
+from satchel.sources.outline import outline_file, readable, unwanted
 from satchel.store.extract import extract_files
 from satchel.store.records import Extraction
 from satchel.system import files
@@ -37,7 +38,8 @@ class Reading:
 
     `text` is compressed; `redacted` and `cleaned` count removals. `changed_ns` is 0 for a file that may have changed
     once more unnoticed: the next run reads it again. A skipped file has no `extraction`, nor has an `unchanged` one,
-    whose bytes are those of the index. `facts` are those of a note of a vault.
+    whose bytes are those of the index. `facts` are those of a note of a vault; `title` is that of a document whose
+    sections do not name it.
     """
 
     path: str
@@ -54,6 +56,7 @@ class Reading:
     cleaned: int = 0
     lossy: bool = False
     facts: str = ""
+    title: str = ""
     extraction: Extraction | None = None
 
 
@@ -95,11 +98,12 @@ def read_file(path: str, indexed: str, options: ReadingOptions) -> tuple[Reading
     reading.unchanged = content.content_hash == indexed
     if reading.unchanged:
         return reading, None
-    reason = unwanted(path, content.text)
+    text = readable(path, content.text)
+    reason = unwanted(path, text)
     if reason is not None:
         reading.skipped = str(reason)
         return reading, None
-    return reading, content.text
+    return reading, text
 
 
 def _parse(reading: Reading, text: str, options: ReadingOptions) -> tuple[str, Outline]:
@@ -107,6 +111,7 @@ def _parse(reading: Reading, text: str, options: ReadingOptions) -> tuple[str, O
     text, reading.cleaned = clean_text(text)
     text, secrets = redact(text, allow=options.allow)
     kind, outline = _outlined(reading, text, options)
+    reading.title = title_of(text, outline) if kind is Kind.DOC else ""
     reading.kind = str(kind)
     reading.text = zlib.compress(text.encode("utf-8", "replace"), 1)  # text compression
     reading.redacted = sum(secrets.values())

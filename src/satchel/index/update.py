@@ -420,7 +420,7 @@ def new_document(reading: Reading) -> NewDocument:
         text="",
         packed=reading.text,
         extraction=extraction,
-        path_terms=words.count_terms(words.words(words.composed(reading.path))),
+        path_terms=words.count_terms(words.words(f"{words.composed(reading.path)}\n{reading.title}")),
         stem_terms=stem_terms(reading.path),
         content_hash=reading.content_hash,
         size=reading.size,
@@ -465,5 +465,11 @@ def _fields(reading: Reading, extraction: Extraction) -> dict[str, Any]:
         for one, part in owned
         if not (part.role in _INNER and part.start < one.start <= part.end)
     ]
-    facts = {"lossy": reading.lossy, "imports": imports, "redacted": reading.redacted, "cleaned": reading.cleaned}
+    facts = {
+        "lossy": reading.lossy,
+        "imports": imports,
+        "redacted": reading.redacted,
+        "cleaned": reading.cleaned,
+        "title": reading.title,
+    }
     return {name: value for name, value in facts.items() if value}

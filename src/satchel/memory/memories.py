@@ -20,7 +20,7 @@ from satchel.search.rank_records import answering
 from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, search_kind
 from satchel.store.protocol import Store
 from satchel.system import telemetry
-from satchel.text import EXACT_MARK, count_terms, is_meaningful, shingles, similarity, terms_of, words
+from satchel.text import EXACT_MARK, count_terms, is_meaningful, shingles, similarity, terms_of, unaccented, words
 from satchel.types import Kind, never
 from satchel.vocabulary import (
     DAY_SECONDS,
@@ -371,12 +371,12 @@ def _contradicted(near: Iterable[Memory], content: str) -> tuple[Memory, ...]:
 
 
 def _contains(memory: Memory, wanted: Iterable[str]) -> bool:
-    """Return whether a memory contains each of these words, or all parts of a compound."""
+    """Return whether a memory contains each of these words, or all parts of a compound; accents do not count."""
     present = count_terms(words(" ".join((memory.content, memory.category, *memory.tags))))
     return all(
         EXACT_MARK + word.lower() in present
         or all(term in present for term in terms_of(word) if not term.startswith(EXACT_MARK))
-        for word in wanted
+        for word in map(unaccented, wanted)
     )
 
 

@@ -21,7 +21,7 @@ from satchel.safety.sanitize import clean_field, clean_text, redact
 from satchel.safety.trust import handle as make_handle
 from satchel.safety.trust import nonce
 from satchel.sources.change import blob, earlier_blobs
-from satchel.sources.outline import outline_file
+from satchel.sources.outline import outline_file, readable
 from satchel.store.records import Document
 from satchel.system import files
 from satchel.system.git import find_repository
@@ -184,10 +184,10 @@ def _same_revision(row: HandleTarget, root: OpenRoot) -> tuple[str | None, str]:
     with suppress(files.Skipped):  # a file that is gone may still be in git or in the index
         raw = files.read_bytes(root.places.root, row.path, limit=root.settings.index_max_file_bytes).raw
         if files.content_hash(raw, root.key) == row.content_hash:
-            return _decoded(raw, root.settings.redact_allow), ""
+            return _decoded(row.path, raw, root.settings.redact_allow), ""
     earlier = _from_git(row, root)
     if earlier is not None:
-        return _decoded(earlier, root.settings.redact_allow), "git"
+        return _decoded(row.path, earlier, root.settings.redact_allow), "git"
     document = root.store_of(row.kind).document(row.kind, row.path)
     if document is not None and document.content_hash == row.content_hash:
         return _presentable(root.store_of(row.kind).text(document.id), root.settings.redact_allow), "index"
@@ -210,9 +210,9 @@ def _from_git(row: HandleTarget, root: OpenRoot) -> bytes | None:
     return None
 
 
-def _decoded(raw: bytes, allow: Sequence[str]) -> str | None:
+def _decoded(path: str, raw: bytes, allow: Sequence[str]) -> str | None:
     decoded = files.decode(raw)
-    return _presentable(decoded[0], allow) if decoded is not None else None
+    return _presentable(readable(path, decoded[0]), allow) if decoded is not None else None
 
 
 def _presentable(text: str, allow: Sequence[str]) -> str:

@@ -94,9 +94,9 @@ def _naming(hits: Sequence[Hit], change: Change, store: Store) -> tuple[Hit, ...
     names = {*(name.rpartition(".")[2] for name in change.names), *(file.path for file in change.files)}
     words = "|".join(re.escape(name) for name in sorted(names) if len(name) > 3)
     texts = store.texts({hit.chunk.document for hit in hits})
-    best = max((hit.score for hit in hits), default=0.0) + math.log(weights.NEAR_COMMIT)
+    best = max((hit.score for hit in hits), default=0.0) + math.log(weights.NEAR_RECORD)
     naming = [
-        hit._replace(relevance=max(hit.relevance, relevance_of(weights.NEAR_COMMIT)), score=max(hit.score, best))
+        hit._replace(relevance=max(hit.relevance, relevance_of(weights.NEAR_RECORD)), score=max(hit.score, best))
         for hit in hits
         if words and re.search(rf"(?<!\w)(?:{words})(?!\w)", _passage(hit, texts))
     ]
@@ -191,7 +191,7 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
             unasked += share < 1.0
             if unasked > weights.UNASKED_COMMITS:
                 continue
-        weight = weights.NEAR_COMMIT * min(share, 1.0)
+        weight = weights.NEAR_RECORD * min(share, 1.0)
         value = hit.score + math.log1p(share) if hit is not None else ceiling + math.log(weight)
         if share >= 1.0:
             value = ceiling + math.log(share)  # it wrote the lines that were changed

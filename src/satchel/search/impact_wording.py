@@ -62,7 +62,8 @@ _PASSIVE_AFTER = pattern(
 call`, `where is Reader used`, `where the class Reader is used`."""
 
 _NAMES = pattern(
-    r"`([^`\n]{1,200})`|((?:[\w@+-]+/)*[\w@+.-]+\.\w{1,5}::[\w$.#]+|[A-Za-z_$#][\w$]*(?:(?:\.|::|\#)#?[A-Za-z_$][\w$]*)*)"
+    r"`([^`\n]{1,200})`|((?:[\w@+-]+/)*[\w@+.-]+\.\w{1,5}::[\w$.#]+"
+    r"|(?:[^\W\d]|[$#])[\w$]*(?:(?:\.|::|\#)#?(?:[^\W\d]|\$)[\w$]*)*)"
 )
 LONGEST_ASKED = 16
 """Most words of a question whose plain words may be names."""

@@ -307,8 +307,9 @@ def _path_values(query: Query, store: Store, lexicon: Lexicon) -> dict[int, floa
             values[document] = max(values[document], worth / len(matches) * weights.MENTION_ZONES[mention.zone])
     for stem, mention in stems.items():
         matches = [document for document, path in by_stem.get(stem, []) if path.rpartition("/")[2] not in BARE_NAMES]
+        form = "compound" if mention.form == "dotted" else mention.form
         for document in matches:
-            worth = weights.STEM_WEIGHTS[mention.form] / len(matches) * weights.MENTION_ZONES[mention.zone]
+            worth = weights.STEM_WEIGHTS[form] / len(matches) * weights.MENTION_ZONES[mention.zone]
             values[document] = max(values[document], worth)
     return values
 

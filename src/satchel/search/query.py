@@ -139,8 +139,9 @@ _ERROR_LINE = pattern(r"^[\w.]*(?:Error|Exception|Warning|Exit|Interrupt)\b")
 _TRACE_LINE = pattern(r'^\s*(?:File "|at\s+\S+.*[(:]|\d+:\s+0x|#\d+\s)|^\s*[\w./\\-]+\.\w{1,5}:\d+')
 _INLINE_CODE = pattern(r"`([^`\n]{1,200})`")
 _PATH = pattern(r"(?:[\w@+.-]+[/\\])+[\w@+.-]+|\b[\w+-]+(?:\.[\w+-]+)*\.[A-Za-z]{1,5}\b")
-_DOTTED = pattern(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)+")
-_NAME = pattern(r"([A-Za-z_$][\w$]*)(\s?\()?")
+_IDENTIFIER = r"(?:[^\W\d]|\$)[\w$]*"
+_DOTTED = pattern(rf"{_IDENTIFIER}(?:(?:\.|::|#|->){_IDENTIFIER})+")
+_NAME = pattern(rf"({_IDENTIFIER})(\s?\()?")
 _SEPARATORS = pattern(r"\.|::|#|->")
 _TEST_REQUEST = pattern(
     r"\b(?:add|write|fix|update|improve|find|show|which|what|where|missing|flaky|our|the)\b[^.\n]{0,30}\btests?\b",
@@ -240,12 +241,14 @@ def _analyse(text: str) -> Query:
     linked = dict.fromkeys(match[1] for match in _SOURCE_LINK.finditer(text))
     paths: dict[str, Mention] = {path: Mention(path, "path", Zone.PROSE) for path in linked}
     for zone, line in zones:
-        for mention in _symbols(line, zone):
-            key = (mention.text, mention.qualifier)
-            if key not in symbols or of_form[mention.form] > of_form[symbols[key].form]:
-                symbols[key] = mention
-        for match in _PATH.finditer(line):
-            paths.setdefault(match[0].replace("\\", "/"), Mention(match[0].replace("\\", "/"), "path", zone))
+        for written in dict.fromkeys((line, words.scripts_apart(line))):
+            for mention in _symbols(written, zone):
+                key = (mention.text, mention.qualifier)
+                if key not in symbols or of_form[mention.form] > of_form[symbols[key].form]:
+                    symbols[key] = mention
+            for match in _PATH.finditer(written):
+                path = match[0].replace("\\", "/")
+                paths.setdefault(path, Mention(path, "path", zone))
     title = next((line for zone, line in zones if zone is Zone.TITLE), "")
     return Query(
         text=text,
@@ -311,10 +314,15 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = 0.0) -> tupl
     title: Counter[str] = Counter()
     forms: dict[str, float] = {}
     stop, endings = words.other_language("\n".join(line for _, line in zones))
+    endings = tuple(map(words.unaccented, endings))
     for (zone, line), share in zip(zones, _shares(zones), strict=True):
         line = words.without_particles(line)
         meaningful = [word for word in words.words(line) if words.is_meaningful(word) and word.lower() not in stop]
-        for form in {words.stem(form) for word in meaningful for form in words.forms(word, endings)} if endings else ():
+        as_written = {term for word in meaningful if not word.isascii() for term in words.terms_of(word)}
+        # A word counts without its accents, which finds it in both spellings, and as it is written where that occurs.
+        meaningful = [*map(words.unaccented, meaningful)]
+        others = {words.stem(form) for word in meaningful for form in words.forms(word, endings)} if endings else set()
+        for form in as_written | others:
             forms[form] = max(forms.get(form, 0), of_zone[zone] * share)
         for term, count in words.count_terms(meaningful).items():
             mass[term] = mass.get(term, 0.0) + of_zone[zone] * share * count
@@ -362,7 +370,7 @@ TELLING_FORMS = frozenset({"backticks", "dotted", "compound"})
 
 
 def _symbols(line: str, zone: Zone) -> Iterator[Mention]:
-    quoted = {name for match in _INLINE_CODE.finditer(line) for name in re.findall(r"[A-Za-z_$][\w$]*", match[1])}
+    quoted = {name for match in _INLINE_CODE.finditer(line) for name in re.findall(_IDENTIFIER, match[1])}
     for match in _DOTTED.finditer(line):
         pieces = _SEPARATORS.split(match[0])
         for index in range(1, len(pieces)):
@@ -370,7 +378,7 @@ def _symbols(line: str, zone: Zone) -> Iterator[Mention]:
             yield Mention(pieces[index], form, zone, pieces[index - 1])
     for match in _NAME.finditer(line):
         name = match[1]
-        if not words.is_meaningful(name) or len(name) < 3:
+        if not words.is_meaningful(name) or len(name) < (3 if name.isascii() else 2):
             continue
         if name in quoted:
             form = "backticks"

@@ -6,6 +6,7 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
@@ -130,37 +131,50 @@ Has = Callable[[Iterable[str]], bool]
 def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
     """Return the telling words of a question, as written and in its order, that occur in none of these lexicons."""
     searched = [lexicon for lexicon in lexicons if lexicon.chunk_count]
-    telling = list(_telling(query))
+    stop, endings = words.other_language("\n".join(line for _, line in query.zones))
+    telling = list(_telling(query, stop))
     if not searched or not telling:
         return ()
-    present = _present({term for word in telling for term in words.terms_of(word)}, searched)
+    present = _present({term for word in telling for term in words.terms_of(words.unaccented(word))}, searched)
     waiting = [word for word in telling if not _is_present(word, lambda terms: not present.isdisjoint(terms))]
-    waiting = [word for word in waiting if not _is_present(word, lambda terms: bool(_present(terms, searched)), _forms)]
-    absent = (word for word in waiting if not any(_is_joined(word.lower(), lexicon) for lexicon in searched))
+    forms = partial(_forms, tuple(map(words.unaccented, endings)))
+    waiting = [word for word in waiting if not _is_present(word, lambda terms: bool(_present(terms, searched)), forms)]
+    absent = (
+        word for word in waiting if not any(_is_joined(words.unaccented(word).lower(), lexicon) for lexicon in searched)
+    )
     return tuple(islice(absent, MOST_ABSENT))
 
 
-def _telling(query: Query) -> Iterator[str]:
-    """Yield the words about the subject of a question, each once."""
+def _telling(query: Query, stop: AbstractSet[str]) -> Iterator[str]:
+    """Yield the words about the subject of a question, each once; `stop` are the stop words if it is not English."""
     lines = [(zone, line) for zone, line in query.zones if zone in _SCANNED]
     is_long = sum(len(line.split()) for _, line in lines) > LONG_QUESTION
-    seen: set[str] = set()
+    seen = {*stop}
     for zone, line in lines:
         marked = {word for match in _INLINE_CODE.finditer(line) for word in words.words(match[1])}
-        for word in words.words(line):
+        for place, word in enumerate(words.words(words.without_particles(line))):
             name = word.strip("_$")
-            is_name = len(name) >= weights.ABSENT_NAME_LETTERS and (word in marked or words.is_compound(word))
-            is_sure = zone is Zone.TITLE or not is_long or is_name
+            is_code = word in marked or words.is_compound(word)
+            is_sure = zone is Zone.TITLE or not is_long or (len(name) >= weights.ABSENT_NAME_LETTERS and is_code)
+            # Other languages have forms that no ending tells (`renouveler`, `renouvelle`): their names and the nouns of
+            # German are sure.
+            is_english = word.isascii() and not stop
+            is_sure &= is_english or is_code or words.is_unspaced(word) or (place > 0 and word[0].isupper())
             if is_sure and name.lower() not in seen and _is_telling(name):
                 seen.add(name.lower())
                 yield name
 
 
+_UNINFLECTED = words.pattern(r"[\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff]{2}")
+"""A word of Chinese characters or katakana. Words with other letters of Japanese, and those of Korean, have endings."""
+
+
 def _is_telling(word: str) -> bool:
     letters = sum(map(str.isalpha, word))
+    if words.is_unspaced(word):
+        return _UNINFLECTED.search(word) is not None
     return (
         letters >= SHORTEST_WORD
-        and word.isascii()
         and len(word) <= words.MAX_WORD_CHARACTERS
         and word.lower() not in words.STOP_WORDS
         and word.lower() not in COMMON_WORDS
@@ -169,14 +183,16 @@ def _is_telling(word: str) -> bool:
 
 def _is_present(word: str, has: Has, forms: Callable[[str], Iterable[str]] | None = None) -> bool:
     """Return whether a word occurs, or for a compound all of its parts. `forms` gives other forms of a plain word."""
-    first, *parts = words.terms_of(word)
+    first, *parts = words.terms_of(words.unaccented(word))
     if has([first]):
         return True
+    if words.is_unspaced(word):  # a text with one of its pairs may have it in other words
+        return has(parts)
     if len(parts) == 2 and parts[1].isdigit():  # `socks5` is a name: a text with socks and a 5 does not contain it
         return False
     if parts:
         return all(len(part) < SHORTEST_WORD or has([part, *(forms(part) if forms else ())]) for part in parts)
-    return forms is not None and has(forms(word.lower()))
+    return forms is not None and has(forms(words.unaccented(word).lower()))
 
 
 def _is_joined(word: str, lexicon: Lexicon) -> bool:
@@ -194,14 +210,18 @@ def _is_joined(word: str, lexicon: Lexicon) -> bool:
     )
 
 
-def _forms(word: str) -> list[str]:
-    """Return search terms of other forms of a lower-case word: inflected, derived, abbreviated, as an identifier."""
+def _forms(endings: Sequence[str], word: str) -> list[str]:
+    """Return search terms of other forms of a lower-case word: inflected, derived, abbreviated, as an identifier.
+
+    `endings` are those of the language of the question, empty for English.
+    """
     roots = {word}
     for ending in _ENDINGS:
         root = word.removesuffix(ending)
         if len(root) >= 4:  # shortest root
             roots |= {root, root[:-1]} if root[-1] == root[-2] else {root}
     forms = {words.stem(root + ending) for root in roots for ending in _ENDINGS}
+    forms |= {words.stem(form) for form in words.forms(word, endings)}
     forms |= {short for long, short in _SHORT_FORMS.items() if words.stem(long) == words.stem(word)}
     forms.add(words.EXACT_MARK + word)
     forms |= {f"{words.EXACT_MARK}{word[:at]}_{word[at:]}" for at in range(2, len(word) - 1)}

@@ -84,13 +84,13 @@ FILE_NAME_WEIGHT: Annotated[float, Between(0.5, 16)] = 3.0
 
 STEM_WEIGHTS: Annotated[Mapping[str, float], Between(0, 8)] = {
     "backticks": 1.5,
-    "dotted": 1.0,
     "compound": 1.0,
     "call": 0.5,
     "capitalised": 0.5,
     "plain": 0.5,
 }
-"""Weight of naming a file by its module stem, by the form of the mention, divided by the number of matches."""
+"""Weight of naming a file by its module stem, by the form of the mention (a dotted name counts as a compound), divided
+by the number of matches."""
 
 MENTION_ZONES: Annotated[Mapping[str, float], Between(0, 4)] = {
     "title": 1.5,
@@ -406,11 +406,8 @@ NEAR_CALLEE: Annotated[float, Between(0.02, 0.99)] = 0.45
 NEAR_IMPORTER: Annotated[float, Between(0.02, 0.99)] = 0.4
 """Nearness of code that only imports it."""
 
-NEAR_COMMIT: Annotated[float, Between(0.02, 0.99)] = 0.6
-"""Nearness of a commit that touched all changed files, and of a passage that names one of them."""
-
 NEAR_RECORD: Annotated[float, Between(0.02, 0.99)] = 0.6
-"""Nearness of a memory or an experience that names a changed file."""
+"""Nearness of a memory, an experience or a passage that names a changed file, and of a commit that touched all."""
 
 IMPACT_ALIKE: Annotated[float, Between(0.005, 1)] = 0.1
 """Factor of hits that only share words with a question about an impact, where calls or uses are found."""

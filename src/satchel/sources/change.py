@@ -14,7 +14,7 @@ from satchel.codec import plain
 from satchel.errors import GitError, UsageError
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field, clean_text, redact
-from satchel.sources.outline import outline_file
+from satchel.sources.outline import outline_file, readable
 from satchel.sources.roles import is_secondary
 from satchel.system import files
 from satchel.system.git import Repository, head, run, stream
@@ -325,7 +325,7 @@ class _Reader:
 
     def compare(self, path: str, old: Entry | None, new: Entry | None) -> tuple[ChangedFile | None, list[str]] | None:
         """Return the changed file and its changed lines: (None, []) if none differs, None if a side is unreadable."""
-        before = "" if old is None else self._text(blob(self._repository, old.blob, self._options.limit))
+        before = "" if old is None else self._text(path, blob(self._repository, old.blob, self._options.limit))
         after, is_gone = self._now(path, new)
         if before is None or after is None:
             return None
@@ -342,13 +342,15 @@ class _Reader:
         if new is None:
             return "", True
         if self._staged:
-            return self._text(blob(self._repository, new.blob, self._options.limit)), False
+            return self._text(path, blob(self._repository, new.blob, self._options.limit)), False
         raw = self._read(path)
-        return ("", True) if raw is None else (self._text(raw), False)
+        return ("", True) if raw is None else (self._text(path, raw), False)
 
-    def _text(self, raw: bytes | None) -> str | None:
+    def _text(self, path: str, raw: bytes | None) -> str | None:
         decoded = files.decode(raw) if raw is not None else None
-        return redact(clean_text(decoded[0])[0], allow=self._options.allow)[0] if decoded is not None else None
+        if decoded is None:
+            return None
+        return redact(clean_text(readable(path, decoded[0]))[0], allow=self._options.allow)[0]
 
 
 def writers(repository: Repository, path: str, lines: Iterable[str], limit: int) -> Iterator[str]:

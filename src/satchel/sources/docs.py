@@ -98,6 +98,28 @@ def _sections(lines: Sequence[str], headings: Sequence[Heading]) -> Iterator[Par
         first = follower
 
 
+PROSE = frozenset({"asciidoc", "markdown", "org", "rst"})
+"""Languages of documents with headings that people read."""
+
+_FRONT_TITLE = re.compile(r"title[ \t]*[:=][ \t]*(.+?)[ \t]*\Z", re.IGNORECASE)
+
+
+def title_of(text: str, outline: Outline) -> str:
+    """Return the title of a document of prose where its sections do not have it in their names, else an empty text.
+
+    It is the `title` of the front matter, else the first heading.
+    """
+    if outline.language not in PROSE:
+        return ""
+    lines = text.split("\n")
+    for line in lines[1 : _front_matter(lines)]:
+        if match := _FRONT_TITLE.match(line):
+            return _plain(match[1].strip("\"'"))
+    sections = [part for part in outline.parts if part.role is Role.SECTION]
+    above = f"{sections[0].name}{PATH_SEPARATOR}" if sections else ""
+    return "" if all(part.name.startswith(above) for part in sections[1:]) else sections[0].signature
+
+
 MAX_TITLE = 120
 """Longest title in characters."""
 
@@ -152,10 +174,11 @@ def markdown(lines: Sequence[str]) -> Iterator[Heading]:
 
 
 def _front_matter(lines: Sequence[str]) -> int:
-    """Return the first row after `---` ... `---` at the top."""
-    if lines and lines[0].rstrip() == "---":
+    """Return the first row after `---` ... `---` or `+++` ... `+++` at the top."""
+    mark = lines[0].rstrip() if lines else ""
+    if mark in {"---", "+++"}:
         for row in range(1, len(lines)):
-            if lines[row].rstrip() in {"---", "..."}:
+            if lines[row].rstrip() in ({mark, "..."} if mark == "---" else {mark}):
                 return row + 1
     return 0
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 
 from satchel.safety.sanitize import DATA_NOTICE
-from satchel.sources.code.languages import GRAMMARS, comment_lines, kind_of, language_of
+from satchel.sources.code.languages import (
+    GRAMMARS,
+    NOTEBOOK,
+    NOTEBOOK_MARK,
+    comment_lines,
+    is_notebook,
+    kind_of,
+    language_of,
+)
 from satchel.sources.docs import chunks
 from satchel.system.files import SkipReason
 from satchel.types import Kind, Outline, Role
@@ -80,12 +88,21 @@ def is_saved_answer(text: str) -> bool:
 
 
 def unwanted(path: str, text: str) -> SkipReason | None:
-    """Return why the text of a file is not worth keeping, or None. A notebook may hold pictures in long lines."""
+    """Return why the text of a file is not worth keeping, or None. A broken notebook may have long lines."""
     if is_saved_answer(text):
         return SkipReason.SAVED_ANSWER
     if is_generated(text):
         return SkipReason.GENERATED
-    return SkipReason.MINIFIED if is_minified(text) and not path.endswith(".ipynb") else None
+    return SkipReason.MINIFIED if is_minified(text) and not is_notebook(path) else None
+
+
+def readable(path: str, text: str) -> str:
+    """Return the text of a file as it is indexed and shown: of a notebook its cells, else the same text."""
+    if not is_notebook(path):
+        return text
+    from satchel.sources.notebook import readable_notebook  # here, because few files are notebooks
+
+    return readable_notebook(text)
 
 
 HEAD = 4_000
@@ -93,9 +110,13 @@ HEAD = 4_000
 
 
 def outline_file(path: str, text: str) -> tuple[Kind, Outline]:
-    """Return kind and outline of a file. `text` has plain line feeds; its parts tile it (an empty text has none)."""
+    """Return kind and outline of a file. `text` is readable; its parts tile it (an empty text has none)."""
     language = language_of(path, text[:HEAD])
     kind = kind_of(path, language)
+    if is_notebook(path) and NOTEBOOK_MARK.match(text):
+        from satchel.sources import notebook
+
+        return kind, notebook.outline(text, "" if language == NOTEBOOK else language or "")
     if language in GRAMMARS:
         from satchel.sources.code.outline import outline
 

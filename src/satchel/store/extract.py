@@ -28,10 +28,17 @@ _NEVER = 10_000
 
 
 def cut_spans(lines: Sequence[str], start: int, end: int) -> list[tuple[int, int]]:
-    """Return spans of `SPAN_LINES` of lines from 1, without a gap, cut late and before the least indented line."""
+    """Return spans of `SPAN_LINES` of lines from 1, without a gap, cut late and before the least indented line.
+
+    More than `SPAN_LINES` of blank lines at the end, the outputs of a notebook, belong to the last span.
+    """
     spans: list[tuple[int, int]] = []
-    while end - start + 1 > SPAN_LINES:
-        cut = _best_cut(lines, start, end)
+    last = end
+    while last > start and not lines[last - 1].strip():
+        last -= 1
+    last = last if end - last > SPAN_LINES else end
+    while last - start + 1 > SPAN_LINES:
+        cut = _best_cut(lines, start, last)
         spans.append((start, cut))
         start = cut + 1
     spans.append((start, end))
@@ -66,7 +73,11 @@ Numbers: TypeAlias = "npt.NDArray[np.uint32]"
 
 
 class _Table(dict[str, int]):
-    """Numbers of runs: `_spans` has first term, terms and words of each; those of `_new` are analysed together."""
+    """Numbers of runs; those of `_new` are analysed together.
+
+    `_spans` has of each run the first term, the terms, the words, and the terms without those that a word with accents
+    has besides: by these a text is measured, so that one in French is no longer than one in English.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,7 +91,7 @@ class _Table(dict[str, int]):
     def __missing__(self, run: str) -> int:
         with self._guard:
             number = self.setdefault(run, len(self))
-            if number == len(self._new) + len(self._spans) // 3:
+            if number == len(self._new) + len(self._spans) // 4:
                 self._new.append(run)
             return number
 
@@ -89,13 +100,14 @@ class _Table(dict[str, int]):
         with self._guard:
             every, spans, numbers = self._terms, self._spans, self._numbers
             for run in self._new:
-                pieces = (run,) if run.isidentifier() else words.words(run)
+                pieces = (run,) if run.isascii() and run.isidentifier() else words.words(run)
                 terms = [term for word in pieces for term in words.analysed(word)]
-                spans.extend((len(every), len(terms), len(pieces)))
+                written = len(terms) if run.isascii() else sum(len(words.written_terms(word)) for word in pieces)
+                spans.extend((len(every), len(terms), len(pieces), written))
                 every.extend([numbers.setdefault(term, len(numbers)) for term in terms])
             self._new.clear()
             self.vocabulary += [*islice(reversed(numbers), len(numbers) - len(self.vocabulary))][::-1]
-            return np.array(every, dtype=np.uint32), np.array(spans, dtype=np.uint32).reshape(-1, 3)
+            return np.array(every, dtype=np.uint32), np.array(spans, dtype=np.uint32).reshape(-1, 4)
 
 
 _table = _Table()
@@ -110,7 +122,7 @@ def _current() -> _Table:
 
 
 class TermCounts(NamedTuple):
-    """Terms of some pieces: parallel columns ordered by piece, and the total of terms and words of each piece."""
+    """Terms of some pieces: parallel columns ordered by piece, and of each piece its length in terms and in words."""
 
     terms: npt.NDArray[np.int64]
     pieces: npt.NDArray[np.int64]
@@ -128,8 +140,8 @@ def count(pieces: Sequence[str], measured: Sequence[str] = ()) -> TermCounts:
     numbers = np.fromiter(map(table.__getitem__, chain.from_iterable(runs)), np.int64, int(sizes.sum()))
     terms, spans = table.arrays()
     owners = np.repeat(np.arange(len(sizes)), sizes)
-    begins, lengths, worth = (spans[:, column].astype(np.int64)[numbers] for column in range(3))
-    term_totals, word_totals = _totals(owners, lengths, len(sizes)), _totals(owners, worth, len(sizes))
+    begins, lengths, worth, written = (spans[:, column].astype(np.int64)[numbers] for column in range(4))
+    term_totals, word_totals = _totals(owners, written, len(sizes)), _totals(owners, worth, len(sizes))
     listed = int(sizes[: len(pieces)].sum())
     begins, lengths, owners = begins[:listed], lengths[:listed], owners[:listed]
     ends = np.cumsum(lengths)

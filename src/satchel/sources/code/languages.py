@@ -156,14 +156,19 @@ _CPLUSPLUS = pattern(
     r"^\s*(?:class\s+\w|namespace\b|template\s*<|using\s+\w|(?:public|private|protected):)|\bstd::", re.M
 )
 _OBJECTIVE_C = pattern(r"^\s*(?:@interface|@protocol|@implementation|#import)\b", re.MULTILINE)
+NOTEBOOK = "notebook"
+NOTEBOOK_MARK = pattern(r"\S+ %% \[notebook(?: (\w+))?\]$", re.MULTILINE)
+"""The first line of a readable notebook (`satchel.sources.notebook`), with the language of its kernel if known."""
+
 _XML = pattern(r"\s*<(?:\?xml|!DOCTYPE TS)")
 
 
 def language_of(path: str, head: str = "") -> str | None:
     """Return the language of a file, None if unknown.
 
-    `path` decides by file name, then extension (letter case ignored); `head` (the start of the text, a few kilobytes
-    are enough) by interpreter line where there is no extension, and where one extension serves several languages.
+    `path` decides by file name, then extension (letter case ignored); `head` (the start of the readable text, a few
+    kilobytes are enough) by interpreter line where there is no extension, where one extension serves several languages,
+    and by the kernel of a notebook.
     """
     name = path.rpartition("/")[2].lower().lstrip(".")
     stem, _, extension = name.rpartition(".")
@@ -187,6 +192,9 @@ def _settle(extension: str, language: str | None, head: str) -> str | None:
         return "cpp" if _CPLUSPLUS.search(head) else "c"
     if extension == "ts" and _XML.match(head):
         return "xml"
+    if language == NOTEBOOK:
+        match = NOTEBOOK_MARK.match(head)
+        return (match and match[1]) or NOTEBOOK
     if extension == "lock":
         return "json" if head.lstrip().startswith("{") else "text"
     if language is None:
@@ -202,6 +210,11 @@ def _by_interpreter(head: str) -> str | None:
     return _BY_INTERPRETER.get(program.rpartition("/")[2].lower().rstrip("0123456789."))
 
 
+def is_notebook(path: str) -> bool:
+    """Return whether a file is a Jupyter notebook by its name."""
+    return path.lower().endswith(".ipynb")
+
+
 def kind_of(path: str, language: str | None) -> Kind:
     """Return code for programming languages, doc for all else; `language` None is derived from `path`."""
     language = language or language_of(path)
@@ -210,6 +223,12 @@ def kind_of(path: str, language: str | None) -> Kind:
 
 _MARKS = {name: tuple(mark.replace("_", " ") for mark in marks) for name, marks in _words("comment").items()}
 _REMARKS = {name: [marks[0].strip()] for name, marks in _MARKS.items()} | _words("remark")
+
+
+def comment_mark(language: str) -> str:
+    """Return what begins a comment line in a language, `#` where there is nothing of the kind."""
+    opening, *closing = _REMARKS.get(language, [""])
+    return opening if opening and not closing else "#"
 
 
 def comment_lines(lines: Sequence[str], language: str) -> tuple[tuple[int, int], ...]:

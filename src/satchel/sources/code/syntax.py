@@ -21,7 +21,7 @@ MAX_NAME = 120
 _GENERIC = re.compile(r"<[^<>]*>")
 _OPERATOR = re.compile(r"(?P<owner>.*::)?(?P<name>operator\b.*)", re.DOTALL)
 _PATH = re.compile(r"[\w$#~?!=.-]+")
-_IDENTIFIER = re.compile(r"[A-Za-z_$#][\w$]*")
+_IDENTIFIER = re.compile(r"(?:[^\W\d]|[$#])[\w$]*")
 _SILENT = frozenset({"prototype", "exports", "module", "this", "self", "window", "globalThis"})
 _ECMASCRIPT = frozenset({"javascript", "typescript", "tsx"})
 
