@@ -472,23 +472,17 @@ def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float 
 def by_file(hits: Sequence[Hit], limit: int) -> list[Hit]:
     """Return the best parts of the best files: file by file, the best first, and so the parts of each.
 
-    `limit` counts files. A file counts twice beside its best part: once in the score of the part, once here. The
-    relevances of hits keep their places: the first hit has the largest.
+    `limit` counts files. The relevances of hits keep their places: the first hit has the largest.
     """
     framed = [hit for hit in hits if hit.file_score > 1.0]  # of a pasted trace: in the order of its frames
     files: dict[int, list[Hit]] = {}
     for hit in hits:
         if hit.file_score <= 1.0:
             files.setdefault(hit.chunk.document, []).append(hit)
-    worth = {document: max(map(_worth, parts)) for document, parts in files.items()}
-    best = sorted(files, key=lambda document: -worth[document])[:limit]
+    best = sorted(files, key=lambda document: -files[document][0].file_score)[:limit]
     listed = [*framed[:limit], *(hit for document in best for hit in files[document][: search_weights.LISTED_PARTS])]
     relevances = sorted((hit.relevance for hit in listed), reverse=True)
     return [hit._replace(relevance=relevance) for hit, relevance in zip(listed, relevances, strict=True)]
-
-
-def _worth(hit: Hit) -> float:
-    return hit.score + search_weights.VALUE_FILE * hit.file_score
 
 
 def section_floor(row: Gathered, min_score: float | None, strength: float) -> float | None:

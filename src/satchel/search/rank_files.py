@@ -97,7 +97,9 @@ def rank(
         scores, mentions = _silenced(scores, mentions, silent)
     demoted = primary.demoted
     signals = _file_signals(lexicon, scores, mentions, voted, primary.document, similar)
-    signals["file name"] = np.where(lexicon.live_document, scores.stem, 0.0)  # a share already
+    # Both are shares already: what is largest is not therefore large.
+    signals["file name"] = np.where(lexicon.live_document, scores.stem, 0.0)
+    signals["path mention"] = np.minimum(mentions.path / weights.PATH_WEIGHT, 1.0)
     file_score = np.zeros(len(lexicon.columns.document_id))
     for name, values in signals.items():
         file_score += weights.FILE_WEIGHTS[name] * values
@@ -185,7 +187,6 @@ def _file_signals(
         "history": history_votes,
         "whole file": scores.document,
         "name": scores.name,
-        "path mention": mentions.path,
         "symbol mention": symbol,
         "trace": trace,
     }
@@ -291,7 +292,11 @@ def _span_values(
         + weights.VALUE_CALLS * support[chunk]
         + weights.VALUE_MENTION * mentioned
     )
-    file_value = weights.VALUE_FILE * file_score - weights.VALUE_FILE_RANK * np.log1p(file_rank)
+    file_value = (
+        weights.VALUE_FILE * file_score
+        - weights.VALUE_FILE_RANK * np.log1p(file_rank)
+        - weights.VALUE_PARTS * np.log1p(lexicon.document_chunk_count)
+    )
     value: FloatArray = (
         file_value[document]
         + part_value

@@ -155,7 +155,7 @@ FILE_WEIGHTS: Annotated[Mapping[str, float], Between(0, 4)] = {
     "whole file": 0.5,
     "name": 0.5,
     "file name": 2.0,
-    "path mention": 0.5,
+    "path mention": 2.0,
     "symbol mention": 0.5,
     "trace": 1.0,
     "vectors": 1.0,
@@ -186,6 +186,10 @@ VALUE_FILE_RANK: Annotated[float, Between(0, 1.3)] = 0.15
 VALUE_SPAN_RANK: Annotated[float, Between(0, 1.1)] = 0.27
 """Coefficient, subtracted, of the logarithm of the rank of the span in its file."""
 
+VALUE_PARTS: Annotated[float, Between(0, 0.8)] = 0.2
+"""Coefficient, subtracted, of the logarithm of the number of chunks of the file: some part of a big file matches
+everything. In a list of files, which has few parts of each, it is left out (searcher.py)."""
+
 VALUE_SPAN: Annotated[float, Between(0.3, 4.8)] = 1.2
 """Coefficient of the words of the span. The others are fitted against it, which stays."""
 
@@ -195,7 +199,7 @@ VALUE_TITLE: Annotated[float, Between(0, 2.8)] = 0.7
 VALUE_CALLS: Annotated[float, Between(0, 1.6)] = 0.4
 """Coefficient of the support of the chunk by its callers and callees."""
 
-VALUE_COMMENT: Annotated[float, Between(0, 3.2)] = 0.4
+VALUE_COMMENT: Annotated[float, Between(0, 3.2)] = 0.5
 """Coefficient, subtracted, of the share of comments in the words of the span."""
 
 VALUE_MENTION: Annotated[float, Between(0, 2)] = 0.5
