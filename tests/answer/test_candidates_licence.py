@@ -31,7 +31,8 @@ def test_documentation_that_speaks_of_a_licence_is_shown(tmp_path: Path) -> None
 
 
 def test_no_question_finds_a_file_by_its_licence(tmp_path: Path) -> None:
-    head = "/*\n * Waits between attempts.\n *\n * Copyright 2024 The Shop authors.\n *\n * No warranties of any kind.\n */\n\n"
+    licence = " * Copyright 2024 The Shop authors.\n *\n * Without warranties of any kind.\n"
+    head = f"/*\n * Waits between attempts.\n *\n{licence} */\n\n"
     repository = TinyRepository(tmp_path / "shop")
     repository.write({"waits.c": f"{head}int longest(void) {{ return 30; }}\n", "a.c": "int a(void) { return 1; }\n"})
     with Satchel.open(repository.root) as satchel:
