@@ -115,10 +115,21 @@ class Query:
     paths: tuple[Mention, ...] = ()
     trace: Trace = NO_TRACE
     asks_for_tests: bool = False
+    asks_why: bool = False
     zones: tuple[tuple[Zone, str], ...] = field(default=(), repr=False)
     is_broad: bool = False
     """Whether it asks for all about its subject, as in "lessons about encoding"; its other words do not count."""
 
+
+REASON_WORDS = 40
+"""Most words of a question for a reason: a longer text is an issue, in which a "why" asks something else."""
+
+_ASKS_WHY = wording("asks why")
+_REASONS = tuple(
+    QueryTerm(words.stem(word), weights.REASON_WEIGHT, 0.0, guessed=True)
+    for word in ("because", "hack", "note", "reason", "why", "workaround")
+)
+"""Terms of lines that give a reason: they rank, and are no words of the question."""
 
 _RUN = pattern(rf"(\S{{{LONGEST_RUN}}})(?=\S)")
 _COMMENT = pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL)
@@ -250,13 +261,15 @@ def _analyse(text: str) -> Query:
                 path = match[0].replace("\\", "/")
                 paths.setdefault(path, Mention(path, "path", zone))
     title = next((line for zone, line in zones if zone is Zone.TITLE), "")
+    asks_why = bool(_ASKS_WHY.search(title)) and len(text.split()) <= REASON_WORDS
     return Query(
         text=text,
-        terms=_terms(zones),
+        terms=(*_terms(zones), *(_REASONS if asks_why else ())),
         symbols=tuple(symbols.values()),
         paths=tuple(paths.values()),
         trace=trace,
         asks_for_tests=bool(_TEST_REQUEST.search(title)),
+        asks_why=asks_why,
         zones=tuple(zones),
         is_broad=bool(subject),
     )

@@ -208,6 +208,15 @@ VALUE_MENTION: Annotated[float, Between(0, 2)] = 0.5
 VALUE_VECTORS: Annotated[float, Between(0, 4.8)] = 1.2
 """Coefficient of the similarity of meaning of the chunk."""
 
+# Questions for a reason (query.py, rank_records.py)
+
+REASON_WEIGHT: Annotated[float, Between(0, 2)] = 0.5
+"""Weight of the terms with which comments give reasons (`because`, `hack`) in a question that begins with "why"."""
+
+REASON_EXPONENT: Annotated[float, Between(0, 6)] = 2.0
+"""Power of the matched share of the question in the order of commits for such a question: the commit that has all its
+telling words comes before one that repeats a usual word."""
+
 # Commits and calls as signals (votes.py)
 
 COMMIT_HALF_LIFE_DAYS: Annotated[float, Between(90, 10_000)] = 3 * 365.25
