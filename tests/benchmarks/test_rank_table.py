@@ -21,7 +21,10 @@ _REASONS = {
         guidance.UNLIKE_BELOW
     """,
     "about the answers of a model that the user configured": "answer.RERANK_FACTOR",
-    "about other parts of the files of a trace, whose frames come first: without it issues lose .012 of their lines": """
+    "about the commits of questions why, which benchmarks/why_changed.py measures": """
+        answer.REASON_SHARE search.REASON_EXPONENT
+    """,
+    "about the files of a trace, whose frames come first anyway: without it issues lose .012 of their lines": """
         search.FILE_WEIGHTS[trace]
     """,
 }
